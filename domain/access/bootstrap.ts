@@ -1,0 +1,104 @@
+import { hashPassword } from "../../infra/passwords.ts";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { newId } from "../shared/ids.ts";
+import type { Platform } from "../shared/platform.ts";
+import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "./catalog.ts";
+
+/** Any fixed number: instances that start at once on an empty database take turns. */
+const LOCK = 7_315_027_812;
+
+/**
+ * Brings the catalog up to date and, on a database without a platform tenant, makes that tenant and its first
+ * administrator. Safe to run at every start and from many instances at once.
+ * @returns true when this call made the platform tenant.
+ */
+export async function bootstrap(p: Pick<Platform, "sql" | "config">): Promise<boolean> {
+  return await transact(p.sql, async (tx) => {
+    await tx`select pg_advisory_xact_lock(${LOCK})`;
+    await syncCatalogPermissions(tx);
+    const [platform] = await tx<{ id: string }[]>`select id from tenants where type = 'Platform'`;
+    if (platform) {
+      await syncCatalogRoles(tx);
+      return false;
+    }
+    const tenantId = newId();
+    await tx`insert into tenants (id, name, type) values (${tenantId}, 'Platform', 'Platform')`;
+    await createCatalogRoles(tx, tenantId, "Platform");
+    await createFirstAdministrator(
+      tx,
+      tenantId,
+      p.config.BOOTSTRAP_ADMIN_EMAIL,
+      p.config.BOOTSTRAP_ADMIN_PASSWORD,
+    );
+    return true;
+  });
+}
+
+/** Makes the roles the catalog puts into a tenant of this type. */
+export async function createCatalogRoles(tx: Tx, tenantId: string, type: string): Promise<void> {
+  const roles = CATALOG_ROLES.filter((role) => role.where === "everywhere" || type === "Platform");
+  const rows = roles.map(({ name, description }) => ({
+    id: newId(),
+    tenant_id: tenantId,
+    name,
+    description,
+    is_system: true,
+  }));
+  await tx`insert into roles ${tx(rows)}`;
+  const grants = roles.flatMap(({ name, permissions }) => permissions.map((code) => ({ name, code })));
+  await tx`
+    insert into role_permissions (role_id, permission_id)
+    select r.id, p.id from unnest(${grants.map((g) => g.name)}::text[], ${
+    grants.map((g) => g.code)
+  }::text[]) g (name, code)
+    join roles r on r.tenant_id = ${tenantId} and r.name = g.name and r.is_system
+    join permissions p on p.code = g.code and p.tenant_id is null`;
+}
+
+async function syncCatalogPermissions(tx: Tx): Promise<void> {
+  const rows = CATALOG_PERMISSIONS.map((permission) => ({ id: newId(), ...permission, is_system: true }));
+  await tx`insert into permissions ${tx(rows)}
+    on conflict (code, coalesce(tenant_id, '00000000-0000-0000-0000-000000000000')) where deleted_at is null
+    do nothing`;
+}
+
+/** Gives catalog roles of every tenant the permissions a newer catalog adds to them. */
+async function syncCatalogRoles(tx: Tx): Promise<void> {
+  const grants = CATALOG_ROLES.flatMap(({ name, permissions }) =>
+    permissions.map((code) => ({ name, code }))
+  );
+  await tx`
+    insert into role_permissions (role_id, permission_id)
+    select r.id, p.id from unnest(${grants.map((g) => g.name)}::text[], ${
+    grants.map((g) => g.code)
+  }::text[]) g (name, code)
+    join roles r on r.name = g.name and r.is_system and r.deleted_at is null
+    join permissions p on p.code = g.code and p.tenant_id is null
+    on conflict do nothing`;
+}
+
+async function createFirstAdministrator(
+  tx: Tx,
+  tenantId: string,
+  email: string | null,
+  password: string | null,
+): Promise<void> {
+  if (!email || !password) {
+    throw new Error(
+      "the database is empty and BOOTSTRAP_ADMIN_EMAIL or BOOTSTRAP_ADMIN_PASSWORD is missing; both are needed once",
+    );
+  }
+  const userId = newId();
+  await tx`insert into users (id, email, password_hash, first_name, last_name)
+    values (${userId}, ${email}, ${await hashPassword(password)}, 'System', 'Administrator')`;
+  await tx`insert into user_tenants (user_id, tenant_id, is_default) values (${userId}, ${tenantId}, true)`;
+  await tx`insert into user_tenant_roles (user_id, tenant_id, role_id)
+    select ${userId}, ${tenantId}, id from roles where tenant_id = ${tenantId} and name in ('SystemAdmin', 'Admin')`;
+  await recordAudit(tx, null, {
+    action: "user.bootstrap",
+    targetType: "user",
+    targetId: userId,
+    after: { email },
+  });
+}

@@ -1,0 +1,26 @@
+/** Who is asking, with what rights, in which tenant's context: what a verified token and its session come to. */
+export interface Caller {
+  userId: string;
+  sessionId: string;
+  /** Tenant of the token itself; null for a global token. */
+  tokenTenantId: string | null;
+  /** Tenant the request acts in: the token's, or the one a global token named by header or query. */
+  tenantId: string | null;
+  /** Codes of all permissions the caller's roles give in `tenantId`; without one, platform-reach codes only. */
+  permissions: ReadonlySet<string>;
+  traceId: string;
+  ip: string | null;
+}
+
+/** A caller who acts in a tenant's context. */
+export interface TenantCaller extends Caller {
+  tenantId: string;
+}
+
+/** Does the caller hold `permission`, by itself or through admin:system? */
+export function holds(caller: Caller, permission: string): boolean {
+  return caller.permissions.has(permission) || caller.permissions.has("admin:system");
+}
+
+/** Does the caller hold admin:system? */
+export const isSystemAdmin = (caller: Caller): boolean => caller.permissions.has("admin:system");

@@ -1,0 +1,116 @@
+/** What the service itself brings: permissions, and the roles it makes in tenants. */
+
+export type PermissionReach = "Platform" | "Tenant";
+export interface CatalogPermission {
+  code: string;
+  category: string;
+  description: string;
+  reach: PermissionReach;
+}
+
+const tenantReach = (category: string, entries: Record<string, string>): CatalogPermission[] =>
+  Object.entries(entries).map(([code, description]) => ({ code, category, description, reach: "Tenant" }));
+const platformReach = (entries: Record<string, string>): CatalogPermission[] =>
+  Object.entries(entries).map(([code, description]) => ({
+    code,
+    category: "Platform",
+    description,
+    reach: "Platform",
+  }));
+
+export const CATALOG_PERMISSIONS: CatalogPermission[] = [
+  ...platformReach({
+    "admin:system": "Everything, in every tenant, but the file module",
+    "manage:all-users": "Administer users across tenants",
+    "manage:all-tenants": "Administer tenants across the service",
+  }),
+  ...tenantReach("Users", {
+    "read:users": "Read the tenant's users",
+    "create:users": "Create users in the tenant",
+    "update:users": "Change, activate and deactivate the tenant's users",
+    "delete:users": "Remove users from the tenant",
+  }),
+  ...tenantReach("Roles", {
+    "read:roles": "Read the tenant's roles",
+    "create:roles": "Create roles",
+    "update:roles": "Change roles and their permissions",
+    "delete:roles": "Delete roles",
+  }),
+  ...tenantReach("Permissions", {
+    "read:permissions": "Read the permission catalog",
+    "create:permissions": "Create and import permissions",
+    "update:permissions": "Change permissions",
+    "delete:permissions": "Delete permissions",
+  }),
+  ...tenantReach("Tenants", {
+    "read:tenants": "Read tenants within reach",
+    "create:tenants": "Create tenants",
+    "update:tenants": "Change tenants within reach",
+    "delete:tenants": "Delete tenants within reach",
+  }),
+  ...tenantReach("Files", {
+    "upload:files": "Reserve, confirm and reference files",
+    "read:files": "Read file records and download",
+    "retain:files": "Change retention and legal holds",
+    "purge:files": "Destroy file content",
+  }),
+  ...tenantReach("Notifications", { "send:notifications": "Send messages and manage templates" }),
+  ...tenantReach("Resources", {
+    "manage:applications": "Change applications",
+    "manage:settings": "Change settings",
+  }),
+  ...tenantReach("Groups", {
+    "read:group-tenants": "See the group's child tenants",
+    "read:group-analytics": "Count the children in summaries",
+    "read:group-data": "Include the children's rows in reports",
+    "manage:child-tenants": "Create, change and delete child tenants",
+  }),
+];
+
+export interface CatalogRole {
+  name: string;
+  description: string;
+  where: "platform" | "everywhere";
+  permissions: string[];
+}
+
+export const CATALOG_ROLES: CatalogRole[] = [
+  {
+    name: "SystemAdmin",
+    description: "Runs the service; reaches every tenant",
+    where: "platform",
+    permissions: ["admin:system"],
+  },
+  {
+    name: "Admin",
+    description: "Administers one tenant",
+    where: "everywhere",
+    permissions: [
+      "read:users",
+      "create:users",
+      "update:users",
+      "delete:users",
+      "read:roles",
+      "create:roles",
+      "update:roles",
+      "delete:roles",
+      "read:permissions",
+      "read:tenants",
+      "upload:files",
+      "read:files",
+      "send:notifications",
+    ],
+  },
+  {
+    name: "Visitor",
+    description: "Looks, changes nothing",
+    where: "everywhere",
+    permissions: ["read:users", "read:roles", "read:permissions", "read:tenants", "read:files"],
+  },
+  {
+    name: "GroupAdmin",
+    description: "Oversees a group tenant's children",
+    where: "everywhere",
+    permissions: ["read:group-tenants", "read:group-analytics", "read:group-data", "manage:child-tenants"],
+  },
+];

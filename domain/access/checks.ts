@@ -1,0 +1,96 @@
+import { problem } from "../problems/problem.ts";
+import { type Caller, holds, isSystemAdmin, type TenantCaller } from "./caller.ts";
+
+/**
+ * A rule that lets a caller into a route. `admit` returns the acting caller or throws the refusal; the rest is told
+ * in the API document.
+ */
+export interface Access<C> {
+  /** Any one of these permissions is needed; empty: none. */
+  permissions: string[];
+  needsCaller: boolean;
+  admit(caller: Caller | null): C;
+}
+
+/** Nobody needs to be signed in. */
+export const anyone: Access<null> = { permissions: [], needsCaller: false, admit: () => null };
+
+/** Any signed-in caller, in a tenant or not. */
+export const signedIn: Access<Caller> = { permissions: [], needsCaller: true, admit: present };
+
+/** A caller in a tenant's context who holds `permission` there. */
+export function inTenant(permission: string): Access<TenantCaller> {
+  return {
+    permissions: [permission],
+    needsCaller: true,
+    admit: (caller) => requirePermission(requireTenant(present(caller)), permission),
+  };
+}
+
+/** A caller in a tenant's context, whatever their permissions. */
+export const inAnyTenant: Access<TenantCaller> = {
+  permissions: [],
+  needsCaller: true,
+  admit: (caller) => requireTenant(present(caller)),
+};
+
+/** A caller who holds one of these cross-tenant permissions, wherever they are signed in. */
+export function acrossTenants(...permissions: string[]): Access<Caller> {
+  return {
+    permissions,
+    needsCaller: true,
+    admit: (caller) => {
+      const acting = present(caller);
+      if (permissions.some((permission) => holds(acting, permission))) return acting;
+      throw problem(
+        "MISSING_PERMISSION",
+        `The route needs ${permissions.join(" or ")}; the caller holds neither.`,
+      );
+    },
+  };
+}
+
+/** A caller in a tenant's context (with `permission` when given), or a system administrator acting as the service itself. */
+export function inTenantOrService(permission?: string): Access<Caller> {
+  return {
+    permissions: permission ? [permission] : [],
+    needsCaller: true,
+    admit: (caller) => {
+      const acting = present(caller);
+      if (acting.tenantId === null && !isSystemAdmin(acting)) return requireTenant(acting);
+      return permission ? requirePermission(acting, permission) : acting;
+    },
+  };
+}
+
+/** Like `inTenantOrService`, but admin:system does not stand in for the module's own `permission`. */
+export function inFileModule(permission: string): Access<Caller> {
+  return {
+    permissions: [permission],
+    needsCaller: true,
+    admit: (caller) => {
+      const acting = present(caller);
+      if (acting.tenantId === null && !isSystemAdmin(acting)) return requireTenant(acting);
+      if (acting.permissions.has(permission)) return acting;
+      throw problem("MISSING_PERMISSION", `The route needs ${permission}, which the caller does not hold.`);
+    },
+  };
+}
+
+function present(caller: Caller | null): Caller {
+  if (caller) return caller;
+  throw problem("TOKEN_MISSING", "The route needs a signed-in caller; the request carries no bearer token.");
+}
+
+function requireTenant(caller: Caller): TenantCaller {
+  if (caller.tenantId !== null) return caller as TenantCaller;
+  throw problem(
+    "FORBIDDEN",
+    "The route acts in a tenant, and the token is a global one; name the tenant with X-Tenant-ID.",
+  );
+}
+
+function requirePermission<C extends Caller>(caller: C, permission: string): C {
+  if (holds(caller, permission)) return caller;
+  throw problem("MISSING_PERMISSION", `The route needs ${permission}, which the caller does not hold.`);
+}

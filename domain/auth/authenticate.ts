@@ -1,0 +1,82 @@
+import { TokenRefused } from "../../infra/tokens.ts";
+import type { Caller } from "../access/caller.ts";
+import { invalid, problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import type { SessionRights } from "./rights.ts";
+
+export interface Credentials {
+  /** The Authorization header. */
+  authorization: string | null;
+  /** The X-Tenant-ID header. */
+  tenantHeader: string | null;
+  /** The tenantId of the query, repeated ones as several. */
+  tenantQuery: string[];
+  /** True on routes where tenantId of the query is a filter and not a context. */
+  queryIsFilter: boolean;
+  traceId: string;
+  ip: string | null;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
+
+/**
+ * Who a request's token belongs to, and in which tenant's context it acts.
+ * @returns null when the request carries no bearer token.
+ * @throws TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, SESSION_INVALIDATED, TENANT_FORBIDDEN, VALIDATION_ERROR
+ */
+export async function authenticate(
+  p: Pick<Platform, "tokens" | "rights">,
+  c: Credentials,
+): Promise<Caller | null> {
+  if (c.authorization === null || c.authorization.trim() === "") return null;
+  const token = BEARER.exec(c.authorization)?.[1];
+  if (!token) throw problem("TOKEN_INVALID", "The Authorization header is not of the form `Bearer <token>`.");
+  const claims = await p.tokens.verify(token).catch((error) => {
+    throw error instanceof TokenRefused ? problem(error.fault, error.message) : error;
+  });
+  const tenantId = claims.tenantId ?? namedTenant(c);
+  let rights = await p.rights.read(claims.sub, claims.sid, tenantId);
+  if (claims.ver > rights.securityVersion && rights.exists) {
+    p.rights.forget(claims.sub); // the token is newer than what is remembered here
+    rights = await p.rights.read(claims.sub, claims.sid, tenantId);
+  }
+  requireLiveSession(rights, claims.ver);
+  if (tenantId !== null && !rights.linked) {
+    throw problem(
+      "TENANT_FORBIDDEN",
+      `The caller has no active link to tenant ${tenantId}, or it is not active.`,
+    );
+  }
+  return {
+    userId: claims.sub,
+    sessionId: claims.sid,
+    tokenTenantId: claims.tenantId,
+    tenantId,
+    permissions: rights.permissions,
+    traceId: c.traceId,
+    ip: c.ip,
+  };
+}
+
+function requireLiveSession(rights: SessionRights, version: number): void {
+  if (rights.exists && rights.revoked) throw problem("TOKEN_REVOKED", "The session of this token has ended.");
+  if (!rights.exists || !rights.usable || version !== rights.securityVersion) {
+    throw problem("SESSION_INVALIDATED", "The user or their rights have changed since this token was given.");
+  }
+}
+
+/** The tenant a global token names; null when neither header nor query does. */
+function namedTenant(c: Credentials): string | null {
+  const named = new Set(
+    [c.tenantHeader, ...c.queryIsFilter ? [] : c.tenantQuery].filter((id) => id !== null && id !== "")
+      .map((id) => String(id).trim().toLowerCase()),
+  );
+  for (const id of named) {
+    if (!UUID.test(id)) {
+      throw invalid({ tenantId: [`expected a UUID in X-Tenant-ID or tenantId, found "${id}"`] });
+    }
+  }
+  if (named.size > 1) throw invalid({ tenantId: ["X-Tenant-ID and tenantId name different tenants"] });
+  return named.values().next().value ?? null;
+}

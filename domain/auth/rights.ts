@@ -1,0 +1,115 @@
+import type { Channel } from "../../infra/postgres/listen.ts";
+import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+
+/** A change made elsewhere is seen at the latest this much later, even when its ring was lost. */
+const FRESH_MS = 800;
+const USERS_REMEMBERED = 5_000;
+/** More changed users than this are told to other instances as "everyone". */
+const NAMED_AT_MOST = 100;
+
+/** What a session may do in one tenant's context, as the database has it. */
+export interface SessionRights {
+  exists: boolean;
+  revoked: boolean;
+  /** The user is active and not deleted. */
+  usable: boolean;
+  securityVersion: number;
+  /** The user has an active link to the tenant and the tenant is active. */
+  linked: boolean;
+  permissions: ReadonlySet<string>;
+}
+
+interface Remembered {
+  rights: Promise<SessionRights>;
+  loadedAt: number;
+}
+
+/**
+ * Remembers what sessions may do, for less than a second. A change on this instance forgets at once, before the
+ * change's answer is sent; on other instances when the ring arrives, or when the entry is too old.
+ */
+export class Rights {
+  #users = new Map<string, Map<string, Remembered>>();
+  #channel: Channel | null = null;
+
+  constructor(private readonly sql: Sql) {}
+
+  /** Rings of other instances; `heard` of the channel must call `forget`. */
+  connect(channel: Channel): void {
+    this.#channel = channel;
+  }
+
+  /** The rights of a session in `tenantId`'s context; null stands for the service as a whole. */
+  async read(userId: string, sessionId: string, tenantId: string | null): Promise<SessionRights> {
+    const key = `${sessionId} ${tenantId}`;
+    const known = this.#users.get(userId)?.get(key);
+    if (known && performance.now() - known.loadedAt < FRESH_MS) return await known.rights;
+    const entry = { rights: this.#load(userId, sessionId, tenantId), loadedAt: performance.now() };
+    let sessions = this.#users.get(userId);
+    if (!sessions) {
+      if (this.#users.size >= USERS_REMEMBERED) this.#users.delete(this.#users.keys().next().value ?? "");
+      this.#users.set(userId, sessions = new Map());
+    }
+    if (sessions.size >= 50) sessions.clear();
+    sessions.set(key, entry);
+    entry.rights.catch(() => this.forget(userId));
+    return await entry.rights;
+  }
+
+  /** Forgets users here and on every instance once `tx` has committed; `"everyone"` where there are too many. */
+  changed(tx: Tx, userIds: string[] | "everyone"): void {
+    if (userIds.length === 0) return;
+    const payload = userIds === "everyone" || userIds.length > NAMED_AT_MOST ? "everyone" : userIds.join(",");
+    afterCommit(tx, () => {
+      this.forget(payload);
+      this.#channel?.ring(payload);
+    });
+  }
+
+  /** Takes a ring: comma-separated user ids, or `everyone`, or nothing when rings may have been missed. */
+  forget(payload: string): void {
+    if (payload === "" || payload === "everyone") this.#users.clear();
+    else for (const userId of payload.split(",")) this.#users.delete(userId);
+  }
+
+  async #load(userId: string, sessionId: string, tenantId: string | null): Promise<SessionRights> {
+    const [row] = await this.sql<{
+      revoked: boolean;
+      usable: boolean;
+      securityVersion: number;
+      linked: boolean;
+      permissions: string[];
+    }[]>`
+      select s.revoked_at is not null or s.expires_at < now() as revoked,
+        u.is_active and u.deleted_at is null as usable,
+        u.security_version,
+        context.linked,
+        case when context.linked then array(
+          select distinct p.code from user_tenant_roles r
+          join roles ro on ro.id = r.role_id and ro.deleted_at is null
+          join role_permissions rp on rp.role_id = r.role_id
+          join permissions p on p.id = rp.permission_id and p.deleted_at is null
+          where r.user_id = u.id and r.tenant_id = context.tenant_id
+            and (${tenantId}::uuid is not null or p.reach = 'Platform')
+        ) else '{}' end as permissions
+      from sessions s join users u on u.id = s.user_id
+      cross join lateral (
+        select t.id as tenant_id, exists (
+          select from user_tenants l where l.user_id = u.id and l.tenant_id = t.id and l.is_active
+        ) and t.is_active and t.deleted_at is null as linked
+        from tenants t where case when ${tenantId}::uuid is null then t.type = 'Platform' else t.id = ${tenantId}::uuid end
+      ) context
+      where s.id = ${sessionId} and s.user_id = ${userId}`;
+    if (!row) {
+      return {
+        exists: false,
+        revoked: false,
+        usable: false,
+        securityVersion: 0,
+        linked: false,
+        permissions: new Set(),
+      };
+    }
+    return { ...row, exists: true, permissions: new Set(row.permissions) };
+  }
+}

@@ -1,0 +1,141 @@
+import { z } from "zod";
+
+/** What may be uploaded for a purpose. */
+export interface FileProfile {
+  name: string;
+  maxBytes: number;
+  /** Media types in lower case, without parameters. */
+  contentTypes: readonly string[];
+  /** True: only the service itself reserves files of this profile. */
+  serviceOnly: boolean;
+}
+
+const mebibyte = 1024 * 1024;
+const ooxml = "application/vnd.openxmlformats-officedocument.";
+const openDocument = "application/vnd.oasis.opendocument.";
+const office = [
+  `${ooxml}wordprocessingml.document`,
+  `${ooxml}spreadsheetml.sheet`,
+  `${ooxml}presentationml.presentation`,
+  `${openDocument}text`,
+  `${openDocument}spreadsheet`,
+  `${openDocument}presentation`,
+  "application/msword",
+  "application/vnd.ms-excel",
+  "application/vnd.ms-powerpoint",
+];
+
+/** The profiles the service has unless configuration says otherwise. */
+export const defaultProfiles: readonly FileProfile[] = [
+  {
+    name: "document",
+    maxBytes: 50 * mebibyte,
+    contentTypes: ["application/pdf", ...office, "text/plain", "text/csv"],
+    serviceOnly: false,
+  },
+  {
+    name: "image",
+    maxBytes: 20 * mebibyte,
+    contentTypes: ["image/png", "image/jpeg", "image/webp", "image/gif"],
+    serviceOnly: false,
+  },
+  {
+    name: "archive",
+    maxBytes: 200 * mebibyte,
+    contentTypes: ["application/zip", "application/gzip"],
+    serviceOnly: false,
+  },
+  {
+    name: "report",
+    maxBytes: 500 * mebibyte,
+    contentTypes: ["application/pdf", `${ooxml}spreadsheetml.sheet`, "text/csv", "text/html"],
+    serviceOnly: true,
+  },
+];
+
+const contentType = z.string().transform(normalizeContentType).pipe(
+  z.string().regex(/^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*$/, "expected a media type such as application/pdf"),
+);
+const profileOverride = z.strictObject({
+  maxBytes: z.int().positive().optional(),
+  contentTypes: z.array(contentType).min(1).optional(),
+  serviceOnly: z.boolean().optional(),
+});
+
+/**
+ * Configuration of profiles: JSON text of an object `name → {maxBytes?, contentTypes?, serviceOnly?}`. What is given replaces the default
+ * of that profile; a new name makes a profile and must give `maxBytes` and `contentTypes`.
+ */
+export const profileOverrides = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    context.addIssue(`expected JSON: ${error instanceof Error ? error.message : error}`);
+    return z.NEVER;
+  }
+}).pipe(
+  z.record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/), profileOverride).superRefine((overrides, context) => {
+    for (const [name, { maxBytes, contentTypes }] of Object.entries(overrides)) {
+      const known = defaultProfiles.some((profile) => profile.name === name);
+      if (known || (maxBytes !== undefined && contentTypes !== undefined)) continue;
+      context.addIssue({
+        code: "custom",
+        path: [name],
+        message: "a new profile needs maxBytes and contentTypes",
+      });
+    }
+  }),
+);
+
+/** The profiles by name, with the overrides of configuration applied. */
+export function fileProfiles(
+  overrides: z.output<typeof profileOverrides> = {},
+): ReadonlyMap<string, FileProfile> {
+  const profiles = new Map(defaultProfiles.map((profile) => [profile.name, profile]));
+  for (const [name, override] of Object.entries(overrides)) {
+    const { maxBytes = 0, contentTypes = [], serviceOnly = false } = { ...profiles.get(name), ...override };
+    profiles.set(name, { name, maxBytes, contentTypes, serviceOnly });
+  }
+  return profiles;
+}
+
+/** What browsers and operating systems also call some of the types. */
+const aliases: Record<string, string> = {
+  "image/jpg": "image/jpeg",
+  "image/pjpeg": "image/jpeg",
+  "image/x-png": "image/png",
+  "image/apng": "image/png",
+  "application/x-pdf": "application/pdf",
+  "application/x-zip": "application/zip",
+  "application/x-zip-compressed": "application/zip",
+  "application/x-gzip": "application/gzip",
+  "application/csv": "text/csv",
+  "text/x-csv": "text/csv",
+  "text/comma-separated-values": "text/csv",
+};
+
+/** A media type as the profiles name it: lower case, without parameters such as charset, common aliases resolved. */
+export function normalizeContentType(contentType: string): string {
+  const essence = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  return aliases[essence] ?? essence;
+}
+
+/** Whether a reservation of this profile may declare this type. */
+export function declaredTypeAllowed(profile: FileProfile, declared: string): boolean {
+  return profile.contentTypes.includes(normalizeContentType(declared));
+}
+
+/**
+ * Whether content of the detected type may stay. The real type decides, not what was declared: a jpeg named .png is a fine image.
+ * Text kinds without marks of their own (csv, json, …) are all detected as `text/plain`; for them the declared type counts.
+ */
+export function typeAllowed(profile: FileProfile, declared: string, detected: string): boolean {
+  if (profile.contentTypes.includes(detected)) return true;
+  return detected === "text/plain" && isUnmarkedText(normalizeContentType(declared)) &&
+    declaredTypeAllowed(profile, declared);
+}
+
+function isUnmarkedText(type: string): boolean {
+  return type.startsWith("text/") && type !== "text/html" ||
+    /^application\/(?:.*[+-])?(?:json|yaml)$/.test(type);
+}

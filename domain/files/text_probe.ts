@@ -1,0 +1,133 @@
+const openingChars = 8192;
+
+/** Text that was recognised. */
+export interface FoundText {
+  encoding: string;
+  /** Its first characters, at least 8,192 of them when there are so many. */
+  opening: string;
+  /** False when only the declared charset says so, which is weak: nearly any binary is valid windows-1252. */
+  unicode: boolean;
+}
+
+interface Candidate extends FoundText {
+  /** Throws when the bytes are not of the encoding. */
+  decoder: { decode(bytes: Uint8Array, o: { stream: boolean }): string };
+}
+
+/** UTF-32LE comes before UTF-16LE, whose mark it begins with. */
+const byteOrderMarks: [encoding: string, mark: number[]][] = [
+  ["utf-32le", [0xff, 0xfe, 0x00, 0x00]],
+  ["utf-32be", [0x00, 0x00, 0xfe, 0xff]],
+  ["utf-16le", [0xff, 0xfe]],
+  ["utf-16be", [0xfe, 0xff]],
+];
+const longestMark = 4;
+
+/**
+ * Decides chunk by chunk, with flat memory, whether the whole content is text: valid UTF-8, or UTF-16 or UTF-32 by its
+ * byte order mark, or the declared charset, and no NUL character anywhere. Feed every byte once, then ask `end`.
+ */
+export class TextProbe {
+  #start = new Uint8Array(0);
+  #candidates: Candidate[] | undefined;
+  readonly #charset: string | undefined;
+
+  /** `charset` as the uploader declared it; an unknown one counts as none. */
+  constructor(charset?: string) {
+    this.#charset = charset;
+  }
+
+  feed(bytes: Uint8Array): void {
+    if (this.#candidates) return this.#decode(bytes, true);
+    const start = new Uint8Array(this.#start.length + bytes.length);
+    start.set(this.#start);
+    start.set(bytes, this.#start.length);
+    this.#start = start;
+    if (start.length >= longestMark) this.#begin();
+  }
+
+  /** The text found; null when the content is not text. Empty content is (empty) text. */
+  end(): FoundText | null {
+    if (!this.#candidates) this.#begin();
+    this.#decode(new Uint8Array(0), false);
+    return this.#candidates?.[0] ?? null;
+  }
+
+  #begin(): void {
+    this.#candidates = candidatesFor(this.#start, this.#charset);
+    this.#decode(this.#start, true);
+    this.#start = new Uint8Array(0);
+  }
+
+  #decode(bytes: Uint8Array, stream: boolean): void {
+    this.#candidates = this.#candidates?.filter((candidate) => {
+      try {
+        const text = candidate.decoder.decode(bytes, { stream });
+        if (candidate.opening.length < openingChars) candidate.opening += text.slice(0, openingChars);
+        return !text.includes("\0");
+      } catch {
+        return false;
+      }
+    });
+  }
+}
+
+/** The encodings worth trying for content that starts so: the mark decides alone, else UTF-8, then the declared one. */
+function candidatesFor(start: Uint8Array, charset: string | undefined): Candidate[] {
+  const marked = byteOrderMarks.find(([, mark]) => mark.every((byte, i) => start[i] === byte))?.[0];
+  if (marked !== undefined) {
+    const decoder = marked.startsWith("utf-32")
+      ? new Utf32Decoder(marked === "utf-32le")
+      : decoderFor(marked);
+    return decoder ? [{ encoding: marked, decoder, opening: "", unicode: true }] : [];
+  }
+  return ["utf-8", charset].flatMap((label) => {
+    const decoder = label === undefined ? undefined : decoderFor(label);
+    if (!decoder) return [];
+    return [{
+      encoding: decoder.encoding,
+      decoder,
+      opening: "",
+      unicode: decoder.encoding === "utf-8",
+    }];
+  });
+}
+
+function decoderFor(label: string): TextDecoder | undefined {
+  try {
+    return new TextDecoder(label, { fatal: true });
+  } catch {
+    return undefined; // RangeError: not a charset the platform knows
+  }
+}
+
+/** UTF-32, which TextDecoder does not know. Throws on anything but Unicode scalar values in whole units. */
+class Utf32Decoder {
+  #carry = new Uint8Array(0);
+  #first = true;
+  readonly #littleEndian: boolean;
+
+  constructor(littleEndian: boolean) {
+    this.#littleEndian = littleEndian;
+  }
+
+  decode(bytes: Uint8Array, { stream }: { stream: boolean }): string {
+    const joined = new Uint8Array(this.#carry.length + bytes.length);
+    joined.set(this.#carry);
+    joined.set(bytes, this.#carry.length);
+    const view = new DataView(joined.buffer);
+    const whole = joined.length - joined.length % 4;
+    let text = "";
+    for (let i = 0; i < whole; i += 4) {
+      const scalar = view.getUint32(i, this.#littleEndian);
+      if (scalar >= 0xd800 && scalar <= 0xdfff) {
+        throw new TypeError(`U+${scalar.toString(16)} is a surrogate`);
+      }
+      if (!this.#first || scalar !== 0xfeff) text += String.fromCodePoint(scalar);
+      this.#first = false;
+    }
+    this.#carry = joined.slice(whole);
+    if (!stream && this.#carry.length > 0) throw new TypeError("UTF-32 text ends within a character");
+    return text;
+  }
+}

@@ -1,0 +1,131 @@
+/** Reads the bytes from `start` up to, not including, `end`; fewer only where the content ends. */
+export type RangeReader = (start: number, end: number) => Promise<Uint8Array>;
+
+interface Directory {
+  offset: number;
+  size: number;
+}
+
+interface Entry {
+  name: string;
+  method: number;
+  compressedSize: number;
+  headerOffset: number;
+}
+
+const endRecordSize = 22;
+const maxCommentSize = 0xffff;
+const maxDirectoryBytes = 16 * 1024 * 1024;
+const maxPartBytes = 1024 * 1024;
+const ooxml = "application/vnd.openxmlformats-officedocument.";
+const macroEnabled: Record<string, string> = {
+  [`${ooxml}wordprocessingml.document`]: "application/vnd.ms-word.document.macroenabled.12",
+  [`${ooxml}spreadsheetml.sheet`]: "application/vnd.ms-excel.sheet.macroenabled.12",
+  [`${ooxml}presentationml.presentation`]: "application/vnd.ms-powerpoint.presentation.macroenabled.12",
+};
+
+/**
+ * Where the zip directory of this content is, or null when it has none. Found as unzip programs do it, from the end, so it also finds an
+ * archive glued behind other content; `offset` is then as the archive says, not where it is.
+ */
+export async function findZipDirectory(read: RangeReader, size: number): Promise<Directory | null> {
+  const from = Math.max(0, size - endRecordSize - maxCommentSize);
+  const tail = await read(from, size);
+  const view = new DataView(tail.buffer, tail.byteOffset, tail.byteLength);
+  for (let at = tail.length - endRecordSize; at >= 0; at--) {
+    if (view.getUint32(at, true) !== 0x06054b50) continue;
+    const end = at + endRecordSize + view.getUint16(at + 20, true);
+    const directory = { size: view.getUint32(at + 12, true), offset: view.getUint32(at + 16, true) };
+    const large = directory.size === 0xffffffff || directory.offset === 0xffffffff;
+    if (large && at >= 76) return zip64Directory(view, at - 76);
+    if (end <= tail.length && directory.offset + directory.size <= from + at) return directory;
+  }
+  return null;
+}
+
+/** The zip64 end record (56 bytes, before its 20-byte locator); content above 4 GiB is not expected, only this form. */
+function zip64Directory(view: DataView, at: number): Directory | null {
+  if (view.getUint32(at, true) !== 0x06064b50) return null;
+  return { size: Number(view.getBigUint64(at + 40, true)), offset: Number(view.getBigUint64(at + 48, true)) };
+}
+
+/**
+ * What kind of zip this is, by its central directory, which is what the programs that open it go by: an Office or OpenDocument type,
+ * a Java or Android archive, or plain `application/zip`. Null when the directory is missing or damaged.
+ * Documents with a macro project get the macro-enabled types.
+ */
+export async function zipContentType(read: RangeReader, size: number): Promise<string | null> {
+  const directory = await findZipDirectory(read, size);
+  if (directory === null) return null;
+  const { offset, size: length } = directory;
+  const entries = parseEntries(await read(offset, offset + Math.min(length, maxDirectoryBytes)));
+  if (entries === null) return null;
+  const part = (name: string) => entries.find((entry) => entry.name === name);
+  const contentTypes = part("[Content_Types].xml");
+  if (contentTypes) return ooxmlType(await readPart(read, contentTypes), entries) ?? "application/zip";
+  const mimetype = part("mimetype");
+  if (mimetype) return packageType(await readPart(read, mimetype), entries) ?? "application/zip";
+  if (part("AndroidManifest.xml")) return "application/vnd.android.package-archive";
+  return part("META-INF/MANIFEST.MF") ? "application/java-archive" : "application/zip";
+}
+
+/** Entries of the central directory (as many as were read); null when it does not begin with one and is not empty. */
+function parseEntries(bytes: Uint8Array): Entry[] | null {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const entries: Entry[] = [];
+  for (let at = 0; at + 46 <= bytes.length && view.getUint32(at, true) === 0x02014b50;) {
+    const nameEnd = at + 46 + view.getUint16(at + 28, true);
+    entries.push({
+      name: new TextDecoder().decode(bytes.subarray(at + 46, nameEnd)),
+      method: view.getUint16(at + 10, true),
+      compressedSize: view.getUint32(at + 20, true),
+      headerOffset: view.getUint32(at + 42, true),
+    });
+    at = nameEnd + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
+  }
+  return entries.length === 0 && bytes.length > 0 ? null : entries;
+}
+
+function ooxmlType(contentTypes: string, entries: Entry[]): string | null {
+  const main = /ContentType\s*=\s*["']([^"']+)\.main\+xml["']/i.exec(contentTypes)?.[1]?.toLowerCase();
+  if (main === undefined || !entries.some((entry) => entry.name === "_rels/.rels")) return null;
+  if (main.includes("macroenabled")) return `${main}.12`;
+  const hasMacros = entries.some((entry) => /(^|\/)vbaproject\.bin$/i.test(entry.name));
+  return hasMacros ? macroEnabled[main] ?? null : main;
+}
+
+/** OpenDocument and EPUB name their type in a part `mimetype`; the parts such a document must have are checked. */
+function packageType(mimetype: string, entries: Entry[]): string | null {
+  const type = mimetype.trim().toLowerCase();
+  const has = (name: string) => entries.some((entry) => entry.name === name);
+  if (type === "application/epub+zip") return has("META-INF/container.xml") ? type : null;
+  if (!/^application\/vnd\.oasis\.opendocument\.[a-z-]+$/.test(type)) return null;
+  return has("content.xml") && has("META-INF/manifest.xml") ? type : null;
+}
+
+/** A small part as text, unpacked up to 1 MiB; empty when it is larger packed, encrypted, or packed in a way not known. */
+async function readPart(read: RangeReader, entry: Entry): Promise<string> {
+  if (entry.compressedSize > maxPartBytes) return "";
+  const header = await read(entry.headerOffset, entry.headerOffset + 30);
+  if (header.length < 30) return "";
+  const view = new DataView(header.buffer, header.byteOffset, header.byteLength);
+  const start = entry.headerOffset + 30 + view.getUint16(26, true) + view.getUint16(28, true);
+  const packed = await read(start, start + entry.compressedSize);
+  if (entry.method === 0) return new TextDecoder().decode(packed);
+  return entry.method === 8 ? await inflate(packed) : "";
+}
+
+async function inflate(packed: Uint8Array): Promise<string> {
+  const source = new Blob([Uint8Array.from(packed)]).stream();
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for await (const chunk of source.pipeThrough(new DecompressionStream("deflate-raw"))) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > maxPartBytes) break;
+    }
+  } catch {
+    return ""; // damaged: what cannot be unpacked says nothing about the type
+  }
+  return text;
+}

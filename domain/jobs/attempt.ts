@@ -1,0 +1,82 @@
+import type { Log } from "../../infra/log.ts";
+import type { ClaimedJob } from "./claim.ts";
+import { HopelessJob, type JobTypes } from "./job_type.ts";
+import { failed, interrupted, type Settlement, succeeded } from "./settle.ts";
+
+const OUTPUT_LENGTH = 64_000;
+
+/** An attempt under way. `stop` ends it from outside: the job is settled without waiting for its code. */
+export interface Attempt {
+  job: ClaimedJob;
+  settlement: Promise<Settlement>;
+  stop(reason: "interrupted" | "lease lost"): void;
+}
+
+/** Runs one claimed job to its settlement; never throws, whatever the job's code does. */
+export function runAttempt(job: ClaimedJob, types: JobTypes, log: Log): Attempt {
+  const startedAt = performance.now();
+  const times = () => ({ startedAt, endedAt: performance.now() });
+  const controller = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<Settlement>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const finish = (settlement: Settlement) => {
+    clearTimeout(timer);
+    resolve(settlement);
+  };
+  const fail = (error: unknown) => finish(failed(job, error, times()));
+
+  const type = types.get(job.jobTypeName);
+  const args = type && readArgs(job, type.args);
+  if (!type) {
+    fail(new HopelessJob(`no job type is called ${job.jobTypeName}`));
+  } else if (!args?.success) {
+    fail(new HopelessJob(`the arguments do not fit ${type.name}: ${args?.reason}`));
+  } else {
+    timer = setTimeout(() => {
+      const error = new Error(`the attempt took longer than the ${type.timeoutMs} ms ${type.name} may take`);
+      controller.abort(error);
+      fail(error);
+    }, type.timeoutMs);
+    const context = {
+      jobId: job.id,
+      tenantId: job.tenantId,
+      createdBy: job.createdBy,
+      attempt: job.attempts,
+      signal: controller.signal,
+      log: log.with({ jobId: job.id, jobTypeName: job.jobTypeName, traceId: job.traceId }),
+    };
+    invoke(() => type.run(args.value, context)).then(
+      (output) => finish(succeeded(job, printOutput(output), times())),
+      fail,
+    );
+  }
+  return {
+    job,
+    settlement: promise,
+    stop(reason) {
+      controller.abort(new Error(`the attempt was ended: ${reason}`));
+      finish(interrupted(job, times()));
+    },
+  };
+}
+
+async function invoke(run: () => Promise<unknown>): Promise<unknown> {
+  return await run();
+}
+
+type ArgsShape = { safeParse(value: unknown): { success: boolean; data?: unknown; error?: Error } };
+
+function readArgs(job: ClaimedJob, shape: ArgsShape): { success: boolean; value?: unknown; reason?: string } {
+  try {
+    const { success, data, error } = shape.safeParse(JSON.parse(job.serializedArgs));
+    return { success, value: data, reason: error?.message };
+  } catch (error) {
+    return { success: false, reason: (error as Error).message };
+  }
+}
+
+/** The kept form of a result: JSON, cut at 64,000 characters. */
+function printOutput(output: unknown): string | null {
+  if (output === undefined) return null;
+  return (JSON.stringify(output) ?? "null").slice(0, OUTPUT_LENGTH);
+}

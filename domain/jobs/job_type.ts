@@ -1,0 +1,76 @@
+import type { z } from "zod";
+import type { Log } from "../../infra/log.ts";
+
+/** What a running attempt gets besides its arguments. */
+export interface JobContext {
+  jobId: string;
+  /** Tenant the job belongs to; null for the service's own. */
+  tenantId: string | null;
+  createdBy: string | null;
+  /** Counts from 1; a job whose worker died runs again under the next number. */
+  attempt: number;
+  /** Aborted when the attempt's time is over, its lease is lost, or the service stops. */
+  signal: AbortSignal;
+  log: Log;
+}
+
+/** A kind of background work: its name, the shape of its arguments, and what it does. */
+export interface JobType<A = unknown> {
+  /** Type-qualified name, such as `steward.echo`. */
+  name: string;
+  args: z.ZodType<A>;
+  /** True where HTTP callers may enqueue it. */
+  exposed: boolean;
+  /** An attempt that takes longer is ended and counts as failed. */
+  timeoutMs: number;
+  /** Retries after the first attempt, unless the job says otherwise. */
+  maxRetries: number;
+  /** Five-field cron expression (UTC) by which the service itself enqueues it with `{}`; absent: only when asked. */
+  cron?: string;
+  /** Does the work. It may run again after a crash, so it must do no harm twice. The result is kept as `output`. */
+  run(args: A, context: JobContext): Promise<unknown>;
+}
+
+const DEFAULTS = { exposed: false, timeoutMs: 5 * 60_000, maxRetries: 3 };
+
+/** Declares a job type; what is left out: not exposed, five minutes an attempt, three retries. */
+export function defineJob<A>(
+  spec: Pick<JobType<A>, "name" | "args" | "run"> & Partial<JobType<A>>,
+): JobType<A> {
+  return { ...DEFAULTS, ...spec };
+}
+
+/** Thrown by a job that cannot go on now through no fault of its own: it runs again after `delayMs`, however often. */
+export class PostponeJob extends Error {
+  override name = "PostponeJob";
+  constructor(reason: string, readonly delayMs: number) {
+    super(reason);
+  }
+}
+
+/** Thrown by a job for which no retry can help: it is dead-lettered at once. */
+export class HopelessJob extends Error {
+  override name = "HopelessJob";
+}
+
+/** The job types of a service, by name. */
+export class JobTypes {
+  #byName = new Map<string, JobType>();
+
+  /** @throws Error when the name is taken. */
+  register(...types: JobType<never>[]): void {
+    for (const type of types as unknown as JobType[]) {
+      if (this.#byName.has(type.name)) throw new Error(`two job types are called ${type.name}`);
+      this.#byName.set(type.name, type);
+    }
+  }
+
+  get(name: string): JobType | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** Names HTTP callers may enqueue. */
+  exposedNames(): string[] {
+    return [...this.#byName.values()].filter((type) => type.exposed).map((type) => type.name).sort();
+  }
+}

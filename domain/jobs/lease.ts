@@ -1,0 +1,56 @@
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { newId } from "../shared/ids.ts";
+import { writeDeadLetters } from "./settle.ts";
+
+/** A worker that has not renewed for this long is dead, and what it held runs again. */
+export const LEASE_SECONDS = 60;
+const RECOVERED_AT_ONCE = 500;
+
+/** Opens a lease; all jobs the worker claims hang on it. */
+export async function openLease(sql: Sql, host: string): Promise<string> {
+  const id = newId();
+  await sql`insert into job_workers (id, host) values (${id}, ${host})`;
+  return id;
+}
+
+/** Renews a lease; false when it had run out and was taken away. */
+export async function renewLease(sql: Sql, workerId: string): Promise<boolean> {
+  const rows = await sql`update job_workers set heartbeat_at = now() where id = ${workerId}`;
+  return rows.count === 1;
+}
+
+export async function closeLease(sql: Sql, workerId: string): Promise<void> {
+  await sql`delete from job_workers where id = ${workerId}`;
+}
+
+/**
+ * Takes jobs away from dead workers: each is due at once as a new attempt, or dead-lettered when its retries are used
+ * up, so that a job that kills its process does not do so forever.
+ * @returns how many jobs were taken away.
+ */
+export async function recoverLostJobs(sql: Sql): Promise<number> {
+  return await transact(sql, async (tx) => {
+    await tx`delete from job_workers where heartbeat_at < now() - make_interval(secs => ${LEASE_SECONDS})`;
+    const lost = await tx<
+      { id: string; attempts: number; workerId: string; startedAt: Date; isLast: boolean }[]
+    >`
+      select id, attempts, worker_id, started_at, failures >= max_retries as is_last from jobs j
+      where status = 'Processing' and not exists (select from job_workers w where w.id = j.worker_id)
+      limit ${RECOVERED_AT_ONCE} for update skip locked`;
+    if (lost.length === 0) return 0;
+    const error =
+      `The worker stopped renewing its lease of ${LEASE_SECONDS} s; it died, froze, or lost the database.`;
+    await tx`
+      insert into job_executions (id, job_id, attempt_number, status, started_at, completed_at, error_message, worker_id)
+      select given.id, j.id, j.attempts, 'Abandoned', j.started_at, now(), ${error}, j.worker_id
+      from unnest(${lost.map(newId)}::uuid[], ${lost.map((job) => job.id)}::uuid[]) given (id, job_id)
+      join jobs j on j.id = given.job_id`;
+    await tx`
+      update jobs set worker_id = null, failures = failures + 1, last_error = ${error}, due_at = now(),
+        status = case when failures >= max_retries then 'DeadLettered' else 'Enqueued' end::job_status,
+        completed_at = case when failures >= max_retries then now() end
+      where id = any(${lost.map((job) => job.id)}::uuid[])`;
+    await writeDeadLetters(tx, lost.filter((job) => job.isLast).map((job) => job.id));
+    return lost.length;
+  });
+}

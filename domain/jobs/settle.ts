@@ -1,0 +1,153 @@
+import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { newId } from "../shared/ids.ts";
+import type { ClaimedJob } from "./claim.ts";
+import { HopelessJob, PostponeJob } from "./job_type.ts";
+
+const FIRST_DELAY_MS = 5_000;
+const LONGEST_DELAY_MS = 3_600_000;
+const MESSAGE_LENGTH = 8_000;
+
+/** How one attempt ended and what becomes of its job. Times are `performance.now()` of the worker. */
+export interface Settlement {
+  job: ClaimedJob;
+  execution: "Succeeded" | "Failed" | "Abandoned";
+  next: "Succeeded" | "Failed" | "DeadLettered" | "Enqueued";
+  countsAsFailure: boolean;
+  delayMs: number;
+  error: string | null;
+  output: string | null;
+  startedAt: number;
+  endedAt: number;
+}
+
+export interface SettledJob {
+  id: string;
+  attempts: number;
+  status: string;
+  dueInMs: number;
+}
+
+type Times = Pick<Settlement, "startedAt" | "endedAt">;
+
+export const succeeded = (job: ClaimedJob, output: string | null, times: Times): Settlement => ({
+  job,
+  execution: "Succeeded",
+  next: "Succeeded",
+  countsAsFailure: false,
+  delayMs: 0,
+  error: null,
+  output,
+  ...times,
+});
+
+/** What a thrown error comes to: a retry after a growing delay, a postponement, or the dead-letter queue. */
+export function failed(job: ClaimedJob, error: unknown, times: Times): Settlement {
+  const message = String(error instanceof Error ? error.message || error.name : error).slice(
+    0,
+    MESSAGE_LENGTH,
+  );
+  const base = {
+    job,
+    execution: "Failed" as const,
+    error: message.replaceAll("\0", ""),
+    output: null,
+    ...times,
+  };
+  if (error instanceof PostponeJob) {
+    return { ...base, next: "Failed", countsAsFailure: false, delayMs: error.delayMs };
+  }
+  const isLast = error instanceof HopelessJob || job.failures >= job.maxRetries;
+  const delayMs = isLast ? 0 : retryDelayMs(job.failures + 1);
+  return { ...base, next: isLast ? "DeadLettered" : "Failed", countsAsFailure: true, delayMs };
+}
+
+/** The attempt was cut short by a stop of the service: it counts for nothing and the job is due at once. */
+export const interrupted = (job: ClaimedJob, times: Times): Settlement => ({
+  job,
+  execution: "Abandoned",
+  next: "Enqueued",
+  countsAsFailure: false,
+  delayMs: 0,
+  error: "The service stopped before the attempt ended.",
+  output: null,
+  ...times,
+});
+
+/** Delay before the nth retry: 5 s × 2^(n−1) ± 20 %, at most an hour. */
+export function retryDelayMs(retry: number, random = Math.random()): number {
+  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (retry - 1)) * (0.8 + 0.4 * random);
+}
+
+/**
+ * Writes how attempts ended: the job's status, an execution row, a dead letter where retries are used up. A result
+ * counts only while this worker still holds this very attempt; a late one changes nothing.
+ * @returns the jobs whose result counted.
+ */
+export async function settleJobs(
+  sql: Sql,
+  workerId: string,
+  settlements: Settlement[],
+): Promise<SettledJob[]> {
+  const hasDeadLetters = settlements.some((s) => s.next === "DeadLettered");
+  if (!hasDeadLetters) return await writeSettlements(sql, workerId, settlements);
+  return await transact(sql, async (tx) => {
+    const settled = await writeSettlements(tx, workerId, settlements);
+    await writeDeadLetters(tx, settled.filter((job) => job.status === "DeadLettered").map((job) => job.id));
+    return settled;
+  });
+}
+
+async function writeSettlements(
+  q: Queryable,
+  workerId: string,
+  settlements: Settlement[],
+): Promise<SettledJob[]> {
+  const now = performance.now();
+  const column = <T>(read: (s: Settlement) => T): T[] => settlements.map(read);
+  return await q<SettledJob[]>`
+    with ended as (
+      select * from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
+        ${column(newId)}::uuid[], ${column((s) => s.execution)}::text[], ${
+    column((s) => s.next)
+  }::job_status[],
+        ${column((s) => s.countsAsFailure)}::bool[], ${column((s) => s.delayMs)}::float8[],
+        ${column((s) => s.error)}::text[], ${column((s) => s.output)}::text[],
+        ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
+        as e (id, attempt, execution_id, execution, next, counts, delay_ms, error, output, started_ago, ended_ago)
+    ), settled as (
+      update jobs j set status = e.next, worker_id = null, failures = j.failures + e.counts::int,
+        last_error = coalesce(e.error, j.last_error),
+        due_at = case when e.next in ('Failed', 'Enqueued') then now() + e.delay_ms * interval '1 ms' else j.due_at end,
+        completed_at = case when e.next in ('Succeeded', 'DeadLettered') then now() - e.ended_ago * interval '1 ms' end
+      from ended e
+      where j.id = e.id and j.status = 'Processing' and j.attempts = e.attempt and j.worker_id = ${workerId}
+      returning j.id, j.attempts, j.status, e.delay_ms as due_in_ms
+    ), recorded as (
+      insert into job_executions (id, job_id, attempt_number, status, started_at, completed_at, error_message, worker_id, output)
+      select e.execution_id, e.id, e.attempt, e.execution, now() - e.started_ago * interval '1 ms',
+        now() - e.ended_ago * interval '1 ms', e.error, ${workerId}, e.output
+      from ended e join settled s on s.id = e.id
+    )
+    select * from settled`;
+}
+
+/** Writes the dead-letter entries of jobs that have just become DeadLettered. */
+export async function writeDeadLetters(q: Queryable, jobIds: string[]): Promise<void> {
+  if (jobIds.length === 0) return;
+  await q`
+    insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts, error_message)
+    select given.id, j.id, j.tenant_id, j.job_type_name, j.queue, j.serialized_args, j.attempts, j.last_error
+    from unnest(${
+    jobIds.map(newId)
+  }::uuid[], ${jobIds}::uuid[]) given (id, job_id) join jobs j on j.id = given.job_id`;
+}
+
+/** Gives back jobs that were claimed but never begun, as if they had not been claimed. */
+export async function giveBackJobs(sql: Sql, workerId: string, jobs: ClaimedJob[]): Promise<void> {
+  if (jobs.length === 0) return;
+  await sql`
+    update jobs set status = 'Enqueued', worker_id = null, attempts = attempts - 1, started_at = null
+    where id = any(${
+    jobs.map((job) => job.id)
+  }::uuid[]) and worker_id = ${workerId} and status = 'Processing'`;
+}

@@ -1,0 +1,69 @@
+import type { ZonedFields } from "./zones.ts";
+
+/** One piece of a date pattern: writes its share of a moment. */
+export type DatePart = (fields: ZonedFields) => string;
+
+const pad = (value: number, width: number) => String(Math.abs(value)).padStart(width, "0");
+const twelve = (hour: number) => hour % 12 === 0 ? 12 : hour % 12;
+
+function offsetText(minutes: number): string {
+  return `${minutes < 0 ? "-" : "+"}${pad(Math.trunc(minutes / 60), 2)}:${pad(minutes % 60, 2)}`;
+}
+
+/** Pattern letters as Unicode and .NET have them in common; where both differ, both spellings work. */
+const LETTERS: Record<string, DatePart> = {
+  y: (at) => String(at.year),
+  yy: (at) => pad(at.year % 100, 2),
+  yyyy: (at) => pad(at.year, 4),
+  M: (at) => String(at.month),
+  MM: (at) => pad(at.month, 2),
+  d: (at) => String(at.day),
+  dd: (at) => pad(at.day, 2),
+  E: (at) => at.word("weekday", "short"),
+  EEE: (at) => at.word("weekday", "short"),
+  EEEE: (at) => at.word("weekday", "long"),
+  ddd: (at) => at.word("weekday", "short"),
+  dddd: (at) => at.word("weekday", "long"),
+  H: (at) => String(at.hour),
+  HH: (at) => pad(at.hour, 2),
+  h: (at) => String(twelve(at.hour)),
+  hh: (at) => pad(twelve(at.hour), 2),
+  m: (at) => String(at.minute),
+  mm: (at) => pad(at.minute, 2),
+  s: (at) => String(at.second),
+  ss: (at) => pad(at.second, 2),
+  SSS: (at) => pad(at.millisecond, 3),
+  fff: (at) => pad(at.millisecond, 3),
+  a: (at) => at.word("dayPeriod", "short"),
+  tt: (at) => at.word("dayPeriod", "short"),
+  XXX: (at) => at.offset === 0 ? "Z" : offsetText(at.offset),
+  xxx: (at) => offsetText(at.offset),
+  zzz: (at) => offsetText(at.offset),
+  T: () => "T",
+};
+
+const PIECE = /'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'/g;
+
+/**
+ * Reads a date pattern such as `d 'de' MMMM yyyy, HH:mm`. Literal letters stand in single quotes, `''` is a quote.
+ * Answers the pieces, or a sentence that names what is wrong.
+ */
+export function parseDatePattern(pattern: string): DatePart[] | string {
+  const hasDay = /(^|[^d])dd?([^d]|$)/.test(pattern.replace(/'[^']*'/g, ""));
+  const parts: DatePart[] = [];
+  for (const [piece, quoted] of pattern.matchAll(PIECE)) {
+    const literal = quoted === undefined ? piece : quoted === "" ? "'" : quoted.replaceAll("''", "'");
+    if (piece === "'") return "has a quote in its pattern that is never closed";
+    if (piece === "MMM" || piece === "MMMM") {
+      const width = piece === "MMM" ? "short" : "long";
+      parts.push((at) => at.word("month", width, hasDay ? "day" : undefined));
+    } else if (quoted === undefined && /^[A-Za-z]/.test(piece)) {
+      const part = Object.hasOwn(LETTERS, piece) ? LETTERS[piece] : undefined;
+      if (part === undefined) {
+        return `has \`${piece}\` in its pattern, which means nothing; quote literal text: '${piece}'`;
+      }
+      parts.push(part);
+    } else parts.push(() => literal);
+  }
+  return parts;
+}

@@ -1,0 +1,80 @@
+import { type DatePart, parseDatePattern } from "./date_pattern.ts";
+import { remember } from "./cache.ts";
+import type { Filter } from "./filter.ts";
+import { shown } from "./text.ts";
+import { zonedFields, zoneProblem } from "./zones.ts";
+
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/;
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$/i;
+const STYLES = ["short", "medium", "long", "full"] as const;
+const MAX_PATTERN = 100;
+const styles = new Map<string, Intl.DateTimeFormat>();
+const patterns = new Map<string, DatePart[] | string>();
+
+/**
+ * The instant a value stands for: a date, milliseconds since 1970, or ISO 8601 text. Text without an offset is UTC;
+ * a bare date has no instant at all and keeps its day in every zone.
+ */
+function instantIn(value: unknown): { instant: Date; isBareDate: boolean } | null {
+  const isBareDate = typeof value === "string" && ISO_DATE.test(value);
+  const time = typeof value === "string" ? ISO_TIME.exec(value) : null;
+  const instant = value instanceof Date
+    ? value
+    : typeof value === "number"
+    ? new Date(value)
+    : isBareDate
+    ? new Date(`${value}T00:00:00Z`)
+    : time !== null
+    ? new Date(time[0].replace(" ", "T").toUpperCase() + (time[3] === undefined ? "Z" : ""))
+    : null;
+  return instant === null || Number.isNaN(instant.getTime()) ? null : { instant, isBareDate };
+}
+
+function patternOf(pattern: string): DatePart[] | string {
+  return remember(patterns, pattern, () => parseDatePattern(pattern));
+}
+
+function styled(locale: string, style: string, zone: string): Intl.DateTimeFormat {
+  return remember(
+    styles,
+    `${locale}|${style}|${zone}`,
+    () => new Intl.DateTimeFormat(locale, { dateStyle: style as "medium", timeZone: zone }),
+  );
+}
+
+const isStyle = (pattern: unknown) => (STYLES as readonly unknown[]).includes(pattern);
+
+/**
+ * `date`, `date:"yyyy-MM-dd HH:mm"`, `date:"long":"Europe/Lisbon"`: a pattern, or one of the locale's own styles
+ * short, medium (assumed), long, full; in UTC unless a zone is named. What is not a date stays as it is.
+ */
+export const date: Filter = {
+  minArguments: 0,
+  maxArguments: 2,
+  check([pattern = "medium", zone = "UTC"], locale) {
+    if (typeof pattern !== "string" || pattern.length > MAX_PATTERN) {
+      return `expects a pattern of at most ${MAX_PATTERN} characters, found ${shown(pattern)}`;
+    }
+    const problem = zoneProblem(zone);
+    if (problem !== null) return problem;
+    if (isStyle(pattern)) {
+      styled(locale, pattern, zone as string).format(0);
+      return null;
+    }
+    const parts = patternOf(pattern);
+    if (typeof parts === "string") return parts;
+    const fields = zonedFields(new Date(0), zone as string, locale);
+    for (const part of parts) part(fields);
+    return null;
+  },
+  apply(value, [pattern = "medium", zone = "UTC"], { locale, budget }) {
+    const found = instantIn(value);
+    if (found === null) return value;
+    budget.charge(4_096);
+    const shownIn = found.isBareDate ? "UTC" : zone as string;
+    if (isStyle(pattern)) return styled(locale, pattern as string, shownIn).format(found.instant);
+    const parts = patternOf(pattern as string);
+    const fields = zonedFields(found.instant, shownIn, locale);
+    return typeof parts === "string" ? value : parts.map((part) => part(fields)).join("");
+  },
+};

@@ -1,0 +1,15 @@
+export {
+  TemplateInvalid,
+  TemplateLimitExceeded,
+  type TemplatePart,
+  TemplateVariablesMissing,
+} from "./errors.ts";
+export { FILTER_NAMES } from "./filters/apply.ts";
+export { htmlToText } from "./html_text/mod.ts";
+export { parseRequiredVariables } from "./required_variables.ts";
+export {
+  type CompiledTemplate,
+  compileTemplate,
+  type RenderedTemplate,
+  type TemplateSource,
+} from "./template.ts";

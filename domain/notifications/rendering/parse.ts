@@ -1,0 +1,53 @@
+import Handlebars from "handlebars";
+import type { TemplateInvalid } from "./errors.ts";
+import type { Source } from "./position.ts";
+import { type OutputTag, scan } from "./scan.ts";
+import type { Program } from "./syntax.ts";
+
+export const MAX_SOURCE_LENGTH = 262_144;
+
+/** What Handlebars' parser keeps after a failure: the token at which it stopped. Not part of its typings. */
+interface ParserState {
+  Parser?: { lexer?: { yylloc?: { first_line?: number; first_column?: number } } };
+}
+
+/**
+ * The syntax tree of a template with its pipes set aside: `tags` are the output tags in document order, as many as
+ * the tree has output statements. Throws TemplateInvalid.
+ */
+export function parseSource(source: Source): { program: Program; tags: OutputTag[] } {
+  if (source.text.length > MAX_SOURCE_LENGTH) {
+    throw source.invalidAt(
+      0,
+      `it has ${source.text.length} characters, at most ${MAX_SOURCE_LENGTH} are allowed`,
+    );
+  }
+  const { masked, tags } = scan(source);
+  try {
+    // Statements that `scan` lets through are those that syntax.ts describes
+    return { program: Handlebars.parse(masked) as unknown as Program, tags };
+  } catch (error) {
+    throw positioned(source, error as Error & { lineNumber?: number; column?: number });
+  }
+}
+
+function positioned(
+  source: Source,
+  error: Error & { lineNumber?: number; column?: number },
+): TemplateInvalid {
+  if (error.lineNumber !== undefined && error.column !== undefined) {
+    return source.invalidIn(error.lineNumber, error.column, error.message.replace(/ - \d+:\d+$/, ""));
+  }
+  const stopped = (Handlebars as ParserState).Parser?.lexer?.yylloc;
+  const line = stopped?.first_line ?? 1;
+  const column = stopped?.first_column ?? 0;
+  const rest = (source.text.split(/\r\n?|\n/)[line - 1] ?? "").slice(column, column + 24);
+  const isEnd = /got 'EOF'$/.test(error.message);
+  return source.invalidIn(
+    line,
+    column,
+    isEnd
+      ? "the template ends although a block is still open"
+      : `\`${rest}\` cannot stand here${/got 'CLOSE/.test(error.message) ? ": a variable is expected" : ""}`,
+  );
+}

@@ -1,0 +1,167 @@
+import { type FilterUse, readPipes } from "./pipes.ts";
+import type { Source } from "./position.ts";
+
+/** One output tag (`{{ }}`, `{{{ }}}`, `{{& }}`) in document order. */
+export interface OutputTag {
+  offset: number;
+  filters: FilterUse[];
+}
+
+/** The source with every pipe chain overwritten by spaces, which Handlebars parses, and the tags they came from. */
+export interface Scan {
+  masked: string;
+  tags: OutputTag[];
+}
+
+const MAX_NESTING = 50;
+/** The opening of a tag, alternatives in the order in which Handlebars' own lexer tries them. */
+const OPENING =
+  /(?<raw>\{\{\{\{)|\{\{~?(?:(?<partial>#?>)|(?<decorator>#?\*)|(?<block>#)|(?<end>\/)|(?<alternative>\^\s*~?\}\}|\s*else\s*~?\}\})|(?<inverse>\^)|(?<chain>\s*else\b)|(?<unescaped>\{)|(?<longComment>!--)|(?<comment>!)|&?)/y;
+const CLOSE = /~?\}\}/y;
+const CLOSE_UNESCAPED = /\}~?\}\}/y;
+const COMMENT_END = /\}\}/g;
+const LONG_COMMENT_END = /--~?\}\}/g;
+const STRING = /"(?:\\"|[^"])*"|'(?:\\'|[^'])*'/y;
+const SEGMENT = /\[(?:\\\]|[^\]])*\]/y;
+const BLOCK_PARAMETERS = /as\s+\|[^|{}]*\|/y;
+const ESCAPED_TAG_END = /(?:\\\\?)?\{\{|$/g;
+
+/**
+ * Finds the tags of a template exactly where Handlebars' lexer would, takes the pipe chains out and refuses what
+ * is not part of the language before the parser sees it. Lengths and line breaks are kept, so every position in
+ * `masked` is the author's. Throws TemplateInvalid.
+ */
+export function scan(source: Source): Scan {
+  const { text } = source;
+  const tags: OutputTag[] = [];
+  const nesting: number[] = [];
+  let masked = "";
+  let copied = 0;
+  let contentFrom = 0;
+  for (let open = text.indexOf("{{"); open !== -1; open = text.indexOf("{{", contentFrom)) {
+    // `\{{` is literal text up to the next tag, `\\{{` is a backslash and then a tag
+    const content = text.slice(Math.max(contentFrom, open - 2), open);
+    if (content.endsWith("\\") && content !== "\\\\") {
+      contentFrom = search(ESCAPED_TAG_END, text, open + 2);
+      continue;
+    }
+    const kind = openingAt(text, open);
+    if (kind.name === "comment" || kind.name === "longComment") {
+      contentFrom = commentEnd(source, open, kind.name === "comment" ? COMMENT_END : LONG_COMMENT_END);
+      continue;
+    }
+    if (kind.name === "alternative") {
+      contentFrom = kind.end;
+      continue;
+    }
+    refuse(source, open, kind.name);
+    const isOutput = kind.name === "unescaped" || kind.name === "output";
+    const close = kind.name === "unescaped" ? CLOSE_UNESCAPED : CLOSE;
+    const tag: OutputTag = { offset: open, filters: [] };
+    let at = expressionEnd(source, open, kind.end, close);
+    if (text[at] === "|") {
+      if (!isOutput) throw source.invalidAt(at, "filters can only be used in output tags, not in blocks");
+      const pipes = readPipes(source, at, close);
+      masked += text.slice(copied, at) + text.slice(at, pipes.end).replace(/[^\r\n]/g, " ");
+      copied = pipes.end;
+      tag.filters = pipes.filters;
+      at = pipes.end;
+    }
+    if (isOutput) tags.push(tag);
+    trackNesting(source, open, kind.name, nesting);
+    close.lastIndex = at;
+    close.test(text);
+    contentFrom = close.lastIndex;
+  }
+  return { masked: masked + text.slice(copied), tags };
+}
+
+type Kind =
+  | "raw"
+  | "partial"
+  | "decorator"
+  | "block"
+  | "end"
+  | "alternative"
+  | "inverse"
+  | "chain"
+  | "unescaped"
+  | "longComment"
+  | "comment"
+  | "output";
+
+function openingAt(text: string, offset: number): { name: Kind; end: number } {
+  OPENING.lastIndex = offset;
+  const groups = OPENING.exec(text)?.groups ?? {};
+  const name = Object.keys(groups).find((group) => groups[group] !== undefined) as Kind | undefined;
+  return { name: name ?? "output", end: OPENING.lastIndex };
+}
+
+function commentEnd(source: Source, open: number, terminator: RegExp): number {
+  // `{{!--}}` is complete: the dashes that open a comment may also end it
+  terminator.lastIndex = open + (source.text[open + 2] === "~" ? 4 : 3);
+  if (!terminator.test(source.text)) {
+    throw source.invalidAt(open, "the comment that begins here is never closed");
+  }
+  return terminator.lastIndex;
+}
+
+function refuse(source: Source, open: number, kind: Kind): void {
+  const refused: Partial<Record<Kind, string>> = {
+    raw: "raw blocks (`{{{{ }}}}`) are not available",
+    partial: "partials (`{{> }}`) are not available",
+    decorator: "decorators (`{{* }}`) are not available",
+  };
+  const reason = refused[kind];
+  if (reason !== undefined) throw source.invalidAt(open, reason);
+}
+
+/** The offset of the first `|` outside of strings, or of the closing braces. */
+function expressionEnd(source: Source, open: number, from: number, close: RegExp): number {
+  const { text } = source;
+  for (let at = from; at < text.length;) {
+    close.lastIndex = at;
+    if (close.test(text)) return at;
+    const char = text[at];
+    if (char === '"' || char === "'") {
+      at = skip(STRING, text, at) ?? fail(source, at, "the string that begins here is never closed");
+    } else if (char === "[") {
+      at = skip(SEGMENT, text, at) ?? fail(source, at, "the `[` that begins here is never closed");
+    } else if (char === "a" && /\s/.test(text[at - 1] ?? "")) {
+      at = skip(BLOCK_PARAMETERS, text, at) ?? at + 1;
+    } else if (char === "(") {
+      fail(source, at, "sub-expressions in parentheses are not available");
+    } else if (char === "|") {
+      return at;
+    } else at++;
+  }
+  return fail(source, open, "the tag that begins here is never closed");
+}
+
+/** Keeps blocks, and chains of `{{else if}}` that nest as well, shallow enough for recursion to be safe. */
+function trackNesting(source: Source, open: number, kind: Kind, nesting: number[]): void {
+  if (kind === "block" || kind === "inverse") nesting.push(1);
+  else if (kind === "end") nesting.pop();
+  else if (kind === "chain") nesting.push((nesting.pop() ?? 0) + 1);
+  else return;
+  if (nesting.reduce((sum, depth) => sum + depth, 0) > MAX_NESTING) {
+    throw source.invalidAt(
+      open,
+      `blocks may be nested at most ${MAX_NESTING} deep, \`{{else if}}\` included`,
+    );
+  }
+}
+
+function skip(pattern: RegExp, text: string, at: number): number | null {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : null;
+}
+
+function search(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from;
+  return pattern.exec(text)?.index ?? text.length;
+}
+
+function fail(source: Source, offset: number, reason: string): never {
+  throw source.invalidAt(offset, reason);
+}

@@ -1,0 +1,46 @@
+/** The parts of Handlebars' syntax tree that templates are lowered from; positions count columns from 0. */
+export interface Located {
+  loc: { start: { line: number; column: number } };
+}
+export interface PathExpression extends Located {
+  type: "PathExpression";
+  /** True for `@index` and its like. */
+  data: boolean;
+  /** How many `../` it begins with. */
+  depth: number;
+  parts: string[];
+  original: string;
+}
+export interface Literal extends Located {
+  type: "StringLiteral" | "NumberLiteral" | "BooleanLiteral" | "NullLiteral" | "UndefinedLiteral";
+  value?: string | number | boolean;
+}
+export type Expression = PathExpression | Literal;
+export interface Hash extends Located {
+  pairs: ({ key: string; value: Expression } & Located)[];
+}
+export interface Program extends Partial<Located> {
+  body: Statement[];
+  blockParams?: string[];
+}
+export interface OutputStatement extends Located {
+  type: "MustacheStatement";
+  path: Expression;
+  params: Expression[];
+  hash?: Hash;
+  /** False for `{{{ }}}` and `{{& }}`. */
+  escaped: boolean;
+}
+export interface BlockStatement extends Located {
+  type: "BlockStatement";
+  path: Expression;
+  params: Expression[];
+  hash?: Hash;
+  program?: Program;
+  inverse?: Program;
+}
+export type Statement =
+  | OutputStatement
+  | BlockStatement
+  | { type: "ContentStatement"; value: string }
+  | { type: "CommentStatement" };

@@ -1,0 +1,35 @@
+import { type CatalogueEntry, entry } from "./entry.ts";
+
+/** Refusals of the reports area. */
+export const REPORT_PROBLEMS = {
+  REPORT_NOT_FOUND: entry(
+    404,
+    "No such report",
+    "The execution does not exist, is deleted, or belongs to another tenant.",
+    "Check the id.",
+  ),
+  REPORT_TEMPLATE_NOT_FOUND: entry(
+    404,
+    "No such report template",
+    "No report template has this id.",
+    "Use one of the ids GET /api/v1/reports lists.",
+  ),
+  REPORT_FORMAT_NOT_SUPPORTED: entry(
+    400,
+    "Format not supported",
+    "The template cannot be generated in this format.",
+    "Use one of its supportedFormats.",
+  ),
+  REPORT_NOT_AVAILABLE: entry(
+    409,
+    "Not completed",
+    "The execution has not completed, so there is nothing to download.",
+    "Poll the execution until its status is Completed.",
+  ),
+  REPORT_TOO_LARGE_FOR_SYNC: entry(
+    400,
+    "Too large to wait for",
+    "A synchronous generation may take 60 seconds; this one would take longer.",
+    "Use generate-async.",
+  ),
+} satisfies Record<string, CatalogueEntry>;

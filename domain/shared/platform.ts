@@ -1,0 +1,36 @@
+import type { Bell } from "../../infra/bell/bell.ts";
+import type { Config } from "../../infra/config.ts";
+import type { Log } from "../../infra/log.ts";
+import type { MailTransport } from "../../infra/mail/mail.ts";
+import type { Outbox } from "../../infra/mail/outbox.ts";
+import type { ObjectStore } from "../../infra/objectstore/objectstore.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Scanner } from "../../infra/scanner/scanner.ts";
+import type { Tokens } from "../../infra/tokens.ts";
+import type { Rights } from "../auth/rights.ts";
+import type { JobTypes } from "../jobs/job_type.ts";
+import type { Clock } from "./clock.ts";
+
+/**
+ * What the world is made of, handed to whoever needs it. Areas ask for the part they use, as in
+ * `Pick<Platform, "sql" | "clock">`; nothing here is a singleton, so many apps run in one process.
+ */
+export interface Platform {
+  config: Config;
+  log: Log;
+  clock: Clock;
+  sql: Sql;
+  tokens: Tokens;
+  rights: Rights;
+  /** Rings workers for jobs that are due. */
+  bell: Bell;
+  jobTypes: JobTypes;
+  objects: ObjectStore;
+  scanner: Scanner;
+  /** Ways to send email, in failover order. */
+  mail: MailTransport[];
+  /** The development outbox; null where messages really leave. */
+  outbox: Outbox | null;
+  /** The URL callers reach the service by, without a trailing slash. */
+  baseUrl(): string;
+}

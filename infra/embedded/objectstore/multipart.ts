@@ -1,0 +1,117 @@
+import { createHash, randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { streamFile, writeAll } from "./object_file.ts";
+import { S3Problem } from "./problem.ts";
+import type { Incoming, Storage } from "./storage.ts";
+import type { ListedPart } from "./xml.ts";
+
+/** A part that was received completely. */
+export interface Part {
+  path: string;
+  sizeBytes: number;
+  etag: string;
+  lastModified: number;
+}
+
+/** A multipart upload between its start and its completion or abort. */
+export interface Upload {
+  bucket: string;
+  key: string;
+  headers: Record<string, string>;
+  parts: Map<number, Part>;
+}
+
+const MIN_PART_BYTES = 5 * 1024 * 1024;
+
+/** The running multipart uploads. They live in memory and in `incoming/`, and end with the process. */
+export class Uploads {
+  readonly #uploads = new Map<string, Upload>();
+
+  constructor(readonly storage: Storage) {}
+
+  create(bucket: string, key: string, headers: Record<string, string>): string {
+    this.storage.bucket(bucket);
+    const uploadId = randomUUID();
+    this.#uploads.set(uploadId, { bucket, key, headers, parts: new Map() });
+    return uploadId;
+  }
+
+  /** Throws NoSuchUpload, also when the upload is of another key. */
+  find(uploadId: string, bucket: string, key: string): Upload {
+    const upload = this.#uploads.get(uploadId);
+    if (!upload || upload.bucket !== bucket || upload.key !== key) throw new S3Problem("NoSuchUpload");
+    return upload;
+  }
+
+  /** Keeps a received part, in place of an earlier one of that number. Throws NoSuchUpload when aborted meanwhile. */
+  addPart(uploadId: string, partNumber: number, incoming: Incoming, part: Omit<Part, "path">): void {
+    const upload = this.#uploads.get(uploadId);
+    if (!upload) throw new S3Problem("NoSuchUpload");
+    const path = join(this.storage.dir, "incoming", randomUUID());
+    Deno.renameSync(incoming.path, path);
+    const replaced = upload.parts.get(partNumber);
+    upload.parts.set(partNumber, { ...part, path });
+    if (replaced) Deno.removeSync(replaced.path);
+  }
+
+  /** Ends the upload and deletes its parts. Throws NoSuchUpload. */
+  abort(uploadId: string, bucket: string, key: string): void {
+    const upload = this.find(uploadId, bucket, key);
+    this.#uploads.delete(uploadId);
+    removeParts(upload);
+  }
+
+  /**
+   * Takes an upload out for completion, so that nothing can change it any more, and runs `use`; when that throws, the
+   * upload goes on as it was. Throws as `choose` does.
+   */
+  async complete<T>(
+    uploadId: string,
+    upload: Upload,
+    listed: ListedPart[],
+    use: (parts: Part[]) => Promise<T>,
+  ) {
+    const chosen = choose(upload, listed);
+    this.#uploads.delete(uploadId);
+    try {
+      const result = await use(chosen);
+      removeParts(upload);
+      return result;
+    } catch (error) {
+      this.#uploads.set(uploadId, upload);
+      throw error;
+    }
+  }
+}
+
+/** Appends the parts to the file. */
+export async function joinParts(parts: Part[], file: Deno.FsFile): Promise<void> {
+  for (const part of parts) {
+    for await (const chunk of streamFile(await Deno.open(part.path), 0, part.sizeBytes)) {
+      await writeAll(file, chunk);
+    }
+  }
+}
+
+/** S3's ETag of an object made of parts: the MD5 of the parts' MD5s, and their number. */
+export function multipartEtag(parts: Part[]): string {
+  const md5 = createHash("md5");
+  for (const part of parts) md5.update(part.etag, "hex");
+  return `${md5.digest("hex")}-${parts.length}`;
+}
+
+/** The parts a completion names. Throws InvalidPartOrder, InvalidPart, EntityTooSmall. */
+function choose(upload: Upload, listed: ListedPart[]): Part[] {
+  return listed.map(({ partNumber, etag }, i) => {
+    const previous = listed[i - 1];
+    if (previous && previous.partNumber >= partNumber) throw new S3Problem("InvalidPartOrder");
+    const part = upload.parts.get(partNumber);
+    if (!part || part.etag !== etag) throw new S3Problem("InvalidPart");
+    if (i < listed.length - 1 && part.sizeBytes < MIN_PART_BYTES) throw new S3Problem("EntityTooSmall");
+    return part;
+  });
+}
+
+function removeParts(upload: Upload): void {
+  for (const part of upload.parts.values()) Deno.removeSync(part.path);
+}

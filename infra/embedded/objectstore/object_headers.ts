@@ -1,0 +1,44 @@
+import type { ObjectMeta } from "./object_file.ts";
+import { S3Problem } from "./problem.ts";
+import { param, type S3Request } from "./request.ts";
+
+const STORED = ["cache-control", "content-disposition", "content-encoding", "content-language", "expires"];
+const OVERRIDABLE = [...STORED, "content-type"];
+const DEFAULT_TYPE = "binary/octet-stream";
+const MAX_METADATA_BYTES = 2048;
+
+/** The headers of a write that stay with the object. Throws MetadataTooLarge. */
+export function storedHeaders(request: S3Request): Record<string, string> {
+  const kept: Record<string, string> = {
+    "content-type": request.headers.get("content-type") || DEFAULT_TYPE,
+  };
+  let metadataBytes = 0;
+  for (const [name, value] of request.headers) {
+    if (STORED.includes(name)) kept[name] = value;
+    if (!name.startsWith("x-amz-meta-")) continue;
+    kept[name] = value;
+    metadataBytes += name.length - "x-amz-meta-".length + value.length;
+  }
+  if (metadataBytes > MAX_METADATA_BYTES) throw new S3Problem("MetadataTooLarge");
+  return kept;
+}
+
+/**
+ * The headers an object is answered with; `response-*` parameters replace the stored ones (they are part of the
+ * signature, without which no request comes this far). Throws InvalidArgument for a value no header can carry.
+ */
+export function answeredHeaders(request: S3Request, meta: ObjectMeta): Headers {
+  const headers = new Headers(meta.headers);
+  headers.set("etag", `"${meta.etag}"`);
+  headers.set("last-modified", new Date(meta.lastModified).toUTCString());
+  headers.set("accept-ranges", "bytes");
+  for (const name of OVERRIDABLE) {
+    const override = param(request, `response-${name}`);
+    if (override === null) continue;
+    if (/[^\t\x20-\xff]|\x7f/.test(override)) {
+      throw new S3Problem("InvalidArgument", `response-${name} is not a header`);
+    }
+    headers.set(name, override);
+  }
+  return headers;
+}

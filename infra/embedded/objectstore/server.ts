@@ -1,0 +1,97 @@
+import { randomBytes } from "node:crypto";
+import { addCorsHeaders, answerPreflight } from "./cors.ts";
+import { Uploads } from "./multipart.ts";
+import { runOperation } from "./operations.ts";
+import { drain } from "./payload.ts";
+import { S3Problem } from "./problem.ts";
+import { readRequest } from "./request.ts";
+import { type Credentials, verifySignature } from "./signature.ts";
+import { Storage } from "./storage.ts";
+import { errorResponse } from "./xml.ts";
+
+export interface EmbeddedObjectStoreOptions extends Credentials {
+  /** Everything is kept under it; one store at a time. */
+  dir: string;
+  /** 0: any free port. */
+  port: number;
+  hostname?: string;
+  /** Origins whose pages may upload and download; by default every one. */
+  corsOrigins?: string[];
+}
+
+export interface EmbeddedObjectStore {
+  endpoint: string;
+  port: number;
+  /** Gives running requests a second, then cuts every connection; downloads are cut at once. */
+  stop(): Promise<void>;
+}
+
+const DRAIN_MAX_BYTES = 256 * 1024 * 1024;
+const DRAIN_MAX_MS = 10_000;
+const STOP_GRACE_MS = 1_000;
+
+/**
+ * Starts an S3-compatible store on files under `dir`, for development and tests. Every request must carry a valid
+ * signature version 4. Throws when the directory is in use by another store or the port is taken.
+ */
+export async function startEmbeddedObjectStore(o: EmbeddedObjectStoreOptions): Promise<EmbeddedObjectStore> {
+  const { hostname = "127.0.0.1", corsOrigins = ["*"] } = o;
+  const storage = await Storage.open(o.dir);
+  const store = { uploads: new Uploads(storage), region: o.region };
+
+  async function answer(request: Request): Promise<Response> {
+    if (request.method === "OPTIONS") return answerPreflight(corsOrigins, request.headers);
+    const read = readRequest(request);
+    const sha256 = verifySignature(read, o, new Date());
+    return await runOperation(store, read, sha256);
+  }
+
+  async function handle(request: Request): Promise<Response> {
+    const requestId = randomBytes(8).toString("hex").toUpperCase();
+    const response = await answer(request).catch(async (error: unknown) => {
+      if (request.body && !request.bodyUsed) await drain(request.body, DRAIN_MAX_BYTES, DRAIN_MAX_MS);
+      const problem = error instanceof S3Problem ? error : new S3Problem("InternalError");
+      if (problem !== error) console.error("embedded object store: request", requestId, "failed:", error);
+      return errorResponse(problem, requestId, request.method !== "HEAD");
+    });
+    response.headers.set("x-amz-request-id", requestId);
+    addCorsHeaders(corsOrigins, request.headers, response.headers);
+    return response;
+  }
+
+  const running = new Set<Promise<Response>>();
+  function track(request: Request): Promise<Response> {
+    const response = handle(request).finally(() => running.delete(response));
+    running.add(response);
+    return response;
+  }
+
+  const ending = new AbortController();
+  let server: Deno.HttpServer<Deno.NetAddr>;
+  try {
+    server = Deno.serve({ port: o.port, hostname, signal: ending.signal, onListen() {} }, track);
+  } catch (error) {
+    storage.close();
+    throw error;
+  }
+  const { port } = server.addr;
+  const reachable = hostname === "0.0.0.0"
+    ? "127.0.0.1"
+    : hostname.includes(":")
+    ? `[${hostname}]`
+    : hostname;
+  return {
+    endpoint: `http://${reachable}:${port}`,
+    port,
+    async stop() {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const grace = new Promise((resolve) => timer = setTimeout(resolve, STOP_GRACE_MS));
+      await Promise.race([Promise.all(running), grace]);
+      clearTimeout(timer);
+      ending.abort();
+      await server.finished;
+      await Promise.all(running); // uploads that were cut off clear away what they wrote
+      storage.close();
+    },
+  };
+}

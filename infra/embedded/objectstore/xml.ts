@@ -1,0 +1,69 @@
+import { S3Problem } from "./problem.ts";
+
+/** XML built by `element`, which may go into another element as it is. */
+export class Xml {
+  constructor(readonly text: string) {}
+}
+
+/** One element; strings and numbers are escaped, Xml is taken as it is. */
+export function element(name: string, ...content: (string | number | Xml)[]): Xml {
+  const inside = content.map((part) => part instanceof Xml ? part.text : escapeText(String(part))).join("");
+  return new Xml(`<${name}>${inside}</${name}>`);
+}
+
+// As S3 does, control characters become references, although XML 1.0 has none for most of them: a client that lists
+// such keys asks for encoding-type=url.
+function escapeText(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+    // deno-lint-ignore no-control-regex
+    .replaceAll(/[\u0000-\u001f\u007f]/g, (c) => `&#${c.charCodeAt(0)};`);
+}
+
+/** A whole answer in S3's namespace. */
+export function xmlResponse(root: string, content: Xml[], init: ResponseInit = {}): Response {
+  const inside = content.map((part) => part.text).join("");
+  return document(`<${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${inside}</${root}>`, init);
+}
+
+/** S3's Error document. For HEAD the body must be left out. */
+export function errorResponse(problem: S3Problem, requestId: string, withBody: boolean): Response {
+  const { status, headers } = problem;
+  if (!withBody) return new Response(null, { status, headers });
+  const fields = [
+    element("Code", problem.code),
+    element("Message", problem.message),
+    element("RequestId", requestId),
+  ];
+  return document(element("Error", ...fields).text, { status, headers });
+}
+
+function document(xml: string, init: ResponseInit): Response {
+  const headers = new Headers(init.headers);
+  headers.set("content-type", "application/xml");
+  return new Response(`<?xml version="1.0" encoding="UTF-8"?>\n${xml}`, { ...init, headers });
+}
+
+export interface ListedPart {
+  partNumber: number;
+  etag: string;
+}
+
+/** Reads a CompleteMultipartUpload body. Throws MalformedXML for anything but a list of 1 to 10,000 parts. */
+export function parseCompletion(xml: string): ListedPart[] {
+  const body =
+    /^\s*(?:<\?xml[^>]*\?>\s*)?<CompleteMultipartUpload(?:\s[^>]*)?>([\s\S]*)<\/CompleteMultipartUpload>\s*$/
+      .exec(xml)?.[1];
+  if (body === undefined) throw new S3Problem("MalformedXML");
+  const parts: ListedPart[] = [];
+  const rest = body.replaceAll(/<Part>([\s\S]*?)<\/Part>/g, (_, inside: string) => {
+    const partNumber = Number(/<PartNumber>\s*(\d{1,5})\s*<\/PartNumber>/.exec(inside)?.[1]);
+    const etag = /<ETag>\s*(?:"|&quot;|&#34;)?([0-9a-f]{32})(?:"|&quot;|&#34;)?\s*<\/ETag>/i.exec(inside)
+      ?.[1];
+    if (!(partNumber >= 1 && partNumber <= 10_000)) throw new S3Problem("MalformedXML");
+    if (!etag) throw new S3Problem("InvalidPart");
+    parts.push({ partNumber, etag: etag.toLowerCase() });
+    return "";
+  });
+  if (rest.trim() !== "" || parts.length === 0) throw new S3Problem("MalformedXML");
+  return parts;
+}

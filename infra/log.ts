@@ -1,0 +1,70 @@
+export type LogLevel = "debug" | "info" | "warn" | "error" | "off";
+export type LogFields = Record<string, unknown>;
+
+const RANK: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, off: 4 };
+const SECRET_NAME =
+  /pass(word|phrase)?|secret|token|authorization|cookie|api_?key|credential|object_?key|bucket/i;
+const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
+const JWT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+const SIGNED_QUERY = /([?&](?:X-Amz-[A-Za-z-]+|sig|signature|token|code)=)[^&\s"']+/gi;
+const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s@/]+@/gi;
+
+/** JSON lines to stdout. Fields whose name tells of a secret, tokens and signed URLs are blanked in every value. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** The same log with `fields` on every line. */
+  with(fields: LogFields): Log;
+}
+
+/** Removes what must never be logged from a free text: bearer tokens, JWTs, URL passwords, signed query values. */
+export function redactText(text: string): string {
+  return text.replace(BEARER, "$1 [redacted]").replace(JWT, "[redacted]")
+    .replace(SIGNED_QUERY, "$1[redacted]").replace(URL_PASSWORD, "$1[redacted]@");
+}
+
+function redact(name: string, value: unknown, depth = 0): unknown {
+  if (SECRET_NAME.test(name)) return "[redacted]";
+  if (typeof value === "string") return redactText(value);
+  if (value instanceof Error) {
+    return {
+      name: value.name,
+      message: redactText(value.message),
+      stack: redactText(value.stack ?? ""),
+      ...(value.cause === undefined ? {} : { cause: redact("cause", value.cause, depth + 1) }),
+    };
+  }
+  if (typeof value === "bigint") return value.toString();
+  if (value === null || typeof value !== "object" || value instanceof Date) return value;
+  if (depth >= 6) return "[deep]";
+  if (Array.isArray(value)) return value.map((item) => redact("", item, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redact(key, item, depth + 1)]));
+}
+
+/** @param write takes one finished line, newline included; stdout by default. */
+export function createLog(
+  level: LogLevel,
+  write: (line: string) => void = writeStdout,
+  bound: LogFields = {},
+): Log {
+  const emit = (at: Exclude<LogLevel, "off">) => (message: string, fields: LogFields = {}) => {
+    if (RANK[at] < RANK[level]) return;
+    const line = { time: new Date().toISOString(), level: at, message: redactText(message) };
+    write(JSON.stringify({ ...line, ...(redact("", { ...bound, ...fields }) as LogFields) }) + "\n");
+  };
+  return {
+    debug: emit("debug"),
+    info: emit("info"),
+    warn: emit("warn"),
+    error: emit("error"),
+    with: (fields) => createLog(level, write, { ...bound, ...fields }),
+  };
+}
+
+const encoder = new TextEncoder();
+function writeStdout(line: string): void {
+  let bytes = encoder.encode(line);
+  while (bytes.length > 0) bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
+}

@@ -1,0 +1,114 @@
+import { Readable } from "node:stream";
+import { createTransport } from "nodemailer";
+import { type MailAddress, type MailAttachment, MailDeliveryFailed, type MailReceipt } from "./mail.ts";
+import type { MailMessage, MailTransport } from "./mail.ts";
+import { recipientsOf, safeMessage } from "./message_safety.ts";
+import { refusedRecipient, shortened, type SmtpError, smtpFailure } from "./smtp_failure.ts";
+import { parseSmtpUrl, type SmtpSettings } from "./smtp_url.ts";
+
+/** How long `close` lets deliveries under way finish before it cuts their connections. */
+const CLOSE_MILLISECONDS = 10_000;
+
+/**
+ * A pool of connections to the server named by an SMTP URL (see parseSmtpUrl). Certificates are always verified,
+ * against `ca` (PEM) where a private authority signs. Nothing is connected before the first message.
+ */
+export function createSmtpTransport(smtpUrl: string, options: { ca?: string } = {}): MailTransport {
+  const settings = parseSmtpUrl(smtpUrl);
+  const server = `${settings.host}:${settings.port}`;
+  const pool = createTransport(poolOptions(settings, options.ca));
+  const underWay = new Set<Promise<unknown>>();
+
+  const deliver = async (message: MailMessage, signal: AbortSignal): Promise<MailReceipt> => {
+    const info = await pool.sendMail({ ...compose(message), signal });
+    return {
+      accepted: info.accepted,
+      refused: (info.rejectedErrors ?? []).map(refusedRecipient),
+      response: shortened(info.response),
+    };
+  };
+
+  return {
+    name: "smtp",
+    async send(message, signal) {
+      const safe = safeMessage(message);
+      const deadline = new AbortController();
+      const timer = setTimeout(() => deadline.abort(), settings.sendTimeout);
+      const delivery = deliver(safe, AbortSignal.any([deadline.signal, ...(signal ? [signal] : [])]));
+      underWay.add(delivery);
+      const attempted = `Sending <${safe.messageId}> through ${server}`;
+      try {
+        return await delivery;
+      } catch (error) {
+        if (deadline.signal.aborted) {
+          const reason = `was not finished within ${settings.sendTimeout} ms`;
+          throw new MailDeliveryFailed(`${attempted} ${reason}`, { permanent: false, code: "ETIMEDOUT" });
+        }
+        throw smtpFailure(error as SmtpError, attempted);
+      } finally {
+        clearTimeout(timer);
+        underWay.delete(delivery);
+      }
+    },
+    async ping() {
+      try {
+        await pool.verify();
+      } catch (error) {
+        throw smtpFailure(error as SmtpError, `Connecting to ${server}`);
+      }
+    },
+    async close() {
+      pool.close();
+      const timer = setTimeout(() => pool.close({ force: true }), CLOSE_MILLISECONDS);
+      await Promise.allSettled(underWay);
+      clearTimeout(timer);
+    },
+  };
+}
+
+function poolOptions(settings: SmtpSettings, ca: string | undefined) {
+  const { host, port, secure, requireTLS, name, maxConnections, maxMessages } = settings;
+  return {
+    ...{ pool: true as const, host, port, secure, requireTLS, name, maxConnections, maxMessages },
+    ...(settings.auth === null ? {} : { auth: settings.auth }),
+    connectionTimeout: settings.connectionTimeout,
+    dnsTimeout: settings.connectionTimeout,
+    greetingTimeout: settings.greetingTimeout,
+    socketTimeout: settings.socketTimeout,
+    // only a message of which nothing was sent is tried on a second connection: a pooled one may have gone stale
+    maxRequeues: 1,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    tls: { rejectUnauthorized: true, minVersion: "TLSv1.2" as const, ...(ca === undefined ? {} : { ca }) },
+  };
+}
+
+function compose(message: MailMessage) {
+  return {
+    messageId: `<${message.messageId}>`,
+    from: mailbox(message.from),
+    to: message.to.map(mailbox),
+    cc: message.cc.map(mailbox),
+    envelope: { from: message.from.address, to: recipientsOf(message) },
+    subject: message.subject,
+    ...(message.html === null ? {} : { html: message.html }),
+    ...(message.text === null && message.html !== null ? {} : { text: message.text ?? "" }),
+    headers: message.headers,
+    attachments: message.attachments.map((attachment) => ({
+      filename: attachment.fileName,
+      contentType: attachment.contentType,
+      contentDisposition: "attachment",
+      content: Readable.from(contentOf(attachment)),
+    })),
+    xMailer: false as const,
+  };
+}
+
+function mailbox({ address, displayName }: MailAddress) {
+  return { address, name: displayName ?? "" };
+}
+
+/** Opened when nodemailer reads it, so that a message waiting in the pool holds no file open. */
+async function* contentOf(attachment: MailAttachment): AsyncGenerator<Uint8Array> {
+  yield* await attachment.open();
+}

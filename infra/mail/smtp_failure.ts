@@ -1,0 +1,56 @@
+import { MailDeliveryFailed, type RefusedRecipient } from "./mail.ts";
+import { oneLine } from "./message_safety.ts";
+
+/** What nodemailer puts on its errors. */
+export interface SmtpError extends Error {
+  code?: string;
+  command?: string;
+  response?: string;
+  responseCode?: number;
+  recipient?: string;
+  rejectedErrors?: SmtpError[];
+}
+
+const MAX_RESPONSE = 500;
+
+/**
+ * Translates an error of nodemailer. Permanent is only what the server (or the client, having looked at the
+ * message) said about this message: a 5xx to sender, recipients or content. A refused sign-in, a missing TLS, a
+ * greeting of 554 or a lost connection concern the server or its settings, and can be mended without the message.
+ */
+export function smtpFailure(error: SmtpError, attempted: string): MailDeliveryFailed {
+  const refused = (error.rejectedErrors ?? []).map(refusedRecipient);
+  const code = error.code ?? "EUNKNOWN";
+  const response = error.response === undefined ? null : shortened(error.response);
+  const step = error.command === undefined || error.command === "API" ? "" : ` at ${error.command}`;
+  const reason = response ?? shortened(error.message);
+  return new MailDeliveryFailed(`${attempted} failed${step} (${code}): ${reason}`, {
+    permanent: refused.length > 0 ? refused.every((recipient) => recipient.permanent) : isPermanent(error),
+    code,
+    responseCode: error.responseCode ?? null,
+    response,
+    refused,
+  });
+}
+
+/** One recipient the server refused while it took others. */
+export function refusedRecipient(error: SmtpError): RefusedRecipient {
+  return {
+    address: error.recipient ?? "",
+    reason: shortened(error.response ?? error.message),
+    permanent: isPermanent(error),
+  };
+}
+
+/** One line of a server's answer, short enough for a database column and a log. */
+export function shortened(text: string): string {
+  return oneLine(text).slice(0, MAX_RESPONSE);
+}
+
+function isPermanent({ code, responseCode }: SmtpError): boolean {
+  if (code !== "EENVELOPE" && code !== "EMESSAGE") return false;
+  // without an answer it was the client that found the message unfit
+  if (responseCode === undefined) return true;
+  // 503 is a confused session, 530 and 538 ask for a sign-in or TLS: none of them is about the message
+  return responseCode >= 500 && responseCode < 600 && ![503, 530, 538].includes(responseCode);
+}

@@ -1,0 +1,83 @@
+import { isIP } from "node:net";
+
+/** How to reach and use one SMTP server, as read from SMTP_URL. Times are in milliseconds. */
+export interface SmtpSettings {
+  host: string;
+  port: number;
+  /** TLS from the first byte (smtps). */
+  secure: boolean;
+  /** Refuse to go on without STARTTLS; assumed when a password would otherwise travel in clear to another machine. */
+  requireTLS: boolean;
+  auth: { user: string; pass: string } | null;
+  /** Name given in EHLO. */
+  name: string | undefined;
+  maxConnections: number;
+  maxMessages: number;
+  connectionTimeout: number;
+  greetingTimeout: number;
+  socketTimeout: number;
+  sendTimeout: number;
+}
+
+const NUMBERS = {
+  maxConnections: { assumed: 5, most: 100 },
+  maxMessages: { assumed: 100, most: 100_000 },
+  connectionTimeout: { assumed: 10_000, most: 600_000 },
+  greetingTimeout: { assumed: 10_000, most: 600_000 },
+  socketTimeout: { assumed: 60_000, most: 600_000 },
+  sendTimeout: { assumed: 300_000, most: 3_600_000 },
+};
+type NumberName = keyof typeof NUMBERS;
+const KNOWN = ["requireTLS", "name", ...Object.keys(NUMBERS)];
+
+/**
+ * Reads `smtp://user:pass@host:587?requireTLS=true&maxConnections=5` or `smtps://…` (ports 587 and 465 when absent;
+ * user and password percent-encoded). Throws an Error that names the setting, never the URL, which holds a password.
+ */
+export function parseSmtpUrl(text: string): SmtpSettings {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== "smtp:" && url.protocol !== "smtps:") || url.hostname === "") {
+    throw new Error("SMTP_URL could not be read: expected smtp://host:port or smtps://host:port");
+  }
+  const unknown = [...url.searchParams.keys()].find((key) => !KNOWN.includes(key));
+  if (unknown !== undefined) {
+    throw new Error(`SMTP_URL has the unknown parameter \`${unknown}\`; known are ${KNOWN.join(", ")}`);
+  }
+  const secure = url.protocol === "smtps:";
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const auth = url.username === "" ? null : { user: decoded(url.username), pass: decoded(url.password) };
+  const wanted = url.searchParams.get("requireTLS");
+  if (wanted !== null && wanted !== "true" && wanted !== "false") {
+    throw new Error(`SMTP_URL has requireTLS=${wanted.slice(0, 20)}, expected true or false`);
+  }
+  const numbers = Object.fromEntries(
+    Object.keys(NUMBERS).map((key) => [key, numberIn(url, key as NumberName)]),
+  );
+  return {
+    ...{ host, secure, auth },
+    ...numbers as Record<NumberName, number>,
+    port: url.port === "" ? (secure ? 465 : 587) : Number(url.port),
+    requireTLS: wanted === null ? auth !== null && !secure && !isLoopback(host) : wanted === "true",
+    name: url.searchParams.get("name") ?? undefined,
+  };
+}
+
+function numberIn(url: URL, key: NumberName): number {
+  const { assumed, most } = NUMBERS[key];
+  const text = url.searchParams.get(key);
+  const value = text === null ? assumed : Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+  throw new Error(`SMTP_URL has ${key}=${text?.slice(0, 20)}, expected a whole number from 1 to ${most}`);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error("SMTP_URL has a user or password whose percent-encoding is broken");
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || (isIP(host) === 4 && host.startsWith("127.")) || host === "::1";
+}

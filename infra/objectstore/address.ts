@@ -1,0 +1,56 @@
+import type { ObjectStoreConfig } from "./objectstore.ts";
+
+/** The parts of the configuration that say where a bucket is. */
+export type BucketAddress = Pick<ObjectStoreConfig, "bucket" | "pathStyle">;
+
+/** Percent-encodes as signature version 4 wants it: everything but the unreserved characters of RFC 3986. */
+export function encodeRfc3986(text: string): string {
+  return encodeURIComponent(text)
+    .replaceAll(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
+}
+
+/**
+ * The URL of an object (or of the bucket itself, for the empty key) at `endpoint`, path-style or virtual-host.
+ * A path in the endpoint is kept in front, as gateways mounted below a path need it.
+ */
+export function objectUrl(endpoint: string, address: BucketAddress, key: string): URL {
+  const url = new URL(endpoint);
+  const encodedKey = key.split("/").map(encodeRfc3986).join("/");
+  const base = url.pathname.replace(/\/+$/, "");
+  if (!address.pathStyle) url.hostname = `${address.bucket}.${url.hostname}`;
+  url.pathname = address.pathStyle ? `${base}/${address.bucket}/${encodedKey}` : `${base}/${encodedKey}`;
+  return url;
+}
+
+/**
+ * Throws TypeError for a key no S3 client can address: empty, over 1024 bytes of UTF-8, with a lone surrogate, or
+ * with a `.` or `..` segment (URL parsers resolve those, so the request would reach another object).
+ */
+export function assertKey(key: string): void {
+  const bytes = new TextEncoder().encode(key).length;
+  if (bytes < 1 || bytes > 1024) throw new TypeError(`object key: found ${bytes} bytes, expected 1 to 1024`);
+  if (!key.isWellFormed()) {
+    throw new TypeError("object key: found a lone surrogate, expected well-formed Unicode");
+  }
+  if (key.split("/").some((segment) => segment === "." || segment === "..")) {
+    throw new TypeError("object key: found a segment '.' or '..', expected none");
+  }
+}
+
+/** Throws TypeError for a configuration that cannot work, without repeating its values. */
+export function assertConfig(config: ObjectStoreConfig): void {
+  for (const name of ["endpoint", "publicEndpoint"] as const) {
+    const url = URL.parse(config[name]);
+    if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {
+      throw new TypeError(
+        `object store ${name}: expected an http(s) URL without credentials, query or fragment`,
+      );
+    }
+  }
+  if (!/^[A-Za-z0-9][A-Za-z0-9.-]{1,61}[A-Za-z0-9]$/.test(config.bucket) || config.bucket.includes("..")) {
+    throw new TypeError("object store bucket: expected 3 to 63 letters, digits, dots and hyphens");
+  }
+  for (const name of ["region", "accessKey", "secretKey"] as const) {
+    if (config[name] === "") throw new TypeError(`object store ${name}: found an empty value, expected one`);
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * What can go wrong with the object store. No message ever holds an object key, bucket, host or credential, and no
+ * `cause` is attached (the runtime's own network errors carry the whole URL): these errors may be logged as they are.
+ */
+export class ObjectStoreError extends Error {
+  override name = "ObjectStoreError";
+}
+
+/** The store gave no usable answer: network failure, timeout, 5xx or throttling. Trying again later may succeed. */
+export class ObjectStoreUnavailable extends ObjectStoreError {
+  override name = "ObjectStoreUnavailable";
+}
+
+/** The store answered and refuses: credentials, a missing bucket, an argument. Trying the same again will not help. */
+export class ObjectStoreRefused extends ObjectStoreError {
+  override name = "ObjectStoreRefused";
+  constructor(message: string, readonly status: number, readonly code: string) {
+    super(message);
+  }
+}
+
+/** There is no object under the key. */
+export class ObjectNotFound extends ObjectStoreError {
+  override name = "ObjectNotFound";
+}
+
+/** The object under the key is no longer the one whose ETag the caller named. */
+export class ObjectChanged extends ObjectStoreError {
+  override name = "ObjectChanged";
+}
+
+const THROTTLED = new Set(["SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable"]);
+
+/**
+ * Turns an answer of the store that was not the expected one into its typed error.
+ * `action` says what was attempted ("reading an object"); `code` is the store's own word, quoted only when it is one.
+ */
+export function errorOfAnswer(
+  action: string,
+  expected: number,
+  status: number,
+  code: string,
+): ObjectStoreError {
+  const word = /^[A-Za-z0-9]{1,60}$/.test(code) ? code : "(no code)";
+  const message = `${action}: the object store answered ${status} ${word}, expected ${expected}`;
+  if (status >= 500 && status !== 501 || status === 429 || THROTTLED.has(code)) {
+    return new ObjectStoreUnavailable(message);
+  }
+  if (status === 412) return new ObjectChanged(message);
+  if (status === 404 && code !== "NoSuchBucket" && code !== "NoSuchUpload") {
+    return new ObjectNotFound(message);
+  }
+  return new ObjectStoreRefused(message, status, word);
+}
+
+const NETWORK_REASONS: readonly (readonly [RegExp, string])[] = [
+  [/refused/i, "the connection was refused"],
+  [/dns|lookup/i, "the host name was not found"],
+  [/certificate|tls|ssl/i, "the TLS handshake failed"],
+  [/unreachable|no route/i, "the network is unreachable"],
+  [/reset|closed|broken pipe|aborted|eof|incomplete|body/i, "the connection was cut off"],
+];
+
+/** Turns what `fetch` or a body stream threw into a typed error that names the reason but not the address. */
+export function errorOfNetwork(action: string, thrown: unknown): ObjectStoreUnavailable {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  const text = `${thrown instanceof Error ? thrown.message : ""} ${
+    cause instanceof Error ? cause.message : ""
+  }`
+    .replaceAll(/\(?https?:\/\/\S+/g, "");
+  const reason = NETWORK_REASONS.find(([pattern]) => pattern.test(text))?.[1] ?? "the network failed";
+  return new ObjectStoreUnavailable(`${action}: no answer from the object store: ${reason}`);
+}

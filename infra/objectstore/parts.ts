@@ -1,0 +1,49 @@
+/**
+ * Cuts a stream into parts of exactly `size` bytes, the last one shorter. Every part is a view of the same buffer: use
+ * it up before asking for the next. Aborting errors with the signal's reason; leaving early cancels the source.
+ */
+export async function* fillParts(
+  source: ReadableStream<Uint8Array>,
+  size: number,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+  const reader = source.getReader();
+  const onAbort = () => void reader.cancel(signal?.reason).catch(() => undefined);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  let buffer = new Uint8Array(64 * 1024);
+  let filled = 0;
+  let ended = false;
+  try {
+    while (true) {
+      signal?.throwIfAborted();
+      const { done, value } = await reader.read();
+      signal?.throwIfAborted(); // cancelling ends the stream without an error
+      if (done) break;
+      for (let taken = 0; taken < value.length;) {
+        const take = Math.min(size - filled, value.length - taken);
+        if (filled + take > buffer.length) {
+          buffer = grown(buffer, filled, Math.min(size, (filled + take) * 2));
+        }
+        buffer.set(value.subarray(taken, taken + take), filled);
+        taken += take;
+        filled += take;
+        if (filled === size) {
+          yield buffer;
+          filled = 0;
+        }
+      }
+    }
+    ended = true;
+    if (filled > 0) yield buffer.subarray(0, filled);
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+    if (!ended) void reader.cancel().catch(() => undefined); // a source that hangs must not hang its reader
+    reader.releaseLock();
+  }
+}
+
+function grown(buffer: Uint8Array<ArrayBuffer>, filled: number, size: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(size);
+  larger.set(buffer.subarray(0, filled));
+  return larger;
+}

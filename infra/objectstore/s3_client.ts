@@ -1,0 +1,113 @@
+import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
+import { AwsV4Signer } from "aws4fetch";
+import { createHash } from "node:crypto";
+import { encodeRfc3986, objectUrl } from "./address.ts";
+import { boundedBody } from "./bounded_body.ts";
+import { errorOfAnswer, errorOfNetwork, ObjectStoreError, ObjectStoreUnavailable } from "./errors.ts";
+import type { ObjectStoreConfig } from "./objectstore.ts";
+
+/** What one call may take, and what it is called in error messages. */
+export interface CallBounds {
+  /** What is being attempted, as error messages begin: "reading an object". */
+  action: string;
+  /** Longest wait for the answer: its headers when `streamed`, else the whole of it. */
+  timeoutMs: number;
+  /** The body is handed on as a stream; each of its chunks then has `timeoutMs` of its own. */
+  streamed?: boolean;
+  signal?: AbortSignal;
+}
+
+type RequestOptions = Parameters<S3Client["makeRequest"]>[0];
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/**
+ * s3-lite-client's operations over a transport of our own, because the library's has no timeout, no abort signal,
+ * follows redirects, signs a wrong path for keys with `?`, and lets errors through that name the host.
+ * Made anew for every call: it carries that call's bounds.
+ */
+export class BoundedS3Client extends S3Client {
+  readonly #config: ObjectStoreConfig;
+  readonly #bounds: CallBounds;
+
+  constructor(config: ObjectStoreConfig, bounds: CallBounds) {
+    super({
+      endPoint: config.endpoint,
+      region: config.region,
+      bucket: config.bucket,
+      accessKey: config.accessKey,
+      secretKey: config.secretKey,
+    });
+    this.#config = config;
+    this.#bounds = bounds;
+  }
+
+  /** Signs, sends and checks one request. Throws the errors of `errors.ts`, or the signal's reason. */
+  override async makeRequest(o: RequestOptions): Promise<Response> {
+    const { action, timeoutMs, streamed, signal } = this.#bounds;
+    const expected = o.statusCode ?? 200;
+    const request = await this.#sign(o);
+    signal?.throwIfAborted();
+    const abort = new AbortController();
+    const onAbort = () => abort.abort(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const late = new ObjectStoreUnavailable(
+      `${action}: no answer from the object store within ${timeoutMs} ms`,
+    );
+    const timer = setTimeout(() => abort.abort(late), timeoutMs);
+    const release = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    try {
+      const response = await fetch(request.url, {
+        ...request.init,
+        redirect: "manual",
+        signal: abort.signal,
+      });
+      if (response.status !== expected) {
+        const { code } = await S3Errors.parseServerError(response);
+        throw errorOfAnswer(action, expected, response.status, code);
+      }
+      if (streamed && response.body) {
+        clearTimeout(timer);
+        return new Response(
+          boundedBody(response.body, { action, idleMs: timeoutMs, abort, release }),
+          response,
+        );
+      }
+      const text = o.returnBody ? await response.text() : await response.body?.cancel() ?? null;
+      release();
+      return new Response(text, response);
+    } catch (error) {
+      release();
+      if (abort.signal.aborted) throw abort.signal.reason;
+      if (error instanceof ObjectStoreError) throw error;
+      throw errorOfNetwork(action, error);
+    }
+  }
+
+  async #sign(o: RequestOptions): Promise<{ url: URL; init: RequestInit }> {
+    const url = objectUrl(this.#config.endpoint, this.#config, o.objectName);
+    url.search = typeof o.query === "string" ? o.query : Object.entries(o.query ?? {})
+      .map(([name, value]) => `${encodeRfc3986(name)}=${encodeRfc3986(value)}`).join("&");
+    const hasBody = o.method !== "GET" && o.method !== "HEAD";
+    const given = o.payload as Bytes | string | undefined; // the library's type also allows shared memory
+    const body = typeof given === "string" ? new TextEncoder().encode(given) : given ?? new Uint8Array();
+    const headers = new Headers(o.headers);
+    headers.delete("content-length"); // fetch sets it from the body
+    headers.set("x-amz-content-sha256", createHash("sha256").update(body).digest("hex"));
+    // The uploader may have stored a Content-Encoding: without this, fetch would hand on decoded bytes, not the object.
+    headers.set("accept-encoding", "identity");
+    const signer = new AwsV4Signer({
+      method: o.method,
+      url: url.href,
+      headers,
+      service: "s3",
+      region: this.#config.region,
+      accessKeyId: this.#config.accessKey,
+      secretAccessKey: this.#config.secretKey,
+    });
+    const signed = await signer.sign();
+    return { url, init: { method: o.method, headers: signed.headers, body: hasBody ? body : undefined } };
+  }
+}

@@ -1,0 +1,16 @@
+const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** The text of the first element named `name`, entities decoded, or null. Enough for S3's flat answers. */
+export function xmlText(xml: string, name: string): string | null {
+  const found = new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`).exec(xml)?.[1];
+  return found?.replaceAll(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (whole, hex, decimal, word) => {
+    if (word) return ENTITIES[word] ?? whole;
+    const code = hex ? parseInt(hex, 16) : Number(decimal);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  }) ?? null;
+}
+
+/** An ETag without its quotes. */
+export function unquoteEtag(etag: string): string {
+  return etag.trim().replaceAll(/^"|"$/g, "");
+}

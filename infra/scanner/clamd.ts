@@ -1,0 +1,173 @@
+import { parseVerdict, parseVersion, readAnswer } from "./clamd_answer.ts";
+import { type Scanner, type ScannerStatus, ScanUnavailable, type ScanVerdict } from "./scanner.ts";
+import { within } from "./within.ts";
+
+/** Where clamd listens and how long to wait for it, in milliseconds. */
+export interface ClamdOptions {
+  host: string;
+  port: number;
+  /** For the connection to be accepted (5 s). */
+  connectTimeoutMs?: number;
+  /** For the next chunk of content to arrive or to be taken by clamd (30 s). */
+  idleTimeoutMs?: number;
+  /** For the verdict after the last byte (150 s: longer than clamd's own MaxScanTime of 120 s). */
+  answerTimeoutMs?: number;
+  /** For one scan as a whole (10 min). */
+  totalTimeoutMs?: number;
+}
+
+type Answered = { answer: string } | { failure: unknown };
+
+const maxFrameBytes = 64 * 1024;
+/** How long to look for an answer after clamd stopped taking content: it explains itself before it hangs up. */
+const lastWordsMs = 2_000;
+
+/**
+ * ClamAV's daemon over TCP (`INSTREAM`). One connection per scan, flat memory, clamd's pace sets the pace.
+ * clamd calls content beyond its MaxFileSize or MaxScanSize clean unless `AlertExceedsMax yes` is set: set it,
+ * and raise StreamMaxLength, MaxFileSize and MaxScanSize to the largest file that is accepted.
+ */
+export function clamdScanner(options: ClamdOptions): Scanner {
+  const limits = {
+    connectTimeoutMs: 5_000,
+    idleTimeoutMs: 30_000,
+    answerTimeoutMs: 150_000,
+    totalTimeoutMs: 600_000,
+    ...options,
+  };
+  const closing = new AbortController();
+  const at = `clamd at ${options.host}:${options.port}`;
+
+  async function session<T>(signal: AbortSignal | undefined, use: (s: Session) => Promise<T>): Promise<T> {
+    const stop = AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]);
+    stop.throwIfAborted();
+    const endsAt = Date.now() + limits.totalTimeoutMs;
+    const wait = <W>(ms: number, work: Promise<W>, waitedFor: string) => {
+      const left = Math.min(ms, endsAt - Date.now());
+      return within(
+        left,
+        work,
+        () => new ScanUnavailable(`${at}: ${waitedFor} took longer than ${left} ms`),
+        stop,
+      );
+    };
+    const conn = await connect(wait);
+    try {
+      return await use({ conn, wait });
+    } finally {
+      conn.close();
+    }
+  }
+
+  async function connect(wait: Session["wait"]): Promise<Deno.TcpConn> {
+    const givenUp = new AbortController();
+    const attempt = Deno.connect({ hostname: options.host, port: options.port, signal: givenUp.signal });
+    try {
+      return await wait(limits.connectTimeoutMs, attempt.catch(unavailable("cannot connect")), "connecting");
+    } catch (error) {
+      givenUp.abort();
+      attempt.then((late) => late.close(), () => {});
+      throw error;
+    }
+  }
+
+  function unavailable(what: string): (cause: unknown) => never {
+    return (cause) => {
+      if (cause instanceof ScanUnavailable) throw cause;
+      throw new ScanUnavailable(`${at}: ${what}: ${cause instanceof Error ? cause.message : cause}`, {
+        cause,
+      });
+    };
+  }
+
+  /** Sends all content. False when clamd answered or hung up before it had everything. */
+  async function send(
+    { conn, wait }: Session,
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+    answered: Promise<Answered>,
+  ): Promise<boolean> {
+    const idle = limits.idleTimeoutMs;
+    const write = async (bytes: Uint8Array): Promise<boolean> => {
+      try {
+        await wait(idle, writeAll(conn, bytes), "handing over content");
+        return true;
+      } catch (error) {
+        if (isConnectionError(error)) return false;
+        throw error;
+      }
+    };
+    if (!await write(new TextEncoder().encode("zINSTREAM\0"))) return false;
+    const hungUp = answered.then(() => "answered" as const);
+    for (;;) {
+      const next = await wait(
+        idle,
+        Promise.race([hungUp, reader.read()]),
+        "reading the next chunk of content",
+      );
+      if (next === "answered") return false;
+      if (next.done) return await write(new Uint8Array(4));
+      for (let start = 0; start < next.value.length; start += maxFrameBytes) {
+        if (!await write(frame(next.value.subarray(start, start + maxFrameBytes)))) return false;
+      }
+    }
+  }
+
+  return {
+    name: "clamd",
+    async scan(content, o): Promise<ScanVerdict> {
+      const reader = content.getReader();
+      try {
+        return await session(o?.signal, async (s) => {
+          const answered: Promise<Answered> = readAnswer(s.conn).then(
+            (answer) => ({ answer }),
+            (failure) => ({ failure }),
+          );
+          const complete = await send(s, reader, answered);
+          const patience = complete ? limits.answerTimeoutMs : lastWordsMs;
+          const result = await s.wait(patience, answered, "waiting for the verdict");
+          if ("failure" in result) return unavailable("the connection broke")(result.failure);
+          if (complete) return parseVerdict(result.answer);
+          throw new ScanUnavailable(`${at} did not take the whole content: "${result.answer}"`);
+        });
+      } catch (error) {
+        reader.cancel(error).catch(() => {});
+        throw error;
+      } finally {
+        reader.releaseLock();
+      }
+    },
+    status(): Promise<ScannerStatus> {
+      return session(undefined, async ({ conn, wait }) => {
+        const exchange = writeAll(conn, new TextEncoder().encode("zVERSION\0")).then(() => readAnswer(conn));
+        const answer = exchange.catch(unavailable("the connection broke"));
+        return parseVersion(await wait(limits.connectTimeoutMs, answer, "asking for the version"));
+      });
+    },
+    close(): Promise<void> {
+      closing.abort(new ScanUnavailable(`${at}: the scanner was closed`));
+      return Promise.resolve();
+    },
+  };
+}
+
+interface Session {
+  conn: Deno.TcpConn;
+  wait: <T>(ms: number, work: Promise<T>, waitedFor: string) => Promise<T>;
+}
+
+function isConnectionError(error: unknown): boolean {
+  return error instanceof Deno.errors.BrokenPipe || error instanceof Deno.errors.ConnectionReset ||
+    error instanceof Deno.errors.ConnectionAborted || error instanceof Deno.errors.NotConnected;
+}
+
+/** One INSTREAM frame: length (32 bit, big endian) and bytes. */
+function frame(bytes: Uint8Array): Uint8Array {
+  const framed = new Uint8Array(4 + bytes.length);
+  new DataView(framed.buffer).setUint32(0, bytes.length);
+  framed.set(bytes, 4);
+  return framed;
+}
+
+async function writeAll(conn: Deno.TcpConn, bytes: Uint8Array): Promise<void> {
+  for (let sent = 0; sent < bytes.length;) sent += await conn.write(bytes.subarray(sent));
+}

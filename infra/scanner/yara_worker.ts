@@ -1,0 +1,84 @@
+// The thread that matching runs on. It does no input or output of its own: the WebAssembly module, the rules and the
+// content all arrive as messages, one at a time, and each is answered by exactly one message.
+import { Compiler, initSync, type Scanner } from "@virustotal/yara-x";
+import { ScanWindow, type WindowSizes } from "./window.ts";
+
+/** What the worker is told. `begin` … `feed` … `finish` make one scan; `begin` forgets an unfinished one. */
+export type ToWorker =
+  | {
+    do: "load";
+    module: WebAssembly.Module;
+    sources: { namespace: string; text: string }[];
+    sizes: WindowSizes;
+  }
+  | { do: "begin" }
+  | { do: "feed"; bytes: Uint8Array<ArrayBuffer> }
+  | { do: "finish" };
+
+/** What it answers: the first rule that has matched so far in this scan, or why it could not go on. */
+export type FromWorker = { matched: string | null } | { failed: string };
+
+interface YaraResult {
+  valid: boolean;
+  errors: string[];
+  matches: { identifier: string; isPrivate: boolean }[];
+}
+
+let scanner: Scanner | undefined;
+let sizes: WindowSizes;
+let window: ScanWindow | undefined;
+let matched: string | null = null;
+
+function load(message: Extract<ToWorker, { do: "load" }>): void {
+  initSync({ module: message.module });
+  sizes = message.sizes;
+  using compiler = new Compiler();
+  for (const { namespace, text } of message.sources) {
+    compiler.newNamespace(namespace);
+    try {
+      compiler.addSource(text);
+    } catch (error) {
+      throw new Error(
+        `rule file ${namespace} does not compile: ${error instanceof Error ? error.message : error}`,
+      );
+    }
+  }
+  scanner = compiler.build().scanner();
+}
+
+function examine(piece: Uint8Array): void {
+  if (matched !== null) return;
+  if (scanner === undefined) throw new Error("content arrived before the rules");
+  const result: YaraResult = scanner.scan(piece);
+  if (!result.valid) throw new Error(`YARA-X reported ${result.errors.join("; ")}`);
+  matched = result.matches.find((match) => !match.isPrivate)?.identifier ?? null;
+}
+
+function handle(message: ToWorker): void {
+  switch (message.do) {
+    case "load":
+      return load(message);
+    case "begin":
+      matched = null;
+      window = new ScanWindow(sizes, examine);
+      return;
+    case "feed":
+      return window?.push(message.bytes);
+    case "finish":
+      window?.end();
+      window = undefined;
+  }
+}
+
+const scope = globalThis as unknown as {
+  onmessage: (event: MessageEvent<ToWorker>) => void;
+  postMessage: (message: FromWorker) => void;
+};
+scope.onmessage = ({ data }) => {
+  try {
+    handle(data);
+    scope.postMessage({ matched });
+  } catch (error) {
+    scope.postMessage({ failed: error instanceof Error ? error.message : String(error) });
+  }
+};

@@ -1,0 +1,159 @@
+import {
+  calculateJwkThumbprint,
+  decodeProtectedHeader,
+  errors,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type JWK,
+} from "jose";
+import { jwtVerify, SignJWT } from "jose";
+import { join } from "node:path";
+import type { Clock } from "../domain/shared/clock.ts";
+
+export const ACCESS_TOKEN_SECONDS = 15 * 60;
+const ALGORITHM = "EdDSA";
+const TOLERANCE_SECONDS = 30;
+const REMEMBERED = 10_000;
+
+/** What an access token says. */
+export interface AccessClaims {
+  sub: string;
+  sid: string;
+  tenantId: string | null;
+  /** The user's security version when the token was given. */
+  ver: number;
+  exp: number;
+}
+
+export type TokenFault = "TOKEN_INVALID" | "TOKEN_EXPIRED";
+
+/** Thrown for a token that must not be believed. */
+export class TokenRefused extends Error {
+  override name = "TokenRefused";
+  constructor(readonly fault: TokenFault, reason: string) {
+    super(reason);
+  }
+}
+
+export interface Tokens {
+  sign(claims: Omit<AccessClaims, "exp">): Promise<string>;
+  /** @throws TokenRefused */
+  verify(token: string): Promise<AccessClaims>;
+  /** The public keys, as `/.well-known/jwks.json` answers them. */
+  publicKeys(): { keys: JWK[] };
+}
+
+/**
+ * Signs with the newest key and verifies with any. Ed25519 is the only algorithm ever accepted. Verified tokens are
+ * remembered until they expire, 10,000 at most, because checking a signature costs more than the rest of a request.
+ */
+export async function createTokens(
+  o: { keys: JWK[]; issuer: () => string; audience: string; clock: Clock },
+): Promise<Tokens> {
+  const keys = await Promise.all(o.keys.map(readKey));
+  const newest = keys[0];
+  if (!newest) throw new Error("no token key was given; expected at least one Ed25519 private JWK");
+  const byId = new Map(keys.map((key) => [key.kid, key]));
+  const remembered = new Map<string, AccessClaims>();
+  const seconds = () => Math.floor(o.clock.now().getTime() / 1000);
+
+  return {
+    async sign({ sub, sid, tenantId, ver }) {
+      const now = seconds();
+      return await new SignJWT({ sid, ver, ...(tenantId ? { tenant_id: tenantId } : {}) })
+        .setProtectedHeader({ alg: ALGORITHM, kid: newest.kid, typ: "at+jwt" })
+        .setSubject(sub).setIssuer(o.issuer()).setAudience(o.audience).setJti(crypto.randomUUID())
+        .setIssuedAt(now).setExpirationTime(now + ACCESS_TOKEN_SECONDS).sign(newest.privateKey);
+    },
+    async verify(token) {
+      const known = remembered.get(token);
+      if (known) {
+        if (known.exp + TOLERANCE_SECONDS > seconds()) return known;
+        remembered.delete(token);
+        throw new TokenRefused("TOKEN_EXPIRED", "The access token's time is over.");
+      }
+      const claims = await check(token, byId, o, seconds());
+      if (remembered.size >= REMEMBERED) remembered.delete(remembered.keys().next().value ?? "");
+      remembered.set(token, claims);
+      return claims;
+    },
+    publicKeys: () => ({ keys: keys.map(({ publicJwk }) => publicJwk) }),
+  };
+}
+
+type Key = Awaited<ReturnType<typeof readKey>>;
+
+async function readKey(jwk: JWK) {
+  if (jwk.kty !== "OKP" || jwk.crv !== "Ed25519" || !jwk.d || !jwk.x) {
+    throw new Error("a token key is not an Ed25519 private JWK (kty OKP, crv Ed25519, with d and x)");
+  }
+  const publicPart = { kty: jwk.kty, crv: jwk.crv, x: jwk.x };
+  const kid = jwk.kid ?? await calculateJwkThumbprint(publicPart);
+  return {
+    kid,
+    privateKey: await importJWK({ ...publicPart, d: jwk.d }, ALGORITHM),
+    publicKey: await importJWK(publicPart, ALGORITHM),
+    publicJwk: { ...publicPart, kid, alg: ALGORITHM, use: "sig" } as JWK,
+  };
+}
+
+async function check(
+  token: string,
+  keys: Map<string, Key>,
+  o: { issuer: () => string; audience: string },
+  now: number,
+): Promise<AccessClaims> {
+  try {
+    const key = keys.get(decodeProtectedHeader(token).kid ?? "");
+    if (!key) {
+      throw new TokenRefused("TOKEN_INVALID", "The access token names a key this service does not have.");
+    }
+    const { payload } = await jwtVerify(token, key.publicKey, {
+      algorithms: [ALGORITHM],
+      typ: "at+jwt",
+      issuer: o.issuer(),
+      audience: o.audience,
+      requiredClaims: ["sub", "sid", "ver", "iat", "exp", "jti"],
+      clockTolerance: TOLERANCE_SECONDS,
+      currentDate: new Date(now * 1000),
+    });
+    const { sub, sid, ver, iat, exp, tenant_id: tenantId = null } = payload;
+    if (typeof sid !== "string" || typeof ver !== "number" || (iat ?? Infinity) > now + TOLERANCE_SECONDS) {
+      throw new TokenRefused(
+        "TOKEN_INVALID",
+        "The access token's claims do not fit, or it is dated in the future.",
+      );
+    }
+    return { sub: sub ?? "", sid, ver, tenantId: tenantId as string | null, exp: exp ?? 0 };
+  } catch (error) {
+    if (error instanceof TokenRefused) throw error;
+    if (error instanceof errors.JWTExpired) {
+      throw new TokenRefused("TOKEN_EXPIRED", "The access token's time is over.");
+    }
+    throw new TokenRefused(
+      "TOKEN_INVALID",
+      "The access token is malformed, forged, or meant for another service.",
+    );
+  }
+}
+
+/** A new private key for `TOKEN_KEYS`. */
+export async function generateTokenKey(): Promise<JWK> {
+  const { privateKey } = await generateKeyPair(ALGORITHM, { crv: "Ed25519", extractable: true });
+  const jwk = await exportJWK(privateKey);
+  return { ...jwk, kid: await calculateJwkThumbprint(jwk) };
+}
+
+/** Development: the key kept in `dir`, made at the first start. */
+export async function keptTokenKeys(dir: string): Promise<JWK[]> {
+  const path = join(dir, "token-keys.json");
+  try {
+    return JSON.parse(await Deno.readTextFile(path));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    const keys = [await generateTokenKey()];
+    await Deno.writeTextFile(path, JSON.stringify(keys), { mode: 0o600 });
+    return keys;
+  }
+}

@@ -1,0 +1,244 @@
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { bootstrap } from "./domain/access/bootstrap.ts";
+import { authenticate } from "./domain/auth/authenticate.ts";
+import { Rights } from "./domain/auth/rights.ts";
+import { JobTypes } from "./domain/jobs/job_type.ts";
+import { startWorker } from "./domain/jobs/worker.ts";
+import type { SettledJob } from "./domain/jobs/settle.ts";
+import { allJobTypes } from "./domain/job_types.ts";
+import { type Clock, systemClock } from "./domain/shared/clock.ts";
+import type { Platform } from "./domain/shared/platform.ts";
+import { createBell, timerAlarm } from "./infra/bell/bell.ts";
+import { hasKvQueue, kvAlarm } from "./infra/bell/kv_alarm.ts";
+import { type Config, ConfigurationError, processEnv, readConfig } from "./infra/config.ts";
+import { startEmbeddedStack } from "./infra/embedded/stack.ts";
+import { createLog, type Log } from "./infra/log.ts";
+import { openChannel } from "./infra/postgres/listen.ts";
+import type { MailTransport } from "./infra/mail/mail.ts";
+import { openOutbox, type Outbox } from "./infra/mail/outbox.ts";
+import { createSmtpTransport } from "./infra/mail/smtp.ts";
+import { connectObjectStore, type ObjectStoreConfig } from "./infra/objectstore/objectstore.ts";
+import { migrate, pendingMigrations } from "./infra/postgres/migrate.ts";
+import { connectPostgres } from "./infra/postgres/postgres.ts";
+import { clamdScanner } from "./infra/scanner/clamd.ts";
+import type { Scanner } from "./infra/scanner/scanner.ts";
+import { yaraScanner } from "./infra/scanner/yara.ts";
+import { createTokens, keptTokenKeys } from "./infra/tokens.ts";
+import { createApp } from "./routes/app.ts";
+import { allEndpoints } from "./routes/endpoints.ts";
+
+const DRAIN_MS = 25_000;
+const POLL_MS = 2_000;
+const POLL_WITHOUT_LISTEN_MS = 300;
+
+/** A running service. */
+export interface Steward {
+  platform: Platform;
+  url: string;
+  /** Embedded parts in use. */
+  parts: string[];
+  /** Does what every bell may have missed; called once a minute. */
+  sweep(): Promise<void>;
+  /** Takes no new requests, drains jobs, closes everything. */
+  stop(drainMs?: number): Promise<void>;
+}
+
+export interface StewardOptions {
+  log?: Log;
+  clock?: Clock;
+  /** Hears of every settled job. */
+  onSettled?: (jobs: SettledJob[]) => void;
+  /** Compares every answer with its declared shape. */
+  checkAnswers?: boolean;
+}
+
+/** Builds the service from its configuration and starts it: infrastructure, domain, routes, workers. */
+export async function startSteward(given: Config, o: StewardOptions = {}): Promise<Steward> {
+  const log = o.log ?? createLog(given.LOG_LEVEL);
+  const clock = o.clock ?? systemClock;
+  const stack = await startEmbeddedStack(given);
+  const { config } = stack;
+  const sql = connectPostgres(config.DATABASE_URL ?? "", { max: config.DATABASE_POOL });
+  await prepareDatabase(sql, config);
+
+  let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
+  const keys = config.TOKEN_KEYS ? JSON.parse(config.TOKEN_KEYS) : await keptTokenKeys(config.DATA_DIR);
+  const tokens = await createTokens({ keys, issuer: () => baseUrl, audience: config.TOKEN_AUDIENCE, clock });
+  const rights = new Rights(sql);
+  const listens = config.DATABASE_LISTEN;
+  const accessChannel = await openChannel({
+    sql,
+    name: "steward_access",
+    heard: (payload) => rights.forget(payload),
+    log,
+    listens,
+  });
+  rights.connect(accessChannel);
+
+  let wakeWorker = () => {};
+  const jobChannel = await openChannel({
+    sql,
+    name: "steward_jobs",
+    heard: () => wakeWorker(),
+    log,
+    listens,
+  });
+  const alarm = hasKvQueue()
+    ? await kvAlarm({ path: kvPath(config), rung: () => wakeWorker(), log })
+    : { ...timerAlarm(() => wakeWorker()), sweep: () => Promise.resolve() };
+  const bell = createBell({
+    now: () => {
+      wakeWorker();
+      jobChannel.ring();
+    },
+    alarm,
+  });
+
+  const objects = connectObjectStore(storeConfig(config));
+  if (!config.isProduction) await objects.ensureBucket();
+  const { mail, outbox } = await openMail(config);
+  const scanner = openScanner(config);
+
+  let stopping = false;
+  const platform: Platform = {
+    config,
+    log,
+    clock,
+    sql,
+    tokens,
+    rights,
+    bell,
+    jobTypes: new JobTypes(),
+    objects,
+    scanner,
+    mail,
+    outbox,
+    baseUrl: () => baseUrl,
+  };
+  platform.jobTypes.register(...allJobTypes(platform));
+  const endpoints = allEndpoints(platform, { isStopping: () => stopping });
+  const handle = createApp({
+    endpoints,
+    authenticate: (call) =>
+      authenticate(platform, {
+        authorization: call.request.headers.get("authorization"),
+        tenantHeader: call.request.headers.get("x-tenant-id"),
+        tenantQuery: call.url.searchParams.getAll("tenantId"),
+        queryIsFilter: call.url.pathname.startsWith("/api/v1/admin/"),
+        traceId: call.traceId,
+        ip: call.ip,
+      }),
+    baseUrl: () => baseUrl,
+    log,
+    ...(o.checkAnswers ? { checkAnswers: true } : {}),
+  });
+  const server = Deno.serve(
+    { port: config.PORT, hostname: config.HOST, onListen: () => {} },
+    (request, info) => handle(request, "hostname" in info.remoteAddr ? info.remoteAddr.hostname : null),
+  );
+  const { port } = server.addr as Deno.NetAddr;
+  baseUrl ||= `http://${config.HOST}:${port}`;
+
+  const worker = config.JOB_CONCURRENCY === 0 ? null : await startWorker({
+    sql,
+    types: platform.jobTypes,
+    log,
+    host: hostname(),
+    concurrency: config.JOB_CONCURRENCY,
+    queues: config.JOB_QUEUES?.split(",").map((queue) => queue.trim()) ?? null,
+    pollMs: listens ? POLL_MS : POLL_WITHOUT_LISTEN_MS,
+    ...(o.onSettled ? { onSettled: o.onSettled } : {}),
+  });
+  wakeWorker = () => worker?.wake();
+
+  return {
+    platform,
+    url: `http://${config.HOST}:${port}`,
+    parts: stack.parts,
+    async sweep() {
+      worker?.wake();
+      await alarm.sweep();
+    },
+    async stop(drainMs = DRAIN_MS) {
+      stopping = true;
+      await Promise.all([server.shutdown(), worker?.stop(drainMs)]);
+      await Promise.all([alarm.stop(), accessChannel.stop(), jobChannel.stop()]);
+      await Promise.all([scanner.close(), ...mail.map((transport) => transport.close())]);
+      await sql.end({ timeout: 5 });
+      await stack.stop();
+    },
+  };
+}
+
+async function prepareDatabase(sql: ReturnType<typeof connectPostgres>, config: Config): Promise<void> {
+  if (config.MIGRATE_ON_START) await migrate(sql);
+  const pending = await pendingMigrations(sql);
+  if (pending.length > 0) {
+    throw new Error(`the database lacks ${pending.join(", ")}; run \`deno task migrate\` before starting`);
+  }
+  await bootstrap({ sql, config });
+}
+
+function storeConfig(config: Config): ObjectStoreConfig {
+  return {
+    endpoint: config.S3_ENDPOINT ?? "",
+    publicEndpoint: config.S3_PUBLIC_ENDPOINT ?? config.S3_ENDPOINT ?? "",
+    region: config.S3_REGION,
+    bucket: config.S3_BUCKET,
+    accessKey: config.S3_ACCESS_KEY ?? "",
+    secretKey: config.S3_SECRET_KEY ?? "",
+    pathStyle: config.S3_PATH_STYLE,
+  };
+}
+
+async function openMail(config: Config): Promise<{ mail: MailTransport[]; outbox: Outbox | null }> {
+  const outbox = config.isProduction ? null : await openOutbox(join(config.DATA_DIR, "outbox"));
+  if (config.SMTP_URL) return { mail: [createSmtpTransport(config.SMTP_URL)], outbox };
+  return { mail: outbox ? [outbox.mail] : [], outbox };
+}
+
+function openScanner(config: Config): Scanner {
+  if (config.SCANNER === "clamd") {
+    return clamdScanner({ host: config.CLAMD_HOST ?? "", port: config.CLAMD_PORT });
+  }
+  const folder = config.YARA_RULES_DIR ? pathToFileURL(join(resolve(config.YARA_RULES_DIR), "/")) : undefined;
+  return yaraScanner(folder ? { rulesFolder: folder } : {});
+}
+
+function kvPath(config: Config): string | undefined {
+  return config.KV_PATH ?? (config.isProduction ? undefined : join(config.DATA_DIR, "kv.sqlite"));
+}
+
+if (import.meta.main) {
+  const config = readConfigOrExit();
+  const steward = await startSteward(config);
+  Deno.cron("sweep", "* * * * *", () => steward.sweep());
+  console.log(`steward ready on ${steward.url}`);
+  if (!config.isProduction) {
+    console.log(`  administrator  ${config.BOOTSTRAP_ADMIN_EMAIL} / ${config.BOOTSTRAP_ADMIN_PASSWORD}`);
+    console.log(`  reference      ${steward.url}/docs`);
+    console.log(`  outbox         ${steward.url}/dev/outbox`);
+    console.log(`  embedded       ${steward.parts.join(", ") || "nothing"} (data in ${config.DATA_DIR})`);
+  }
+  let asked = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    Deno.addSignalListener(signal, async () => {
+      if (asked) Deno.exit(130);
+      asked = true;
+      await steward.stop();
+      Deno.exit(0);
+    });
+  }
+}
+
+function readConfigOrExit(): Config {
+  try {
+    return readConfig(processEnv());
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    console.error(error.message);
+    Deno.exit(78);
+  }
+}

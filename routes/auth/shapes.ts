@@ -1,0 +1,32 @@
+import { z } from "zod";
+
+/** An instant as answers carry it: ISO 8601 in UTC. */
+const timestamp = z.iso.datetime();
+
+export const ProfileDto = z.object({
+  user: z.object({
+    id: z.uuid(),
+    email: z.string(),
+    firstName: z.string(),
+    lastName: z.string(),
+    phoneNumber: z.string().nullable(),
+    appIds: z.array(z.string()),
+    roles: z.array(z.string()),
+    lastLoginAt: timestamp.nullable(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+  tenant: z.object({ id: z.uuid(), name: z.string(), type: z.string() }).nullable(),
+  permissions: z.array(z.string()),
+}).meta({
+  id: "ProfileDto",
+  description: "The signed-in user, the tenant of the token, and what may be done there",
+});
+
+export const SignInDto = ProfileDto.extend({
+  accessToken: z.string(),
+  tokenType: z.literal("Bearer"),
+  expiresIn: z.int().meta({ description: "Seconds the access token lives" }),
+  refreshToken: z.string(),
+  refreshExpiresIn: z.int().meta({ description: "Seconds the refresh token lives" }),
+}).meta({ id: "SignInDto" });

@@ -1,0 +1,39 @@
+import type { Platform } from "../domain/shared/platform.ts";
+import { accessRoutes } from "./access/mod.ts";
+import { authRoutes } from "./auth/mod.ts";
+import { filesRoutes } from "./files/mod.ts";
+import { jobsRoutes } from "./jobs/mod.ts";
+import { notificationsRoutes } from "./notifications/mod.ts";
+import { docsRoutes } from "./operations/docs.ts";
+import { healthRoutes } from "./operations/health.ts";
+import { outboxRoutes } from "./operations/outbox.ts";
+import { problemRoutes } from "./operations/problems.ts";
+import { reportsRoutes } from "./reports/mod.ts";
+import type { Endpoint } from "./shared/endpoint.ts";
+import { openApiDocument } from "./shared/openapi.ts";
+
+const VERSION = "0.1.0";
+
+/** Every route of the service. */
+export function allEndpoints(p: Platform, o: { isStopping: () => boolean }): Endpoint[] {
+  const checks = [
+    { name: "postgres", required: true, check: () => p.sql`select 1` },
+    { name: "objectStore", required: true, check: () => p.objects.ping() },
+    { name: "scanner", required: false, check: () => p.scanner.status() },
+    ...p.mail.map((transport) => ({ name: "mail", required: false, check: () => transport.ping() })),
+  ];
+  let document: unknown;
+  const endpoints: Endpoint[] = [
+    ...authRoutes(p),
+    ...accessRoutes(p),
+    ...reportsRoutes(p),
+    ...jobsRoutes(p),
+    ...filesRoutes(p),
+    ...notificationsRoutes(p),
+    ...healthRoutes(checks, o.isStopping),
+    ...problemRoutes,
+    ...outboxRoutes(p.outbox),
+    ...docsRoutes(() => document ??= openApiDocument(endpoints, { baseUrl: p.baseUrl(), version: VERSION })),
+  ];
+  return endpoints;
+}

@@ -1,0 +1,77 @@
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { anyone } from "../../domain/access/checks.ts";
+import { problem } from "../../domain/problems/problem.ts";
+import { ok, text } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+
+const CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Steward API</title>
+<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/docs/swagger-ui.css"></head>
+<body><div id="reference"></div><script src="/docs/swagger-ui-bundle.js"></script><script src="/docs/start.js"></script>
+</body></html>`;
+const START =
+  `SwaggerUIBundle({url:"/openapi.json",dom_id:"#reference",deepLinking:true,persistAuthorization:false,
+docExpansion:"none",filter:true,tryItOutEnabled:true,validatorUrl:null});`;
+
+const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+const ASSETS: Record<string, { contentType: string; read: () => Promise<string> }> = {
+  "swagger-ui.css": {
+    contentType: "text/css",
+    read: () => Deno.readTextFile(join(folder, "swagger-ui.css")),
+  },
+  "swagger-ui-bundle.js": {
+    contentType: "text/javascript",
+    read: () => Deno.readTextFile(join(folder, "swagger-ui-bundle.js")),
+  },
+  "start.js": { contentType: "text/javascript", read: () => Promise.resolve(START) },
+};
+
+/** `/openapi.json` and the interactive reference at `/docs`, which loads nothing from elsewhere. */
+export function docsRoutes(document: () => unknown): Endpoint[] {
+  return [
+    endpoint({
+      method: "get",
+      path: "/openapi.json",
+      area: "Operations",
+      id: "openApi",
+      summary: "The OpenAPI 3.1 document of this service",
+      access: anyone,
+      answers: { 200: { description: "The document", schema: z.looseObject({ openapi: z.string() }) } },
+      problems: [],
+      run: () => ok(document()),
+    }),
+    endpoint({
+      method: "get",
+      path: "/docs",
+      area: "Operations",
+      id: "docs",
+      summary: "Interactive reference",
+      access: anyone,
+      answers: { 200: { description: "The page", contentType: "text/html" } },
+      problems: [],
+      run: () => text(PAGE, "text/html; charset=utf-8", { "content-security-policy": CSP }),
+    }),
+    endpoint({
+      method: "get",
+      path: "/docs/{asset}",
+      area: "Operations",
+      id: "docsAsset",
+      summary: "Scripts and styles of the reference",
+      access: anyone,
+      params: z.object({ asset: z.string() }),
+      answers: { 200: { description: "The asset", contentType: "text/javascript" } },
+      problems: ["ROUTE_NOT_FOUND"],
+      async run({ params }) {
+        const asset = Object.hasOwn(ASSETS, params.asset) ? ASSETS[params.asset] : undefined;
+        if (!asset) {
+          throw problem("ROUTE_NOT_FOUND", `No asset of the reference is called "${params.asset}".`);
+        }
+        return text(await asset.read(), asset.contentType, { "cache-control": "public, max-age=3600" });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { anyone } from "../../domain/access/checks.ts";
+import type { Outbox, OutboxMessage } from "../../infra/mail/outbox.ts";
+import { ok, text } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { escapeHtml, page } from "./page.ts";
+
+const OutboxMessageDto = z.object({
+  id: z.string(),
+  channel: z.string(),
+  to: z.array(z.string()),
+  subject: z.string().nullable(),
+  htmlBody: z.string().nullable(),
+  textBody: z.string().nullable(),
+  attachments: z.array(z.object({ fileName: z.string(), contentType: z.string(), sizeBytes: z.int() })),
+  sentAt: z.iso.datetime(),
+}).meta({ id: "OutboxMessageDto" });
+
+/** `GET /dev/outbox`: what development would have sent; the route exists only where there is an outbox. */
+export function outboxRoutes(outbox: Outbox | null): Endpoint[] {
+  if (!outbox) return [];
+  return [
+    endpoint({
+      method: "get",
+      path: "/dev/outbox",
+      area: "Operations",
+      id: "listOutbox",
+      summary: "Messages the development outbox keeps, newest first",
+      access: anyone,
+      answers: {
+        200: { description: "The messages, or a page by Accept", schema: z.array(OutboxMessageDto) },
+      },
+      problems: [],
+      async run({ call }) {
+        const messages = await outbox.list();
+        if (!call.request.headers.get("accept")?.includes("text/html")) return ok(messages);
+        return text(
+          page(
+            "Outbox",
+            `<h1>Outbox</h1>${messages.map(article).join("") || "<p>Nothing was sent yet.</p>"}`,
+          ),
+          "text/html; charset=utf-8",
+          {
+            "content-security-policy":
+              "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; img-src data:",
+          },
+        );
+      },
+    }),
+  ];
+}
+
+function article(message: OutboxMessage): string {
+  const attachments = message.attachments.map(({ fileName, contentType, sizeBytes }) =>
+    `<li>${escapeHtml(fileName)} (${escapeHtml(contentType)}, ${sizeBytes} bytes)</li>`
+  ).join("");
+  return `<article><p class="code">${message.channel} &middot; ${message.sentAt}</p>
+<h2>${escapeHtml(message.subject ?? "(no subject)")}</h2><p>to ${escapeHtml(message.to.join(", "))}</p>
+<pre>${escapeHtml(message.textBody ?? message.htmlBody ?? "")}</pre>${
+    attachments && `<ul>${attachments}</ul>`
+  }</article>`;
+}

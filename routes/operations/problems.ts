@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { anyone } from "../../domain/access/checks.ts";
+import { CATALOGUE, isProblemCode } from "../../domain/problems/catalogue.ts";
+import { problem } from "../../domain/problems/problem.ts";
+import { ok, text } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { page } from "./page.ts";
+
+const ProblemPage = z.object({
+  code: z.string(),
+  status: z.int(),
+  title: z.string(),
+  meaning: z.string(),
+  mend: z.string(),
+}).meta({ id: "ProblemPage" });
+
+/** `GET /problems/{CODE}`: what a problem document's `type` leads to, as JSON or as a page by Accept. */
+export const problemRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/problems/{code}",
+    area: "Operations",
+    id: "readProblem",
+    summary: "What an error code means and how to mend it",
+    access: anyone,
+    params: z.object({ code: z.string() }),
+    answers: { 200: { description: "The code's page", schema: ProblemPage } },
+    problems: ["ROUTE_NOT_FOUND"],
+    run({ params: { code }, call }) {
+      if (!isProblemCode(code)) throw problem("ROUTE_NOT_FOUND", `No problem has the code "${code}".`);
+      const { status, title, meaning, mend } = CATALOGUE[code];
+      if (!call.request.headers.get("accept")?.includes("text/html")) {
+        return ok({ code, status, title, meaning, mend });
+      }
+      const body = `<p class="code">${status} &middot; <code>${code}</code></p><h1>${title}</h1>
+<h2>What it means</h2><p>${meaning}</p><h2>How to mend it</h2><p>${mend}</p>`;
+      return text(page(title, body), "text/html; charset=utf-8");
+    },
+  }),
+];

@@ -1,0 +1,134 @@
+import { OpenApiGeneratorV31, OpenAPIRegistry } from "@asteasolutions/zod-to-openapi";
+import { z } from "zod";
+import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
+import { AREAS, AREAS_WITH_ERROR_LISTS, type Endpoint } from "./endpoint.ts";
+import { problemType } from "./problem_document.ts";
+
+const problemFields = {
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  instance: z.string(),
+  traceId: z.string(),
+  code: z.string().optional(),
+};
+const ProblemDocument = z.object({
+  ...problemFields,
+  errors: z.record(z.string(), z.array(z.string())).optional(),
+})
+  .meta({
+    id: "ProblemDocument",
+    description: "A refusal; `errors` names fields and what was expected of them.",
+  });
+const ProblemDocumentWithList = z.object({ ...problemFields, errors: z.array(z.string()).optional() })
+  .meta({ id: "ProblemDocumentWithList", description: "A refusal; `errors` is a list of `field: message`." });
+
+/** Refusals every endpoint that needs a caller can answer. */
+const TOKEN_PROBLEMS: ProblemCode[] = [
+  "TOKEN_MISSING",
+  "TOKEN_INVALID",
+  "TOKEN_EXPIRED",
+  "TOKEN_REVOKED",
+  "SESSION_INVALIDATED",
+];
+
+/** The OpenAPI 3.1 document of `endpoints`, made from the very shapes that validate. */
+export function openApiDocument(endpoints: Endpoint[], o: { baseUrl: string; version: string }) {
+  const registry = new OpenAPIRegistry();
+  registry.registerComponent("securitySchemes", "bearer", {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+  });
+  for (const spec of endpoints) registry.registerPath(operation(spec, o.baseUrl));
+  const used = new Set(endpoints.map((spec) => spec.area));
+  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+    openapi: "3.1.0",
+    info: {
+      title: "Steward",
+      version: o.version,
+      description:
+        "Access administration, reports, jobs, file registry and notifications over one HTTP/JSON API.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: o.baseUrl }],
+    tags: Object.entries(AREAS).filter(([name]) => used.has(name as Endpoint["area"]))
+      .map(([name, description]) => ({ name, description })),
+  });
+}
+
+function operation(spec: Endpoint, baseUrl: string) {
+  const { access } = spec;
+  const body = spec.body ?? spec.lateBody;
+  const request = {
+    ...(spec.params ? { params: spec.params as z.ZodObject } : {}),
+    ...(spec.query ? { query: spec.query as z.ZodObject } : {}),
+    ...(body
+      ? { body: { required: !spec.bodyOptional, content: { "application/json": { schema: body } } } }
+      : {}),
+    ...(spec.filePart
+      ? { body: { required: true, content: { "multipart/form-data": { schema: fileForm(spec.filePart) } } } }
+      : {}),
+  };
+  return {
+    method: spec.method,
+    path: spec.path,
+    operationId: spec.id,
+    tags: [spec.area],
+    summary: spec.summary,
+    ...(access.permissions.length > 0 ? { description: `Needs ${access.permissions.join(" or ")}.` } : {}),
+    ...(access.needsCaller ? { security: [{ bearer: [] }] } : { security: [] }),
+    request,
+    responses: { ...successes(spec), ...refusals(spec, baseUrl) },
+  };
+}
+
+const fileForm = (part: string) =>
+  z.object({ [part]: z.string().meta({ type: "string", format: "binary" }) });
+
+function successes(spec: Endpoint) {
+  return Object.fromEntries(
+    Object.entries(spec.answers).map(([status, { description, schema, contentType }]) => [status, {
+      description,
+      ...(schema ? { content: { [contentType ?? "application/json"]: { schema } } } : {}),
+      ...(!schema && contentType ? { content: { [contentType]: { schema: z.string() } } } : {}),
+    }]),
+  );
+}
+
+function refusals(spec: Endpoint, baseUrl: string) {
+  const { needsCaller, permissions } = spec.access;
+  const codes = new Set<ProblemCode>([
+    ...(needsCaller ? TOKEN_PROBLEMS : []),
+    ...(permissions.length > 0 ? ["MISSING_PERMISSION"] as const : []),
+    ...(spec.params || spec.query || spec.body || spec.lateBody ? ["VALIDATION_ERROR"] as const : []),
+    ...(spec.body || spec.lateBody ? ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const : []),
+    ...spec.problems,
+  ]);
+  const byStatus = Map.groupBy(codes, (code) => CATALOGUE[code].status);
+  const schema = AREAS_WITH_ERROR_LISTS.has(spec.area) ? ProblemDocumentWithList : ProblemDocument;
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => [status, {
+      description: group.map((code) => `\`${code}\` ${CATALOGUE[code].title}`).join("; "),
+      content: {
+        "application/problem+json": {
+          schema,
+          examples: Object.fromEntries(
+            group.map((code) => [code, { value: example(code, baseUrl, spec.path) }]),
+          ),
+        },
+      },
+    }]),
+  );
+}
+
+const example = (code: ProblemCode, baseUrl: string, path: string) => ({
+  type: problemType(baseUrl, code),
+  title: CATALOGUE[code].title,
+  status: CATALOGUE[code].status,
+  detail: CATALOGUE[code].meaning,
+  instance: path,
+  traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+  code,
+});

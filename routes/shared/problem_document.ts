@@ -1,0 +1,60 @@
+import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
+import { constraintProblem } from "../../domain/problems/constraints.ts";
+import { type FieldErrors, Problem } from "../../domain/problems/problem.ts";
+import type { Log } from "../../infra/log.ts";
+
+export interface ProblemContext {
+  baseUrl: string;
+  instance: string;
+  traceId: string;
+  /** True where `errors` travels as a list of strings. */
+  errorList: boolean;
+}
+
+/**
+ * The problem document of a failure. What is not a refusal of the catalogue becomes INTERNAL_ERROR: the answer tells
+ * nothing of it, the log has it whole under the same trace id.
+ */
+export function problemResponse(failure: unknown, context: ProblemContext, log: Log): Response {
+  const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
+  if (refusal) return document(refusal, context);
+  log.error("a request failed unexpectedly", {
+    traceId: context.traceId,
+    path: context.instance,
+    error: failure,
+  });
+  return document(
+    new Problem(
+      "INTERNAL_ERROR",
+      "Something failed that should not have; quote the traceId to the operator.",
+    ),
+    context,
+  );
+}
+
+function document({ code, status, message, extras }: Problem, context: ProblemContext): Response {
+  const body = {
+    type: problemType(context.baseUrl, code),
+    title: CATALOGUE[code].title,
+    status,
+    detail: message,
+    instance: context.instance,
+    traceId: context.traceId,
+    code,
+    ...(extras.errors ? { errors: shapeErrors(extras.errors, context.errorList) } : {}),
+  };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/problem+json", "cache-control": "no-store", ...extras.headers },
+  });
+}
+
+/** The URI that names a kind of problem and leads to its page. */
+export const problemType = (baseUrl: string, code: ProblemCode): string => `${baseUrl}/problems/${code}`;
+
+function shapeErrors(errors: FieldErrors | string[], asList: boolean): FieldErrors | string[] {
+  if (!asList || Array.isArray(errors)) return errors;
+  return Object.entries(errors).flatMap(([field, messages]) =>
+    messages.map((message) => `${field}: ${message}`)
+  );
+}

@@ -1,0 +1,69 @@
+import { z } from "zod";
+import type { FieldErrors } from "../../domain/problems/problem.ts";
+
+/** Messages of a failed parse by dotted field name; `body` where the whole value is wrong. */
+export function fieldErrors(error: z.ZodError): FieldErrors {
+  const errors: FieldErrors = {};
+  for (const issue of error.issues) {
+    const field = issue.path.map(String).join(".") || "body";
+    (errors[field] ??= []).push(issue.message);
+  }
+  return errors;
+}
+
+/** A UUID in any case, handed on in lower case. */
+export const uuid = z.uuid({ error: "expected a UUID" }).toLowerCase();
+
+/** Trimmed text of 1 to `max` characters. */
+export const requiredText = (max: number) => z.string().trim().min(1).max(max);
+
+/** Text of at most `max` characters, or null. */
+export const optionalText = (max: number) =>
+  z.string().max(max).nullish().transform((value) => value ?? null);
+
+/** One of `names` in any letter case, handed on in the spelling given here. */
+export function enumName<const N extends readonly [string, ...string[]]>(names: N) {
+  const spelling = new Map(names.map((name) => [name.toLowerCase(), name]));
+  return z.preprocess(
+    (value) => typeof value === "string" ? spelling.get(value.toLowerCase()) ?? value : value,
+    z.enum(names, { error: `expected one of ${names.join(", ")}` }),
+  );
+}
+
+/** An integer of a query: digits only, so that `1e3` or a blank is refused rather than read. */
+export const queryInteger = (min: number, max: number) =>
+  z.string().regex(/^-?\d{1,15}$/, "expected an integer").transform(Number).pipe(
+    z.number().int().min(min).max(max),
+  );
+
+/** `true` or `false` in any letter case. */
+export const queryBoolean = z.string().toLowerCase().pipe(
+  z.enum(["true", "false"], { error: "expected true or false" }),
+)
+  .transform((value) => value === "true");
+
+/** An instant: ISO 8601 with an offset, or a date that stands for its midnight in UTC. */
+export const instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+  error: "expected an ISO 8601 instant such as 2026-01-31T12:00:00Z",
+}).transform((value) => new Date(value));
+
+/** At most `max` UUIDs of a query, repeated or comma-separated; repeated ids count once. */
+export const queryIds = (max: number) =>
+  z.union([z.string(), z.array(z.string())])
+    .transform((value) => [
+      ...new Set(
+        [value].flat().flatMap((part) => part.split(",")).filter((part) => part !== ""),
+      ),
+    ])
+    .pipe(z.array(uuid).max(max, `expected at most ${max} ids`));
+
+/** The query of a request as schemas take it: empty values are absent, repeated names become arrays. */
+export function queryValues(search: URLSearchParams): Record<string, string | string[]> {
+  const values: Record<string, string | string[]> = {};
+  for (const [name, value] of search) {
+    if (value === "") continue;
+    const before = values[name];
+    values[name] = before === undefined ? value : [before, value].flat();
+  }
+  return values;
+}

@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ContentProbe, detectContentType } from "../../../domain/files/content_type.ts";
+import { noise } from "../../support/content.ts";
+import * as sample from "../../support/samples.ts";
+
+const { join, utf8, zip, officeParts } = sample;
+const unknown = "application/octet-stream";
+const ooxml = "application/vnd.openxmlformats-officedocument.";
+const openDocument = "application/vnd.oasis.opendocument.";
+const docxParts = officeParts("wordprocessingml.document", "word/document.xml");
+const docx = zip(docxParts);
+
+/** The type detected for this content, fed in chunks of the given size. */
+async function detect(content: Uint8Array, declared?: string, chunkBytes = 10_000): Promise<string> {
+  const probe = new ContentProbe(declared);
+  for (let i = 0; i < content.length; i += chunkBytes) probe.feed(content.subarray(i, i + chunkBytes));
+  return await detectContentType(probe, (start, end) => {
+    assert.ok(
+      start >= 0 && start < end && end <= content.length,
+      `range ${start}-${end} of ${content.length}`,
+    );
+    return Promise.resolve(content.slice(start, end));
+  });
+}
+
+const genuine: [name: string, type: string, content: Uint8Array][] = [
+  ["a pdf", "application/pdf", sample.pdf()],
+  ["a pdf with binary in it", "application/pdf", join(sample.pdf(), noise(100))],
+  ["a docx", `${ooxml}wordprocessingml.document`, docx],
+  ["an xlsx", `${ooxml}spreadsheetml.sheet`, zip(officeParts("spreadsheetml.sheet", "xl/workbook.xml"))],
+  [
+    "a pptx",
+    `${ooxml}presentationml.presentation`,
+    zip(officeParts("presentationml.presentation", "ppt/presentation.xml")),
+  ],
+  ["a docx written to a pipe", `${ooxml}wordprocessingml.document`, zip(docxParts, { streamed: true })],
+  ["a docx with a zip64 directory", `${ooxml}wordprocessingml.document`, zip(docxParts, { zip64: true })],
+  [
+    "a docx whose content types come last, behind 3 MB of pictures",
+    `${ooxml}wordprocessingml.document`,
+    zip([["word/media/image1.png", noise(3_000_000)], ...docxParts.toReversed()], { streamed: true }),
+  ],
+  ["an odt", `${openDocument}text`, sample.openDocument("text")],
+  ["an ods", `${openDocument}spreadsheet`, sample.openDocument("spreadsheet")],
+  ["an odp", `${openDocument}presentation`, sample.openDocument("presentation")],
+  ["a doc", "application/msword", sample.compoundFile(["1Table", "WordDocument", "\x05SummaryInformation"])],
+  ["an xls", "application/vnd.ms-excel", sample.compoundFile(["Workbook"])],
+  ["an old xls", "application/vnd.ms-excel", sample.compoundFile(["Book"])],
+  [
+    "a ppt",
+    "application/vnd.ms-powerpoint",
+    sample.compoundFile(["Current User", "a", "b", "c", "PowerPoint Document"]),
+  ],
+  ["a png", "image/png", sample.png()],
+  ["an animated png", "image/png", sample.png(["acTL", new Uint8Array(8)])],
+  ["a png with a colour profile beyond the head", "image/png", sample.png(["iCCP", noise(100_000)])],
+  ["a jpeg", "image/jpeg", sample.jpeg],
+  ["a jpeg with a camera's own data behind it", "image/jpeg", join(sample.jpeg, noise(200_000))],
+  ["a webp", "image/webp", sample.webp],
+  ["a gif", "image/gif", sample.gif],
+  ["a zip", "application/zip", zip([["a.txt", "hello"], ["b/c.txt", "world"]])],
+  ["an empty zip", "application/zip", zip([])],
+  [
+    "a zip of 3,000 files",
+    "application/zip",
+    zip(Array.from({ length: 3000 }, (_, i) => [`${i}.txt`, `${i}`])),
+  ],
+  ["a gzip", "application/gzip", sample.gzip(utf8("hello"))],
+  ["plain text", "text/plain", utf8("Grüße, 世界 👋\n".repeat(5000))],
+  ["csv", "text/plain", utf8("id,name\n1,Ana\n")],
+  ["csv that begins like a bitmap", "text/plain", utf8("BMI,weight\n21,70\n")],
+  ["text that begins like an executable", "text/plain", utf8("MZ is how DOS programs begin.")],
+  ["one character", "text/plain", utf8("x")],
+  [
+    "markdown that begins with a tag",
+    "text/plain",
+    utf8('<p align="center"><img src="logo.svg"></p>\n\n# Title\n'),
+  ],
+  ["markdown that begins with a comment", "text/plain", utf8("<!-- generated -->\n# Title\n")],
+  ["a report in html", "text/html", utf8("\ufeff\n<!DOCTYPE html>\n<html><body>x</body></html>")],
+];
+
+for (const [name, type, content] of genuine) {
+  Deno.test(`${name} is ${type}`, async () => {
+    assert.equal(await detect(content), type);
+    assert.equal(
+      await detect(content.subarray(0, 200_000), undefined, 1),
+      await detect(content.subarray(0, 200_000)),
+    );
+  });
+}
+
+const disguised: [name: string, type: string, content: Uint8Array][] = [
+  [
+    "a Windows program",
+    "application/x-msdownload",
+    join(utf8("MZ"), Uint8Array.of(0x90, 0, 3, 0, 0, 0), noise(500)),
+  ],
+  ["a shell script", "text/plain", utf8("#!/bin/sh\nrm -rf /\n")],
+  ["html", "text/html", utf8("<html><script>alert(1)</script></html>")],
+  ["html behind a comment", "text/html", utf8("<!-- logo -->\n<script>alert(1)</script>")],
+  ["html that begins with a fragment", "text/html", utf8("<p>hello\n<script>alert(1)</script>")],
+  ["html in UTF-16", "text/html", utf16("<!doctype html><p>x")],
+  ["svg", "image/svg+xml", utf8('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>')],
+  [
+    "svg behind a prologue",
+    "image/svg+xml",
+    utf8(
+      '<?xml version="1.0"?>\n<!-- made by hand -->\n<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x" [<!ENTITY a "b">]>\n<svg/>',
+    ),
+  ],
+  [
+    "xhtml",
+    "application/xhtml+xml",
+    utf8('<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>'),
+  ],
+  ["other xml", "application/xml", utf8('<?xml version="1.0"?><invoice/>')],
+  ["rtf", "application/rtf", utf8("{\\rtf1\\ansi hello}")],
+  ["an all-text gif that is a script", "text/plain", utf8("GIF89a/*....*/=1;alert(1)")],
+  ["a gif signature cut short", unknown, join(utf8("GIF"), Uint8Array.of(0, 0, 0, 0))],
+  ["a png with a zip behind it", unknown, join(sample.png(), zip([["evil.js", "x"]]))],
+  ["a jpeg with a jar behind it", unknown, join(sample.jpeg, zip([["META-INF/MANIFEST.MF", "x"]]))],
+  ["a gif with a pdf in its first bytes", unknown, join(sample.gif, sample.pdf())],
+  ["a png with a script in a text chunk", unknown, sample.png(["tEXt", utf8("Comment\0<SCRIPT src=//x>")])],
+  [
+    "a jpeg with php far behind the head",
+    unknown,
+    join(sample.jpeg, noise(100_000), utf8("<?php system(1);")),
+  ],
+  ["a zip declared as docx", "application/zip", zip([["word/document.xml", "<w/>"]])],
+  ["a zip with only the content types of a docx", "application/zip", zip(docxParts.slice(0, 1))],
+  [
+    "a docx with macros",
+    "application/vnd.ms-word.document.macroenabled.12",
+    zip([...docxParts, ["word/vbaProject.bin", "x"]]),
+  ],
+  ["a jar", "application/java-archive", zip([["META-INF/MANIFEST.MF", "Main-Class: A"], ["A.class", "x"]])],
+  [
+    "a zip that calls itself odt",
+    "application/zip",
+    zip([["mimetype", `${openDocument}text`], ["a.exe", "MZ"]]),
+  ],
+  ["a zip cut short", unknown, docx.subarray(0, docx.length - 10)],
+  ["a zip whose directory is elsewhere", unknown, join(docx.subarray(0, 300), docx)],
+  ["an installer or another compound file", "application/x-cfb", sample.compoundFile(["SummaryInformation"])],
+  [
+    "a mail with a Word document in it",
+    "application/x-cfb",
+    sample.compoundFile(["__properties"], ["WordDocument"]),
+  ],
+  [
+    "a compound file that is two things",
+    "application/x-cfb",
+    sample.compoundFile(["WordDocument", "Workbook"]),
+  ],
+  ["a compound file cut short", "application/x-cfb", sample.compoundFile(["WordDocument"]).subarray(0, 600)],
+  ["text with a NUL at its end", unknown, join(utf8("a".repeat(300_000)), Uint8Array.of(0))],
+  ["text that ends within a character", unknown, join(utf8("a".repeat(300_000)), Uint8Array.of(0xe2, 0x82))],
+  ["noise", unknown, join(Uint8Array.of(0), noise(5000, 7))],
+  ["nothing", "application/x-empty", new Uint8Array(0)],
+];
+
+for (const [name, type, content] of disguised) {
+  Deno.test(`${name} is seen as ${type}, whatever it is declared as`, async () => {
+    for (
+      const declared of ["image/png", "application/pdf", "text/plain", `${ooxml}wordprocessingml.document`]
+    ) {
+      assert.equal(await detect(content, declared), type);
+    }
+  });
+}
+
+Deno.test("a real program is not taken for anything a profile allows", async () => {
+  const program = new Uint8Array(200_000);
+  using file = await Deno.open(Deno.execPath());
+  await file.read(program);
+  const type = await detect(program, "image/png");
+  assert.match(type, /^application\/x-(elf|msdownload|mach-binary)$/);
+});
+
+Deno.test("text in a declared charset is text, but no charset turns a known binary into text", async () => {
+  const latin1 = Uint8Array.from("Grüße aus Köln", (c) => c.charCodeAt(0));
+  assert.equal(await detect(latin1), unknown);
+  assert.equal(await detect(latin1, "text/csv; charset=ISO-8859-1"), "text/plain");
+  assert.equal(await detect(latin1, 'text/csv;charset="windows-1252"'), "text/plain");
+  assert.equal(await detect(latin1, "text/csv; charset=no-such-charset"), unknown);
+  assert.equal(
+    await detect(Uint8Array.of(0xff, 0xd8, 0xff, 0xe1, 9, 9, 9), "text/plain; charset=latin1"),
+    "image/jpeg",
+  );
+});
+
+Deno.test("UTF-16 and UTF-32 are text when a byte order mark says so", async () => {
+  assert.equal(await detect(utf16("Grüße 👋"), undefined, 3), "text/plain");
+  assert.equal(await detect(utf16("Grüße 👋").subarray(2)), unknown);
+  assert.equal(await detect(utf32("Grüße 👋"), undefined, 3), "text/plain");
+  assert.equal(await detect(join(utf32("x"), Uint8Array.of(0, 0, 0x11, 0)), undefined, 5), unknown);
+  assert.equal(await detect(utf32("Grüße").subarray(0, 10)), unknown);
+});
+
+Deno.test("damaged containers are survived: no range outside the content is read, and nothing is thrown", async () => {
+  const originals = [
+    docx,
+    zip(docxParts, { zip64: true }),
+    sample.openDocument("text"),
+    sample.compoundFile(["Workbook"]),
+  ];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...originals),
+      fc.array(
+        fc.tuple(
+          fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+          fc.integer({ min: 0, max: 255 }),
+        ),
+        {
+          maxLength: 40,
+        },
+      ),
+      async (original, damage) => {
+        const content = original.slice();
+        for (const [where, value] of damage) content[Math.floor(where * content.length)] = value;
+        assert.match(await detect(content), /^[a-z]+\/[a-z0-9.+-]+$/);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("containers cost a few ranges, not a second reading", async () => {
+  const large = zip([["word/media/a.png", noise(3_000_000)], ...docxParts]);
+  const probe = new ContentProbe();
+  probe.feed(large);
+  let requests = 0;
+  let bytes = 0;
+  await detectContentType(probe, (start, end) => {
+    requests++;
+    bytes += Math.min(end, large.length) - start;
+    return Promise.resolve(large.slice(start, end));
+  });
+  assert.ok(requests <= 4 && bytes < 100_000, `${requests} requests, ${bytes} bytes`);
+});
+
+function utf16(text: string): Uint8Array {
+  const marked = "\ufeff" + text;
+  return new Uint8Array(Uint16Array.from({ length: marked.length }, (_, i) => marked.charCodeAt(i)).buffer);
+}
+
+function utf32(text: string): Uint8Array {
+  return new Uint8Array(Uint32Array.from(["\ufeff", ...text], (c) => c.codePointAt(0) ?? 0).buffer);
+}

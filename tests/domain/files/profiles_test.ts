@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import {
+  declaredTypeAllowed,
+  type FileProfile,
+  fileProfiles,
+  normalizeContentType,
+  profileOverrides,
+  typeAllowed,
+} from "../../../domain/files/profiles.ts";
+
+const profiles = fileProfiles();
+
+function profile(name: string, from = profiles): FileProfile {
+  const found = from.get(name);
+  assert.ok(found, `profile ${name}`);
+  return found;
+}
+
+Deno.test("the four profiles have their limits, and only report is the service's own", () => {
+  const limits = [...profiles.values()].map((p) => [p.name, p.maxBytes / 1024 / 1024, p.serviceOnly]);
+  assert.deepEqual(limits, [["document", 50, false], ["image", 20, false], ["archive", 200, false], [
+    "report",
+    500,
+    true,
+  ]]);
+});
+
+Deno.test("declared types are compared without case, parameters and aliases", () => {
+  assert.equal(normalizeContentType(" Text/CSV ; charset=UTF-8"), "text/csv");
+  assert.ok(declaredTypeAllowed(profile("image"), "IMAGE/JPG"));
+  assert.ok(declaredTypeAllowed(profile("archive"), "application/x-zip-compressed"));
+  assert.ok(!declaredTypeAllowed(profile("image"), "image/svg+xml"));
+  assert.ok(!declaredTypeAllowed(profile("image"), ""));
+});
+
+const decisions: [profile: string, declared: string, detected: string, allowed: boolean][] = [
+  ["document", "application/pdf", "application/pdf", true],
+  ["document", "text/csv; charset=utf-8", "text/plain", true],
+  ["document", "application/vnd.ms-excel", "text/plain", true],
+  ["document", "text/plain", "text/html", false],
+  ["document", "application/msword", "application/x-cfb", false],
+  [
+    "document",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/zip",
+    false,
+  ],
+  ["image", "image/png", "image/jpeg", true],
+  ["image", "image/png", "text/plain", false],
+  ["image", "image/png", "image/svg+xml", false],
+  ["image", "image/png", "image/bmp", false],
+  ["image", "image/png", "application/octet-stream", false],
+  ["image", "image/png", "application/x-empty", false],
+  ["archive", "application/zip", "application/java-archive", false],
+  ["report", "text/csv", "text/plain", true],
+  ["report", "text/html", "text/html", true],
+  ["report", "text/html", "text/plain", false],
+  ["report", "application/pdf", "text/plain", false],
+];
+
+for (const [name, declared, detected, allowed] of decisions) {
+  Deno.test(`${name}: ${detected} declared as ${declared} is ${allowed ? "allowed" : "not allowed"}`, () => {
+    assert.equal(typeAllowed(profile(name), declared, detected), allowed);
+  });
+}
+
+Deno.test("configuration changes a profile in part and adds new ones", () => {
+  const overridden = fileProfiles(profileOverrides.parse(
+    '{"image": {"maxBytes": 1000}, "data": {"maxBytes": 5, "contentTypes": ["Application/JSON", "text/csv"]}}',
+  ));
+  assert.deepEqual(profile("image", overridden), { ...profile("image"), maxBytes: 1000 });
+  const data = profile("data", overridden);
+  assert.deepEqual(data, {
+    name: "data",
+    maxBytes: 5,
+    contentTypes: ["application/json", "text/csv"],
+    serviceOnly: false,
+  });
+  assert.ok(typeAllowed(data, "application/json", "text/plain"));
+  assert.ok(!typeAllowed(data, "text/plain", "text/plain"));
+});
+
+Deno.test("configuration that makes no sense is refused with a reason", () => {
+  const cases: [string, RegExp][] = [
+    ["{", /expected JSON/],
+    ['{"data": {"maxBytes": 5}}', /a new profile needs maxBytes and contentTypes/],
+    ['{"image": {"maxBytes": 0}}', /maxBytes/],
+    ['{"image": {"contentTypes": ["png"]}}', /expected a media type/],
+    ['{"image": {"maxSize": 5}}', /maxSize/],
+    ["[]", /expected record/],
+  ];
+  for (const [text, reason] of cases) assert.throws(() => profileOverrides.parse(text), reason, text);
+});

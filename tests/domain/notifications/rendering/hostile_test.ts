@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { compileTemplate, TemplateLimitExceeded } from "../../../../domain/notifications/rendering/mod.ts";
+import { html, source, text } from "./rendering.ts";
+
+/** The limit is 100 ms; the rest is room for a machine that is busy with other tests. */
+const MOST_MILLISECONDS = 500;
+
+Deno.test("nothing inherited can be reached, and nothing of the data is called", () => {
+  const names = [
+    "__proto__",
+    "constructor",
+    "toString",
+    "valueOf",
+    "hasOwnProperty",
+    "a.constructor",
+    "a.__proto__.x",
+  ];
+  const more = [
+    "a.constructor.constructor",
+    "s.constructor",
+    "s.at",
+    "l.map",
+    "l.constructor.from",
+    "f.name",
+    "@root.constructor",
+  ];
+  const never = () => assert.fail("a function of the data was called");
+  const data = {
+    a: { b: 1 },
+    s: "text",
+    l: [1],
+    f: never,
+    o: { toString: never, valueOf: never, toJSON: never },
+  };
+  for (const name of [...names, ...more]) {
+    assert.equal(html(`[{{${name}}}{{{${name} | upper}}}]`, data), "[]", name);
+  }
+  assert.equal(
+    html("{{#with constructor}}x{{/with}}{{#each __proto__}}x{{/each}}{{#if toString}}x{{/if}}", data),
+    "",
+  );
+  assert.equal(
+    text("{{f}}{{o}}{{o | upper}}{{o | json}}{{l.length}}{{s.length}}", data),
+    "[object Object][OBJECT OBJECT]{}14",
+  );
+  assert.equal(text("{{x.polluted}}", JSON.parse('{"__proto__":{"x":{"polluted":1}}}')), "");
+});
+
+Deno.test("own properties with special names are data like any other", () => {
+  const data = JSON.parse(
+    '{"constructor":"c","__proto__":"p","toString":"t","o":{"toString":"x","valueOf":null}}',
+  );
+  assert.equal(
+    text("{{constructor}}{{__proto__}}{{toString}}{{o}}{{o | upper}}", data),
+    "cpt[object Object][OBJECT OBJECT]",
+  );
+});
+
+const many = Array.from({ length: 1_000 }, (_, index) => index);
+const deep: unknown[] = [];
+deep.push(deep, deep, deep);
+const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, index]));
+const nested = (depth: number, inside: string) =>
+  "{{#each @root.many}}".repeat(depth) + inside + "{{/each}}".repeat(depth);
+
+const hostile: Record<string, [string, Record<string, unknown>]> = {
+  "loops in loops that write nothing": [nested(6, ""), { many }],
+  "loops in loops with conditions that are false": [nested(4, "{{#if no}}x{{/if}}"), { many }],
+  "loops in loops that write": [nested(6, "0123456789"), { many }],
+  "a literal template text that is repeated": [`{{#each many}}${"x".repeat(100_000)}{{/each}}`, { many }],
+  "a long value that is repeated": ["{{#each many}}{{@root.long}}{{/each}}", {
+    many,
+    long: "<".repeat(300_000),
+  }],
+  "one value that is too large": ["{{ long }}", { long: "x".repeat(2_000_000) }],
+  "a large value filtered over and over": [
+    nested(3, "{{ @root.long | upper | lower | upper | lower | trim | truncate:1 }}"),
+    { many, long: "ß".repeat(300_000) },
+  ],
+  "large lists as text": [nested(3, "{{ @root.lists | truncate:1 }}"), { many, lists: [many, many, many] }],
+  "a value that contains itself, as JSON": [nested(3, "{{ @root.deep | json | truncate:1 }}"), {
+    many,
+    deep,
+  }],
+  "a value that contains itself, as text": [nested(3, "{{ @root.deep | truncate:1 }}"), { many, deep }],
+  "a large object as JSON": [nested(3, "{{ @root.wide | json | truncate:1 }}"), { many, wide }],
+  "loops over a large object": [nested(2, "{{#each @root.wide}}{{/each}}"), { many, wide }],
+  "formatters made from data": [
+    "{{#each zones}}{{#each @root.zones as |zone|}}{{ @root.now | date:'d MMMM':zone | truncate:1 }}{{/each}}{{/each}}",
+    { now: 0, zones: Intl.supportedValuesOf("timeZone") },
+  ],
+  "numbers in loops": [nested(3, "{{ this | currency:'EUR' | truncate:1 }}"), { many }],
+  "long paths": [nested(4, `{{${"../".repeat(4)}many.length.length.length}}`), { many }],
+};
+
+for (const [name, [template, data]] of Object.entries(hostile)) {
+  Deno.test(`a render is stopped in time: ${name}`, () => {
+    for (const part of ["html", "text"] as const) {
+      const compiled = compileTemplate(source("", { html: null, [part]: template }));
+      const began = performance.now();
+      assert.throws(() => compiled.render(data), TemplateLimitExceeded);
+      const took = performance.now() - began;
+      assert(took < MOST_MILLISECONDS, `took ${took} ms`);
+    }
+  });
+}
+
+Deno.test("the size is counted in bytes, over all parts together", () => {
+  const parts = { subject: "{{ a }}", text: "{{ a }}" };
+  const render = (a: string) => compileTemplate(source("{{ a }}", parts)).render({ a });
+  render("x".repeat(349_000));
+  assert.throws(() => render("x".repeat(350_000)), {
+    name: "TemplateLimitExceeded",
+    limit: "size",
+    allowed: 1_048_576,
+  });
+  render("é".repeat(174_000));
+  assert.throws(() => render("é".repeat(175_000)), { name: "TemplateLimitExceeded", limit: "size" });
+});
+
+Deno.test("hostile sources are compiled or refused quickly", () => {
+  const piece = 2 ** 18;
+  for (
+    const part of [
+      "{{a}}",
+      "{{!",
+      "\\{{",
+      "{{#if a}}{{/if}}",
+      "{{a|",
+      "{{ ' ",
+      "[",
+      "{{[",
+      "{{#each a as |",
+      "{{'\\'",
+      "{",
+      "as |",
+    ]
+  ) {
+    const template = part.repeat(Math.floor(piece / part.length));
+    const began = performance.now();
+    try {
+      html(template);
+    } catch (error) {
+      assert(error instanceof Error && /^Template(Invalid|LimitExceeded)$/.test(error.name), String(error));
+    }
+    const took = performance.now() - began;
+    assert(took < 3_000, `${part}: took ${took} ms`);
+  }
+});

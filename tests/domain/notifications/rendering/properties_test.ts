@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import Handlebars from "handlebars";
+import { compileTemplate, htmlToText } from "../../../../domain/notifications/rendering/mod.ts";
+import { html, source } from "./rendering.ts";
+
+const TYPED = new Set(["TemplateInvalid", "TemplateVariablesMissing", "TemplateLimitExceeded"]);
+const name = fc.constantFrom(
+  "a",
+  "b",
+  "c",
+  "a.b",
+  "this",
+  "../a",
+  "@index",
+  "@key",
+  "@first",
+  "@last",
+  "@root.a",
+  "b.length",
+);
+const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    fc.constantFrom(null, true, false, 0, 1, -2.5, "", "<i>", "x & y", "é"),
+    fc.array(tie("value"), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom("a", "b", "c"), tie("value"), { maxKeys: 3 }),
+  ),
+})).value;
+const data = fc.dictionary(fc.constantFrom("a", "b", "c"), value, { maxKeys: 3, noNullPrototype: true });
+
+/** Templates within the part of the language that Handlebars has as well. */
+const shared: fc.Arbitrary<string> = fc.letrec<{ template: string; piece: string }>((tie) => ({
+  template: fc.array(tie("piece"), { maxLength: 4 }).map((pieces) => pieces.join("")),
+  piece: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.constantFrom("text", " ", "\n", "<p>", "|", "} ", "\\{{a}} ", "{{! c }}", "{{!-- {{a}} --}}\n"),
+    fc.tuple(fc.constantFrom(["{{", "}}"], ["{{~", "}}"], ["{{", "~}}"], ["{{{", "}}}"], ["{{&", "}}"]), name)
+      .map(([[open, close], path]) => `${open} ${path} ${close}`),
+    fc.tuple(fc.constantFrom("if", "unless", "each", "with"), name, tie("template"), tie("template"))
+      .map(([block, path, body, other]) => `{{#${block} ${path}}}${body}{{else}}${other}{{/${block}}}`),
+    fc.tuple(name, name, tie("template"))
+      .map(([first, second, body]) =>
+        `{{^if ${first}}}${body}{{else}}${body}{{/if}}\n{{#if ${first}}}x{{else if ${second}}}${body}{{/if}}`
+      ),
+    fc.tuple(fc.constantFrom("each", "with"), name, tie("template"))
+      .map(([block, path, body]) => `{{#${block} ${path} as |c|}}${body}{{c}}{{/${block}}}`),
+  ),
+})).template;
+
+Deno.test("without filters, a template renders exactly as Handlebars renders it", () => {
+  fc.assert(
+    fc.property(shared, data, (template, values) => {
+      assert.equal(html(template, values), Handlebars.compile(template)(values));
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+const scrap = fc.constantFrom(
+  ...[
+    "{{",
+    "}}",
+    "{{{",
+    "}}}",
+    "{{#if a}}",
+    "{{/if}}",
+    "{{else}}",
+    "{{^}}",
+    "{{#each b}}",
+    "{{/each}}",
+    "{{!",
+    "{{!--",
+    "--}}",
+  ],
+  ...[
+    "|",
+    " | ",
+    "upper",
+    "date",
+    ":",
+    '"',
+    "'",
+    "\\",
+    "a",
+    "b.c",
+    "~",
+    "(",
+    ")",
+    "[",
+    "]",
+    "as |x|",
+    "@index",
+    "../",
+    "=",
+    "1",
+  ],
+  ...[
+    "truncate:3",
+    'default:"-"',
+    "number:2",
+    "currency:'EUR'",
+    "json",
+    "\n",
+    "\r",
+    "\u2028",
+    "\0",
+    "{{a | upper}}",
+    " ",
+  ],
+);
+
+Deno.test("whatever the source and the data, only typed errors come out", () => {
+  const anything = fc.oneof(fc.array(scrap, { maxLength: 12 }).map((scraps) => scraps.join("")), fc.string());
+  fc.assert(
+    fc.property(
+      anything,
+      fc.dictionary(fc.constantFrom("a", "b", "c"), fc.anything()),
+      (template, values) => {
+        try {
+          compileTemplate(source(template, { subject: template, requiredVariables: ["a"] })).render(values);
+        } catch (error) {
+          assert(error instanceof Error && TYPED.has(error.name), String(error));
+        }
+      },
+    ),
+    { numRuns: 5_000 },
+  );
+});
+
+Deno.test("no filter and no value brings a raw < or quote into HTML", () => {
+  const filters = [
+    "upper",
+    "lower",
+    "capitalize",
+    "trim",
+    "truncate:4",
+    "default:'<'",
+    "number:2",
+    "json",
+    "date",
+    "currency:'EUR'",
+  ];
+  const chain = fc.array(fc.constantFrom(...filters), { maxLength: 4 }).map((list) =>
+    list.map((one) => `| ${one}`).join(" ")
+  );
+  const hostile = fc.oneof(
+    fc.string(),
+    fc.constantFrom("<script>", `"'`, "&lt;<"),
+    fc.array(fc.constant("<b>")),
+    fc.jsonValue(),
+  );
+  fc.assert(
+    fc.property(chain, hostile, (filterChain, v) => {
+      assert.doesNotMatch(
+        html(`{{ v ${filterChain} }}{{#each v}}{{@key}}{{this}}{{/each}}`, { v }),
+        /[<>"'`]/,
+      );
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+Deno.test("htmlToText takes anything", () => {
+  const tag = fc.constantFrom(
+    "<p>",
+    "</p>",
+    "<ul>",
+    "<ol start=3>",
+    "</ul>",
+    "<li>",
+    "<a href='https://x.y'>",
+    "</a>",
+    "<pre>",
+    "</pre>",
+    "<!--",
+    "-->",
+    "<script>",
+    "&amp;",
+    "&#x0;",
+    "<",
+    ">",
+    '"',
+    "<td>",
+    "<tr>",
+    "<blockquote>",
+    "\n",
+  );
+  fc.assert(
+    fc.property(fc.array(fc.oneof(tag, fc.string()), { maxLength: 20 }), (pieces) => {
+      assert.equal(typeof htmlToText(pieces.join("")), "string");
+    }),
+    { numRuns: 2_000 },
+  );
+});

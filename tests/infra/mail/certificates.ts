@@ -1,0 +1,48 @@
+import { join } from "node:path";
+
+/** Files of a throw-away authority and of a certificate it signed for localhost and 127.0.0.1. */
+export interface TestCertificates {
+  ca: string;
+  certFile: string;
+  keyFile: string;
+}
+
+/** Whether the openssl program, which makes the certificates, is there. */
+export const hasOpenssl = await exists("openssl", ["version"]);
+
+/** Makes both in `directory`, valid for two days. */
+export async function makeCertificates(directory: string): Promise<TestCertificates> {
+  const file = (name: string) => join(directory, name);
+  const openssl = async (...args: string[]) => {
+    const { success, stderr } = await new Deno.Command("openssl", { args, stdout: "null", stderr: "piped" })
+      .output();
+    if (!success) throw new Error(`openssl ${args[0]} failed: ${new TextDecoder().decode(stderr)}`);
+  };
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
+  await openssl(
+    ...["req", "-x509", ...key, "-days", "2", "-subj", "/CN=Steward test authority"],
+    ...["-addext", "basicConstraints=critical,CA:TRUE", "-keyout", file("ca.key"), "-out", file("ca.pem")],
+  );
+  await openssl("req", ...key, "-subj", "/CN=localhost", "-keyout", file("key.pem"), "-out", file("csr.pem"));
+  await Deno.writeTextFile(
+    file("ext"),
+    "subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth\n",
+  );
+  await openssl(
+    ...["x509", "-req", "-in", file("csr.pem"), "-CA", file("ca.pem"), "-CAkey", file("ca.key")],
+    ...["-CAcreateserial", "-days", "2", "-extfile", file("ext"), "-out", file("cert.pem")],
+  );
+  return {
+    ca: await Deno.readTextFile(file("ca.pem")),
+    certFile: file("cert.pem"),
+    keyFile: file("key.pem"),
+  };
+}
+
+async function exists(program: string, args: string[]): Promise<boolean> {
+  try {
+    return (await new Deno.Command(program, { args, stdout: "null", stderr: "null" }).output()).success;
+  } catch {
+    return false;
+  }
+}

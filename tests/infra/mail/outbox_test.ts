@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { openOutbox, type Outbox } from "../../../infra/mail/outbox.ts";
+import { message, to } from "./receiver.ts";
+
+async function withOutbox(
+  use: (outbox: Outbox, directory: string) => Promise<void>,
+  keep = 500,
+): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  try {
+    await use(await openOutbox(directory, { keep }), directory);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+const attachment = (fileName: string, text: string) => ({
+  ...{ fileName, contentType: "text/plain", sizeBytes: 0 },
+  open: () => Promise.resolve(new Blob([text]).stream()),
+});
+const sms = (textBody: string) => ({
+  ...{ channel: "Sms" as const, to: ["+351912345678"], subject: null, htmlBody: null, textBody },
+});
+
+Deno.test("mail sent into the outbox is listed with all it had, newest first", () =>
+  withOutbox(async (outbox) => {
+    await outbox.add({ ...sms("first"), channel: "Push" });
+    const sent = message({
+      bcc: to("hidden@x.test"),
+      attachments: [attachment("a.txt", "one"), attachment("b.txt", "two!")],
+    });
+    const receipt = await outbox.mail.send(sent);
+    assert.deepEqual(receipt.accepted, ["ann@example.test", "hidden@x.test"]);
+    const [mail, push, ...rest] = await outbox.list();
+    assert.deepEqual(rest, []);
+    assert.equal(push?.channel, "Push");
+    const { id, sentAt, ...fields } = mail ?? assert.fail("nothing is listed");
+    assert.deepEqual(fields, {
+      ...{ channel: "Email", to: receipt.accepted, subject: "Your report", htmlBody: "<p>Hello</p>" },
+      ...{ textBody: "Hello", messageId: sent.messageId },
+      attachments: [
+        { fileName: "a.txt", contentType: "text/plain", sizeBytes: 3 },
+        { fileName: "b.txt", contentType: "text/plain", sizeBytes: 4 },
+      ],
+    });
+    assert(Math.abs(Date.parse(sentAt) - Date.now()) < 60_000);
+    assert.equal(await new Response(await outbox.openAttachment(id, 1)).text(), "two!");
+  }));
+
+Deno.test("the same message sent twice is there twice, and outlives a restart", () =>
+  withOutbox(async (outbox, directory) => {
+    const sent = message();
+    await outbox.mail.send(sent);
+    await outbox.mail.send(sent);
+    const again = await openOutbox(directory);
+    assert.deepEqual((await again.list()).map((kept) => kept.messageId), [sent.messageId, sent.messageId]);
+  }));
+
+Deno.test("only the newest are kept, whoever adds at the same time", () =>
+  withOutbox(async (outbox, directory) => {
+    for (let index = 0; index < 8; index++) await outbox.add(sms(`${index}`));
+    assert.deepEqual((await outbox.list()).map((kept) => kept.textBody), ["7", "6", "5", "4", "3"]);
+    const other = await openOutbox(directory, { keep: 5 });
+    await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? outbox : other).add(sms("x"))));
+    assert.equal((await outbox.list()).length, 5);
+  }, 5));
+
+Deno.test("a message that could not be written whole leaves nothing behind", () =>
+  withOutbox(async (outbox, directory) => {
+    const broken = { ...attachment("a", ""), open: () => Promise.reject(new Error("the store went away")) };
+    const failing = message({ attachments: [attachment("b", "x"), broken] });
+    await assert.rejects(outbox.mail.send(failing), /the store went away/);
+    assert.deepEqual(await outbox.list(), []);
+    assert.deepEqual([...Deno.readDirSync(directory)], []);
+  }));
+
+Deno.test("what a crash left half-written is not listed, and cleared once it is old", () =>
+  withOutbox(async (_outbox, directory) => {
+    const old = join(directory, ".adding-old");
+    await Deno.mkdir(old);
+    await Deno.utime(old, new Date(0), new Date(0));
+    await Deno.mkdir(join(directory, ".adding-young"));
+    const again = await openOutbox(directory);
+    assert.deepEqual(await again.list(), []);
+    assert.deepEqual([...Deno.readDirSync(directory)].map((entry) => entry.name), [".adding-young"]);
+  }));
+
+Deno.test("attachments are found by exact id and index only", () =>
+  withOutbox(async (outbox) => {
+    const { id } = await outbox.add({ ...sms("x"), attachments: [attachment("a", "x")] });
+    await (await outbox.openAttachment(id, 0))?.cancel();
+    for (
+      const [wrongId, index] of [[id, 1], [id, -1], [id, 0.5], ["../..", 0], [`${id}/..`, 0], [
+        "",
+        0,
+      ]] as const
+    ) {
+      assert.equal(await outbox.openAttachment(wrongId, index), null);
+    }
+  }));
+
+Deno.test("the outbox refuses what no mail server could take", () =>
+  withOutbox(async (outbox) => {
+    await assert.rejects(outbox.mail.send(message({ to: to("nobody") })), { name: "MailDeliveryFailed" });
+    assert.deepEqual(await outbox.list(), []);
+  }));

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
+import { createSmtpTransport } from "../../../infra/mail/smtp.ts";
+import { canRunPostfix, startPostfix } from "../../support/postfix.ts";
+import { hasOpenssl, makeCertificates } from "./certificates.ts";
+import { message, to } from "./receiver.ts";
+
+Deno.test({
+  name: "Debian's Postfix takes, defers and refuses mail as its answers say (Postfix, root)",
+  ignore: !canRunPostfix || !hasOpenssl,
+  async fn(t) {
+    const run = await Deno.makeTempDir();
+    await using cleanup = new AsyncDisposableStack();
+    cleanup.defer(() => Deno.remove(run, { recursive: true }));
+    const certificates = await makeCertificates(run);
+    const postfix = cleanup.use(await startPostfix(run, certificates));
+    const plain = createSmtpTransport(`smtp://127.0.0.1:${postfix.plainPort}`);
+    cleanup.defer(() => plain.close());
+    const submission = (password: string) =>
+      createSmtpTransport(
+        `smtp://mailer%40peer.test:${password}@localhost:${postfix.submissionPort}?requireTLS=true`,
+        { ca: certificates.ca },
+      );
+    const refusal = async (sending: Promise<unknown>) => {
+      const error = await sending.then(() => null, (error: unknown) => error);
+      assert(error instanceof MailDeliveryFailed, `expected MailDeliveryFailed, found ${error}`);
+      return error;
+    };
+
+    await t.step("a message is delivered with the id it was given", async () => {
+      const sent = message({ subject: "Olá ✓", bcc: to("hidden@peer.test") });
+      const receipt = await plain.send(sent);
+      assert.deepEqual(receipt.accepted, ["ann@example.test", "hidden@peer.test"]);
+      assert.match(receipt.response, /^250 2\.0\.0 Ok: queued as /);
+      assert.match(await postfix.delivered(sent.messageId), /^From: Steward <service@steward\.test>$/m);
+    });
+    await t.step("refusals of the one recipient", async () => {
+      const expected = {
+        busy: [450, false],
+        full: [452, false],
+        unknown: [550, true],
+        blocked: [554, true],
+      } as const;
+      for (const [name, [code, permanent]] of Object.entries(expected)) {
+        const error = await refusal(plain.send(message({ to: to(`${name}@peer.test`) })));
+        assert.deepEqual([error.responseCode, error.permanent], [code, permanent], name);
+      }
+    });
+    await t.step("a recipient refused beside an accepted one", async () => {
+      const sent = message({ to: to("unknown@peer.test", "ann@peer.test", "busy@peer.test") });
+      const receipt = await plain.send(sent);
+      assert.deepEqual(receipt.accepted, ["ann@peer.test"]);
+      assert.deepEqual(receipt.refused.map((r) => r.permanent), [true, false]);
+      await postfix.delivered(sent.messageId);
+    });
+    await t.step("421 with a closed connection is worth another attempt, and the pool recovers", async () => {
+      assert.equal((await refusal(plain.send(message({ to: to("hangup@peer.test") })))).permanent, false);
+      assert.equal((await plain.send(message())).accepted.length, 1);
+    });
+    await t.step("content refused after DATA", async () => {
+      const error = await refusal(plain.send(message({ subject: "[reject-data]" })));
+      assert.deepEqual([error.code, error.responseCode, error.permanent], ["EMESSAGE", 550, true]);
+    });
+    await t.step("signing in over STARTTLS", async () => {
+      const right = submission("mailpass");
+      await right.ping();
+      const sent = message();
+      await right.send(sent);
+      assert.match(await postfix.delivered(sent.messageId), /using TLSv1|with ESMTPSA/);
+      await right.close();
+      const wrong = submission("wrong");
+      const error = await refusal(wrong.send(message()));
+      assert.deepEqual([error.code, error.responseCode, error.permanent], ["EAUTH", 535, false]);
+      await wrong.close();
+    });
+  },
+});

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { boundedBody } from "../../../infra/objectstore/bounded_body.ts";
+import {
+  connectObjectStore,
+  type ObjectStore,
+  ObjectStoreError,
+  ObjectStoreRefused,
+  ObjectStoreUnavailable,
+} from "../../../infra/objectstore/objectstore.ts";
+import { BoundedS3Client } from "../../../infra/objectstore/s3_client.ts";
+import {
+  configOf,
+  CREDENTIALS,
+  filesIn,
+  pattern,
+  startTestStore,
+  streamOf,
+  type TestStore,
+  until,
+} from "./support.ts";
+
+let test: TestStore;
+Deno.test.beforeAll(async () => void (test = await startTestStore()));
+Deno.test.afterAll(() => test.stop());
+
+const KEY = "secret-key-name";
+
+/** A store that answers every request with `handle`. */
+async function withServer(
+  handle: Deno.ServeHandler,
+  use: (store: ObjectStore, endpoint: string) => Promise<void>,
+) {
+  const stop = new AbortController();
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", signal: stop.signal, onListen() {} }, handle);
+  const endpoint = `http://127.0.0.1:${server.addr.port}`;
+  try {
+    await use(connectObjectStore(configOf(endpoint)), endpoint);
+  } finally {
+    stop.abort();
+    await server.finished;
+  }
+}
+
+function everyCall(store: ObjectStore): (() => Promise<unknown>)[] {
+  return [
+    () => store.ping(),
+    () => store.ensureBucket(),
+    () => store.head(KEY),
+    () => store.read(KEY),
+    () => store.copy(KEY, KEY, { ifEtag: "e" }),
+    () => store.write(KEY, streamOf(pattern(10)), { contentType: "a/b" }),
+    () => store.write(KEY, streamOf(pattern(9 * 1024 * 1024)), { contentType: "a/b" }),
+    () => store.delete(KEY),
+    () => Array.fromAsync(store.list(KEY)),
+  ];
+}
+
+function assertSaysNothing(error: unknown, endpoint: string): true {
+  const shown = Deno.inspect(error, { depth: 10 });
+  const { bucket } = configOf(endpoint);
+  const { accessKey, secretKey } = CREDENTIALS;
+  for (const secret of [KEY, bucket, new URL(endpoint).host, accessKey, secretKey]) {
+    assert.ok(!shown.includes(secret), `the error shows ${secret}: ${shown}`);
+  }
+  return true;
+}
+
+Deno.test("a store that does not listen is unavailable, and no error names key, bucket, host or credentials", async () => {
+  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const endpoint = `http://127.0.0.1:${listener.addr.port}`;
+  listener.close();
+  for (const call of everyCall(connectObjectStore(configOf(endpoint)))) {
+    await assert.rejects(call, (e) => {
+      assert.ok(e instanceof ObjectStoreUnavailable);
+      assert.match(e.message, /refused/);
+      return assertSaysNothing(e, endpoint);
+    });
+  }
+});
+
+Deno.test("a host that does not resolve is unavailable", async () => {
+  const endpoint = "http://no-such-host.invalid";
+  await assert.rejects(connectObjectStore(configOf(endpoint)).ping(), (e) => {
+    assert.ok(e instanceof ObjectStoreUnavailable);
+    assert.match(e.message, /host name was not found/);
+    return assertSaysNothing(e, endpoint);
+  });
+});
+
+Deno.test("5xx and throttling are unavailable, other refusals are not", async () => {
+  const answers = [[500, "InternalError"], [503, "SlowDown"], [429, ""], [400, "RequestTimeout"]] as const;
+  for (const [status, code] of answers) {
+    const handle = () => new Response(`<Error><Code>${code}</Code><Key>${KEY}</Key></Error>`, { status });
+    await withServer(handle, async (store, endpoint) => {
+      for (const call of everyCall(store)) {
+        await assert.rejects(call, (e) => {
+          // A HEAD has no body, so its 400 has no code.
+          assert.ok(
+            e instanceof ObjectStoreUnavailable || status === 400 && e instanceof ObjectStoreRefused,
+            String(e),
+          );
+          return assertSaysNothing(e, endpoint);
+        });
+      }
+    });
+  }
+});
+
+Deno.test("refused credentials are refused on every call, without naming anything", async () => {
+  const store = connectObjectStore({ ...configOf(test.server.endpoint), secretKey: "another" });
+  for (const call of everyCall(store)) {
+    await assert.rejects(call, (e) => {
+      assert.ok(e instanceof ObjectStoreRefused);
+      assert.equal(e.status, 403);
+      return assertSaysNothing(e, test.server.endpoint);
+    });
+  }
+});
+
+Deno.test("a missing bucket is never taken for a missing object", async () => {
+  const store = connectObjectStore({ ...configOf(test.server.endpoint), bucket: "another-bucket" });
+  for (const call of everyCall(store).filter((_, i) => i !== 1)) {
+    await assert.rejects(call, (e) => e instanceof ObjectStoreRefused && e.code === "NoSuchBucket");
+  }
+});
+
+Deno.test("answers that are not S3's become typed errors that quote nothing", async () => {
+  const page = `<html>${KEY}</html>`;
+  for (
+    const handle of [() => new Response(page), () => Response.redirect(`http://elsewhere.test/${KEY}`, 307)]
+  ) {
+    await withServer(handle, async (store, endpoint) => {
+      const calls = [() => store.copy(KEY, KEY, { ifEtag: "e" }), () => Array.fromAsync(store.list(KEY))];
+      const multipart = () => store.write(KEY, streamOf(pattern(9 * 1024 * 1024)), { contentType: "a/b" });
+      for (const call of [...calls, multipart]) {
+        await assert.rejects(call, (e) => e instanceof ObjectStoreError && assertSaysNothing(e, endpoint));
+      }
+    });
+  }
+});
+
+Deno.test("a copy or completion that fails after its 200 is a failure", async () => {
+  const failed = (code: string) => new Response(`<?xml version="1.0"?><Error><Code>${code}</Code></Error>`);
+  await withServer(() => failed("InternalError"), async (store) => {
+    await assert.rejects(store.copy(KEY, KEY, { ifEtag: "e" }), ObjectStoreUnavailable);
+  });
+  const calls: string[] = [];
+  const handle = async (request: Request) => {
+    await request.body?.cancel();
+    const { searchParams } = new URL(request.url);
+    calls.push(request.method);
+    if (searchParams.has("uploads")) return new Response("<R><UploadId>u1</UploadId></R>");
+    if (request.method === "PUT") return new Response(null, { headers: { etag: '"e"' } });
+    return request.method === "DELETE" ? new Response(null, { status: 204 }) : failed("SlowDown");
+  };
+  await withServer(handle, async (store) => {
+    const body = streamOf(pattern(9 * 1024 * 1024));
+    await assert.rejects(store.write(KEY, body, { contentType: "a/b" }), ObjectStoreUnavailable);
+    assert.deepEqual(calls, ["POST", "PUT", "PUT", "POST", "DELETE"]);
+  });
+});
+
+Deno.test("a store that never answers is given up after the call's time", async () => {
+  await withServer(() => new Promise<Response>(() => {}), async (_, endpoint) => {
+    const client = new BoundedS3Client(configOf(endpoint), { action: "trying", timeoutMs: 50 });
+    await assert.rejects(client.makeRequest({ method: "GET", objectName: KEY }), (e) => {
+      assert.ok(e instanceof ObjectStoreUnavailable);
+      assert.equal(e.message, "trying: no answer from the object store within 50 ms");
+      return true;
+    });
+  });
+});
+
+Deno.test("a download that stalls is given up after its idle time", async () => {
+  const abort = new AbortController();
+  const stalled = new ReadableStream<Uint8Array>({
+    start: (c) => abort.signal.addEventListener("abort", () => c.error(abort.signal.reason)),
+  });
+  let released = 0;
+  const body = boundedBody(stalled, { action: "reading", idleMs: 20, abort, release: () => void released++ });
+  await assert.rejects(body.getReader().read(), ObjectStoreUnavailable);
+  assert.equal(released, 1);
+});
+
+Deno.test("a download that is cut off is unavailable, never short", async () => {
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const endpoint = `http://127.0.0.1:${listener.addr.port}`;
+  const served = (async () => {
+    using connection = await listener.accept();
+    await connection.read(new Uint8Array(4096));
+    await connection.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\nhalf"));
+  })();
+  await assert.rejects(async () => {
+    for await (const _ of await connectObjectStore(configOf(endpoint)).read(KEY)) { /* read on */ }
+  }, (e) => e instanceof ObjectStoreUnavailable && assertSaysNothing(e, endpoint));
+  await served;
+});
+
+Deno.test("an aborted read errors with the signal's reason, before and during the stream", async () => {
+  await test.store.write("aborted", streamOf(pattern(4 * 1024 * 1024)), { contentType: "a/b" });
+  const reason = new Error("enough");
+  await assert.rejects(test.store.read("aborted", { signal: AbortSignal.abort(reason) }), reason);
+  const abort = new AbortController();
+  const reader = (await test.store.read("aborted", { signal: abort.signal })).getReader();
+  await reader.read();
+  abort.abort(reason);
+  await assert.rejects(async () => {
+    while (!(await reader.read()).done) { /* what was on its way */ }
+  }, reason);
+});
+
+Deno.test("a write whose source fails or is aborted leaves neither object nor part", async () => {
+  const before = (await filesIn(test.dir)).length;
+  const failing = (async function* () {
+    for (let i = 0; i < 10; i++) yield pattern(1024 * 1024);
+    throw new Error("source broke");
+  })();
+  const write = (body: ReadableStream<Uint8Array>, signal?: AbortSignal) =>
+    test.store.write("failed", body, { contentType: "a/b", signal });
+  await assert.rejects(write(ReadableStream.from(failing)), { message: "source broke" });
+
+  const abort = new AbortController();
+  let cancelled = false;
+  let sent = 0;
+  const endless = new ReadableStream<Uint8Array>({
+    pull(c) {
+      if (++sent > 10) return abort.abort(new Error("enough")); // nothing more comes: the write hangs on the source
+      c.enqueue(pattern(1024 * 1024));
+    },
+    cancel: () => void (cancelled = true),
+  });
+  await assert.rejects(write(endless, abort.signal), { message: "enough" });
+  assert.ok(cancelled);
+  assert.equal(await test.store.head("failed"), null);
+  await until(async () => (await filesIn(test.dir)).length === before);
+});
+
+Deno.test("a source is cancelled when the store refuses the write", async () => {
+  const store = connectObjectStore({ ...configOf(test.server.endpoint), secretKey: "another" });
+  let cancelled = false;
+  const endless = new ReadableStream<Uint8Array>({
+    pull: (c) => c.enqueue(pattern(1024 * 1024)),
+    cancel: () => void (cancelled = true),
+  });
+  await assert.rejects(store.write(KEY, endless, { contentType: "a/b" }), ObjectStoreRefused);
+  assert.ok(cancelled);
+});

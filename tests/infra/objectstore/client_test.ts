@@ -1,0 +1,319 @@
+import assert from "node:assert/strict";
+import {
+  connectObjectStore,
+  ObjectChanged,
+  ObjectNotFound,
+  type ObjectStore,
+  type ObjectStoreConfig,
+  ObjectStoreRefused,
+} from "../../../infra/objectstore/objectstore.ts";
+import { BUCKET, configOf, pattern, startTestStore, streamOf, type TestStore, textOf } from "./support.ts";
+
+// The same sentences are tried against the embedded store and, when one is named as "endpoint,accessKey,secretKey,region",
+// against another implementation.
+const swift = Deno.env.get("STEWARD_TEST_SWIFT");
+describeClient("embedded", async () => {
+  const test = await startTestStore();
+  return { config: configOf(test.server.endpoint), stop: () => test.stop() };
+}, false);
+describeClient(swift ? "Swift" : "Swift (ignored: STEWARD_TEST_SWIFT is not set)", () => {
+  const [endpoint = "", accessKey = "", secretKey = "", region = ""] = (swift ?? "").split(",");
+  const bucket = `steward-${crypto.randomUUID()}`;
+  const config = {
+    endpoint,
+    publicEndpoint: endpoint,
+    accessKey,
+    secretKey,
+    region,
+    bucket,
+    pathStyle: true,
+  };
+  return Promise.resolve({ config, stop: () => Promise.resolve() });
+}, !swift);
+
+function describeClient(
+  name: string,
+  start: () => Promise<{ config: ObjectStoreConfig; stop(): Promise<void> }>,
+  ignore: boolean,
+): void {
+  let config: ObjectStoreConfig;
+  let store: ObjectStore;
+  let stop: () => Promise<void>;
+  let started: Promise<void> | undefined;
+  const begin = async () => {
+    ({ config, stop } = await start());
+    store = connectObjectStore(config);
+    await store.ensureBucket();
+  };
+  const test = (sentence: string, run: () => Promise<void>) =>
+    Deno.test({
+      name: `${name}: ${sentence}`,
+      ignore,
+      sanitizeOps: false,
+      sanitizeResources: false,
+      fn: async () => {
+        await (started ??= begin());
+        await run();
+      },
+    });
+  Deno.test.afterAll(async () => {
+    if (started) await stop();
+  });
+
+  test("ensureBucket may be called again and ping finds the bucket", async () => {
+    await store.ensureBucket();
+    await store.ping();
+  });
+
+  test("ping tells a missing bucket and refused credentials apart", async () => {
+    const missing = connectObjectStore({ ...config, bucket: "no-such-bucket" });
+    await assert.rejects(missing.ping(), (e) => e instanceof ObjectStoreRefused && e.code === "NoSuchBucket");
+    const wrong = connectObjectStore({ ...config, secretKey: "wrong" });
+    await assert.rejects(wrong.ping(), (e) => e instanceof ObjectStoreRefused && e.status === 403);
+  });
+
+  test("a small stream is written, read, looked up and deleted", async () => {
+    const written = await store.write("small/ü +%?&#'()*.txt", streamOf(pattern(10), pattern(5)), {
+      contentType: "text/plain",
+    });
+    assert.equal(written.sizeBytes, 15);
+    assert.match(written.etag, /^[0-9a-f]{32}$/);
+    assert.deepEqual(await store.head("small/ü +%?&#'()*.txt"), written);
+    const bytes = await new Response(await read("small/ü +%?&#'()*.txt")).bytes();
+    assert.deepEqual(bytes, new Uint8Array([...pattern(10), ...pattern(5)]));
+    await store.delete("small/ü +%?&#'()*.txt");
+    assert.equal(await store.head("small/ü +%?&#'()*.txt"), null);
+    await store.delete("small/ü +%?&#'()*.txt");
+  });
+
+  test("an empty stream makes an empty object", async () => {
+    assert.equal((await store.write("empty", streamOf(), { contentType: "text/plain" })).sizeBytes, 0);
+    assert.equal(await textOf(await store.read("empty")), "");
+    assert.equal(await textOf(await store.read("empty", { range: { start: 0, end: 99 } })), "");
+  });
+
+  test("a stream above one part is written in parts and reads back the same", async () => {
+    for (const extra of [0, 1]) { // exactly two parts, and one byte more
+      const chunk = pattern(1024 * 1024, 7);
+      const chunks = [...Array(16).fill(chunk), chunk.subarray(0, extra)];
+      const written = await store.write("large", streamOf(...chunks), { contentType: "application/x-test" });
+      assert.equal(written.sizeBytes, 16 * chunk.length + extra);
+      assert.match(written.etag, new RegExp(`^[0-9a-f]{32}-${2 + extra}$`));
+      assert.deepEqual(await store.head("large"), written);
+      let at = 0;
+      for await (const part of await store.read("large")) {
+        assert.ok(part.every((byte, i) => byte === chunk[(at + i) % chunk.length]));
+        at += part.length;
+      }
+      assert.equal(at, written.sizeBytes);
+    }
+  });
+
+  test("a range reads both its ends, to the end, and nothing past the end", async () => {
+    await store.write("range", streamOf(new TextEncoder().encode("0123456789")), {
+      contentType: "text/plain",
+    });
+    const ranged = async (range: { start: number; end?: number }) =>
+      await textOf(await store.read("range", { range }));
+    assert.equal(await ranged({ start: 2, end: 4 }), "234");
+    assert.equal(await ranged({ start: 7 }), "789");
+    assert.equal(await ranged({ start: 0, end: 0 }), "0");
+    assert.equal(await ranged({ start: 8, end: 100 }), "89");
+    assert.equal(await ranged({ start: 10 }), "");
+  });
+
+  test("reading what is not there throws ObjectNotFound", async () => {
+    await assert.rejects(store.read("absent"), ObjectNotFound);
+    await assert.rejects(store.read("absent", { range: { start: 0 } }), ObjectNotFound);
+  });
+
+  test("copy takes the object with the named ETag and no other", async () => {
+    const written = await store.write("staging/ä b+c", streamOf(pattern(1000)), { contentType: "text/html" });
+    const copied = await store.copy("staging/ä b+c", "final", { ifEtag: written.etag });
+    assert.deepEqual(copied, written);
+    assert.deepEqual(await new Response(await read("final")).bytes(), pattern(1000));
+    await store.write("staging/ä b+c", streamOf(pattern(1000, 2)), { contentType: "text/html" });
+    await assert.rejects(store.copy("staging/ä b+c", "final", { ifEtag: written.etag }), ObjectChanged);
+    assert.deepEqual(await store.head("final"), written);
+    await assert.rejects(store.copy("absent", "final", { ifEtag: written.etag }), ObjectNotFound);
+  });
+
+  test("copy leaves behind what the uploader said about encoding and type", async () => {
+    const signed = await store.signUpload("encoded", {
+      contentType: "text/html",
+      sizeBytes: 4,
+      expiresInSeconds: 60,
+    });
+    const put = await fetch(signed.url, {
+      method: "PUT",
+      headers: { ...signed.requiredHeaders, "content-encoding": "gzip", "cache-control": "public" },
+      body: "raw!",
+    });
+    assert.equal(put.status, 200, await put.text());
+    assert.equal(
+      await textOf(await store.read("encoded")),
+      "raw!",
+      "reads the stored bytes, not decoded ones",
+    );
+    const { etag } = await store.head("encoded") ?? { etag: "" };
+    await store.copy("encoded", "decoded", { ifEtag: etag });
+    const { url } = await store.signDownload("decoded", { fileName: "a.txt", expiresInSeconds: 60 });
+    const got = await fetch(url);
+    assert.equal(await got.text(), "raw!");
+    assert.equal(got.headers.get("content-encoding"), null);
+    assert.equal(got.headers.get("cache-control"), null);
+  });
+
+  test("list answers the keys below a prefix, beyond one page", async () => {
+    const keys = ["list/a", "list/a/b", "list/é", "list/z z+z&<>"];
+    for (const key of [...keys, "other"]) {
+      await store.write(key, streamOf(pattern(3)), { contentType: "text/plain" });
+    }
+    const found = await Array.fromAsync(store.list("list/"));
+    assert.deepEqual(found.map(({ key }) => key).sort(), keys.toSorted());
+    assert.ok(
+      found.every(({ sizeBytes, lastModified }) => sizeBytes === 3 && Date.now() - +lastModified < 60_000),
+    );
+  });
+
+  test("a signed upload takes exactly the signed size and type", async () => {
+    const body = pattern(2000);
+    const signed = await store.signUpload("up/load 1", {
+      contentType: "application/pdf",
+      sizeBytes: body.length,
+      expiresInSeconds: 60,
+    });
+    const put = async (headers: Record<string, string>, bytes: Uint8Array<ArrayBuffer>) => {
+      const answer = await fetch(signed.url, { method: "PUT", headers, body: bytes });
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    assert.deepEqual(signed.requiredHeaders, { "Content-Type": "application/pdf", "Content-Length": "2000" });
+    assert.equal(await put({ "Content-Type": "text/html" }, body), 403);
+    assert.equal(await put({}, body), 403);
+    assert.equal(await put({ "Content-Type": "application/pdf" }, pattern(2001)), 403);
+    assert.equal(await put({ "Content-Type": "application/pdf" }, pattern(1999)), 403);
+    assert.equal(await store.head("up/load 1"), null);
+    assert.equal(await put({ "Content-Type": "application/pdf" }, body), 200);
+    assert.equal((await store.head("up/load 1"))?.sizeBytes, 2000);
+  });
+
+  test("a signed download is saved under its name and never shown", async () => {
+    await store.write("down", streamOf(pattern(9)), { contentType: "text/html" });
+    const { url } = await store.signDownload("down", {
+      fileName: 'Bericht "Ü" 100%.pdf',
+      expiresInSeconds: 60,
+    });
+    const got = await fetch(url);
+    assert.deepEqual(await got.bytes(), pattern(9));
+    assert.equal(got.headers.get("content-type"), "application/octet-stream");
+    assert.equal(
+      got.headers.get("content-disposition"),
+      "attachment; filename=\"Bericht ___ 100_.pdf\"; filename*=UTF-8''Bericht%20%22%C3%9C%22%20100%25.pdf",
+    );
+  });
+
+  test("signed URLs say when they expire and are refused from then on", async () => {
+    const now = new Date("2026-01-31T12:00:00.700Z");
+    const upload = await store.signUpload("k", {
+      contentType: "a/b",
+      sizeBytes: 1,
+      expiresInSeconds: 900,
+      now,
+    });
+    assert.deepEqual(upload.expiresAt, new Date("2026-01-31T12:15:00Z"));
+    const past = new Date(Date.now() - 302_000);
+    const { url } = await store.signDownload("down", { fileName: "a", expiresInSeconds: 300, now: past });
+    const got = await fetch(url);
+    await got.body?.cancel();
+    assert.equal(got.status, 403);
+  });
+
+  async function read(key: string) {
+    return await store.read(key) as ReadableStream<Uint8Array<ArrayBuffer>>;
+  }
+}
+
+let test: TestStore;
+Deno.test.beforeAll(async () => void (test = await startTestStore()));
+Deno.test.afterAll(() => test.stop());
+
+Deno.test("URLs are signed for the public endpoint while the service uses the internal one", async () => {
+  const store = connectObjectStore({
+    ...configOf(test.server.endpoint),
+    publicEndpoint: `http://localhost:${test.server.port}`,
+  });
+  await store.write("public", streamOf(pattern(3)), { contentType: "text/plain" });
+  const { url } = await store.signDownload("public", { fileName: "a", expiresInSeconds: 60 });
+  assert.equal(new URL(url).host, `localhost:${test.server.port}`);
+  const got = await fetch(url);
+  assert.deepEqual(await got.bytes(), pattern(3));
+});
+
+Deno.test("a public endpoint below a path keeps that path", async () => {
+  const store = connectObjectStore({
+    ...configOf(test.server.endpoint),
+    publicEndpoint: "https://cdn.test/s3/",
+  });
+  const { url } = await store.signDownload("a/b", { fileName: "a", expiresInSeconds: 60 });
+  assert.ok(url.startsWith(`https://cdn.test/s3/${BUCKET}/a/b?`), url);
+});
+
+Deno.test("virtual-host URLs put the bucket in the host name", async () => {
+  const config = { ...configOf(test.server.endpoint), publicEndpoint: "https://s3.test", pathStyle: false };
+  const { url } = await connectObjectStore(config).signDownload("a//b", {
+    fileName: "a",
+    expiresInSeconds: 60,
+  });
+  assert.ok(url.startsWith(`https://${BUCKET}.s3.test/a//b?`), url);
+});
+
+Deno.test("a list longer than one page is answered whole and in order", async () => {
+  const keys = Array.from({ length: 1005 }, (_, i) => `paged/${String(i).padStart(4, "0")}`);
+  for (let i = 0; i < keys.length; i += 50) {
+    await Promise.all(keys.slice(i, i + 50).map((key) => test.lite.putObject(key, "x")));
+  }
+  assert.deepEqual((await Array.fromAsync(test.store.list("paged/"))).map(({ key }) => key), keys);
+});
+
+Deno.test("keys that no S3 client can address are refused before anything is sent", async () => {
+  for (const key of ["", "a/../b", "./a", "a/..", "\ud800", "x".repeat(1025), "é".repeat(513)]) {
+    await assert.rejects(async () => await test.store.read(key), TypeError);
+    await assert.rejects(
+      async () => await test.store.write(key, streamOf(), { contentType: "a/b" }),
+      TypeError,
+    );
+    await assert.rejects(
+      async () => await test.store.signDownload(key, { fileName: "a", expiresInSeconds: 1 }),
+      TypeError,
+    );
+  }
+});
+
+Deno.test("arguments of signing that can never work are refused", async () => {
+  const good = { contentType: "a/b", sizeBytes: 1, expiresInSeconds: 1 };
+  const bad = [
+    { sizeBytes: -1 },
+    { sizeBytes: 1.5 },
+    { expiresInSeconds: 0 },
+    { expiresInSeconds: 604_801 },
+    { contentType: "a/b\r\nx: y" },
+    { contentType: "" },
+  ];
+  for (const part of bad) await assert.rejects(test.store.signUpload("k", { ...good, ...part }), TypeError);
+});
+
+Deno.test("configurations that cannot work are refused without repeating their values", () => {
+  const good = configOf(test.server.endpoint);
+  const bad = [{ endpoint: "nonsense" }, { publicEndpoint: "ftp://x" }, { bucket: "a" }, { bucket: "a..b" }, {
+    accessKey: "",
+  }];
+  for (const part of bad) {
+    assert.throws(() => connectObjectStore({ ...good, ...part }), (e) => {
+      assert.ok(e instanceof TypeError);
+      return !Object.values(part).some((value) =>
+        value !== "" && value.length > 1 && e.message.includes(value)
+      );
+    });
+  }
+});

@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { attachment } from "../../../infra/objectstore/content_disposition.ts";
+
+const FORM = /^attachment; filename="([^"\\%]*)"; filename\*=UTF-8''([A-Za-z0-9!#$&+.^_`|~-]|%[0-9A-F]{2})+$/;
+
+function savedAs(header: string): string {
+  return decodeURIComponent(header.slice(header.indexOf("''") + 2));
+}
+
+const anyName = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 400 }),
+  fc.string({ unit: "grapheme", maxLength: 400 }),
+  fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 300 }).map((units) =>
+    String.fromCharCode(...units)
+  ),
+  fc.string({
+    unit: fc.constantFrom('"', "\\", "\r", "\n", "%", ";", "'", "/", "\u202e", "\u200f", "😀", ".", " "),
+  }),
+);
+
+Deno.test("whatever the name, the header is printable ASCII of the one form and fits in a header", () => {
+  fc.assert(
+    fc.property(anyName, (name) => {
+      const header = attachment(name);
+      assert.match(header, /^[\x20-\x7e]+$/);
+      assert.match(header, FORM);
+      assert.ok(header.length < 1200, `found ${header.length} characters`);
+      new Headers({ "content-disposition": header });
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+Deno.test("whatever the name, the saved name has no path, no control, no reordering mark and is never empty", () => {
+  fc.assert(
+    fc.property(anyName, (name) => {
+      const saved = savedAs(attachment(name));
+      assert.doesNotMatch(saved, /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029/\\]/u);
+      assert.doesNotMatch(saved, /^[. ]*$|[. ]$/);
+      assert.ok(new TextEncoder().encode(saved).length <= 255);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+Deno.test("ordinary names arrive exactly", () => {
+  const ordinary = fc.stringMatching(/^[A-Za-z0-9äöüßéàłд日本語😀 '()&+,;=@#!$~^`{}%_-]{1,60}$/u)
+    .map((name) => `${name.trim()}.pdf`);
+  fc.assert(fc.property(ordinary, (name) => assert.equal(savedAs(attachment(name)), name)));
+});
+
+Deno.test("quotes, backslashes, line ends, right-to-left marks and emoji are each made safe", () => {
+  const cases = [
+    ["plain.pdf", "plain.pdf", "plain.pdf"],
+    ['a"b.txt', "a_b.txt", 'a"b.txt'],
+    ["..\\..\\x.txt", ".._.._x.txt", ".._.._x.txt"],
+    ["a/b/c.txt", "a_b_c.txt", "a_b_c.txt"],
+    ["a\r\nSet-Cookie: x=y.txt", "aSet-Cookie: x=y.txt", "aSet-Cookie: x=y.txt"],
+    ["invoice\u202efdp.exe", "invoicefdp.exe", "invoicefdp.exe"],
+    ["Grüße 😀.txt", "Gr__e _.txt", "Grüße 😀.txt"],
+    ["100%.txt", "100_.txt", "100%.txt"],
+    ["x\ud800.txt", "x_.txt", "x\ufffd.txt"],
+    [" .. ", "download", "download"],
+    ["", "download", "download"],
+  ] as const;
+  for (const [given, fallback, exact] of cases) {
+    const header = attachment(given);
+    assert.equal(/filename="([^"]*)"/.exec(header)?.[1], fallback.replace("Gr__e", "Gr_e"));
+    assert.equal(savedAs(header), exact);
+  }
+});
+
+Deno.test("a name that is too long keeps its extension", () => {
+  const saved = savedAs(attachment("é".repeat(300) + ".docx"));
+  assert.match(saved, /^é{125}\.docx$/);
+});

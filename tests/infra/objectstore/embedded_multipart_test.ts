@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { filesIn, outcome, pattern, startTestStore, type TestStore } from "./support.ts";
+
+let test: TestStore;
+Deno.test.beforeAll(async () => void (test = await startTestStore()));
+Deno.test.afterAll(() => test.stop());
+
+const MIB = 1024 * 1024;
+
+async function call(method: string, key: string, query: Record<string, string>, init: RequestInit = {}) {
+  return await test.aws.fetch(test.url(key, query), { method, ...init });
+}
+
+async function start(key: string, headers: HeadersInit = {}): Promise<string> {
+  const answer = await call("POST", key, { uploads: "" }, { headers });
+  return /<UploadId>(.+)<\/UploadId>/.exec(await answer.text())?.[1] ?? "";
+}
+
+async function putPart(key: string, uploadId: string, partNumber: number, body: Uint8Array<ArrayBuffer>) {
+  const answer = await call("PUT", key, { uploadId, partNumber: String(partNumber) }, { body });
+  assert.equal(answer.status, 200, await answer.text());
+  return answer.headers.get("etag") ?? "";
+}
+
+async function complete(key: string, uploadId: string, parts: [number, string][], headers: HeadersInit = {}) {
+  const xml = parts.map(([n, etag]) => `<Part><PartNumber>${n}</PartNumber><ETag>${etag}</ETag></Part>`).join(
+    "",
+  );
+  const body = `<CompleteMultipartUpload>${xml}</CompleteMultipartUpload>`;
+  return await call("POST", key, { uploadId }, { body, headers });
+}
+
+async function noUploadLeft(): Promise<boolean> {
+  return (await filesIn(`${test.dir}/incoming`)).length === 0;
+}
+
+Deno.test("parts become one object in their order, with S3's ETag and the headers of the start", async () => {
+  const uploadId = await start("joined", { "content-type": "text/x", "x-amz-meta-a": "1" });
+  const [one, two] = [pattern(5 * MIB, 1), pattern(1000, 2)];
+  const etagTwo = await putPart("joined", uploadId, 7, two);
+  await putPart("joined", uploadId, 2, pattern(10, 9)); // sent again below
+  const etagOne = await putPart("joined", uploadId, 2, one);
+  assert.equal(await test.store.head("joined"), null);
+
+  const listed = await (await call("GET", "joined", { uploadId })).text();
+  const found = [...listed.matchAll(/<PartNumber>(\d+)<.*?<ETag>(.*?)<.*?<Size>(\d+)</gs)].map(([, ...all]) =>
+    all
+  );
+  assert.deepEqual(found, [["2", etagOne, String(5 * MIB)], ["7", etagTwo, "1000"]]);
+
+  const answer = await complete("joined", uploadId, [[2, etagOne], [7, etagTwo]]);
+  assert.equal(await outcome(answer), "200");
+  const md5 = (data: Uint8Array) => createHash("md5").update(data).digest();
+  const etag = `${createHash("md5").update(md5(one)).update(md5(two)).digest("hex")}-2`;
+  assert.deepEqual(await test.store.head("joined"), { sizeBytes: 5 * MIB + 1000, etag });
+  const read = await test.lite.getObject("joined");
+  assert.equal(read.headers.get("content-type"), "text/x");
+  assert.equal(read.headers.get("x-amz-meta-a"), "1");
+  assert.deepEqual(await read.bytes(), new Uint8Array([...one, ...two]));
+  assert.ok(await noUploadLeft());
+  assert.equal(await outcome(await complete("joined", uploadId, [[2, etagOne]])), "404 NoSuchUpload");
+});
+
+Deno.test("a completion that does not fit is refused and the upload goes on", async () => {
+  const uploadId = await start("refused");
+  const small = await putPart("refused", uploadId, 1, pattern(10));
+  const large = await putPart("refused", uploadId, 2, pattern(5 * MIB));
+  const wrong = `"${"0".repeat(32)}"`;
+  const cases: [[number, string][], string][] = [
+    [[[1, small], [2, large]], "400 EntityTooSmall"],
+    [[[2, large], [1, small]], "400 InvalidPartOrder"],
+    [[[2, large], [2, large]], "400 InvalidPartOrder"],
+    [[[1, wrong]], "400 InvalidPart"],
+    [[[3, small]], "400 InvalidPart"],
+    [[[1, "nonsense"]], "400 InvalidPart"],
+    [[[10_001, small]], "400 MalformedXML"],
+    [[], "400 MalformedXML"],
+  ];
+  for (const [parts, expected] of cases) {
+    assert.equal(await outcome(await complete("refused", uploadId, parts)), expected);
+  }
+  for (const body of ["", "<Other/>", "<CompleteMultipartUpload>x</CompleteMultipartUpload>", "{}"]) {
+    const answer = await call("POST", "refused", { uploadId }, { body });
+    assert.equal(await outcome(answer), "400 MalformedXML");
+  }
+  assert.equal(await test.store.head("refused"), null);
+  assert.equal(await outcome(await complete("refused", uploadId, [[2, large]])), "200");
+  assert.ok(await noUploadLeft());
+});
+
+Deno.test("an upload can be left alone by a failed condition and then aborted, with all its parts", async () => {
+  await test.lite.putObject("taken", "first");
+  const uploadId = await start("taken");
+  const etag = await putPart("taken", uploadId, 1, pattern(100));
+  const refused = await complete("taken", uploadId, [[1, etag]], { "if-none-match": "*" });
+  assert.equal(await outcome(refused), "412 PreconditionFailed");
+  assert.equal(await (await test.lite.getObject("taken")).text(), "first");
+  assert.equal((await call("DELETE", "taken", { uploadId })).status, 204);
+  assert.ok(await noUploadLeft());
+  for (const method of ["DELETE", "GET"]) {
+    assert.equal(await outcome(await call(method, "taken", { uploadId })), "404 NoSuchUpload");
+  }
+  const put = await call("PUT", "taken", { uploadId, partNumber: "1" }, { body: "x" });
+  assert.equal(await outcome(put), "404 NoSuchUpload");
+});
+
+Deno.test("an upload belongs to its key, and part numbers end at 10000", async () => {
+  const uploadId = await start("mine");
+  const put = async (key: string, partNumber: string) =>
+    await outcome(await call("PUT", key, { uploadId, partNumber }, { body: "x" }));
+  assert.equal(await put("other", "1"), "404 NoSuchUpload");
+  for (const number of ["0", "10001", "1.5", "", "x"]) {
+    assert.equal(await put("mine", number), "400 InvalidArgument");
+  }
+  assert.equal(await put("mine", "10000"), "200");
+  assert.equal((await call("DELETE", "mine", { uploadId })).status, 204);
+  const copy = { "x-amz-copy-source": "first-bucket/taken" };
+  const part = await call("PUT", "mine", { uploadId, partNumber: "1" }, { headers: copy });
+  assert.equal(await outcome(part), "501 NotImplemented");
+});
+
+Deno.test("another library's multipart upload works", async () => {
+  const body = pattern(11 * MIB);
+  const { etag } = await test.lite.putObject("library", body, { partSize: 5 * MIB });
+  assert.match(etag, /-3$/);
+  const answer = await test.lite.getObject("library");
+  assert.equal(Buffer.compare(await answer.bytes(), body), 0);
+});

@@ -1,0 +1,339 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import {
+  BUCKET,
+  filesIn,
+  outcome,
+  pattern,
+  presign,
+  sendRaw,
+  startTestStore,
+  type TestStore,
+  until,
+} from "./support.ts";
+
+let test: TestStore;
+Deno.test.beforeAll(async () => void (test = await startTestStore({ corsOrigins: ["https://app.test"] })));
+Deno.test.afterAll(() => test.stop());
+
+function md5(data: string | Uint8Array): string {
+  return createHash("md5").update(data).digest("hex");
+}
+
+async function put(key: string, body: BodyInit, headers: HeadersInit = {}): Promise<string> {
+  return await outcome(await test.aws.fetch(test.url(key), { method: "PUT", body, headers }));
+}
+
+async function get(
+  key: string,
+  headers: HeadersInit = {},
+  query: Record<string, string> = {},
+): Promise<Response> {
+  return await test.aws.fetch(test.url(key, query), { headers });
+}
+
+Deno.test("an object comes back with its bytes, type, metadata and the MD5 as ETag", async () => {
+  const headers = {
+    "content-type": "text/x",
+    "cache-control": "no-cache",
+    "x-amz-meta-a": "b c",
+    "x-other": "dropped",
+  };
+  assert.equal(await put("o", "hello", headers), "200");
+  for (const method of ["GET", "HEAD"]) {
+    const answer = await test.aws.fetch(test.url("o"), { method });
+    assert.equal(answer.headers.get("etag"), `"${md5("hello")}"`);
+    assert.equal(answer.headers.get("content-type"), "text/x");
+    assert.equal(answer.headers.get("cache-control"), "no-cache");
+    assert.equal(answer.headers.get("x-amz-meta-a"), "b c");
+    assert.equal(answer.headers.get("x-other"), null);
+    assert.equal(answer.headers.get("content-length"), "5");
+    assert.equal(answer.headers.get("accept-ranges"), "bytes");
+    assert.equal(await answer.text(), method === "GET" ? "hello" : "");
+  }
+});
+
+Deno.test("response parameters replace the answered headers", async () => {
+  await put("override", "x", { "content-type": "text/html", "content-encoding": "gzip" });
+  const answer = await get("override", { "accept-encoding": "identity" }, {
+    "response-content-type": "application/pdf",
+    "response-content-disposition": "attachment; filename=a",
+    "response-content-encoding": "identity",
+    "response-cache-control": "no-store",
+    "response-content-language": "de",
+    "response-expires": "Thu, 01 Jan 2026 00:00:00 GMT",
+  });
+  assert.equal(answer.headers.get("content-type"), "application/pdf");
+  assert.equal(answer.headers.get("content-disposition"), "attachment; filename=a");
+  assert.equal(answer.headers.get("content-encoding"), "identity");
+  assert.equal(answer.headers.get("cache-control"), "no-store");
+  assert.equal(answer.headers.get("content-language"), "de");
+  assert.equal(answer.headers.get("expires"), "Thu, 01 Jan 2026 00:00:00 GMT");
+  await answer.body?.cancel();
+  const bad = await get("override", {}, { "response-content-type": "a\r\nset-cookie: b" });
+  assert.equal(await outcome(bad), "400 InvalidArgument");
+});
+
+Deno.test("ranges answer 206, or 416 when not one byte exists", async () => {
+  await put("r", "0123456789");
+  const cases = [
+    ["bytes=0-3", 206, "0123", "bytes 0-3/10"],
+    ["bytes=4-", 206, "456789", "bytes 4-9/10"],
+    ["bytes=-3", 206, "789", "bytes 7-9/10"],
+    ["bytes=-99", 206, "0123456789", "bytes 0-9/10"],
+    ["bytes=8-99", 206, "89", "bytes 8-9/10"],
+    ["bytes=3-2", 200, "0123456789", null],
+    ["bytes=0-1,3-4", 200, "0123456789", null],
+    ["lines=1-2", 200, "0123456789", null],
+    ["bytes=-", 200, "0123456789", null],
+  ] as const;
+  for (const [range, status, body, contentRange] of cases) {
+    const answer = await get("r", { range });
+    assert.equal(answer.status, status, range);
+    assert.equal(answer.headers.get("content-range"), contentRange);
+    assert.equal(answer.headers.get("content-length"), String(body.length));
+    assert.equal(await answer.text(), body);
+  }
+  for (const range of ["bytes=10-", "bytes=-0", "bytes=99-100"]) {
+    const answer = await get("r", { range });
+    assert.equal(answer.headers.get("content-range"), "bytes */10");
+    assert.equal(await outcome(answer), "416 InvalidRange");
+  }
+  const partial = async (condition: string) => {
+    const answer = await get("r", { "range": "bytes=0-0", "if-range": condition });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  assert.equal(await partial(`"${md5("0123456789")}"`), 206);
+  assert.equal(await partial('"other"'), 200);
+});
+
+Deno.test("conditions on reading follow RFC 9110", async () => {
+  await put("c", "condition");
+  const etag = `"${md5("condition")}"`;
+  const past = "Thu, 01 Jan 2015 00:00:00 GMT";
+  const future = "Fri, 01 Jan 2100 00:00:00 GMT";
+  const cases: [Record<string, string>, number][] = [
+    [{ "if-match": etag }, 200],
+    [{ "if-match": `"x", ${etag}` }, 200],
+    [{ "if-match": "*" }, 200],
+    [{ "if-match": '"x"' }, 412],
+    [{ "if-none-match": etag }, 304],
+    [{ "if-none-match": `W/${etag}` }, 304],
+    [{ "if-none-match": '"x"' }, 200],
+    [{ "if-modified-since": past }, 200],
+    [{ "if-modified-since": future }, 304],
+    [{ "if-modified-since": "nonsense" }, 200],
+    [{ "if-unmodified-since": past }, 412],
+    [{ "if-unmodified-since": future }, 200],
+    [{ "if-match": etag, "if-unmodified-since": past }, 200],
+    [{ "if-none-match": '"x"', "if-modified-since": future }, 200],
+  ];
+  for (const [headers, status] of cases) {
+    const answer = await get("c", headers);
+    await answer.body?.cancel();
+    assert.equal(answer.status, status, JSON.stringify(headers));
+    if (status === 304) assert.equal(answer.headers.get("etag"), etag);
+  }
+});
+
+Deno.test("conditions on writing hold, also for two writers at once", async () => {
+  assert.equal(await put("w", "one", { "if-none-match": "*" }), "200");
+  assert.equal(await put("w", "two", { "if-none-match": "*" }), "412 PreconditionFailed");
+  assert.equal(await put("w", "two", { "if-match": '"other"' }), "412 PreconditionFailed");
+  assert.equal(await put("w", "two", { "if-match": `"${md5("one")}"` }), "200");
+  assert.equal(await put("absent", "two", { "if-match": '"other"' }), "404 NoSuchKey");
+  const racing = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => put("race", `${i}`, { "if-none-match": "*" })),
+  );
+  assert.deepEqual(racing.toSorted(), ["200", ...Array(7).fill("412 PreconditionFailed")]);
+});
+
+Deno.test("a body needs a length", async () => {
+  const signed = await presign(test.url("l"), { method: "PUT" });
+  const chunked = await sendRaw(signed, {
+    method: "PUT",
+    headers: { "transfer-encoding": "chunked" },
+    body: "abc",
+  });
+  assert.equal(await outcome(chunked), "411 MissingContentLength");
+});
+
+Deno.test("a body shorter than its length leaves nothing behind, a longer one only its first bytes", async () => {
+  await put("short", "before");
+  const files = (await filesIn(test.dir)).length;
+  for (const key of ["short", "never"]) {
+    const signed = new URL(await presign(test.url(key), { method: "PUT" }));
+    const connection = await Deno.connect({ hostname: signed.hostname, port: Number(signed.port) });
+    const head =
+      `PUT ${signed.pathname}${signed.search} HTTP/1.1\r\nHost: ${signed.host}\r\nContent-Length: 100000\r\n\r\n`;
+    await connection.write(new TextEncoder().encode(head));
+    await connection.write(pattern(50_000));
+    await until(async () => (await filesIn(test.dir)).length > files); // it has begun to be received
+    connection.close();
+    await until(async () => (await filesIn(test.dir)).length === files);
+  }
+  assert.equal(await (await get("short")).text(), "before");
+  assert.equal(await test.store.head("never"), null);
+
+  const signed = new URL(await presign(test.url("long"), { method: "PUT" }));
+  const connection = await Deno.connect({ hostname: signed.hostname, port: Number(signed.port) });
+  const head =
+    `PUT ${signed.pathname}${signed.search} HTTP/1.1\r\nHost: ${signed.host}\r\nContent-Length: 3\r\n\r\n`;
+  await connection.write(new TextEncoder().encode(`${head}abcdef`));
+  await until(async () => (await test.store.head("long")) !== null);
+  connection.close();
+  assert.equal(await (await get("long")).text(), "abc");
+});
+
+Deno.test("Content-MD5 is verified", async () => {
+  const digest = (text: string) => Buffer.from(md5(text), "hex").toString("base64");
+  assert.equal(await put("m", "body", { "content-md5": digest("other") }), "400 BadDigest");
+  assert.equal(await put("m", "body", { "content-md5": "nonsense" }), "400 InvalidDigest");
+  assert.equal(await test.store.head("m"), null);
+  assert.equal(await put("m", "body", { "content-md5": digest("body") }), "200");
+});
+
+Deno.test("copying keeps or replaces the metadata and honours its conditions", async () => {
+  await put("source ü", "copied", { "content-type": "text/a", "x-amz-meta-m": "1" });
+  const copy = async (headers: Record<string, string>, to = "target") => {
+    const source = { "x-amz-copy-source": `/${BUCKET}/source%20%C3%BC` };
+    return await test.aws.fetch(test.url(to), { method: "PUT", headers: { ...source, ...headers } });
+  };
+  const kept = await copy({});
+  assert.match(await kept.text(), new RegExp(`<CopyObjectResult.*<ETag>"${md5("copied")}"</ETag>`, "s"));
+  const asKept = await get("target");
+  assert.equal(asKept.headers.get("content-type"), "text/a");
+  assert.equal(asKept.headers.get("x-amz-meta-m"), "1");
+  assert.equal(await asKept.text(), "copied");
+  const replace = { "x-amz-metadata-directive": "REPLACE", "content-type": "text/b" };
+  assert.equal(await outcome(await copy(replace)), "200");
+  const asReplaced = await get("target");
+  assert.equal(asReplaced.headers.get("content-type"), "text/b");
+  assert.equal(asReplaced.headers.get("x-amz-meta-m"), null);
+  await asReplaced.body?.cancel();
+  const etag = `"${md5("copied")}"`;
+  const refusals: [Record<string, string>, string][] = [
+    [{ "x-amz-copy-source-if-match": etag }, "200"],
+    [{ "x-amz-copy-source-if-match": '"x"' }, "412 PreconditionFailed"],
+    [{ "x-amz-copy-source-if-none-match": etag }, "412 PreconditionFailed"],
+    [{ "x-amz-copy-source-if-unmodified-since": "Thu, 01 Jan 2015 00:00:00 GMT" }, "412 PreconditionFailed"],
+    [{ "x-amz-copy-source-if-modified-since": "Fri, 01 Jan 2100 00:00:00 GMT" }, "412 PreconditionFailed"],
+    [{ "x-amz-metadata-directive": "MERGE" }, "400 InvalidArgument"],
+    [{ "x-amz-copy-source": `${BUCKET}/absent` }, "404 NoSuchKey"],
+    [{ "x-amz-copy-source": "no-bucket/absent" }, "404 NoSuchBucket"],
+    [{ "x-amz-copy-source": BUCKET }, "400 InvalidArgument"],
+    [{ "x-amz-copy-source": `${BUCKET}/a?versionId=1` }, "501 NotImplemented"],
+  ];
+  for (const [headers, expected] of refusals) {
+    assert.equal(await outcome(await copy(headers)), expected, JSON.stringify(headers));
+  }
+  assert.equal(await outcome(await copy({}, "source ü")), "400 InvalidRequest");
+  assert.equal(await outcome(await copy(replace, "source ü")), "200");
+});
+
+Deno.test("deleting is final, may be repeated, and leaves a running download whole", async () => {
+  const body = pattern(3 * 1024 * 1024);
+  await put("d", body);
+  const reader = (await get("d")).body!.getReader();
+  const first = await reader.read();
+  const remove = async () => (await test.aws.fetch(test.url("d"), { method: "DELETE" })).status;
+  assert.equal(await remove(), 204);
+  assert.equal(await remove(), 204);
+  assert.equal(await outcome(await get("d")), "404 NoSuchKey");
+  let size = first.value?.length ?? 0;
+  for (let next = await reader.read(); !next.done; next = await reader.read()) size += next.value.length;
+  assert.equal(size, body.length);
+});
+
+Deno.test("writers of one key at once leave one of their objects, whole", async () => {
+  const bodies = Array.from({ length: 12 }, (_, i) => pattern(200_000 + i * 1000, i + 1));
+  let writing = true;
+  const reading = (async () => {
+    while (writing) {
+      const answer = await get("same");
+      const bytes = await answer.bytes();
+      if (answer.status === 200) assert.equal(answer.headers.get("etag"), `"${md5(bytes)}"`);
+    }
+  })();
+  for (let round = 0; round < 3; round++) await Promise.all(bodies.map((body) => put("same", body)));
+  writing = false;
+  await reading;
+  const found = await get("same");
+  const bytes = await found.bytes();
+  assert.ok(bodies.some((body) => md5(body) === md5(bytes)));
+  assert.equal(found.headers.get("etag"), `"${md5(bytes)}"`);
+});
+
+Deno.test("buckets are created, found and deleted, and only when empty", async () => {
+  const bucket = async (method: string, name: string) =>
+    await outcome(await test.aws.fetch(`${test.server.endpoint}/${name}`, { method }));
+  assert.equal(await bucket("HEAD", "second-bucket"), "404");
+  assert.equal(await bucket("PUT", "second-bucket"), "200");
+  assert.equal(await bucket("PUT", "second-bucket"), "409 BucketAlreadyOwnedByYou");
+  assert.equal(await bucket("HEAD", "second-bucket"), "200");
+  await test.lite.putObject("k", "v", { bucketName: "second-bucket" });
+  assert.equal(await bucket("DELETE", "second-bucket"), "409 BucketNotEmpty");
+  await test.lite.deleteObject("k", { bucketName: "second-bucket" });
+  assert.equal(await bucket("DELETE", "second-bucket"), "204");
+  assert.equal(await bucket("DELETE", "second-bucket"), "404 NoSuchBucket");
+  for (const name of ["A-b", "a_b", "ab", "a..b", "%2e%2e%2f", "-ab"]) {
+    assert.equal(await bucket("PUT", name), "400 InvalidBucketName", name);
+  }
+});
+
+Deno.test("what is not implemented is refused, never ignored", async () => {
+  await put("n", "x");
+  for (const name of ["acl", "tagging", "policy", "versionId", "cors", "lifecycle"]) {
+    assert.equal(await outcome(await get("n", {}, { [name]: "" })), "501 NotImplemented", name);
+  }
+  for (
+    const name of ["x-amz-acl", "x-amz-server-side-encryption", "x-amz-checksum-sha256", "x-amz-tagging"]
+  ) {
+    assert.equal(await put("n", "y", { [name]: "value" }), "501 NotImplemented", name);
+  }
+  assert.equal(await outcome(await test.aws.fetch(test.server.endpoint)), "501 NotImplemented");
+  assert.equal(
+    await outcome(await test.aws.fetch(test.url("n"), { method: "POST", body: "" })),
+    "405 MethodNotAllowed",
+  );
+  assert.equal(await (await get("n")).text(), "x");
+});
+
+Deno.test("metadata above 2 KiB is refused", async () => {
+  assert.equal(await put("meta", "x", { "x-amz-meta-a": "y".repeat(2048) }), "400 MetadataTooLarge");
+});
+
+Deno.test("pages of an allowed origin may upload and read the answer, others may not", async () => {
+  const preflight = async (origin: string, method = "PUT") =>
+    await fetch(test.url("cors"), {
+      method: "OPTIONS",
+      headers: {
+        origin,
+        "access-control-request-method": method,
+        "access-control-request-headers": "content-type,x-amz-meta-a",
+      },
+    });
+  const allowed = await preflight("https://app.test");
+  assert.equal(allowed.status, 200);
+  assert.equal(allowed.headers.get("access-control-allow-origin"), "https://app.test");
+  assert.match(allowed.headers.get("access-control-allow-methods") ?? "", /\bPUT\b/);
+  assert.equal(allowed.headers.get("access-control-allow-headers"), "content-type,x-amz-meta-a");
+  assert.equal(await outcome(allowed), "200");
+  assert.equal(await outcome(await preflight("https://evil.test")), "403 AccessForbidden");
+  assert.equal(await outcome(await preflight("https://app.test", "TRACE")), "403 AccessForbidden");
+  assert.equal(await outcome(await fetch(test.url("cors"), { method: "OPTIONS" })), "400 BadRequest");
+
+  const signed = await presign(test.url("cors"), { method: "PUT" });
+  for (const [target, status] of [[signed, 200], [test.url("cors"), 403]] as const) {
+    const answer = await fetch(target, { method: "PUT", body: "x", headers: { origin: "https://app.test" } });
+    assert.equal(answer.status, status);
+    assert.equal(answer.headers.get("access-control-allow-origin"), "https://app.test");
+    assert.match(answer.headers.get("access-control-expose-headers") ?? "", /ETag/);
+    assert.match(answer.headers.get("vary") ?? "", /Origin/);
+    await answer.body?.cancel();
+  }
+  const foreign = await fetch(signed, { method: "PUT", body: "x", headers: { origin: "https://evil.test" } });
+  assert.equal(foreign.headers.get("access-control-allow-origin"), null);
+  await foreign.body?.cancel();
+});

@@ -1,0 +1,39 @@
+import { pattern, startTestStore } from "./support.ts";
+
+// Run by memory_test.ts in a process of its own, where nothing else takes memory. Prints, in MiB, the size of the
+// object and by how much the process grew above its size at rest while store and client passed it on.
+const MIB = 1024 * 1024;
+const OBJECT_MIB = 200;
+
+const test = await startTestStore();
+const chunk = pattern(MIB);
+let peak = 0;
+const watch = () => peak = Math.max(peak, Deno.memoryUsage().rss);
+
+function bytes(count: number): ReadableStream<Uint8Array> {
+  let sent = 0;
+  return new ReadableStream({
+    pull(controller) {
+      watch();
+      if (sent++ < count) controller.enqueue(chunk.slice());
+      else controller.close();
+    },
+  });
+}
+
+async function passOn(count: number): Promise<number> {
+  const written = await test.store.write("large", bytes(count), { contentType: "a/b" });
+  await test.store.copy("large", "copy", { ifEtag: written.etag });
+  let received = 0;
+  for await (const part of await test.store.read("copy")) {
+    received += part.length;
+    watch();
+  }
+  return received / MIB;
+}
+
+await passOn(20); // buffers, compiled code: what any size takes
+const atRest = Deno.memoryUsage().rss;
+const objectMib = await passOn(OBJECT_MIB);
+console.log(JSON.stringify({ objectMib, growthMib: Math.round((peak - atRest) / MIB) }));
+await test.stop();

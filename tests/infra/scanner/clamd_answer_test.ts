@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { clamdScanner } from "../../../infra/scanner/clamd.ts";
+import { parseVerdict, parseVersion } from "../../../infra/scanner/clamd_answer.ts";
+import { ScanUnavailable } from "../../../infra/scanner/scanner.ts";
+import { streamOf } from "../../support/content.ts";
+
+Deno.test("only the exact answer of a clean stream is clean", () => {
+  assert.deepEqual(parseVerdict("stream: OK"), { verdict: "Clean" });
+  const indefinite = [
+    "",
+    "OK",
+    "stream: ok",
+    "stream: OK ",
+    " stream: OK",
+    "stream: OK FOUNDATION",
+    "1: stream: OK",
+    "stream:  FOUND",
+    "stream: Access denied. ERROR",
+    "INSTREAM size limit exceeded. ERROR",
+    "COMMAND READ TIMED OUT",
+    "UNKNOWN COMMAND",
+    "stream: Heuristics.Limits.Exceeded.MaxFileSize FOUND",
+  ];
+  for (const answer of indefinite) assert.throws(() => parseVerdict(answer), ScanUnavailable, answer);
+});
+
+Deno.test("a signature's name is what stands between 'stream: ' and ' FOUND'", () => {
+  assert.deepEqual(parseVerdict("stream: Win.Test.EICAR_HDB-1 FOUND"), {
+    verdict: "Infected",
+    signatureName: "Win.Test.EICAR_HDB-1",
+  });
+});
+
+Deno.test("the version is read with and without a signed database", () => {
+  assert.deepEqual(parseVersion("ClamAV 1.4.6"), {
+    engine: "ClamAV 1.4.6",
+    databaseVersion: null,
+    databaseDate: null,
+  });
+  assert.deepEqual(parseVersion("ClamAV 1.4.6/27345/Wed Jun  3 00:40:09 2021"), {
+    engine: "ClamAV 1.4.6",
+    databaseVersion: "27345",
+    databaseDate: new Date("2021-06-03T00:40:09Z"),
+  });
+  assert.equal(parseVersion("ClamAV 1.4.6/27345/someday").databaseDate, null);
+  assert.throws(() => parseVersion("UNKNOWN COMMAND"), ScanUnavailable);
+});
+
+/** Answers of a daemon that a real clamd cannot be made to give. */
+const fakeAnswers: [name: string, answer: string, afterBytes: number, expected: RegExp][] = [
+  ["half an answer, then the end of the connection", "stream: OK", 24, /in the middle of its answer/],
+  ["'clean' before it has everything", "stream: OK\0", 10, /did not take the whole content/],
+  ["an answer without end", "x".repeat(5000), 24, /no end within 4096 bytes/],
+  ["garbage", "\xff\xfe\0", 24, /gave no verdict/],
+];
+
+for (const [name, answer, afterBytes, expected] of fakeAnswers) {
+  Deno.test(`a daemon that answers ${name} gives no verdict`, async () => {
+    await using daemon = fakeDaemon(answer, afterBytes);
+    const scanner = clamdScanner({ host: "127.0.0.1", port: daemon.port });
+    const content = afterBytes < 24 ? new ReadableStream<Uint8Array>() : streamOf(new Uint8Array(6));
+    await assert.rejects(scanner.scan(content), (error) => {
+      assert.ok(error instanceof ScanUnavailable, String(error));
+      assert.match(error.message, expected);
+      return true;
+    });
+  });
+}
+
+Deno.test("a newline ends an answer as NUL does", async () => {
+  await using daemon = fakeDaemon("stream: OK\n", 24);
+  const verdict = await clamdScanner({ host: "127.0.0.1", port: daemon.port }).scan(
+    streamOf(new Uint8Array(6)),
+  );
+  assert.deepEqual(verdict, { verdict: "Clean" });
+});
+
+/** Takes one connection, reads so many bytes (10 of command, 4 + 6 of content, 4 of end), answers and hangs up. */
+function fakeDaemon(answer: string, afterBytes: number): { port: number } & AsyncDisposable {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const served = (async () => {
+    using conn = await listener.accept();
+    for (let read = 0; read < afterBytes;) read += await conn.read(new Uint8Array(64)) ?? 64;
+    await conn.write(Uint8Array.from(answer, (c) => c.charCodeAt(0)));
+  })();
+  return {
+    port: listener.addr.port,
+    async [Symbol.asyncDispose]() {
+      await served;
+      listener.close();
+    },
+  };
+}

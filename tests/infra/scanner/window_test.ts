@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ScanWindow } from "../../../infra/scanner/window.ts";
+
+const sizes = { window: 16, overlap: 5, head: 3 };
+
+/** The pieces that content given in such chunks is examined in. */
+function pieces(content: Uint8Array, chunkBytes: number): Uint8Array[] {
+  const examined: Uint8Array[] = [];
+  const window = new ScanWindow(sizes, (piece) => examined.push(piece.slice()));
+  for (let i = 0; i < content.length; i += chunkBytes) window.push(content.subarray(i, i + chunkBytes));
+  window.end();
+  return examined;
+}
+
+Deno.test("content up to one window is one exact piece", () => {
+  for (const length of [0, 1, 15, 16]) {
+    const content = Uint8Array.from({ length }, (_, i) => i + 1);
+    assert.deepEqual(pieces(content, 4), [content]);
+  }
+});
+
+Deno.test("longer content: every run of bytes up to the overlap is seen, and every piece begins with the head", () => {
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ minLength: 17, maxLength: 200 }),
+      fc.integer({ min: 1, max: 40 }),
+      (content, chunk) => {
+        const examined = pieces(content, chunk);
+        for (const piece of examined) {
+          assert.equal(piece.length, sizes.window);
+          assert.deepEqual(piece.slice(0, sizes.head), content.slice(0, sizes.head));
+        }
+        const seen = examined.map((piece) => piece.join(" ")).join(" | ");
+        for (let i = 0; i + sizes.overlap <= content.length; i++) {
+          assert.ok(
+            ` ${seen} `.includes(` ${content.subarray(i, i + sizes.overlap).join(" ")} `),
+            `bytes at ${i}`,
+          );
+        }
+      },
+    ),
+  );
+});
+
+Deno.test("sizes that leave no room for new bytes are refused", () => {
+  assert.throws(
+    () => new ScanWindow({ window: 8, overlap: 5, head: 3 }, () => {}),
+    /must be less than window 8/,
+  );
+});

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { pathToFileURL } from "node:url";
+import { type Scanner, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
+import { yaraScanner } from "../../../infra/scanner/yara.ts";
+import { eicar, noise, stallAfter, streamOf } from "../../support/content.ts";
+
+const clean = { verdict: "Clean" };
+const infected = { verdict: "Infected", signatureName: "Eicar_Test_File" };
+const encode = (text: string) => new TextEncoder().encode(text);
+const join = (...parts: Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
+const mebibyte = 1024 * 1024;
+
+Deno.test("the shipped rules find the EICAR test file by its definition, and nothing else", async () => {
+  await using yara = closing(yaraScanner());
+  const scan = (content: Uint8Array, chunk?: number) => yara.scanner.scan(streamOf(content, chunk));
+  assert.deepEqual(await scan(eicar()), infected);
+  assert.deepEqual(await scan(eicar(), 1), infected);
+  assert.deepEqual(await scan(join(eicar(), encode("\r\n"))), infected);
+  assert.deepEqual(await scan(join(eicar(), encode(" ".repeat(60)))), infected);
+  assert.deepEqual(await scan(join(eicar(), encode(" ".repeat(61)))), clean);
+  assert.deepEqual(await scan(join(eicar(), encode(" x"))), clean);
+  assert.deepEqual(await scan(join(encode(" "), eicar())), clean);
+  assert.deepEqual(await scan(eicar().subarray(0, 67)), clean);
+  assert.deepEqual(await scan(new Uint8Array(0)), clean);
+  assert.deepEqual(await scan(noise(3 * mebibyte)), clean);
+});
+
+Deno.test("the rule file itself is clean, so other scanners leave it alone", async () => {
+  const rule = await Deno.readFile(new URL("../../../infra/scanner/rules/eicar.yar", import.meta.url));
+  assert.ok(!new TextDecoder().decode(rule).includes(new TextDecoder().decode(eicar().subarray(0, 20))));
+});
+
+Deno.test("status names engine, rules and the date of the newest rule file", async () => {
+  const folder = await rulesFolder({ "a.yar": "rule a { condition: false }" });
+  await Deno.utime(new URL("a.yar", folder), 1_700_000_000, 1_700_000_000);
+  await using yara = closing(yaraScanner({ rulesFolder: folder }));
+  const status = await yara.scanner.status();
+  assert.match(status.engine, /^YARA-X \d+\.\d+\.\d+$/);
+  assert.match(status.databaseVersion ?? "", /^[0-9a-f]{12}$/);
+  assert.deepEqual(status.databaseDate, new Date(1_700_000_000_000));
+});
+
+Deno.test("rules of several files work together, private ones give no verdict", async () => {
+  await using yara = closing(yaraScanner({
+    rulesFolder: await rulesFolder({
+      "a.yar": 'private rule same { strings: $a = "alpha" condition: $a }',
+      "b.yara": 'rule same { strings: $b = "beta" condition: $b }',
+      "readme.txt": "not a rule",
+    }),
+  }));
+  assert.deepEqual(await yara.scanner.scan(streamOf(encode("alpha"))), clean);
+  assert.deepEqual(await yara.scanner.scan(streamOf(encode("a beta"))), {
+    verdict: "Infected",
+    signatureName: "same",
+  });
+});
+
+Deno.test("in content longer than the window a match is found anywhere, also across a seam", async () => {
+  const rule = 'rule needle { strings: $n = "needle in the haystack" condition: $n }';
+  const windowSizes = { window: 64 * 1024, overlap: 4096, head: 1024 };
+  await using yara = closing(yaraScanner({ rulesFolder: await rulesFolder({ "n.yar": rule }), windowSizes }));
+  const content = noise(300_000);
+  assert.deepEqual(await yara.scanner.scan(streamOf(content)), clean);
+  for (const at of [0, 65_536 - 10, 65_536 + 60_416 - 10, 200_000, 300_000 - 22]) {
+    const spiked = content.slice();
+    spiked.set(encode("needle in the haystack"), at);
+    assert.equal((await yara.scanner.scan(streamOf(spiked))).verdict, "Infected", `at ${at}`);
+  }
+});
+
+Deno.test("in content longer than the window, rules on offset 0 and on small files do not match elsewhere", async () => {
+  const rules =
+    'rule at_start { strings: $m = "MZ" condition: $m at 0 } rule small { condition: filesize < 60KB }';
+  const windowSizes = { window: 64 * 1024, overlap: 4096, head: 1024 };
+  await using yara = closing(
+    yaraScanner({ rulesFolder: await rulesFolder({ "r.yar": rules }), windowSizes }),
+  );
+  const content = new Uint8Array(150_000).map((_, i) => "MZ".charCodeAt(i % 2)).fill(0x20, 0, 1);
+  assert.deepEqual(await yara.scanner.scan(streamOf(content)), clean);
+  content[0] = "M".charCodeAt(0);
+  assert.equal((await yara.scanner.scan(streamOf(content))).verdict, "Infected");
+});
+
+Deno.test("half a gigabyte is scanned in much less memory", async () => {
+  await using yara = closing(yaraScanner());
+  await yara.scanner.status();
+  const before = Deno.memoryUsage().rss;
+  let peak = before;
+  const chunk = noise(mebibyte);
+  let left = 500;
+  const content = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      peak = Math.max(peak, Deno.memoryUsage().rss);
+      if (left-- === 0) controller.close();
+      else controller.enqueue(chunk);
+    },
+  });
+  assert.deepEqual(await yara.scanner.scan(content), clean);
+  assert.ok(peak - before < 256 * mebibyte, `rss grew by ${Math.round((peak - before) / mebibyte)} MiB`);
+});
+
+Deno.test("a thread that hangs is replaced: no verdict now, a verdict next time", async () => {
+  const slow =
+    "rule slow { condition: for any i in (0..filesize) : (for any j in (0..filesize) : (uint8(i) + uint8(j) == 1000)) }";
+  const options = { rulesFolder: await rulesFolder({ "slow.yar": slow }), stepTimeoutMs: 1500, threads: 1 };
+  await using yara = closing(yaraScanner(options));
+  assert.deepEqual(await yara.scanner.scan(streamOf(noise(10))), clean);
+  await unavailable(
+    yara.scanner.scan(streamOf(noise(mebibyte))),
+    /the step "finish" took longer than 1500 ms/,
+  );
+  assert.deepEqual(await yara.scanner.scan(streamOf(noise(10))), clean);
+});
+
+Deno.test("more scans than threads wait their turn and get their own verdicts", async () => {
+  await using yara = closing(yaraScanner({ threads: 2 }));
+  const verdicts = await Promise.all(
+    Array.from(
+      { length: 10 },
+      (_, i) => yara.scanner.scan(streamOf(i % 2 ? eicar() : noise(100_000, i + 1))),
+    ),
+  );
+  assert.deepEqual(verdicts.map((v) => v.verdict === "Infected"), verdicts.map((_, i) => i % 2 === 1));
+});
+
+Deno.test("a stalled, a failing and an abandoned stream free their thread", async () => {
+  await using yara = closing(yaraScanner({ threads: 1, idleTimeoutMs: 200 }));
+  const stalled = stallAfter(eicar());
+  await unavailable(yara.scanner.scan(stalled.stream), /next chunk of content took longer than 200 ms/);
+  await stalled.cancelled;
+  const broken = new Error("object gone");
+  await assert.rejects(yara.scanner.scan(new ReadableStream({ pull: (c) => c.error(broken) })), broken);
+  const stop = new AbortController();
+  const holding = yara.scanner.scan(stallAfter(eicar()).stream, { signal: stop.signal });
+  const queued = yara.scanner.scan(streamOf(eicar()), { signal: stop.signal });
+  stop.abort(new Error("shutting down"));
+  await assert.rejects(holding, /shutting down/);
+  await assert.rejects(queued, /shutting down/);
+  assert.deepEqual(await yara.scanner.scan(streamOf(noise(10))), clean);
+});
+
+Deno.test("no rules, no folder or a rule that does not compile: no verdict and no status", async () => {
+  const missing = new URL("missing/", await rulesFolder({}));
+  const cases: [URL, RegExp][] = [
+    [await rulesFolder({}), /holds no \*\.yar file/],
+    [missing, /cannot read/],
+    [await rulesFolder({ "bad.yar": "rule x { condition: nonsense }" }), /bad\.yar does not compile/],
+  ];
+  for (const [rulesFolder, message] of cases) {
+    await using yara = closing(yaraScanner({ rulesFolder }));
+    await unavailable(yara.scanner.scan(streamOf(eicar())), message);
+    await unavailable(yara.scanner.status(), message);
+  }
+});
+
+Deno.test("a closed scanner ends scans under way and takes no more", async () => {
+  const scanner = yaraScanner();
+  await scanner.status();
+  const scan = scanner.scan(stallAfter(eicar()).stream);
+  await scanner.close();
+  await unavailable(scan, /closed/);
+  await unavailable(scanner.scan(streamOf(eicar())), /closed/);
+  await unavailable(scanner.status(), /closed/);
+});
+
+const folders: URL[] = [];
+globalThis.addEventListener(
+  "unload",
+  () => folders.forEach((folder) => Deno.removeSync(folder, { recursive: true })),
+);
+
+async function rulesFolder(files: Record<string, string>): Promise<URL> {
+  const folder = pathToFileURL(`${await Deno.makeTempDir({ prefix: "rules-" })}/`);
+  folders.push(folder);
+  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(new URL(name, folder), text);
+  return folder;
+}
+
+function closing(scanner: Scanner): { scanner: Scanner } & AsyncDisposable {
+  return { scanner, [Symbol.asyncDispose]: () => scanner.close() };
+}
+
+async function unavailable(work: Promise<unknown>, message: RegExp): Promise<void> {
+  await assert.rejects(work, (error) => {
+    assert.ok(error instanceof ScanUnavailable, `expected ScanUnavailable, got ${error}`);
+    assert.match(error.message, message);
+    return true;
+  });
+}

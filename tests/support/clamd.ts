@@ -1,0 +1,98 @@
+/** Settings of a private clamd; sizes as clamd writes them (`2M`). */
+export interface ClamdSettings {
+  streamMaxLength?: string;
+  readTimeoutSeconds?: number;
+  extra?: string[];
+}
+
+/** A running private clamd. `kill` sends a signal to it; `stop` ends it and removes its files. */
+export interface TestClamd {
+  host: string;
+  port: number;
+  kill(signal: Deno.Signal): void;
+  stop(): Promise<void>;
+}
+
+const searched = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/sbin", "/usr/local/sbin"];
+const binary = searched.map((folder) => `${folder}/clamd`).find((path) => {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+});
+
+/** Whether ClamAV's daemon is installed on this machine; tests that need it are ignored without. */
+export const clamdInstalled = binary !== undefined;
+
+/**
+ * Starts clamd on a free loopback port with one signature, the MD5 of the EICAR test file, and waits until it answers.
+ * Throws with what clamd printed when it does not start.
+ */
+export async function startClamd(settings: ClamdSettings = {}): Promise<TestClamd> {
+  if (binary === undefined) throw new Error("clamd is not installed");
+  const folder = await Deno.makeTempDir({ prefix: "clamd-" });
+  const port = freePort();
+  await Deno.mkdir(`${folder}/db`);
+  await Deno.writeTextFile(
+    `${folder}/db/eicar.hdb`,
+    "44d88612fea8a8f36de82e1278abb02f:68:Eicar-Test-Signature\n",
+  );
+  await Deno.writeTextFile(`${folder}/clamd.conf`, configuration(folder, port, settings));
+  const process = new Deno.Command(binary, {
+    args: ["-c", `${folder}/clamd.conf`],
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  let running = true;
+  process.status.then(() => running = false);
+  const stop = async () => {
+    if (running) process.kill("SIGKILL");
+    await process.status;
+    await Deno.remove(folder, { recursive: true });
+  };
+  while (!await answersPing(port)) {
+    if (running) continue;
+    const log = await Deno.readTextFile(`${folder}/clamd.log`).catch(() => "(no log)");
+    await stop();
+    throw new Error(`clamd did not start: ${log}`);
+  }
+  return { host: "127.0.0.1", port, kill: (signal) => process.kill(signal), stop };
+}
+
+function configuration(folder: string, port: number, settings: ClamdSettings): string {
+  return [
+    `DatabaseDirectory ${folder}/db`,
+    `TemporaryDirectory ${folder}`,
+    `LogFile ${folder}/clamd.log`,
+    `TCPSocket ${port}`,
+    "TCPAddr 127.0.0.1",
+    "Foreground true",
+    "MaxThreads 4",
+    `StreamMaxLength ${settings.streamMaxLength ?? "2M"}`,
+    `ReadTimeout ${settings.readTimeoutSeconds ?? 30}`,
+    ...(Deno.uid() === 0 ? ["User root"] : []),
+    ...(settings.extra ?? []),
+    "",
+  ].join("\n");
+}
+
+/** A loopback port nobody listens on at this moment. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+async function answersPing(port: number): Promise<boolean> {
+  try {
+    using conn = await Deno.connect({ hostname: "127.0.0.1", port });
+    await conn.write(new TextEncoder().encode("zPING\0"));
+    const answer = new Uint8Array(5);
+    const length = await conn.read(answer);
+    return new TextDecoder().decode(answer.subarray(0, length ?? 0)) === "PONG\0";
+  } catch {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return false;
+  }
+}

@@ -1,0 +1,53 @@
+/** An answer with its body read: JSON where it is JSON, text otherwise. */
+export interface HttpAnswer {
+  status: number;
+  headers: Headers;
+  // deno-lint-ignore no-explicit-any -- tests look into answers of every shape
+  body: any;
+}
+
+/** Speaks HTTP as one caller. */
+export class HttpClient {
+  constructor(
+    readonly baseUrl: string,
+    readonly token: string | null = null,
+    readonly headers: Record<string, string> = {},
+  ) {}
+
+  get = (path: string, headers = {}) => this.send("GET", path, undefined, headers);
+  post = (path: string, body?: unknown, headers = {}) => this.send("POST", path, body, headers);
+  put = (path: string, body?: unknown, headers = {}) => this.send("PUT", path, body, headers);
+  delete = (path: string, headers = {}) => this.send("DELETE", path, undefined, headers);
+
+  /** The same caller with more headers on every request. */
+  with(headers: Record<string, string>): HttpClient {
+    return new HttpClient(this.baseUrl, this.token, { ...this.headers, ...headers });
+  }
+
+  async send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<HttpAnswer> {
+    const response = await fetch(this.baseUrl + path, {
+      method,
+      headers: {
+        ...(this.token ? { authorization: `Bearer ${this.token}` } : {}),
+        ...(body === undefined || body instanceof FormData ? {} : { "content-type": "application/json" }),
+        ...this.headers,
+        ...headers,
+      },
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === "string" || body instanceof FormData ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get("content-type") ?? "");
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text ? JSON.parse(text) : text,
+    };
+  }
+}

@@ -1,0 +1,193 @@
+import { Buffer } from "node:buffer";
+import { crc32, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+
+/** Real files, made by small encoders: what the detectors must recognise. */
+
+export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+export const join = (...parts: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
+
+/** A part of a zip: name and text or bytes. */
+export type ZipPart = [name: string, content: string | Uint8Array];
+
+/** A zip of these parts in this order, deflated or stored; `streamed` puts sizes behind the data, as pipes do; `zip64` uses its end record. */
+export function zip(
+  parts: ZipPart[],
+  o: { store?: boolean; streamed?: boolean; zip64?: boolean } = {},
+): Uint8Array {
+  const body: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let offset = 0;
+  for (const [name, content] of parts) {
+    const plain = typeof content === "string" ? utf8(content) : content;
+    const packed = o.store ? Buffer.from(plain) : deflateRawSync(plain);
+    const sums = record([4, crc32(plain)], [4, packed.length], [4, plain.length]);
+    const common = record([2, 20], [2, o.streamed ? 8 : 0], [2, o.store ? 0 : 8], [4, 0]);
+    const lengths = record([2, utf8(name).length], [2, 0]);
+    const local = [
+      record([4, 0x04034b50]),
+      common,
+      o.streamed ? Buffer.alloc(12) : sums,
+      lengths,
+      utf8(name),
+      packed,
+    ];
+    if (o.streamed) local.push(record([4, 0x08074b50]), sums);
+    directory.push(Buffer.concat([
+      record([4, 0x02014b50], [2, 20]),
+      common,
+      sums,
+      lengths,
+      record([2, 0], [2, 0], [2, 0], [4, 0], [4, offset]),
+      utf8(name),
+    ]));
+    body.push(Buffer.concat(local));
+    offset += body.at(-1)?.length ?? 0;
+  }
+  const size = Buffer.concat(directory).length;
+  const n = parts.length;
+  const end64 = [
+    record([4, 0x06064b50], [8, 44], [2, 45], [2, 45], [4, 0], [4, 0], [8, n], [8, n], [8, size], [
+      8,
+      offset,
+    ]),
+    record([4, 0x07064b50], [4, 0], [8, offset + size], [4, 1]),
+  ];
+  const where: [number, number][] = o.zip64 ? [[4, 0xffffffff], [4, 0xffffffff]] : [[4, size], [4, offset]];
+  const end = record([4, 0x06054b50], [2, 0], [2, 0], [2, n], [2, n], ...where, [2, 0]);
+  return join(...body, ...directory, ...(o.zip64 ? end64 : []), end);
+}
+
+const relations =
+  '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"/>';
+
+/** An Office document: `kind` such as `wordprocessingml.document`, main part such as `word/document.xml`. */
+export function officeParts(kind: string, mainPart: string): ZipPart[] {
+  const main = `application/vnd.openxmlformats-officedocument.${kind}.main+xml`;
+  return [
+    [
+      "[Content_Types].xml",
+      `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/${mainPart}" ContentType="${main}"/></Types>`,
+    ],
+    ["_rels/.rels", relations],
+    [mainPart, `<?xml version="1.0"?><root>${"text ".repeat(500)}</root>`],
+  ];
+}
+
+export function openDocument(kind: string): Uint8Array {
+  return zip([
+    ["mimetype", `application/vnd.oasis.opendocument.${kind}`],
+    ["META-INF/manifest.xml", "<manifest/>"],
+    ["content.xml", "<office:document-content/>"],
+  ], { store: true });
+}
+
+/** A greyscale PNG of 64 × 64 pixels; `extra` chunks come before the image data. */
+export function png(...extra: [type: string, data: Uint8Array][]): Uint8Array {
+  const chunk = (type: string, data: Uint8Array) => {
+    const typed = join(utf8(type), data);
+    return join(record32(data.length), typed, record32(crc32(typed)));
+  };
+  const header = join(record32(64), record32(64), Uint8Array.of(8, 0, 0, 0, 0));
+  const rows = Uint8Array.from({ length: 65 * 64 }, (_, i) => i % 65 === 0 ? 0 : i * 7);
+  const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
+  const chunks = extra.map(([type, data]) => chunk(type, data));
+  return join(
+    signature,
+    chunk("IHDR", header),
+    ...chunks,
+    chunk("IDAT", deflateSync(rows)),
+    chunk("IEND", utf8("")),
+  );
+}
+
+const base64 = (text: string) => new Uint8Array(Buffer.from(text, "base64"));
+/** 1 × 1 pixel each. */
+export const gif = base64("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7");
+export const webp = base64("UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAwA0JaQAA3AA/vuUAAA=");
+export const jpeg = base64(
+  "/9j/4AAQSkZJRgABAQEASABIAAD/2wBDAP//////////////////////////////////////////////////////////////////////////////////////wgALCAABAAEBAREA/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAAgBAQABPxD/2Q==",
+);
+
+export function pdf(): Uint8Array {
+  const objects = [
+    "<</Type/Catalog/Pages 2 0 R>>",
+    "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+    "<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>",
+  ];
+  let body = "%PDF-1.4\n";
+  const offsets = objects.map((object, i) => {
+    const at = body.length;
+    body += `${i + 1} 0 obj${object}endobj\n`;
+    return `${String(at).padStart(10, "0")} 00000 n \n`;
+  });
+  const table = `xref\n0 4\n0000000000 65535 f \n${offsets.join("")}`;
+  return utf8(`${body}${table}trailer<</Size 4/Root 1 0 R>>\nstartxref\n${body.length}\n%%EOF\n`);
+}
+
+export const gzip = (content: Uint8Array): Uint8Array => new Uint8Array(gzipSync(content));
+
+/**
+ * A Compound File (version 3) with these streams in its root and, one level down, those; all empty.
+ * Sector 0 is the allocation table, the directory follows from sector 1.
+ */
+export function compoundFile(rootStreams: string[], nestedStreams: string[] = []): Uint8Array {
+  const none = 0xffffffff;
+  const storage = rootStreams.length + 1;
+  const chain = (names: string[], first: number, last: number) =>
+    names.map((name, i) => directoryEntry(name, 2, i + 1 < names.length ? first + i + 1 : last, none));
+  const entries = [
+    directoryEntry("Root Entry", 5, none, rootStreams.length > 0 ? 1 : storage),
+    ...chain(rootStreams, 1, storage),
+    directoryEntry("Attachment", 1, none, nestedStreams.length > 0 ? storage + 1 : none),
+    ...chain(nestedStreams, storage + 1, none),
+  ];
+  const sectors = Math.ceil(entries.length / 4);
+  const header = Buffer.alloc(512, 0xff);
+  const fixed = record([8, 0xe11ab1a1e011cfd0n], [8, 0], [8, 0], [2, 0x3e], [2, 3], [2, 0xfffe], [2, 9], [
+    2,
+    6,
+  ]);
+  fixed.copy(header);
+  record(
+    [2, 0],
+    [4, 0],
+    [4, 0],
+    [4, 1],
+    [4, 1],
+    [4, 0],
+    [4, 4096],
+    [4, 0xfffffffe],
+    [4, 0],
+    [4, 0xfffffffe],
+    [4, 0],
+    [4, 0],
+  )
+    .copy(header, 34);
+  const table = Buffer.alloc(512, 0xff);
+  table.writeUInt32LE(0xfffffffd, 0);
+  for (let i = 1; i <= sectors; i++) table.writeUInt32LE(i === sectors ? 0xfffffffe : i + 1, 4 * i);
+  return join(header, table, ...entries, Buffer.alloc(sectors * 512 - entries.length * 128));
+}
+
+function directoryEntry(name: string, type: number, right: number, child: number): Buffer {
+  const entry = Buffer.alloc(128);
+  entry.write(name, "utf16le");
+  record([2, (name.length + 1) * 2], [1, type], [1, 1], [4, 0xffffffff], [4, right], [4, child]).copy(
+    entry,
+    64,
+  );
+  return entry;
+}
+
+/** Little-endian numbers of so many bytes each. */
+function record(...fields: [bytes: number, value: number | bigint][]): Buffer {
+  return Buffer.concat(fields.map(([bytes, value]) => {
+    const field = Buffer.alloc(8);
+    field.writeBigUInt64LE(BigInt(value));
+    return field.subarray(0, bytes);
+  }));
+}
+
+function record32(value: number): Uint8Array {
+  return new Uint8Array(record([4, value]).reverse());
+}

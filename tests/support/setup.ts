@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { createCatalogRoles } from "../../domain/access/bootstrap.ts";
+import { openSession } from "../../domain/auth/sessions.ts";
+import type { SettledJob } from "../../domain/jobs/settle.ts";
+import { newId } from "../../domain/shared/ids.ts";
+import { processEnv, readConfig } from "../../infra/config.ts";
+import { createLog } from "../../infra/log.ts";
+import { transact } from "../../infra/postgres/postgres.ts";
+import { startSteward, type Steward } from "../../main.ts";
+import { createTestDatabase } from "./cluster.ts";
+import { HttpClient } from "./http.ts";
+
+/** A signed-in caller of a test. */
+export class Actor extends HttpClient {
+  constructor(
+    baseUrl: string,
+    token: string | null,
+    readonly userId: string,
+    readonly tenantId: string | null,
+    readonly email: string,
+    readonly roleId: string | null,
+  ) {
+    super(baseUrl, token);
+  }
+}
+
+export interface ActorOptions {
+  /** Absent: a new tenant. */
+  tenantId?: string;
+  /** What the actor's one role gives. */
+  permissions?: string[];
+  /** A catalog role instead of `permissions`. */
+  role?: "SystemAdmin" | "Admin" | "Visitor" | "GroupAdmin";
+  /** A token without a tenant. */
+  global?: boolean;
+}
+
+/** A real service on a database of its own, with callers to speak to it. */
+export interface TestService {
+  steward: Steward;
+  url: string;
+  platformTenantId: string;
+  /** Every log line written so far. */
+  logs: string[];
+  /** Nobody: no token. */
+  nobody: HttpClient;
+  /** Holds admin:system in the platform tenant. */
+  systemAdmin: Actor;
+  tenant(o?: { name?: string; type?: "Standard" | "Group"; parentTenantId?: string }): Promise<string>;
+  actor(o?: ActorOptions): Promise<Actor>;
+  /** Resolves when the job has come to one of `statuses` (by default: ended for good). */
+  settled(jobId: string, statuses?: string[]): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const ENDED = ["Succeeded", "DeadLettered", "Cancelled"];
+
+/**
+ * Starts a service for one test file; call `stop` in `Deno.test.afterAll`.
+ * @param env configuration on top of the test defaults.
+ */
+export async function setup(env: Record<string, string> = {}): Promise<TestService> {
+  const databaseUrl = env.DATABASE_URL ?? await createTestDatabase();
+  const dataDir = await Deno.makeTempDir({ prefix: "steward-test-" });
+  const logs: string[] = [];
+  const config = readConfig({
+    TMPDIR: processEnv().TMPDIR,
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: dataDir,
+    PORT: "0",
+    DATABASE_POOL: "6",
+    ...env,
+  });
+  const settledStatus = new Map<string, string>();
+  const listeners = new Set<() => void>();
+  const steward = await startSteward(config, {
+    log: createLog("debug", (line) => logs.push(line)),
+    checkAnswers: true,
+    onSettled: (jobs: SettledJob[]) => {
+      for (const job of jobs) settledStatus.set(job.id, job.status);
+      for (const listener of listeners) listener();
+    },
+  });
+  const { sql } = steward.platform;
+  const [platform] = await sql<{ id: string }[]>`select id from tenants where type = 'Platform'`;
+  const platformTenantId = platform?.id ?? "";
+
+  async function tenant(o: Parameters<TestService["tenant"]>[0] = {}): Promise<string> {
+    const id = newId();
+    const type = o.type ?? "Standard";
+    await transact(sql, async (tx) => {
+      await tx`insert into tenants (id, name, type, parent_tenant_id)
+        values (${id}, ${o.name ?? `Tenant ${id}`}, ${type}, ${o.parentTenantId ?? null})`;
+      await createCatalogRoles(tx, id, type);
+    });
+    return id;
+  }
+
+  async function actor(o: ActorOptions = {}): Promise<Actor> {
+    const userId = newId();
+    const email = `${userId}@example.test`;
+    const tenantId = o.role === "SystemAdmin" ? platformTenantId : o.tenantId ?? await tenant();
+    return await transact(sql, async (tx) => {
+      await tx`insert into users (id, email, first_name, last_name) values (${userId}, ${email}, 'Test', 'Actor')`;
+      await tx`insert into user_tenants (user_id, tenant_id, is_default) values (${userId}, ${tenantId}, true)`;
+      let roleId: string | null = null;
+      if (o.role) {
+        const [role] = await tx<{ id: string }[]>`
+          select id from roles where tenant_id = ${tenantId} and name = ${o.role} and is_system`;
+        roleId = role?.id ?? null;
+      } else {
+        roleId = newId();
+        await tx`insert into roles (id, tenant_id, name) values (${roleId}, ${tenantId}, ${`Role ${roleId}`})`;
+        const granted = await tx`insert into role_permissions (role_id, permission_id)
+          select ${roleId}, id from permissions where tenant_id is null and code = any(${
+          o.permissions ?? []
+        }::text[])`;
+        assert.equal(
+          granted.count,
+          (o.permissions ?? []).length,
+          "every permission of the actor is in the catalog",
+        );
+      }
+      await tx`insert into user_tenant_roles (user_id, tenant_id, role_id) values (${userId}, ${tenantId}, ${roleId})`;
+      const user = { id: userId, securityVersion: 1 };
+      const context = o.global ? null : tenantId;
+      const tokens = await openSession(steward.platform, tx, {
+        user,
+        tenantId: context,
+        ip: null,
+        userAgent: null,
+      });
+      return new Actor(steward.url, tokens.accessToken, userId, tenantId, email, roleId);
+    });
+  }
+
+  return {
+    steward,
+    url: steward.url,
+    platformTenantId,
+    logs,
+    nobody: new HttpClient(steward.url),
+    systemAdmin: await actor({ role: "SystemAdmin" }),
+    tenant,
+    actor,
+    settled: (jobId, statuses = ENDED) =>
+      new Promise((resolve, reject) => {
+        const late = setTimeout(() => {
+          listeners.delete(look);
+          reject(
+            new Error(`job ${jobId} did not come to ${statuses} in time; last: ${settledStatus.get(jobId)}`),
+          );
+        }, 20_000);
+        const look = () => {
+          const status = settledStatus.get(jobId);
+          if (!status || !statuses.includes(status)) return;
+          clearTimeout(late);
+          listeners.delete(look);
+          resolve(status);
+        };
+        listeners.add(look);
+        look();
+      }),
+    async stop() {
+      await steward.stop(2_000);
+      await Deno.remove(dataDir, { recursive: true });
+    },
+  };
+}
