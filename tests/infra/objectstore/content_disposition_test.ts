@@ -5,7 +5,7 @@ import { attachment } from "../../../infra/objectstore/content_disposition.ts";
 const FORM = /^attachment; filename="([^"\\%]*)"; filename\*=UTF-8''([A-Za-z0-9!#$&+.^_`|~-]|%[0-9A-F]{2})+$/;
 
 function savedAs(header: string): string {
-  return decodeURIComponent(header.slice(header.indexOf("''") + 2));
+  return decodeURIComponent(header.slice(header.lastIndexOf("''") + 2));
 }
 
 const anyName = fc.oneof(

@@ -19,12 +19,13 @@ const name = fc.constantFrom(
   "@root.a",
   "b.length",
 );
+/** Without null: as a context, Handlebars turns it into an empty object within some blocks and not in others. */
 const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
-    fc.constantFrom(null, true, false, 0, 1, -2.5, "", "<i>", "x & y", "é"),
+    fc.constantFrom(true, false, 0, 1, -2.5, "", "<i>", "x & y", "é"),
     fc.array(tie("value"), { maxLength: 3 }),
-    fc.dictionary(fc.constantFrom("a", "b", "c"), tie("value"), { maxKeys: 3 }),
+    fc.dictionary(fc.constantFrom("a", "b", "c"), tie("value"), { maxKeys: 3, noNullPrototype: true }),
   ),
 })).value;
 const data = fc.dictionary(fc.constantFrom("a", "b", "c"), value, { maxKeys: 3, noNullPrototype: true });
@@ -34,7 +35,7 @@ const shared: fc.Arbitrary<string> = fc.letrec<{ template: string; piece: string
   template: fc.array(tie("piece"), { maxLength: 4 }).map((pieces) => pieces.join("")),
   piece: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
-    fc.constantFrom("text", " ", "\n", "<p>", "|", "} ", "\\{{a}} ", "{{! c }}", "{{!-- {{a}} --}}\n"),
+    fc.constantFrom("text", " ", "\n", "<p>", "|", " } ", "\\{{a}} ", "{{! c }}", "{{!-- {{a}} --}}\n"),
     fc.tuple(fc.constantFrom(["{{", "}}"], ["{{~", "}}"], ["{{", "~}}"], ["{{{", "}}}"], ["{{&", "}}"]), name)
       .map(([[open, close], path]) => `${open} ${path} ${close}`),
     fc.tuple(fc.constantFrom("if", "unless", "each", "with"), name, tie("template"), tie("template"))
