@@ -110,12 +110,12 @@ async function writeSettlements(
         ${column(newId)}::uuid[], ${column((s) => s.execution)}::text[], ${
     column((s) => s.next)
   }::job_status[],
-        ${column((s) => s.countsAsFailure)}::bool[], ${column((s) => s.delayMs)}::float8[],
+        ${column((s) => Number(s.countsAsFailure))}::int[], ${column((s) => s.delayMs)}::float8[],
         ${column((s) => s.error)}::text[], ${column((s) => s.output)}::text[],
         ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
         as e (id, attempt, execution_id, execution, next, counts, delay_ms, error, output, started_ago, ended_ago)
     ), settled as (
-      update jobs j set status = e.next, worker_id = null, failures = j.failures + e.counts::int,
+      update jobs j set status = e.next, worker_id = null, failures = j.failures + e.counts,
         last_error = coalesce(e.error, j.last_error),
         due_at = case when e.next in ('Failed', 'Enqueued') then now() + e.delay_ms * interval '1 ms' else j.due_at end,
         completed_at = case when e.next in ('Succeeded', 'DeadLettered') then now() - e.ended_ago * interval '1 ms' end
