@@ -140,6 +140,21 @@ export const SETTINGS = {
     "Deno KV file; absent: in DATA_DIR (development), the platform's own (production)",
     { optional: true },
   ),
+  REPORT_TEMPLATES_DIR: setting(
+    z.string().min(1),
+    "Folder of report templates of the deployment's own; absent: the built-in ones only",
+    { optional: true },
+  ),
+  REPORT_CONCURRENCY: setting(
+    z.coerce.number().int().min(1).max(100),
+    "Report documents made at once by this instance; each holds a connection beyond DATABASE_POOL",
+    { development: "2", production: "2" },
+  ),
+  REPORT_KEEP_DAYS: setting(
+    positive.max(36_500),
+    "Days after which a report's document is let go for the file registry to collect",
+    { development: "90", production: "90" },
+  ),
   JOB_CONCURRENCY: setting(
     z.coerce.number().int().min(0).max(1000),
     "Jobs run at once by this instance; 0 runs none",
@@ -172,6 +187,8 @@ export type Config =
         | "SCANNER"
         | "CLAMD_PORT"
         | "MAIL_FROM"
+        | "REPORT_CONCURRENCY"
+        | "REPORT_KEEP_DAYS"
         | "JOB_CONCURRENCY"
     ]: NonNullable<Raw[K]>;
   }

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { createLog } from "../../infra/log.ts";
+
+function logged(fields: Record<string, unknown>, message = "m"): string {
+  const lines: string[] = [];
+  createLog("debug", (line) => lines.push(line)).info(message, fields);
+  return lines.join("");
+}
+
+Deno.test("a line is one JSON document with time, level, message and fields", () => {
+  const line = JSON.parse(logged({ route: "/x", status: 200 }));
+  assert.equal(line.level, "info");
+  assert.equal(line.route, "/x");
+});
+
+Deno.test("secrets are blanked by field name, at any depth", () => {
+  const line = logged({
+    password: "p1",
+    nested: { refreshToken: "p2", list: [{ apiKey: "p3", objectKey: "p4" }] },
+  });
+  assert.doesNotMatch(line, /p1|p2|p3|p4/);
+});
+
+Deno.test("tokens, signed query values and URL passwords are blanked inside any text, errors and causes included", () => {
+  const error = new Error("GET https://u:hunter2@h/x?X-Amz-Signature=abc123&X-Amz-Credential=AKIA failed", {
+    cause: new Error("Bearer abc.def.ghi"),
+  });
+  const line = logged({ error }, "postgres://steward:hunter3@h/d refused eyJhbGciOi.eyJzdWIi.c2ln");
+  assert.doesNotMatch(line, /hunter2|hunter3|abc123|AKIA|abc\.def|eyJhbGciOi/);
+});
+
+Deno.test("lines below the level are not written", () => {
+  const lines: string[] = [];
+  createLog("error", (line) => lines.push(line)).warn("quiet");
+  assert.deepEqual(lines, []);
+});

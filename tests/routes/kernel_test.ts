@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { CATALOGUE } from "../../domain/problems/catalogue.ts";
+import { setup } from "../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+
+Deno.test("an unknown route is a 404 problem, a wrong method a 405 with Allow", async () => {
+  const missing = await t.nobody.get("/api/v1/nothing");
+  assert.equal(missing.status, 404);
+  assert.equal(missing.body.code, "ROUTE_NOT_FOUND");
+  assert.equal(missing.body.instance, "/api/v1/nothing");
+  assert.equal(missing.headers.get("content-type"), "application/problem+json");
+  const wrong = await t.nobody.delete("/api/v1/auth/login");
+  assert.equal(wrong.status, 405);
+  assert.equal(wrong.headers.get("allow"), "POST");
+});
+
+Deno.test("the type of a problem leads to a page that tells what it means, as JSON or HTML", async () => {
+  const { body } = await t.nobody.get("/api/v1/nothing");
+  const page = await t.nobody.get(new URL(body.type).pathname);
+  assert.equal(page.status, 200);
+  assert.equal(page.body.status, 404);
+  assert.ok(page.body.mend.length > 0);
+  const html = await t.nobody.get("/problems/ROUTE_NOT_FOUND", { accept: "text/html" });
+  assert.match(html.body, /<h1>No such route<\/h1>/);
+  assert.equal((await t.nobody.get("/problems/NO_SUCH_CODE")).body.code, "ROUTE_NOT_FOUND");
+  assert.equal((await t.nobody.get("/problems/toString")).body.code, "ROUTE_NOT_FOUND");
+});
+
+Deno.test("a valid traceparent is carried through, an invalid one replaced", async () => {
+  const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const carried = await t.nobody.get("/api/v1/nothing", { traceparent: `00-${traceId}-00f067aa0ba902b7-01` });
+  assert.equal(carried.body.traceId, traceId);
+  assert.match(carried.headers.get("traceresponse") ?? "", new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+  const replaced = await t.nobody.get("/api/v1/nothing", {
+    traceparent: "00-00000000000000000000000000000000-1-01",
+  });
+  assert.match(replaced.body.traceId, /^[0-9a-f]{32}$/);
+});
+
+Deno.test("malformed JSON, another content type and an oversized body are told apart", async () => {
+  const malformed = await t.nobody.post("/auth/login", "{");
+  assert.equal(malformed.status, 400);
+  assert.equal(malformed.body.code, "VALIDATION_ERROR");
+  const type = await t.nobody.post("/auth/login", "{}", { "content-type": "text/plain" });
+  assert.equal(type.status, 415);
+  const large = await t.nobody.post("/auth/login", JSON.stringify({ email: "x".repeat(1_100_000) }));
+  assert.equal(large.status, 413);
+  assert.equal(large.body.code, "BODY_TOO_LARGE");
+});
+
+Deno.test("text no database can hold is refused, not stored or failed on", async () => {
+  for (const email of ["a\u0000b", "\ud800"]) {
+    const { status, body } = await t.nobody.post("/auth/login", { email, password: "x" });
+    assert.equal(status, 400, JSON.stringify(body));
+    assert.ok(body.errors[0].startsWith("email: "));
+  }
+});
+
+Deno.test("errors of sign-in routes are a list of `field: message`", async () => {
+  const { body } = await t.nobody.post("/auth/login", { email: 7 });
+  assert.ok(Array.isArray(body.errors));
+  assert.ok(body.errors.some((line: string) => line.startsWith("email: ")));
+  assert.ok(body.errors.some((line: string) => line.startsWith("password: ")));
+});
+
+Deno.test("the process is healthy and ready with every part named", async () => {
+  assert.deepEqual((await t.nobody.get("/healthz")).body, { status: "ok" });
+  const { status, body } = await t.nobody.get("/readyz");
+  assert.equal(status, 200);
+  assert.deepEqual(Object.keys(body.checks), ["postgres", "objectStore", "scanner", "mail"]);
+});
+
+Deno.test("the API document is OpenAPI 3.1 with every operation under its own id and known problem codes", async () => {
+  const { body } = await t.nobody.get("/openapi.json");
+  assert.equal(body.openapi, "3.1.0");
+  // deno-lint-ignore no-explicit-any -- a document of any shape
+  const operations = Object.values<any>(body.paths).flatMap((path) => Object.values<any>(path));
+  const ids = operations.map((operation) => operation.operationId);
+  assert.equal(new Set(ids).size, ids.length);
+  for (const operation of operations) {
+    for (
+      const response of Object.values<{ content?: Record<string, { examples?: object }> }>(
+        operation.responses,
+      )
+    ) {
+      const examples = response.content?.["application/problem+json"]?.examples ?? {};
+      for (const code of Object.keys(examples)) assert.ok(Object.hasOwn(CATALOGUE, code), code);
+    }
+  }
+});
+
+Deno.test("the reference loads nothing from elsewhere", async () => {
+  const page = await t.nobody.get("/docs");
+  assert.equal(page.status, 200);
+  assert.doesNotMatch(page.body, /https?:\/\//);
+  assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/);
+  for (const asset of ["swagger-ui.css", "swagger-ui-bundle.js", "start.js"]) {
+    assert.equal((await t.nobody.get(`/docs/${asset}`)).status, 200, asset);
+  }
+  assert.equal((await t.nobody.get("/docs/..%2f..%2fdeno.json")).status, 404);
+});
