@@ -5,9 +5,11 @@ import { bootstrap } from "./domain/access/bootstrap.ts";
 import { authenticate } from "./domain/auth/authenticate.ts";
 import { Rights } from "./domain/auth/rights.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
+import { startRecurring } from "./domain/jobs/upkeep.ts";
 import { startWorker } from "./domain/jobs/worker.ts";
 import type { SettledJob } from "./domain/jobs/settle.ts";
 import { allJobTypes } from "./domain/job_types.ts";
+import { openReports } from "./domain/reports/reports.ts";
 import { type Clock, systemClock } from "./domain/shared/clock.ts";
 import type { Platform } from "./domain/shared/platform.ts";
 import { createBell, timerAlarm } from "./infra/bell/bell.ts";
@@ -28,6 +30,7 @@ import { yaraScanner } from "./infra/scanner/yara.ts";
 import { createTokens, keptTokenKeys } from "./infra/tokens.ts";
 import { createApp } from "./routes/app.ts";
 import { allEndpoints } from "./routes/endpoints.ts";
+import { clientAddress } from "./routes/shared/client_address.ts";
 
 const DRAIN_MS = 25_000;
 const POLL_MS = 2_000;
@@ -60,8 +63,8 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
   const clock = o.clock ?? systemClock;
   const stack = await startEmbeddedStack(given);
   const { config } = stack;
+  await prepareDatabase(config);
   const sql = connectPostgres(config.DATABASE_URL ?? "", { max: config.DATABASE_POOL });
-  await prepareDatabase(sql, config);
 
   let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
   const keys = config.TOKEN_KEYS ? JSON.parse(config.TOKEN_KEYS) : await keptTokenKeys(config.DATA_DIR);
@@ -78,6 +81,7 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
   rights.connect(accessChannel);
 
   let wakeWorker = () => {};
+  let wakeWaiting = () => {};
   const jobChannel = await openChannel({
     sql,
     name: "steward_jobs",
@@ -86,8 +90,8 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
     listens,
   });
   const alarm = hasKvQueue()
-    ? await kvAlarm({ path: kvPath(config), rung: () => wakeWorker(), log })
-    : { ...timerAlarm(() => wakeWorker()), sweep: () => Promise.resolve() };
+    ? await kvAlarm({ path: kvPath(config), rung: () => wakeWaiting(), log })
+    : { ...timerAlarm(() => wakeWaiting()), sweep: () => Promise.resolve() };
   const bell = createBell({
     now: () => {
       wakeWorker();
@@ -115,6 +119,7 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
     scanner,
     mail,
     outbox,
+    reports: await openReports(config),
     baseUrl: () => baseUrl,
   };
   platform.jobTypes.register(...allJobTypes(platform));
@@ -136,7 +141,10 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
   });
   const server = Deno.serve(
     { port: config.PORT, hostname: config.HOST, onListen: () => {} },
-    (request, info) => handle(request, "hostname" in info.remoteAddr ? info.remoteAddr.hostname : null),
+    (request, info) => {
+      const peer = "hostname" in info.remoteAddr ? info.remoteAddr.hostname : null;
+      return handle(request, clientAddress(request.headers, peer, config.TRUSTED_PROXIES));
+    },
   );
   const { port } = server.addr as Deno.NetAddr;
   baseUrl ||= `http://${config.HOST}:${port}`;
@@ -148,10 +156,13 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
     host: hostname(),
     concurrency: config.JOB_CONCURRENCY,
     queues: config.JOB_QUEUES?.split(",").map((queue) => queue.trim()) ?? null,
+    leaseSeconds: config.JOB_LEASE_SECONDS,
     pollMs: listens ? POLL_MS : POLL_WITHOUT_LISTEN_MS,
     ...(o.onSettled ? { onSettled: o.onSettled } : {}),
   });
   wakeWorker = () => worker?.wake();
+  const recurring = await startRecurring(platform);
+  wakeWaiting = () => worker?.wakeWaiting();
 
   return {
     platform,
@@ -159,11 +170,12 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
     parts: stack.parts,
     async sweep() {
       worker?.wake();
+      worker?.wakeWaiting();
       await alarm.sweep();
     },
     async stop(drainMs = DRAIN_MS) {
       stopping = true;
-      await Promise.all([server.shutdown(), worker?.stop(drainMs)]);
+      await Promise.all([server.shutdown(), worker?.stop(drainMs), recurring.stop()]);
       await Promise.all([alarm.stop(), accessChannel.stop(), jobChannel.stop()]);
       await Promise.all([scanner.close(), ...mail.map((transport) => transport.close())]);
       await sql.end({ timeout: 5 });
@@ -172,13 +184,24 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
   };
 }
 
-async function prepareDatabase(sql: ReturnType<typeof connectPostgres>, config: Config): Promise<void> {
-  if (config.MIGRATE_ON_START) await migrate(sql);
-  const pending = await pendingMigrations(sql);
-  if (pending.length > 0) {
-    throw new Error(`the database lacks ${pending.join(", ")}; run \`deno task migrate\` before starting`);
+/** On connections of its own: those opened before a migration would not know the types it makes. */
+async function prepareDatabase(config: Config): Promise<void> {
+  const migrating = connectPostgres(config.DATABASE_URL ?? "", { max: 1 });
+  try {
+    if (config.MIGRATE_ON_START) await migrate(migrating);
+    const pending = await pendingMigrations(migrating);
+    if (pending.length > 0) {
+      throw new Error(`the database lacks ${pending.join(", ")}; run \`deno task migrate\` before starting`);
+    }
+  } finally {
+    await migrating.end();
   }
-  await bootstrap({ sql, config });
+  const sql = connectPostgres(config.DATABASE_URL ?? "", { max: 1 });
+  try {
+    await bootstrap({ sql, config });
+  } finally {
+    await sql.end();
+  }
 }
 
 function storeConfig(config: Config): ObjectStoreConfig {

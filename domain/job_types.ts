@@ -1,13 +1,13 @@
 import { authJobTypes } from "./auth/job_types.ts";
 import { filesJobTypes } from "./files/job_types.ts";
-import type { JobType } from "./jobs/job_type.ts";
+import type { AnyJobType } from "./jobs/job_type.ts";
 import { jobsJobTypes } from "./jobs/job_types.ts";
 import { notificationsJobTypes } from "./notifications/job_types.ts";
 import { reportsJobTypes } from "./reports/job_types.ts";
 import type { Platform } from "./shared/platform.ts";
 
 /** Every kind of background work the service knows. */
-export const allJobTypes = (p: Platform): JobType<never>[] => [
+export const allJobTypes = (p: Platform): AnyJobType[] => [
   ...jobsJobTypes(p),
   ...authJobTypes(p),
   ...filesJobTypes(p),

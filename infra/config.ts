@@ -1,5 +1,6 @@
 import process from "node:process";
 import { z } from "zod";
+import { readAllowList } from "./http_out/addresses.ts";
 
 /**
  * Every setting of the service: name, meaning, how it is read and what development assumes.
@@ -12,6 +13,75 @@ const url = (protocols: string[]) =>
   z.url().refine((value) => protocols.includes(new URL(value).protocol), {
     error: `expected a URL beginning with ${protocols.join(" or ")}`,
   });
+
+/** Text that holds JSON of `schema`'s shape. */
+const json = <T extends z.ZodType>(schema: T) =>
+  z.string().transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue({ code: "custom", message: "expected JSON" }); // the parser's message would quote secrets
+      return z.NEVER;
+    }
+  }).pipe(schema);
+
+/** Discovery, tokens and keys travel as the issuer's URL says: over TLS, unless the provider is this very machine. */
+const issuer = z.url().refine((value) => {
+  const { protocol, hostname } = new URL(value);
+  return protocol === "https:" ||
+    protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+}, { error: "expected an https URL (http only on this machine)" });
+
+const openIdProviders = z.record(
+  z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, "expected a name of a-z, 0-9 and -"),
+  z.strictObject({
+    issuer,
+    clientId: z.string().min(1),
+    /** Absent: a public client. */
+    clientSecret: z.string().min(1).optional(),
+    displayName: z.string().min(1).max(100).optional(),
+    scopes: z.array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/)).default(["openid", "email", "profile"])
+      .refine((scopes) => scopes.includes("openid"), { error: "expected `openid` among the scopes" }),
+    /** How the client secret travels. */
+    clientAuthentication: z.enum(["client_secret_basic", "client_secret_post"]).default(
+      "client_secret_basic",
+    ),
+    /** Create a user, without any tenant link, for a verified email nobody has. */
+    autoProvision: z.boolean().default(false),
+  }),
+);
+
+/** One OpenID provider as it is configured. */
+export type OpenIdSettings = z.output<typeof openIdProviders>[string];
+
+const origins = z.string().transform((text) => text.split(",").map((part) => part.trim()).filter(Boolean))
+  .pipe(z.array(url(["http:", "https:"]).transform((value) => new URL(value).origin)));
+
+function isResetUrl(value: string): boolean {
+  return value.includes("{token}") && /^https?:$/.test(URL.parse(value)?.protocol ?? "");
+}
+
+const keyList = z.array(
+  z.looseObject({
+    kty: z.literal("OKP"),
+    crv: z.literal("Ed25519"),
+    x: z.string().min(1),
+    d: z.string().min(1),
+  }),
+).min(1);
+
+function isKeyList(text: string): boolean {
+  return json(keyList).safeParse(text).success;
+}
+
+function isAllowList(text: string): boolean {
+  try {
+    readAllowList(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 interface Setting<T extends z.ZodType = z.ZodType> {
   schema: T;
@@ -50,8 +120,8 @@ export const SETTINGS = {
   }),
   PUBLIC_URL: setting(
     url(["http:", "https:"]),
-    "Base URL callers reach the service by; issuer of tokens, root of problem types",
-    { optional: true },
+    "Base URL callers reach the service by; issuer of tokens, root of problem types and of links in mail",
+    { development: "" },
   ),
   DATA_DIR: setting(z.string().min(1), "Folder everything embedded lives under", {
     development: ".data",
@@ -85,8 +155,13 @@ export const SETTINGS = {
   BOOTSTRAP_ADMIN_PASSWORD: setting(z.string().min(10).max(128), "Password of the first administrator", {
     development: "steward-admin-dev",
   }),
+  TRUSTED_PROXIES: setting(
+    z.coerce.number().int().min(0).max(10),
+    "How many reverse proxies in front add to X-Forwarded-For; 0: the connection's own address counts",
+    { development: "0", production: "0" },
+  ),
   TOKEN_KEYS: setting(
-    z.string().min(1),
+    z.string().refine(isKeyList, "expected a JSON array of at least one Ed25519 private JWK"),
     "JSON array of Ed25519 private JWKs, newest first; two may be live for rotation",
     { development: "" },
   ),
@@ -94,6 +169,21 @@ export const SETTINGS = {
     development: "steward",
     production: "steward",
   }),
+  RESET_URL: setting(
+    z.string().refine(isResetUrl, "expected an http(s) URL that contains {token}"),
+    "Page that password-reset mail links to, `{token}` in it; absent: the service's own page",
+    { optional: true },
+  ),
+  OIDC_PROVIDERS: setting(
+    json(openIdProviders),
+    "JSON object of OpenID providers by name: `{issuer, clientId, clientSecret, displayName, scopes, clientAuthentication, autoProvision}`",
+    { optional: true },
+  ),
+  OIDC_RETURN_ORIGINS: setting(
+    origins,
+    "Comma-separated origins besides PUBLIC_URL's that an OpenID sign-in may send the browser back to",
+    { optional: true },
+  ),
   S3_ENDPOINT: setting(
     url(["http:", "https:"]),
     "S3-compatible endpoint the service uses; absent in development: embedded",
@@ -163,6 +253,21 @@ export const SETTINGS = {
   JOB_QUEUES: setting(z.string(), "Comma-separated queues this instance works; absent: all", {
     optional: true,
   }),
+  JOB_LEASE_SECONDS: setting(
+    z.coerce.number().int().min(1).max(3600),
+    "Seconds without a sign of life after which a worker counts as dead and its jobs run again",
+    { development: "60", production: "60" },
+  ),
+  JOB_RETENTION_DAYS: setting(
+    positive.max(3650),
+    "Days that ended jobs and their executions are kept; dead letters stay until purged",
+    { development: "30", production: "30" },
+  ),
+  OUTBOUND_ALLOW: setting(
+    z.string().refine(isAllowList, { error: "expected hosts, host:port or CIDR ranges, comma-separated" }),
+    "Private hosts that jobs and webhooks may call all the same: hosts, host:port or CIDR ranges",
+    { optional: true },
+  ),
 } satisfies Record<string, Setting>;
 
 type Settings = typeof SETTINGS;
@@ -181,6 +286,7 @@ export type Config =
         | "DATABASE_LISTEN"
         | "MIGRATE_ON_START"
         | "TOKEN_AUDIENCE"
+        | "TRUSTED_PROXIES"
         | "S3_REGION"
         | "S3_BUCKET"
         | "S3_PATH_STYLE"
@@ -190,6 +296,8 @@ export type Config =
         | "REPORT_CONCURRENCY"
         | "REPORT_KEEP_DAYS"
         | "JOB_CONCURRENCY"
+        | "JOB_LEASE_SECONDS"
+        | "JOB_RETENTION_DAYS"
     ]: NonNullable<Raw[K]>;
   }
   & { isProduction: boolean };
@@ -226,7 +334,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     }
     const parsed = schema.safeParse(text);
     if (parsed.success) values[name] = parsed.data;
-    else mistakes.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join("; ")}`);
+    else mistakes.push(`${name}: ${parsed.error.issues.map(describe).join("; ")}`);
   }
   if (values.SCANNER === "clamd" && !values.CLAMD_HOST && !mistakes.some((m) => m.startsWith("CLAMD_HOST"))) {
     mistakes.push("CLAMD_HOST is missing; SCANNER=clamd needs it");
@@ -234,6 +342,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (mistakes.length > 0) throw new ConfigurationError(mistakes);
   return { ...values, isProduction } as Config;
 }
+
+/** An issue with where it is, for values that are JSON. */
+const describe = ({ path, message }: z.core.$ZodIssue): string =>
+  path.length > 0 ? `${path.join(".")}: ${message}` : message;
 
 /** The process environment as `readConfig` takes it. */
 export const processEnv = (): Record<string, string | undefined> => ({ ...process.env });

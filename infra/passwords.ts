@@ -1,8 +1,14 @@
 import { hash, verify } from "@node-rs/argon2";
+import { verify as verifyBcrypt } from "@node-rs/bcrypt";
 import { availableParallelism } from "node:os";
 
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+const PREFIX =
+  `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$`;
+const unpadded = (text: string) => btoa(text).replace(/=+$/, "");
+/** A hash of the same cost as ours that no password has. */
+const DECOY = `${PREFIX}${unpadded("nobody's account")}$${unpadded("\0".repeat(32))}`;
 /** At most this many hashes at once: each takes a whole core, and requests need one too. */
 const AT_ONCE = Math.max(1, availableParallelism() - 1);
 
@@ -21,18 +27,21 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** How many hashes wait for their turn in this process. */
+export const hashesWaiting = (): number => waiting.length;
+
 /** The argon2id PHC string of a plain password. */
 export const hashPassword = (password: string): Promise<string> => inTurn(() => hash(password, PARAMETERS));
 
-/** Does `password` match the argon2 PHC string `phc`? */
-export const verifyPassword = (phc: string, password: string): Promise<boolean> =>
-  inTurn(() => verify(phc, password));
+/** Does `password` match `stored`, a hash of argon2 (PHC) or bcrypt (crypt) made here or elsewhere? */
+export const verifyPassword = (stored: string, password: string): Promise<boolean> =>
+  inTurn(() => stored.startsWith("$2") ? verifyBcrypt(password, stored) : verify(stored, password));
 
-let decoy: Promise<string> | undefined;
+/** Was `stored` made elsewhere, or at another cost than hashes are made now? */
+export const isForeign = (stored: string): boolean => !stored.startsWith(PREFIX);
 
 /** Takes as long as a real verification and is always false: for emails nobody has. */
 export async function verifyNothing(password: string): Promise<false> {
-  decoy ??= hashPassword(crypto.randomUUID());
-  await verifyPassword(await decoy, password);
+  await verifyPassword(DECOY, password);
   return false;
 }

@@ -6,8 +6,9 @@ import {
   generateKeyPair,
   importJWK,
   type JWK,
+  jwtVerify,
+  SignJWT,
 } from "jose";
-import { jwtVerify, SignJWT } from "jose";
 import { join } from "node:path";
 import type { Clock } from "../domain/shared/clock.ts";
 
@@ -15,6 +16,8 @@ export const ACCESS_TOKEN_SECONDS = 15 * 60;
 const ALGORITHM = "EdDSA";
 const TOLERANCE_SECONDS = 30;
 const REMEMBERED = 10_000;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
 
 /** What an access token says. */
 export interface AccessClaims {
@@ -119,13 +122,15 @@ async function check(
       currentDate: new Date(now * 1000),
     });
     const { sub, sid, ver, iat, exp, tenant_id: tenantId = null } = payload;
-    if (typeof sid !== "string" || typeof ver !== "number" || (iat ?? Infinity) > now + TOLERANCE_SECONDS) {
+    const fits = isUuid(sub) && isUuid(sid) && Number.isSafeInteger(ver) &&
+      (tenantId === null || isUuid(tenantId));
+    if (!fits || (iat ?? Infinity) > now + TOLERANCE_SECONDS) {
       throw new TokenRefused(
         "TOKEN_INVALID",
         "The access token's claims do not fit, or it is dated in the future.",
       );
     }
-    return { sub: sub ?? "", sid, ver, tenantId: tenantId as string | null, exp: exp ?? 0 };
+    return { sub, sid, ver: ver as number, tenantId, exp: exp ?? 0 };
   } catch (error) {
     if (error instanceof TokenRefused) throw error;
     if (error instanceof errors.JWTExpired) {
@@ -145,15 +150,49 @@ export async function generateTokenKey(): Promise<JWK> {
   return { ...jwk, kid: await calculateJwkThumbprint(jwk) };
 }
 
-/** Development: the key kept in `dir`, made at the first start. */
+/** How the set of live keys moves on. */
+export type RotationStep = "now" | "announce" | "promote" | "retire";
+
+/**
+ * The next set of token keys, the signing one first.
+ * - `now`: a new key signs, the present one still verifies, older ones are dropped.
+ * - `announce`: a new key verifies but does not sign yet, so that every instance can learn of it.
+ * - `promote`: the announced key signs, the present one still verifies.
+ * - `retire`: only the signing key stays.
+ * @throws Error for `promote` without a second key.
+ */
+export async function rotateTokenKeys(keys: JWK[], step: RotationStep): Promise<JWK[]> {
+  const present = keys.slice(0, 1);
+  switch (step) {
+    case "now":
+      return [await generateTokenKey(), ...present];
+    case "announce":
+      return [...present, await generateTokenKey()];
+    case "promote":
+      if (!keys[1]) throw new Error("there is no second key to promote; announce one first");
+      return [keys[1], ...present];
+    case "retire":
+      return present;
+  }
+}
+
+const keyFile = (dir: string) => join(dir, "token-keys.json");
+
+/** Development: the keys kept in `dir`, made at the first start. */
 export async function keptTokenKeys(dir: string): Promise<JWK[]> {
-  const path = join(dir, "token-keys.json");
   try {
-    return JSON.parse(await Deno.readTextFile(path));
+    return JSON.parse(await Deno.readTextFile(keyFile(dir)));
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     const keys = [await generateTokenKey()];
-    await Deno.writeTextFile(path, JSON.stringify(keys), { mode: 0o600 });
+    await keepTokenKeys(dir, keys);
     return keys;
   }
+}
+
+/** Writes the development keys, whole or not at all, for the owner's eyes only. */
+export async function keepTokenKeys(dir: string, keys: JWK[]): Promise<void> {
+  const part = `${keyFile(dir)}.${crypto.randomUUID()}.part`;
+  await Deno.writeTextFile(part, JSON.stringify(keys), { mode: 0o600 });
+  await Deno.rename(part, keyFile(dir));
 }

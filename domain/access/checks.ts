@@ -18,12 +18,12 @@ export const anyone: Access<null> = { permissions: [], needsCaller: false, admit
 /** Any signed-in caller, in a tenant or not. */
 export const signedIn: Access<Caller> = { permissions: [], needsCaller: true, admit: present };
 
-/** A caller in a tenant's context who holds `permission` there. */
-export function inTenant(permission: string): Access<TenantCaller> {
+/** A caller in a tenant's context who holds one of `permissions` there. */
+export function inTenant(...permissions: string[]): Access<TenantCaller> {
   return {
-    permissions: [permission],
+    permissions,
     needsCaller: true,
-    admit: (caller) => requirePermission(requireTenant(present(caller)), permission),
+    admit: (caller) => requirePermission(requireTenant(present(caller)), ...permissions),
   };
 }
 
@@ -90,7 +90,10 @@ function requireTenant(caller: Caller): TenantCaller {
   );
 }
 
-function requirePermission<C extends Caller>(caller: C, permission: string): C {
-  if (holds(caller, permission)) return caller;
-  throw problem("MISSING_PERMISSION", `The route needs ${permission}, which the caller does not hold.`);
+function requirePermission<C extends Caller>(caller: C, ...permissions: string[]): C {
+  if (permissions.some((permission) => holds(caller, permission))) return caller;
+  throw problem(
+    "MISSING_PERMISSION",
+    `The route needs ${permissions.join(" or ")}, which the caller does not hold.`,
+  );
 }

@@ -19,11 +19,14 @@ export async function invalidateRoleHolders(p: Rights, tx: Tx, roleIds: string[]
   return rows.length;
 }
 
-/** Ends the validity of the tokens of everyone linked to this tenant; returns how many users that is. */
+/**
+ * Ends the validity of the tokens of everyone with an active link to this tenant; a deactivated one gives nothing to
+ * lose. Returns how many users that is.
+ */
 export async function invalidateTenantUsers(p: Rights, tx: Tx, tenantId: string): Promise<number> {
   const rows = await tx<{ id: string }[]>`
     update users set security_version = security_version + 1
-    where id in (select user_id from user_tenants where tenant_id = ${tenantId}) returning id`;
+    where id in (select user_id from user_tenants where tenant_id = ${tenantId} and is_active) returning id`;
   p.rights.changed(tx, rows.map((row) => row.id));
   return rows.length;
 }

@@ -35,13 +35,16 @@ export async function authenticate(
   const claims = await p.tokens.verify(token).catch((error) => {
     throw error instanceof TokenRefused ? problem(error.fault, error.message) : error;
   });
-  const tenantId = claims.tenantId ?? namedTenant(c);
+  const named = claims.tenantId === null ? namedTenants(c) : [claims.tenantId];
+  const [first = null] = named;
+  const tenantId = first !== null && UUID.test(first) ? first : null;
   let rights = await p.rights.read(claims.sub, claims.sid, tenantId);
   if (claims.ver > rights.securityVersion && rights.exists) {
     p.rights.forget(claims.sub); // the token is newer than what is remembered here
     rights = await p.rights.read(claims.sub, claims.sid, tenantId);
   }
   requireLiveSession(rights, claims.ver);
+  requireOneTenant(named);
   if (tenantId !== null && !rights.linked) {
     throw problem(
       "TENANT_FORBIDDEN",
@@ -66,17 +69,17 @@ function requireLiveSession(rights: SessionRights, version: number): void {
   }
 }
 
-/** The tenant a global token names; null when neither header nor query does. */
-function namedTenant(c: Credentials): string | null {
-  const named = new Set(
-    [c.tenantHeader, ...c.queryIsFilter ? [] : c.tenantQuery].filter((id) => id !== null && id !== "")
-      .map((id) => String(id).trim().toLowerCase()),
-  );
+/** The tenants a global token's request names, each once. */
+function namedTenants(c: Credentials): string[] {
+  const named = [c.tenantHeader, ...c.queryIsFilter ? [] : c.tenantQuery];
+  return [...new Set(named.flatMap((id) => id?.trim().toLowerCase() || []))];
+}
+
+function requireOneTenant(named: string[]): void {
   for (const id of named) {
     if (!UUID.test(id)) {
       throw invalid({ tenantId: [`expected a UUID in X-Tenant-ID or tenantId, found "${id}"`] });
     }
   }
-  if (named.size > 1) throw invalid({ tenantId: ["X-Tenant-ID and tenantId name different tenants"] });
-  return named.values().next().value ?? null;
+  if (named.length > 1) throw invalid({ tenantId: ["X-Tenant-ID and tenantId name different tenants"] });
 }

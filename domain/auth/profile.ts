@@ -1,5 +1,11 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { lockUser } from "../access/user_lock.ts";
+import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { requireVersion } from "../shared/version.ts";
+import { permissionCodes } from "./rights.ts";
 
 /** The signed-in user as the sign-in routes answer it. */
 export interface Profile {
@@ -19,24 +25,62 @@ export interface Profile {
   permissions: string[];
 }
 
+/** What a user may change of their own; absent members stay as they are. */
+export interface ProfileChange {
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  /** Null takes it away. */
+  phoneNumber?: string | null | undefined;
+}
+
 /** Reads a user's profile with roles and permissions in `tenantId`'s context; null stands for none. */
-export async function readProfile(q: Queryable, userId: string, tenantId: string | null): Promise<Profile> {
-  const [user] = await q<Profile["user"][]>`
-    select u.id, u.email, u.first_name, u.last_name, u.phone_number, u.app_ids, u.last_login_at, u.created_at, u.updated_at,
+export async function readProfile(
+  q: Queryable,
+  userId: string,
+  tenantId: string | null,
+): Promise<{ profile: Profile; version: number }> {
+  const [row] = await q<(Profile["user"] & { version: number })[]>`
+    select u.id, u.email, u.first_name, u.last_name, u.phone_number, u.app_ids, u.last_login_at, u.created_at,
+      u.updated_at, u.version,
       array(select r.name from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
         where l.user_id = u.id and l.tenant_id = ${tenantId} order by r.name) as roles
     from users u where u.id = ${userId}`;
-  if (!user) throw problem("SESSION_INVALIDATED", "The user is gone.");
+  if (!row) throw problem("SESSION_INVALIDATED", "The user is gone.");
+  const { version, ...user } = row;
   const [tenant] = await q<{ id: string; name: string; type: string }[]>`
     select id, name, type from tenants where id = ${tenantId}`;
-  const permissions = await q<{ code: string }[]>`
-    select distinct p.code from user_tenant_roles l
-    join tenants t on t.id = l.tenant_id
-    join roles r on r.id = l.role_id and r.deleted_at is null
-    join role_permissions rp on rp.role_id = r.id
-    join permissions p on p.id = rp.permission_id and p.deleted_at is null
-    where l.user_id = ${userId}
-      and case when ${tenantId}::uuid is null then t.type = 'Platform' and p.reach = 'Platform' else t.id = ${tenantId} end
-    order by p.code`;
-  return { user, tenant: tenant ?? null, permissions: permissions.map((row) => row.code) };
+  const permissions = await q<{ code: string }[]>`${permissionCodes(q, userId, tenantId)}`;
+  const profile = { user, tenant: tenant ?? null, permissions: permissions.map(({ code }) => code) };
+  return { profile, version };
+}
+
+/**
+ * Changes the caller's own names and phone number.
+ * @throws PRECONDITION_FAILED
+ */
+export async function updateOwnProfile(
+  p: Pick<Platform, "sql">,
+  caller: Caller,
+  change: ProfileChange,
+  ifMatch: string | null,
+): Promise<{ profile: Profile; version: number }> {
+  return await transact(p.sql, async (tx) => {
+    const user = await lockUser(tx, caller.userId);
+    if (!user) throw problem("SESSION_INVALIDATED", "The user is gone.");
+    requireVersion(ifMatch, user.version);
+    const { firstName, lastName, phoneNumber } = user;
+    const before = { firstName, lastName, phoneNumber };
+    const after = {
+      firstName: change.firstName ?? firstName,
+      lastName: change.lastName ?? lastName,
+      phoneNumber: change.phoneNumber === undefined ? phoneNumber : change.phoneNumber,
+    };
+    if (JSON.stringify(before) !== JSON.stringify(after)) {
+      await tx`update users set first_name = ${after.firstName}, last_name = ${after.lastName},
+        phone_number = ${after.phoneNumber}, version = version + 1, updated_at = now() where id = ${user.id}`;
+      const entry = { action: "user.update", targetType: "user", targetId: user.id, before, after };
+      await recordAudit(tx, caller, entry);
+    }
+    return await readProfile(tx, caller.userId, caller.tenantId);
+  });
 }

@@ -1,5 +1,5 @@
 import type { Channel } from "../../infra/postgres/listen.ts";
-import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+import { afterCommit, type Queryable, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 
 /** A change made elsewhere is seen at the latest this much later, even when its ring was lost. */
 const FRESH_MS = 800;
@@ -18,6 +18,32 @@ export interface SessionRights {
   linked: boolean;
   permissions: ReadonlySet<string>;
 }
+
+const NO_RIGHTS: SessionRights = {
+  exists: false,
+  revoked: false,
+  usable: false,
+  securityVersion: 0,
+  linked: false,
+  permissions: new Set(),
+};
+
+/**
+ * The query for the codes a user's roles give in `tenantId`'s context, which needs an active link to an active
+ * tenant. Null stands for the service as a whole: there only the platform tenant's platform-reach codes count.
+ */
+export const permissionCodes = (q: Queryable, userId: string, tenantId: string | null) =>
+  q`
+  select distinct p.code from user_tenants l
+  join tenants t on t.id = l.tenant_id and t.is_active and t.deleted_at is null
+  join user_tenant_roles r on r.user_id = l.user_id and r.tenant_id = l.tenant_id
+  join roles ro on ro.id = r.role_id and ro.deleted_at is null
+  join role_permissions rp on rp.role_id = ro.id
+  join permissions p on p.id = rp.permission_id and p.deleted_at is null
+  where l.user_id = ${userId} and l.is_active
+    and l.tenant_id = coalesce(${tenantId}::uuid, (select id from tenants where type = 'Platform'))
+    and (${tenantId}::uuid is not null or p.reach = 'Platform')
+  order by p.code`;
 
 interface Remembered {
   rights: Promise<SessionRights>;
@@ -73,43 +99,17 @@ export class Rights {
   }
 
   async #load(userId: string, sessionId: string, tenantId: string | null): Promise<SessionRights> {
-    const [row] = await this.sql<{
-      revoked: boolean;
-      usable: boolean;
-      securityVersion: number;
-      linked: boolean;
-      permissions: string[];
-    }[]>`
+    const { sql } = this;
+    const [row] = await sql<(Omit<SessionRights, "exists" | "permissions"> & { permissions: string[] })[]>`
       select s.revoked_at is not null or s.expires_at < now() as revoked,
         u.is_active and u.deleted_at is null as usable,
         u.security_version,
-        context.linked,
-        case when context.linked then array(
-          select distinct p.code from user_tenant_roles r
-          join roles ro on ro.id = r.role_id and ro.deleted_at is null
-          join role_permissions rp on rp.role_id = r.role_id
-          join permissions p on p.id = rp.permission_id and p.deleted_at is null
-          where r.user_id = u.id and r.tenant_id = context.tenant_id
-            and (${tenantId}::uuid is not null or p.reach = 'Platform')
-        ) else '{}' end as permissions
+        exists (select from user_tenants l join tenants t on t.id = l.tenant_id
+          where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active
+            and t.is_active and t.deleted_at is null) as linked,
+        array(${permissionCodes(sql, userId, tenantId)}) as permissions
       from sessions s join users u on u.id = s.user_id
-      cross join lateral (
-        select t.id as tenant_id, exists (
-          select from user_tenants l where l.user_id = u.id and l.tenant_id = t.id and l.is_active
-        ) and t.is_active and t.deleted_at is null as linked
-        from tenants t where case when ${tenantId}::uuid is null then t.type = 'Platform' else t.id = ${tenantId}::uuid end
-      ) context
       where s.id = ${sessionId} and s.user_id = ${userId}`;
-    if (!row) {
-      return {
-        exists: false,
-        revoked: false,
-        usable: false,
-        securityVersion: 0,
-        linked: false,
-        permissions: new Set(),
-      };
-    }
-    return { ...row, exists: true, permissions: new Set(row.permissions) };
+    return row ? { ...row, exists: true, permissions: new Set(row.permissions) } : NO_RIGHTS;
   }
 }

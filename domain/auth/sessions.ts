@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
-import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { Tx } from "../../infra/postgres/postgres.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
+import { digest, newSecret } from "./secrets.ts";
 
 export const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
 
@@ -20,8 +20,6 @@ interface SessionUser {
   id: string;
   securityVersion: number;
 }
-
-const digest = (token: string) => createHash("sha256").update(token).digest();
 
 /** Opens a session and gives its first tokens. */
 export async function openSession(
@@ -41,7 +39,7 @@ export async function giveTokens(
   tx: Tx,
   o: { user: SessionUser; sessionId: string; tenantId: string | null },
 ): Promise<TokenPair> {
-  const refreshToken = randomBytes(32).toString("base64url");
+  const refreshToken = newSecret();
   await tx`
     with prolonged as (
       update sessions set expires_at = now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}) where id = ${o.sessionId}
@@ -73,72 +71,64 @@ export interface RefreshedSession {
 }
 
 /**
- * Uses up a refresh token. Seen a second time it ends the whole session: two parties hold it, and which of them is
- * the thief cannot be told.
- * @throws TOKEN_INVALID (unknown), TOKEN_EXPIRED, TOKEN_REVOKED (used before, or session ended), SESSION_INVALIDATED
+ * Uses up a refresh token, in the transaction that gives the next ones: a crash between the two would leave the
+ * client with a used token, whose next use ends the session.
+ * @returns null when the token had been used before. Its session has then been ended, which must be committed: two
+ * parties hold the token, and which of them is the thief cannot be told.
+ * @throws TOKEN_INVALID (unknown), TOKEN_EXPIRED, TOKEN_REVOKED (session ended), SESSION_INVALIDATED
  */
 export async function useRefreshToken(
-  p: Pick<Platform, "sql" | "rights">,
-  token: string,
-): Promise<RefreshedSession> {
-  const used = await transact(p.sql, async (tx) => {
-    const [row] = await tx<{
-      sessionId: string;
-      tenantId: string | null;
-      userId: string;
-      securityVersion: number;
-      usable: boolean;
-      ended: boolean;
-      expired: boolean;
-      usedBefore: boolean;
-    }[]>`
-      select r.session_id, r.tenant_id, u.id as user_id, u.security_version,
-        u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
-        r.expires_at < now() as expired, r.used_at is not null as used_before
-      from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
-      where r.token_hash = ${digest(token)} for update of r`;
-    if (!row) throw problem("TOKEN_INVALID", "The refresh token is unknown.");
-    if (row.ended) throw problem("TOKEN_REVOKED", "The session of this refresh token has ended.");
-    if (row.usedBefore) {
-      await endSession(p, tx, {
-        sessionId: row.sessionId,
-        userId: row.userId,
-        reason: "refresh token used twice",
-      });
-      return null;
-    }
-    if (row.expired) throw problem("TOKEN_EXPIRED", "The refresh token's time is over.");
-    if (!row.usable) throw problem("SESSION_INVALIDATED", "The user is not active.");
-    await tx`update refresh_tokens set used_at = now() where token_hash = ${digest(token)}`;
-    return {
-      user: { id: row.userId, securityVersion: row.securityVersion },
-      sessionId: row.sessionId,
-      tenantId: row.tenantId,
-    };
-  });
-  if (!used) throw problem("TOKEN_REVOKED", "The refresh token was used before; its session has been ended.");
-  return used;
-}
-
-/** Ends a session; its tokens are refused from the next request on. */
-export async function endSession(
   p: Pick<Platform, "rights">,
   tx: Tx,
-  o: { sessionId: string; userId: string; reason: string },
-): Promise<void> {
-  await tx`update sessions set revoked_at = now(), revoked_reason = ${o.reason}
-    where id = ${o.sessionId} and revoked_at is null`;
+  token: string,
+): Promise<RefreshedSession | null> {
+  const [row] = await tx<{
+    sessionId: string;
+    tenantId: string | null;
+    userId: string;
+    securityVersion: number;
+    usable: boolean;
+    ended: boolean;
+    expired: boolean;
+    usedBefore: boolean;
+  }[]>`
+    select r.session_id, r.tenant_id, u.id as user_id, u.security_version,
+      u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
+      r.expires_at < now() as expired, r.used_at is not null as used_before
+    from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
+    where r.token_hash = ${digest(token)} for update of r`;
+  if (!row) throw problem("TOKEN_INVALID", "The refresh token is unknown.");
+  const { sessionId, userId, tenantId, securityVersion } = row;
+  if (row.ended) throw problem("TOKEN_REVOKED", "The session of this refresh token has ended.");
+  if (row.usedBefore) {
+    await endSessions(p, tx, { userId, sessionId, reason: "refresh token used twice" });
+    return null;
+  }
+  if (row.expired) throw problem("TOKEN_EXPIRED", "The refresh token's time is over.");
+  if (!row.usable) throw problem("SESSION_INVALIDATED", "The user is not active.");
+  await tx`update refresh_tokens set used_at = now() where token_hash = ${digest(token)}`;
+  return { user: { id: userId, securityVersion }, sessionId, tenantId };
+}
+
+/**
+ * Ends sessions of a user: one, or all but one, or all. Their tokens are refused from the next request on.
+ * @returns how many were still open.
+ */
+export async function endSessions(
+  p: Pick<Platform, "rights">,
+  tx: Tx,
+  o: { userId: string; sessionId?: string; exceptSessionId?: string; reason: string },
+): Promise<number> {
+  const { count } = await tx`
+    update sessions set revoked_at = now(), revoked_reason = ${o.reason}
+    where user_id = ${o.userId} and revoked_at is null
+      and (${o.sessionId ?? null}::uuid is null or id = ${o.sessionId ?? null})
+      and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
   p.rights.changed(tx, [o.userId]);
+  return count;
 }
 
 /** Uses up every refresh token of a session that was not used yet, as a tenant switch does. */
 export async function spendRefreshTokens(tx: Tx, sessionId: string): Promise<void> {
   await tx`update refresh_tokens set used_at = now() where session_id = ${sessionId} and used_at is null`;
-}
-
-/** Deletes sessions that ended or expired more than a day ago, with their refresh tokens; at most 1,000 a call. */
-export async function pruneSessions(sql: Sql): Promise<number> {
-  const rows = await sql`delete from sessions where id in (
-    select id from sessions where expires_at < now() - interval '1 day' order by expires_at limit 1000)`;
-  return rows.count;
 }

@@ -1,5 +1,8 @@
-import type { JobType } from "../jobs/job_type.ts";
+import type { AnyJobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
+import { scanFileJob } from "./scan_job.ts";
+import { fileSweeps } from "./sweeps.ts";
 
-/** The background work of the files area. */
-export const filesJobTypes = (_p: Platform): JobType<never>[] => [];
+/** The background work of the files area. The registry forgets argument types: `args` proves them at run time. */
+export const filesJobTypes = (p: Platform): AnyJobType[] =>
+  [scanFileJob(p), ...fileSweeps(p)];

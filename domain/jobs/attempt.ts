@@ -1,4 +1,4 @@
-import type { Log } from "../../infra/log.ts";
+import type { AttemptNotes, Notebook } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { HopelessJob, type JobTypes } from "./job_type.ts";
 import { failed, interrupted, type Settlement, succeeded } from "./settle.ts";
@@ -13,15 +13,18 @@ export interface Attempt {
 }
 
 /** Runs one claimed job to its settlement; never throws, whatever the job's code does. */
-export function runAttempt(job: ClaimedJob, types: JobTypes, log: Log): Attempt {
+export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes): Attempt {
   const startedAt = performance.now();
   const times = () => ({ startedAt, endedAt: performance.now() });
   const controller = new AbortController();
   const { promise, resolve } = Promise.withResolvers<Settlement>();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let opened: Notebook | undefined;
+  const notebook = () => opened ??= notes.open(job);
   const finish = (settlement: Settlement) => {
     clearTimeout(timer);
-    resolve(settlement);
+    if (!opened) resolve(settlement);
+    else opened.kept().then(() => resolve(settlement)); // who sees the job ended sees all it reported
   };
   const fail = (error: unknown) => finish(failed(job, error, times()));
 
@@ -42,8 +45,13 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, log: Log): Attempt 
       tenantId: job.tenantId,
       createdBy: job.createdBy,
       attempt: job.attempts,
+      failures: job.failures,
+      maxRetries: job.maxRetries,
       signal: controller.signal,
-      log: log.with({ jobId: job.id, jobTypeName: job.jobTypeName, traceId: job.traceId }),
+      get log() {
+        return notebook().log;
+      },
+      progress: (percent: number, note?: string) => notebook().progress(percent, note),
     };
     invoke(() => type.run(args.value, context)).then(
       (output) => finish(succeeded(job, printOutput(output), times())),

@@ -1,10 +1,12 @@
 import type { Bell } from "../../infra/bell/bell.ts";
-import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
-import { newId } from "../shared/ids.ts";
+import { afterCommit, type Queryable, type Tx } from "../../infra/postgres/postgres.ts";
+import { newId, timeOfId } from "./job_ids.ts";
+import { lockParents } from "./continuations.ts";
+import { JOB_COLUMNS, type JobPriority, type JobRow, PRIORITIES } from "./job_row.ts";
 import type { JobType } from "./job_type.ts";
+import { laneName } from "./lanes.ts";
 
-export const PRIORITIES = ["Critical", "High", "Normal", "Low"] as const;
-export type JobPriority = typeof PRIORITIES[number];
+export { type JobPriority, PRIORITIES };
 
 /** A job to be written to the ledger. */
 export interface NewJob {
@@ -18,7 +20,13 @@ export interface NewJob {
   queue?: string;
   /** When it is due; absent or past: at once. */
   scheduledAt?: Date | null;
+  /** It starts when this job has succeeded, and is cancelled when that one is dead-lettered or cancelled. */
+  parentJobId?: string | null;
+  /** Id of the recurring job that makes it. */
+  recurringJobId?: string | null;
   createdBy?: string | null;
+  /** Name of the type when it limits how many of it run at once. */
+  limitKey?: string | null;
   traceId?: string | null;
 }
 
@@ -40,6 +48,7 @@ export async function enqueueJob<A>(
     jobTypeName: type.name,
     serializedArgs: JSON.stringify(args),
     maxRetries,
+    limitKey: type.concurrency === undefined ? null : type.name,
   }]);
   return id;
 }
@@ -47,27 +56,64 @@ export async function enqueueJob<A>(
 /** Writes jobs to the ledger and rings for them once `tx` has committed; returns their ids in the given order. */
 export async function insertJobs(p: { bell: Bell }, tx: Tx, jobs: NewJob[]): Promise<string[]> {
   if (jobs.length === 0) return [];
+  const parents = await lockParents(tx, jobs.flatMap((job) => job.parentJobId ?? []));
+  const rows = await writeJobs(tx, jobs, parents);
+  afterCommit(tx, () => ringFor(p, jobs));
+  return rows.map((row) => row.id);
+}
+
+/** Rings for jobs that have been written: now, or when they come due. */
+export function ringFor(p: { bell: Bell }, jobs: NewJob[]): void {
+  const dueTimes = new Set(jobs.map((job) => job.scheduledAt?.getTime() ?? 0));
+  for (const time of dueTimes) p.bell.ring(new Date(time));
+}
+
+/**
+ * Writes jobs in one statement and returns their rows in the given order. Who calls it rings after the commit.
+ * @param parents what `lockParents` found, where jobs have parents.
+ */
+export async function writeJobs(
+  q: Queryable,
+  jobs: NewJob[],
+  parents: ReadonlyMap<string, string> = new Map(),
+): Promise<JobRow[]> {
   const ids = jobs.map(newId);
   const column = <T>(read: (job: NewJob) => T): T[] => jobs.map(read);
-  await tx`
-    insert into jobs (id, tenant_id, job_type_name, serialized_args, args_type_name, type, status, priority, queue,
-      due_at, scheduled_at, max_retries, created_by, trace_id)
-    select id, tenant_id, job_type_name, serialized_args, args_type_name,
-      case when scheduled_at > now() then 'Delayed' else 'FireAndForget' end::job_type,
-      case when scheduled_at > now() then 'Scheduled' else 'Enqueued' end::job_status,
-      priority, queue, greatest(scheduled_at, now()), scheduled_at, max_retries, created_by, trace_id
-    from unnest(${ids}::uuid[], ${column((j) => j.tenantId ?? null)}::uuid[], ${
-    column((j) => j.jobTypeName)
-  }::text[],
+  const rows = await q<JobRow[]>`
+    insert into jobs (id, created_at, tenant_id, job_type_name, serialized_args, args_type_name, type, status, priority,
+      queue, due_at, scheduled_at, completed_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane)
+    select id, created_at, tenant_id, job_type_name, serialized_args, args_type_name,
+      case when parent_job_id is not null then 'Continuation' when recurring_job_id is not null then 'Recurring'
+        when scheduled_at > now() then 'Delayed' else 'FireAndForget' end::job_type,
+      coalesce(status::job_status, case when scheduled_at > now() then 'Scheduled' else 'Enqueued' end::job_status),
+      priority, queue, greatest(scheduled_at, now()), scheduled_at, case when status = 'Cancelled' then now() end,
+      max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane
+    from unnest(${ids}::uuid[], ${ids.map((id) => timeOfId(id).toISOString())}::timestamptz[],
+      ${column((j) => j.tenantId ?? null)}::uuid[], ${column((j) => j.jobTypeName)}::text[],
       ${column((j) => j.serializedArgs)}::text[], ${column((j) => j.argsTypeName ?? null)}::text[],
+      ${column((j) => statusUnder(j, parents))}::text[],
       ${column((j) => PRIORITIES.indexOf(j.priority ?? "Normal"))}::smallint[],
       ${column((j) => j.queue ?? "default")}::text[],
       ${column((j) => j.scheduledAt?.toISOString() ?? null)}::timestamptz[],
-      ${column((j) => j.maxRetries)}::smallint[], ${column((j) => j.createdBy ?? null)}::uuid[],
-      ${column((j) => j.traceId ?? null)}::text[])
-      as given (id, tenant_id, job_type_name, serialized_args, args_type_name, priority, queue, scheduled_at,
-        max_retries, created_by, trace_id)`;
-  const dueTimes = new Set(jobs.map((job) => job.scheduledAt?.getTime() ?? 0));
-  afterCommit(tx, () => dueTimes.forEach((time) => p.bell.ring(new Date(time))));
-  return ids;
+      ${column((j) => j.maxRetries)}::smallint[], ${column((j) => j.parentJobId ?? null)}::uuid[],
+      ${column((j) => j.recurringJobId ?? null)}::text[], ${column((j) => j.createdBy ?? null)}::uuid[],
+      ${column((j) => j.traceId ?? null)}::text[], ${column((j) => j.limitKey ?? null)}::text[], ${
+    column(laneOf)
+  }::text[])
+      as given (id, created_at, tenant_id, job_type_name, serialized_args, args_type_name, status, priority, queue,
+        scheduled_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane)
+    returning ${q.unsafe(JOB_COLUMNS)}`;
+  return rows;
+}
+
+const laneOf = ({ queue = "default", limitKey, tenantId }: NewJob): string =>
+  laneName(queue, limitKey, tenantId);
+
+/** Status a continuation begins with, as its parent stands; null: as any other job. */
+function statusUnder(job: NewJob, parents: ReadonlyMap<string, string>): string | null {
+  if (!job.parentJobId) return null;
+  const parent = parents.get(job.parentJobId);
+  if (parent === undefined) throw new Error(`job ${job.parentJobId}, named as a parent, does not exist`);
+  if (parent === "Succeeded") return null;
+  return parent === "DeadLettered" || parent === "Cancelled" ? "Cancelled" : "AwaitingParent";
 }

@@ -9,9 +9,15 @@ export interface JobContext {
   createdBy: string | null;
   /** Counts from 1; a job whose worker died runs again under the next number. */
   attempt: number;
+  /** Attempts that failed before this one; as many as `maxRetries` make this the last. */
+  failures: number;
+  maxRetries: number;
   /** Aborted when the attempt's time is over, its lease is lost, or the service stops. */
   signal: AbortSignal;
+  /** Its lines go to the service's log and are kept with the execution. */
   log: Log;
+  /** Reports how far the attempt is, 0 to 100; the last report is kept with the execution. */
+  progress(percent: number, note?: string): void;
 }
 
 /** A kind of background work: its name, the shape of its arguments, and what it does. */
@@ -25,6 +31,8 @@ export interface JobType<A = unknown> {
   timeoutMs: number;
   /** Retries after the first attempt, unless the job says otherwise. */
   maxRetries: number;
+  /** Most jobs of this type that run at once in the whole service; absent: no limit. */
+  concurrency?: number;
   /** Five-field cron expression (UTC) by which the service itself enqueues it with `{}`; absent: only when asked. */
   cron?: string;
   /** Does the work. It may run again after a crash, so it must do no harm twice. The result is kept as `output`. */
@@ -53,20 +61,36 @@ export class HopelessJob extends Error {
   override name = "HopelessJob";
 }
 
+/** A job type of any arguments; its own `args` prove them at run time. */
+// deno-lint-ignore no-explicit-any -- types of different arguments live in one registry
+export type AnyJobType = JobType<any>;
+
 /** The job types of a service, by name. */
 export class JobTypes {
-  #byName = new Map<string, JobType>();
+  #byName = new Map<string, AnyJobType>();
 
   /** @throws Error when the name is taken. */
-  register(...types: JobType<never>[]): void {
-    for (const type of types as unknown as JobType[]) {
+  register(...types: AnyJobType[]): void {
+    for (const type of types) {
       if (this.#byName.has(type.name)) throw new Error(`two job types are called ${type.name}`);
       this.#byName.set(type.name, type);
     }
   }
 
-  get(name: string): JobType | undefined {
+  /** Does any type limit how many of it run at once? */
+  get hasLimits(): boolean {
+    return [...this.#byName.values()].some((type) => type.concurrency !== undefined);
+  }
+
+  get(name: string): AnyJobType | undefined {
     return this.#byName.get(name);
+  }
+
+  /** Types the service itself enqueues by their `cron`. */
+  recurring(): (JobType & { cron: string })[] {
+    return [...this.#byName.values()].filter((type): type is JobType & { cron: string } =>
+      type.cron !== undefined
+    );
   }
 
   /** Names HTTP callers may enqueue. */

@@ -1,5 +1,6 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
+import { releaseContinuations } from "./continuations.ts";
 import { writeDeadLetters } from "./settle.ts";
 
 /** A worker that has not renewed for this long is dead, and what it held runs again. */
@@ -28,9 +29,9 @@ export async function closeLease(sql: Sql, workerId: string): Promise<void> {
  * up, so that a job that kills its process does not do so forever.
  * @returns how many jobs were taken away.
  */
-export async function recoverLostJobs(sql: Sql): Promise<number> {
+export async function recoverLostJobs(sql: Sql, leaseSeconds = LEASE_SECONDS): Promise<number> {
   return await transact(sql, async (tx) => {
-    await tx`delete from job_workers where heartbeat_at < now() - make_interval(secs => ${LEASE_SECONDS})`;
+    await tx`delete from job_workers where heartbeat_at < now() - make_interval(secs => ${leaseSeconds})`;
     const lost = await tx<
       { id: string; attempts: number; workerId: string; startedAt: Date; isLast: boolean }[]
     >`
@@ -39,18 +40,19 @@ export async function recoverLostJobs(sql: Sql): Promise<number> {
       limit ${RECOVERED_AT_ONCE} for update skip locked`;
     if (lost.length === 0) return 0;
     const error =
-      `The worker stopped renewing its lease of ${LEASE_SECONDS} s; it died, froze, or lost the database.`;
+      `The worker stopped renewing its lease of ${leaseSeconds} s; it died, froze, or lost the database.`;
     await tx`
-      insert into job_executions (id, job_id, attempt_number, status, started_at, completed_at, error_message, worker_id)
-      select given.id, j.id, j.attempts, 'Abandoned', j.started_at, now(), ${error}, j.worker_id
-      from unnest(${lost.map(newId)}::uuid[], ${lost.map((job) => job.id)}::uuid[]) given (id, job_id)
-      join jobs j on j.id = given.job_id`;
+      insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message, worker_id)
+      select id, tenant_id, attempts, 'Abandoned', started_at, now(), ${error}, worker_id
+      from jobs where id = any(${lost.map((job) => job.id)}::uuid[])`;
     await tx`
       update jobs set worker_id = null, failures = failures + 1, last_error = ${error}, due_at = now(),
         status = case when failures >= max_retries then 'DeadLettered' else 'Enqueued' end::job_status,
         completed_at = case when failures >= max_retries then now() end
       where id = any(${lost.map((job) => job.id)}::uuid[])`;
-    await writeDeadLetters(tx, lost.filter((job) => job.isLast).map((job) => job.id));
+    const dead = lost.filter((job) => job.isLast).map((job) => job.id);
+    await writeDeadLetters(tx, dead);
+    await releaseContinuations(tx, dead.map((id) => ({ id, status: "DeadLettered" })));
     return lost.length;
   });
 }

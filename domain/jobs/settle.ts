@@ -1,6 +1,7 @@
 import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
+import { releaseContinuations } from "./continuations.ts";
 import { HopelessJob, PostponeJob } from "./job_type.ts";
 
 const FIRST_DELAY_MS = 5_000;
@@ -81,50 +82,52 @@ export function retryDelayMs(retry: number, random = Math.random()): number {
 /**
  * Writes how attempts ended: the job's status, an execution row, a dead letter where retries are used up. A result
  * counts only while this worker still holds this very attempt; a late one changes nothing.
- * @returns the jobs whose result counted.
+ * @returns the jobs whose result counted, and the continuations they let go.
  */
 export async function settleJobs(
   sql: Sql,
   workerId: string,
   settlements: Settlement[],
-): Promise<SettledJob[]> {
+): Promise<{ settled: SettledJob[]; released: SettledJob[] }> {
   const hasDeadLetters = settlements.some((s) => s.next === "DeadLettered");
-  if (!hasDeadLetters) return await writeSettlements(sql, workerId, settlements);
-  return await transact(sql, async (tx) => {
-    const settled = await writeSettlements(tx, workerId, settlements);
-    await writeDeadLetters(tx, settled.filter((job) => job.status === "DeadLettered").map((job) => job.id));
-    return settled;
-  });
+  const settled = !hasDeadLetters
+    ? await writeSettlements(sql, workerId, settlements)
+    : await transact(sql, async (tx) => {
+      const settled = await writeSettlements(tx, workerId, settlements);
+      await writeDeadLetters(tx, settled.filter((job) => job.status === "DeadLettered").map((job) => job.id));
+      return settled;
+    });
+  const parents = settled.filter((job) => job.hasChildren);
+  const released = parents.length === 0 ? [] : await transact(sql, (tx) => releaseContinuations(tx, parents));
+  return { settled, released };
 }
 
 async function writeSettlements(
   q: Queryable,
   workerId: string,
   settlements: Settlement[],
-): Promise<SettledJob[]> {
+): Promise<(SettledJob & { hasChildren: boolean })[]> {
   const now = performance.now();
   const column = <T>(read: (s: Settlement) => T): T[] => settlements.map(read);
-  return await q<SettledJob[]>`
+  return await q<(SettledJob & { hasChildren: boolean })[]>`
     with ended as (
       select * from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
-        ${column(newId)}::uuid[], ${column((s) => s.execution)}::text[], ${
-    column((s) => s.next)
-  }::job_status[],
+        ${column((s) => s.execution)}::text[], ${column((s) => s.next)}::text[],
         ${column((s) => Number(s.countsAsFailure))}::int[], ${column((s) => s.delayMs)}::float8[],
         ${column((s) => s.error)}::text[], ${column((s) => s.output)}::text[],
         ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
-        as e (id, attempt, execution_id, execution, next, counts, delay_ms, error, output, started_ago, ended_ago)
+        as e (id, attempt, execution, next, counts, delay_ms, error, output, started_ago, ended_ago)
     ), settled as (
-      update jobs j set status = e.next, worker_id = null, failures = j.failures + e.counts,
+      update jobs j set status = e.next::job_status, worker_id = null, failures = j.failures + e.counts,
         last_error = coalesce(e.error, j.last_error),
         due_at = case when e.next in ('Failed', 'Enqueued') then now() + e.delay_ms * interval '1 ms' else j.due_at end,
         completed_at = case when e.next in ('Succeeded', 'DeadLettered') then now() - e.ended_ago * interval '1 ms' end
       from ended e
-      where j.id = e.id and j.status = 'Processing' and j.attempts = e.attempt and j.worker_id = ${workerId}
-      returning j.id, j.attempts, j.status, e.delay_ms as due_in_ms
+      where j.id = e.id and j.attempts = e.attempt and j.worker_id is not distinct from ${workerId}
+      returning j.id, j.tenant_id, j.attempts, j.status, j.has_children, e.delay_ms as due_in_ms
     ), recorded as (
-      insert into job_executions (id, job_id, attempt_number, status, started_at, completed_at, error_message, worker_id, output)
-      select e.execution_id, e.id, e.attempt, e.execution, now() - e.started_ago * interval '1 ms',
+      insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message, worker_id, output)
+      select e.id, s.tenant_id, e.attempt, e.execution, now() - e.started_ago * interval '1 ms',
         now() - e.ended_ago * interval '1 ms', e.error, ${workerId}, e.output
       from ended e join settled s on s.id = e.id
     )

@@ -1,10 +1,13 @@
 import type { Log } from "../../infra/log.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Attempt, runAttempt } from "./attempt.ts";
-import { claimDueJobs, type ClaimedJob, nextDueIn } from "./claim.ts";
+import { AttemptNotes } from "./attempt_notes.ts";
+import { type ClaimedJob, promoteDueJobs } from "./claim.ts";
+import { Claimer } from "./claimer.ts";
 import type { JobTypes } from "./job_type.ts";
-import { closeLease, openLease, recoverLostJobs, renewLease } from "./lease.ts";
-import { giveBackJobs, type SettledJob, settleJobs, type Settlement } from "./settle.ts";
+import { closeLease, LEASE_SECONDS, openLease, recoverLostJobs, renewLease } from "./lease.ts";
+import { giveBackJobs, type SettledJob } from "./settle.ts";
+import { Settler } from "./settler.ts";
 
 export interface WorkerOptions {
   sql: Sql;
@@ -17,20 +20,22 @@ export interface WorkerOptions {
   queues: string[] | null;
   /** How often the ledger is looked at without any ring, in ms. */
   pollMs: number;
+  /** Seconds without a renewal after which a worker counts as dead; 60 unless told. */
+  leaseSeconds?: number;
   /** Hears of every job whose result counted; tests and waiting callers hang on it. */
   onSettled?: (jobs: SettledJob[]) => void;
 }
 
 export interface Worker {
-  /** Looks at the ledger for due jobs. */
+  /** Looks at the ledger for jobs due now. */
   wake(): void;
+  /** Looks at the ledger for jobs whose time has come. */
+  wakeWaiting(): void;
   /** Stops claiming, lets running jobs finish for `graceMs`, gives the rest back, settles everything. */
   stop(graceMs: number): Promise<void>;
 }
 
-const HEARTBEAT_MS = 15_000;
 const LARGEST_CLAIM = 500;
-const LARGEST_SETTLEMENT = 500;
 /** Claims fetch ahead what would run within this time at the present pace, so that short jobs come in large batches
  * and long ones stay free for other instances. */
 const AHEAD_MS = 60;
@@ -39,19 +44,18 @@ const RETRY_DATABASE_MS = 1_000;
 /** Starts a worker: claims in batches, runs, settles in batches, renews its lease, takes over from dead workers. */
 export async function startWorker(o: WorkerOptions): Promise<Worker> {
   const { sql, log } = o;
+  const leaseSeconds = o.leaseSeconds ?? LEASE_SECONDS;
   let workerId = await openLease(sql, o.host);
   let stopping = false;
   let claiming: Promise<void> | null = null;
   let rungMeanwhile = false;
   let mayHaveMore = true;
-  let pacePerMs = 0;
-  let finished = 0;
-  let paceSince = performance.now();
   const ahead: ClaimedJob[] = [];
   const running = new Set<Attempt>();
-  let unsettled: Settlement[] = [];
-  const settling = new Set<Promise<void>>();
-  let dueTimer: ReturnType<typeof setTimeout> | undefined;
+  const pace = new Pace();
+  const notes = new AttemptNotes(sql, log);
+  const claimer = new Claimer(sql, o.types, o.queues);
+  const settler = new Settler({ sql, log, workerId: () => workerId, moved });
 
   function pump(): void {
     while (running.size < o.concurrency) {
@@ -59,32 +63,31 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
       if (!job) break;
       begin(job);
     }
-    if (!stopping && mayHaveMore && !claiming && ahead.length <= aheadTarget() / 2 && hasRoom()) claim();
+    const room = o.concurrency + aheadTarget() - running.size - ahead.length;
+    if (!stopping && mayHaveMore && !claiming && room > 0 && ahead.length <= aheadTarget() / 2) claim(room);
   }
 
-  const aheadTarget = () => Math.min(LARGEST_CLAIM, Math.round(pacePerMs * AHEAD_MS));
-  const hasRoom = () => running.size + ahead.length < o.concurrency + aheadTarget();
+  const aheadTarget = () => Math.min(LARGEST_CLAIM, Math.round(pace.perMs * AHEAD_MS));
 
   function begin(job: ClaimedJob): void {
-    const attempt = runAttempt(job, o.types, log);
+    const attempt = runAttempt(job, o.types, notes);
     running.add(attempt);
     attempt.settlement.then((settlement) => {
       running.delete(attempt);
-      finished++;
-      unsettled.push(settlement);
-      settle();
+      pace.count();
+      settler.add(settlement);
       pump();
     });
   }
 
-  function claim(): void {
-    const limit = Math.min(LARGEST_CLAIM, o.concurrency + aheadTarget() - running.size - ahead.length);
+  function claim(room: number): void {
     rungMeanwhile = false;
-    measurePace();
-    claiming = claimDueJobs(sql, { workerId, queues: o.queues, limit }).then((jobs) => {
-      mayHaveMore = jobs.length === limit || rungMeanwhile;
-      if (stopping) return giveBackJobs(sql, workerId, jobs);
-      ahead.push(...jobs);
+    pace.measure();
+    claiming = claimer.claim(workerId, Math.min(LARGEST_CLAIM, room)).then((claimed) => {
+      mayHaveMore = claimed.mayHaveMore || rungMeanwhile;
+      if (rungMeanwhile) claimer.lookAgain();
+      if (stopping) return giveBackJobs(sql, workerId, claimed.jobs);
+      ahead.push(...claimed.jobs);
     }).catch(async (error) => {
       log.error("due jobs could not be claimed", { error });
       await pause(RETRY_DATABASE_MS);
@@ -94,120 +97,110 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
     });
   }
 
-  function measurePace(): void {
-    const now = performance.now();
-    if (now - paceSince < 5) return;
-    pacePerMs = (pacePerMs + finished / (now - paceSince)) / 2;
-    finished = 0;
-    paceSince = now;
-  }
-
-  /** Writes what has ended. What ends while a write is under way goes with the next one: the busier, the larger. */
-  function settle(): void {
-    if (settling.size > 0 || unsettled.length === 0) return;
-    const batch = unsettled.slice(0, LARGEST_SETTLEMENT);
-    unsettled = unsettled.slice(batch.length);
-    const write = writeBatch(batch).then(() => {
-      settling.delete(write);
-      settle();
-    });
-    settling.add(write);
-  }
-
-  async function writeBatch(batch: Settlement[]): Promise<void> {
-    const holder = workerId;
-    for (;;) {
-      try {
-        const settled = await settleJobs(sql, holder, batch);
-        if (settled.length < batch.length) {
-          log.warn("late results were refused: the lease had been lost", {
-            refused: batch.length - settled.length,
-          });
-        }
-        o.onSettled?.(settled);
-        const retries = settled.filter((job) => job.status === "Failed").map((job) => job.dueInMs);
-        if (retries.length > 0) wakeIn(Math.min(...retries));
-        if (settled.some((job) => job.status === "Enqueued")) wake();
-        return;
-      } catch (error) {
-        log.error("ended jobs could not be settled; trying again", { error, jobs: batch.length });
-        await pause(RETRY_DATABASE_MS);
-        if (stopping && performance.now() > giveUpAt) return;
-      }
-    }
+  function moved(jobs: SettledJob[]): void {
+    o.onSettled?.(jobs);
+    const later = jobs.filter((job) => job.status === "Failed" || job.status === "Scheduled");
+    if (later.length > 0) promoteIn(Math.min(...later.map((job) => job.dueInMs)));
+    if (!mayHaveMore && (o.types.hasLimits || jobs.some((job) => job.status === "Enqueued"))) wake();
   }
 
   function wake(): void {
-    mayHaveMore = true;
     rungMeanwhile = true;
+    if (!claiming) claimer.lookAgain();
+    mayHaveMore = true;
     pump();
   }
 
-  let dueAt = Infinity;
-  function wakeIn(ms: number): void {
+  let promotion: { at: number; timer: ReturnType<typeof setTimeout> } | null = null;
+  function promoteIn(ms: number): void {
     const at = performance.now() + ms;
-    if (stopping || at >= dueAt) return;
-    clearTimeout(dueTimer);
-    dueAt = at;
-    dueTimer = setTimeout(() => {
-      dueAt = Infinity;
-      wake();
-    }, Math.min(ms, o.pollMs));
+    if (stopping || ms > o.pollMs || (promotion && promotion.at <= at)) return;
+    clearTimeout(promotion?.timer);
+    promotion = { at, timer: setTimeout(() => promote().catch(report), ms) };
   }
 
-  const poll = every(o.pollMs, async () => {
-    wake();
-    const ms = await nextDueIn(sql, o.pollMs);
-    if (ms !== null) wakeIn(Math.max(1, ms));
-  });
-  const heartbeat = every(HEARTBEAT_MS, async () => {
-    if (!await renewLease(sql, workerId)) await replaceLease();
-    if (await recoverLostJobs(sql) > 0) wake();
-  });
+  async function promote(): Promise<void> {
+    promotion = null;
+    const { promoted, nextInMs } = await promoteDueJobs(sql, o.pollMs);
+    if (promoted > 0) wake();
+    if (nextInMs !== null) promoteIn(Math.max(1, nextInMs));
+  }
 
   /** The lease had run out, so all this worker held belongs to others now. */
   async function replaceLease(): Promise<void> {
     log.warn("the worker's lease had run out; what it held runs elsewhere", { running: running.size });
-    for (const attempt of running) attempt.stop("lease lost");
     ahead.length = 0;
     workerId = await openLease(sql, o.host);
+    for (const attempt of running) attempt.stop("lease lost");
   }
 
-  function every(ms: number, work: () => Promise<void>): { stop(): Promise<void> } {
-    let current: Promise<void> = Promise.resolve();
-    const timer = setInterval(() => {
-      current = work().catch((error) => log.error("the worker could not reach the ledger", { error }));
-    }, ms);
-    return {
-      stop: () => {
-        clearInterval(timer);
-        return current;
-      },
-    };
-  }
+  const report = (error: unknown) => log.error("the worker could not reach the ledger", { error });
+  const poll = every(o.pollMs, async () => {
+    wake();
+    await promote();
+  }, report);
+  const heartbeat = every(leaseSeconds * 250, async () => {
+    if (!await renewLease(sql, workerId)) await replaceLease();
+    if (await recoverLostJobs(sql, leaseSeconds) > 0) wake();
+  }, report);
 
-  let giveUpAt = Infinity;
-  await recoverLostJobs(sql);
+  await recoverLostJobs(sql, leaseSeconds);
   wake();
+  promote().catch(report);
 
   return {
     wake,
+    wakeWaiting: () => void promote().catch(report),
     async stop(graceMs) {
       stopping = true;
-      giveUpAt = performance.now() + graceMs + 5_000;
-      clearTimeout(dueTimer);
+      clearTimeout(promotion?.timer);
       await poll.stop();
       await claiming;
-      const unbegun = ahead.splice(0);
-      await giveBackJobs(sql, workerId, unbegun);
+      await giveBackJobs(sql, workerId, ahead.splice(0)).catch(report);
       await settledWithin(Promise.all([...running].map((attempt) => attempt.settlement)), graceMs);
       for (const attempt of running) attempt.stop("interrupted");
-      while (running.size > 0 || unsettled.length > 0 || settling.size > 0) {
-        settle();
-        await Promise.all([...settling, pause(1)]);
-      }
+      await Promise.all([...running].map((attempt) => attempt.settlement));
+      await notes.flush();
+      await settler.flush(5_000);
       await heartbeat.stop();
-      await closeLease(sql, workerId);
+      await closeLease(sql, workerId).catch(report);
+    },
+  };
+}
+
+/** How many jobs end in a millisecond, by the recent past. */
+class Pace {
+  perMs = 0;
+  #ended = 0;
+  #since = performance.now();
+
+  count(): void {
+    this.#ended++;
+  }
+
+  measure(): void {
+    const now = performance.now();
+    if (now - this.#since < 5) return;
+    this.perMs = (this.perMs + this.#ended / (now - this.#since)) / 2;
+    this.#ended = 0;
+    this.#since = now;
+  }
+}
+
+/** Does `work` every `ms`, never twice at once. */
+function every(
+  ms: number,
+  work: () => Promise<void>,
+  report: (error: unknown) => void,
+): { stop(): Promise<void> } {
+  let current: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    current ??= work().catch(report).finally(() => current = null);
+  }, ms);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await current;
     },
   };
 }

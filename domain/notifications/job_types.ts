@@ -1,5 +1,10 @@
-import type { JobType } from "../jobs/job_type.ts";
+import type { AnyJobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
+import { deliveryJob } from "./deliver.ts";
+import { sweepJob } from "./sweep.ts";
 
 /** The background work of the notifications area. */
-export const notificationsJobTypes = (_p: Platform): JobType<never>[] => [];
+export const notificationsJobTypes = (p: Platform): AnyJobType[] => [
+  deliveryJob(p),
+  sweepJob(p),
+];

@@ -7,6 +7,7 @@ export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: str
   users_email_unique: ["USER_ALREADY_EXISTS", "A user with this email exists already."],
   user_tenants_pkey: ["USER_ALREADY_ASSIGNED", "The user is linked to this tenant already."],
   user_tenant_roles_role: ["ROLE_NOT_FOUND", "A role does not exist in this tenant."],
+  role_permissions_permission: ["PERMISSION_NOT_FOUND", "A permission does not exist in this tenant."],
   roles_name_unique: ["ROLE_ALREADY_EXISTS", "The tenant has a role of this name already."],
   permissions_code_unique: ["PERMISSION_ALREADY_EXISTS", "A permission with this code exists already."],
   tenants_name_unique: ["TENANT_ALREADY_EXISTS", "A tenant of this name exists already."],

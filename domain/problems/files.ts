@@ -80,6 +80,12 @@ export const FILE_PROBLEMS = {
     "The change would keep the file for less time than promised.",
     "Ask for a later date or a stronger class.",
   ),
+  FILE_STORAGE_UNAVAILABLE: entry(
+    503,
+    "Storage does not answer",
+    "The object store cannot be reached, so the upload could not be looked at; nothing was changed.",
+    "Try again later; an upload that was made is still there.",
+  ),
   FILE_SCAN_UNAVAILABLE: entry(
     503,
     "The scan engine does not answer",

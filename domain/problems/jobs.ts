@@ -26,6 +26,12 @@ export const JOB_PROBLEMS = {
     "The job is running or has ended.",
     "Wait for it to end; a dead-lettered one can be retried or purged.",
   ),
+  JOB_CANNOT_RETRY: entry(
+    400,
+    "Nothing to retry",
+    "The job does not wait for a retry.",
+    "Retry a dead-lettered job by its dead-letter entry; enqueue an ended one anew.",
+  ),
   JOB_RECURRING_NOT_FOUND: entry(
     404,
     "No such recurring job",

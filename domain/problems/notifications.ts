@@ -56,6 +56,12 @@ export const NOTIFICATION_PROBLEMS = {
     "The template requires variables the data does not have.",
     "Give every variable the detail names.",
   ),
+  NOTIFICATION_DEVICE_NOT_FOUND: entry(
+    404,
+    "No such device",
+    "The user has registered no device of this id.",
+    "List the user's devices.",
+  ),
   NOTIFICATION_INAPP_NOT_FOUND: entry(
     404,
     "No such in-app notification",

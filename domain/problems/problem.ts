@@ -9,6 +9,8 @@ export interface ProblemExtras {
   headers?: Record<string, string>;
   /** Status of this occurrence, where the contract's table names another than the catalogue's. */
   status?: number;
+  /** True for a refusal that has no code of its own: its document has no `code` and the type `about:blank`. */
+  uncoded?: boolean;
   cause?: unknown;
 }
 
@@ -38,3 +40,7 @@ export function invalid(errors: FieldErrors): Problem {
     : "The request does not fit.";
   return new Problem("VALIDATION_ERROR", detail, { errors });
 }
+
+/** The 400 the contract gives no code: a well-formed body whose parts contradict each other. */
+export const incoherent = (detail: string): Problem =>
+  new Problem("VALIDATION_ERROR", detail, { uncoded: true });

@@ -1,5 +1,9 @@
-import type { JobType } from "../jobs/job_type.ts";
+import type { AnyJobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
+import { deliverJob } from "./delivery/deliver_job.ts";
+import { expiryJob } from "./expiry.ts";
+import { generateJob } from "./generate_job.ts";
 
-/** The background work of the reports area. */
-export const reportsJobTypes = (_p: Platform): JobType<never>[] => [];
+/** The background work of the reports area. The registry forgets argument types: `args` proves them at run time. */
+export const reportsJobTypes = (p: Platform): AnyJobType[] =>
+  [generateJob(p), deliverJob(p), expiryJob(p)];

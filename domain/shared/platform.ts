@@ -9,6 +9,7 @@ import type { Scanner } from "../../infra/scanner/scanner.ts";
 import type { Tokens } from "../../infra/tokens.ts";
 import type { Rights } from "../auth/rights.ts";
 import type { JobTypes } from "../jobs/job_type.ts";
+import type { Reports } from "../reports/reports.ts";
 import type { Clock } from "./clock.ts";
 
 /**
@@ -31,6 +32,8 @@ export interface Platform {
   mail: MailTransport[];
   /** The development outbox; null where messages really leave. */
   outbox: Outbox | null;
+  /** Report templates, and how many documents are made at once. */
+  reports: Reports;
   /** The URL callers reach the service by, without a trailing slash. */
   baseUrl(): string;
 }

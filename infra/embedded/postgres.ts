@@ -108,7 +108,10 @@ async function initialise(
       `--pwfile=${passwordFile}`,
       "--auth=scram-sha-256",
       "--encoding=UTF8",
+      // Letters of every script have case (the plain C locale knows ASCII's only), on any platform alike.
       "--locale=C",
+      "--locale-provider=builtin",
+      "--builtin-locale=C.UTF-8",
       "--no-sync",
     ], identity);
   } finally {

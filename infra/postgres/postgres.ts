@@ -10,6 +10,7 @@ export const { PostgresError } = postgres;
 /** Postgres error codes the service reacts to. */
 export const SQLSTATE = {
   uniqueViolation: "23505",
+  foreignKeyViolation: "23503",
   serializationFailure: "40001",
   deadlock: "40P01",
 } as const;

@@ -1,5 +1,26 @@
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
+import { adminTenantRoutes } from "./admin_tenants.ts";
+import { adminUsersRoutes } from "./admin_users.ts";
+import { auditLogRoutes } from "./audit_log.ts";
+import { explainAccessRoutes } from "./explain_access.ts";
+import { permissionImportRoutes } from "./permission_import.ts";
+import { permissionRoutes } from "./permissions.ts";
+import { roleRoutes } from "./roles.ts";
+import { tenantUsersRoutes } from "./tenant_users.ts";
+import { tenantRoutes } from "./tenants.ts";
+import { usersRoutes } from "./users.ts";
 
 /** Every route of the access area. */
-export const accessRoutes = (_p: Platform): Endpoint[] => [];
+export const accessRoutes = (p: Platform): Endpoint[] => [
+  ...usersRoutes(p),
+  ...adminUsersRoutes(p),
+  ...explainAccessRoutes(p),
+  ...adminTenantRoutes(p),
+  ...tenantRoutes(p),
+  ...tenantUsersRoutes(p),
+  ...roleRoutes(p),
+  ...permissionRoutes(p),
+  ...permissionImportRoutes(p),
+  ...auditLogRoutes(p),
+];

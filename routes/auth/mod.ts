@@ -1,6 +1,16 @@
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
+import { keyRoutes } from "./keys.ts";
+import { oidcRoutes } from "./oidc.ts";
+import { ownAccountRoutes } from "./own_account.ts";
+import { passwordResetRoutes } from "./password_reset.ts";
 import { signInRoutes } from "./sign_in.ts";
 
 /** Every route of sign-in. */
-export const authRoutes = (p: Platform): Endpoint[] => [...signInRoutes(p)];
+export const authRoutes = (p: Platform): Endpoint[] => [
+  ...signInRoutes(p),
+  ...ownAccountRoutes(p),
+  ...passwordResetRoutes(p),
+  ...oidcRoutes(p),
+  ...keyRoutes(p),
+];

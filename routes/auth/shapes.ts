@@ -30,3 +30,30 @@ export const SignInDto = ProfileDto.extend({
   refreshToken: z.string(),
   refreshExpiresIn: z.int().meta({ description: "Seconds the refresh token lives" }),
 }).meta({ id: "SignInDto" });
+
+export const OwnSessionDto = z.object({
+  id: z.uuid(),
+  createdAt: timestamp,
+  lastUsedAt: timestamp.meta({ description: "When the session last got new tokens" }),
+  expiresAt: timestamp,
+  ip: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  isCurrent: z.boolean(),
+}).meta({ id: "SessionDto" });
+
+export const OpenIdProviderDto = z.object({
+  name: z.string().meta({ description: "As it stands in the sign-in path" }),
+  displayName: z.string(),
+  signInUrl: z.url(),
+}).meta({ id: "OpenIdProviderDto" });
+
+export const JsonWebKeySet = z.object({
+  keys: z.array(z.object({
+    kty: z.string(),
+    crv: z.string(),
+    x: z.string(),
+    kid: z.string(),
+    alg: z.string(),
+    use: z.string(),
+  })),
+}).meta({ id: "JsonWebKeySet" });

@@ -1,5 +1,7 @@
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
+import { executionRoutes } from "./executions.ts";
+import { generationRoutes } from "./generation.ts";
 
 /** Every route of the reports area. */
-export const reportsRoutes = (_p: Platform): Endpoint[] => [];
+export const reportsRoutes = (p: Platform): Endpoint[] => [...generationRoutes(p), ...executionRoutes(p)];

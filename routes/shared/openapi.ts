@@ -15,11 +15,12 @@ const problemFields = {
 };
 const ProblemDocument = z.object({
   ...problemFields,
-  errors: z.record(z.string(), z.array(z.string())).optional(),
+  errors: z.union([z.record(z.string(), z.array(z.string())), z.array(z.string())]).optional(),
 })
   .meta({
     id: "ProblemDocument",
-    description: "A refusal; `errors` names fields and what was expected of them.",
+    description:
+      "A refusal; `errors` names fields and what was expected of them, or is the list the code speaks of.",
   });
 const ProblemDocumentWithList = z.object({ ...problemFields, errors: z.array(z.string()).optional() })
   .meta({ id: "ProblemDocumentWithList", description: "A refusal; `errors` is a list of `field: message`." });

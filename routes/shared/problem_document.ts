@@ -32,15 +32,19 @@ export function problemResponse(failure: unknown, context: ProblemContext, log: 
   );
 }
 
+/** RFC 9457: the title of `about:blank` is the status's own phrase; the contract has only a 400 without code. */
+const UNCODED_TITLE = "Bad Request";
+
 function document({ code, status, message, extras }: Problem, context: ProblemContext): Response {
+  const { uncoded } = extras;
   const body = {
-    type: problemType(context.baseUrl, code),
-    title: CATALOGUE[code].title,
+    type: uncoded ? "about:blank" : problemType(context.baseUrl, code),
+    title: uncoded ? UNCODED_TITLE : CATALOGUE[code].title,
     status,
     detail: message,
     instance: context.instance,
     traceId: context.traceId,
-    code,
+    ...(uncoded ? {} : { code }),
     ...(extras.errors ? { errors: shapeErrors(extras.errors, context.errorList) } : {}),
   };
   return new Response(JSON.stringify(body), {

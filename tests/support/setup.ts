@@ -6,7 +6,7 @@ import { newId } from "../../domain/shared/ids.ts";
 import { processEnv, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { startSteward, type Steward } from "../../main.ts";
+import { startSteward, type Steward, type StewardOptions } from "../../main.ts";
 import { createTestDatabase } from "./cluster.ts";
 import { HttpClient } from "./http.ts";
 
@@ -58,8 +58,12 @@ const ENDED = ["Succeeded", "DeadLettered", "Cancelled"];
 /**
  * Starts a service for one test file; call `stop` in `Deno.test.afterAll`.
  * @param env configuration on top of the test defaults.
+ * @param o.clock another clock than the system's.
  */
-export async function setup(env: Record<string, string> = {}): Promise<TestService> {
+export async function setup(
+  env: Record<string, string> = {},
+  o: Pick<StewardOptions, "clock"> = {},
+): Promise<TestService> {
   const databaseUrl = env.DATABASE_URL ?? await createTestDatabase();
   const dataDir = await Deno.makeTempDir({ prefix: "steward-test-" });
   const logs: string[] = [];
@@ -76,6 +80,7 @@ export async function setup(env: Record<string, string> = {}): Promise<TestServi
   const steward = await startSteward(config, {
     log: createLog("debug", (line) => logs.push(line)),
     checkAnswers: true,
+    ...o,
     onSettled: (jobs: SettledJob[]) => {
       for (const job of jobs) settledStatus.set(job.id, job.status);
       for (const listener of listeners) listener();

@@ -14,6 +14,7 @@ create table audit_log (
 );
 create index audit_log_tenant on audit_log (tenant_id, id desc);
 create index audit_log_target on audit_log (target_type, target_id, id desc);
+create index audit_log_actor on audit_log (actor_id, id desc);
 
 create function refuse_audit_change() returns trigger language plpgsql as $$
 begin

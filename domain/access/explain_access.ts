@@ -1,0 +1,155 @@
+import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import { userNotFound } from "./user_details.ts";
+
+/** Permissions admin:system does not stand in for: those of the file module. */
+const FILE_MODULE = new Set(["upload:files", "read:files", "retain:files", "purge:files"]);
+
+/** One condition of a decision, in the order the service tests them. */
+export interface AccessCheck {
+  name: "UserActive" | "TenantActive" | "TenantLinked" | "LinkActive" | "PermissionKnown" | "PermissionHeld";
+  passed: boolean;
+  detail: string;
+}
+
+/** A role that gives what is asked for, or admin:system in its stead. */
+export interface AccessGrant {
+  tenantId: string;
+  tenantName: string;
+  roleId: string;
+  roleName: string;
+  permission: string;
+}
+
+/** Why a user may, or may not, do something. */
+export interface AccessExplanation {
+  userId: string;
+  email: string;
+  permission: string;
+  /** Null: a global token, for which only platform-reach permissions of the platform tenant count. */
+  tenantId: string | null;
+  tenantName: string | null;
+  isAllowed: boolean;
+  summary: string;
+  checks: AccessCheck[];
+  grants: AccessGrant[];
+}
+
+interface Facts {
+  email: string;
+  userActive: boolean;
+  tenantId: string | null;
+  tenantName: string | null;
+  tenantActive: boolean;
+  /** Null: no link. */
+  linkActive: boolean | null;
+  roles: string[];
+}
+
+/**
+ * Explains whether a user may do what needs `permission` in a tenant: each condition, and the link, role and
+ * permission that give it. Lockouts and the life of a session are not looked at.
+ * @throws USER_NOT_FOUND, TENANT_NOT_FOUND
+ */
+export async function explainAccess(
+  q: Queryable,
+  o: { userId: string; permission: string; tenantId: string | null },
+): Promise<AccessExplanation> {
+  const facts = await readFacts(q, o.userId, o.tenantId);
+  const isGlobal = o.tenantId === null;
+  const sufficient = FILE_MODULE.has(o.permission) ? [o.permission] : [o.permission, "admin:system"];
+  const grants = await q<AccessGrant[]>`
+    select t.id as tenant_id, t.name as tenant_name, r.id as role_id, r.name as role_name, p.code as permission
+    from user_tenant_roles h
+    join tenants t on t.id = h.tenant_id
+    join roles r on r.id = h.role_id and r.deleted_at is null
+    join role_permissions rp on rp.role_id = r.id
+    join permissions p on p.id = rp.permission_id and p.deleted_at is null
+    where h.user_id = ${o.userId} and h.tenant_id = ${facts.tenantId} and p.code = any(${sufficient}::text[])
+      and (${!isGlobal} or p.reach = 'Platform')
+    order by p.code <> ${o.permission}, lower(r.name), r.id`;
+  const known = await q`select from permissions where code = ${o.permission} and deleted_at is null
+    and (tenant_id is null or tenant_id = ${o.tenantId}) limit 1`;
+  const checks = decide(o.permission, facts, [...grants], known.length > 0, isGlobal);
+  const isAllowed = checks.filter((check) => check.name !== "PermissionKnown").every((check) => check.passed);
+  const failed = checks.filter((check) => !check.passed).map((check) => check.detail);
+  const where = isGlobal ? "without a tenant context" : `in ${facts.tenantName}`;
+  return {
+    userId: o.userId,
+    email: facts.email,
+    permission: o.permission,
+    tenantId: o.tenantId,
+    tenantName: isGlobal ? null : facts.tenantName,
+    isAllowed,
+    summary: isAllowed
+      ? `${facts.email} holds ${o.permission} ${where}: ${checks.at(-1)?.detail}`
+      : `${facts.email} does not hold ${o.permission} ${where}: ${failed.join(" ")}`,
+    checks,
+    grants: [...grants],
+  };
+}
+
+async function readFacts(q: Queryable, userId: string, tenantId: string | null): Promise<Facts> {
+  const [user] = await q<{ email: string; userActive: boolean }[]>`
+    select email, is_active as user_active from users where id = ${userId} and deleted_at is null`;
+  if (!user) throw userNotFound(userId);
+  const [tenant] = await q<Omit<Facts, "email" | "userActive">[]>`
+    select t.id as tenant_id, t.name as tenant_name, t.is_active as tenant_active,
+      (select l.is_active from user_tenants l where l.user_id = ${userId} and l.tenant_id = t.id) as link_active,
+      array(select r.name from user_tenant_roles h join roles r on r.id = h.role_id and r.deleted_at is null
+        where h.user_id = ${userId} and h.tenant_id = t.id order by lower(r.name)) as roles
+    from tenants t
+    where case when ${tenantId}::uuid is null then t.type = 'Platform' else t.id = ${tenantId}::uuid end
+      and t.deleted_at is null`;
+  if (!tenant) throw problem("TENANT_NOT_FOUND", `No tenant ${tenantId} is known.`);
+  return { ...user, ...tenant };
+}
+
+function decide(
+  permission: string,
+  facts: Facts,
+  grants: AccessGrant[],
+  isKnown: boolean,
+  isGlobal: boolean,
+): AccessCheck[] {
+  const tenant = `Tenant ${facts.tenantName}`;
+  const roles = facts.roles.length === 0 ? "no roles" : `the roles ${facts.roles.join(", ")}`;
+  const [grant] = grants;
+  const held = grant
+    ? `Role ${grant.roleName} in ${grant.tenantName} gives ${grant.permission}${
+      grant.permission === permission ? "" : ", which stands in for it"
+    }.`
+    : `The user has ${roles} there; none gives ${permission}${isGlobal ? " with platform reach" : ""}.`;
+  return [
+    {
+      name: "UserActive",
+      passed: facts.userActive,
+      detail: facts.userActive ? "The user is active." : "The user is deactivated.",
+    },
+    {
+      name: "TenantActive",
+      passed: facts.tenantActive,
+      detail: `${tenant} is ${facts.tenantActive ? "active" : "not active"}.`,
+    },
+    {
+      name: "TenantLinked",
+      passed: facts.linkActive !== null,
+      detail: `The user ${facts.linkActive === null ? "has no link" : "is linked"} to ${facts.tenantName}.`,
+    },
+    {
+      name: "LinkActive",
+      passed: facts.linkActive === true,
+      detail: facts.linkActive === null
+        ? "There is no link that could be active."
+        : `The link is ${facts.linkActive ? "active" : "deactivated"}.`,
+    },
+    {
+      name: "PermissionKnown",
+      passed: isKnown,
+      detail: isKnown
+        ? `${permission} is in the catalog or one of the tenant's own.`
+        : `No permission ${permission} exists in the catalog or the tenant.`,
+    },
+    { name: "PermissionHeld", passed: grants.length > 0, detail: held },
+  ];
+}

@@ -1,0 +1,62 @@
+import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+
+/** A total from here on is remembered for a moment: counting so many rows takes longer than reading a page. */
+const LARGE = 10_000;
+const FRESH_MS = 1_000;
+const REMEMBERED = 500;
+
+interface Remembered {
+  total: Promise<number>;
+  countedAt: number;
+}
+
+class Memory {
+  entries = new Map<string, Remembered>();
+  /** Grows with every change, so that a count begun before it is not remembered after it. */
+  changes = 0;
+}
+
+const memories = new WeakMap<Sql, Memory>();
+
+/**
+ * Runs `count`, or answers a large total counted less than a second ago. A change made through this instance is
+ * always counted (see `recount`), one made elsewhere within a second; totals under 10,000 are always counted anew.
+ * @param key what is counted, with all its filters.
+ */
+export async function countRemembered(sql: Sql, key: string, count: () => Promise<number>): Promise<number> {
+  const memory = memoryOf(sql);
+  const known = memory.entries.get(key);
+  if (known && performance.now() - known.countedAt < FRESH_MS) return await known.total;
+  const { changes } = memory;
+  const entry = { total: count(), countedAt: performance.now() };
+  if (known) memory.entries.set(key, entry); // known to be large: whoever asks meanwhile waits for this count
+  try {
+    const total = await entry.total;
+    if (total >= LARGE && !known && changes === memory.changes) remember(memory, key, entry);
+    if (total < LARGE && memory.entries.get(key) === entry) memory.entries.delete(key);
+    return total;
+  } catch (error) {
+    if (memory.entries.get(key) === entry) memory.entries.delete(key);
+    throw error;
+  }
+}
+
+/** Has every large total counted anew once `tx` has committed. */
+export function recount(sql: Sql, tx: Tx): void {
+  afterCommit(tx, () => {
+    const memory = memoryOf(sql);
+    memory.changes++;
+    for (const entry of memory.entries.values()) entry.countedAt = -Infinity;
+  });
+}
+
+function memoryOf(sql: Sql): Memory {
+  let memory = memories.get(sql);
+  if (!memory) memories.set(sql, memory = new Memory());
+  return memory;
+}
+
+function remember({ entries }: Memory, key: string, entry: Remembered): void {
+  if (entries.size >= REMEMBERED) entries.delete(entries.keys().next().value ?? "");
+  entries.set(key, entry);
+}

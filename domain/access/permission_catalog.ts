@@ -1,0 +1,65 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { TenantCaller } from "./caller.ts";
+import { matches, orderBy, type SortDirection } from "./list_order.ts";
+import {
+  permissionColumns,
+  type PermissionDetails,
+  type PermissionFilter,
+  wherePermissions,
+} from "./permissions.ts";
+
+export const CATALOG_SORTS = ["category", "permissionCount"] as const;
+/** Names the groups may be sorted by, and what that means in SQL. */
+const SORTS = { category: "lower(p.category)", permissionCount: "count(*)" };
+
+export interface PermissionCatalogGroup {
+  category: string;
+  permissionCount: number;
+  permissions: PermissionDetails[];
+}
+export type CategorySuggestion = Omit<PermissionCatalogGroup, "permissions">;
+
+export interface CatalogRequest extends PermissionFilter, PageRequest {
+  sortBy?: typeof CATALOG_SORTS[number] | undefined;
+  sortDirection: SortDirection;
+}
+
+/** A page of categories, each with those of its permissions that fit. */
+export async function readPermissionCatalog(
+  sql: Sql,
+  caller: TenantCaller,
+  request: CatalogRequest,
+): Promise<PagedResult<PermissionCatalogGroup>> {
+  const chosen = wherePermissions(sql, caller.tenantId, request);
+  const [[count], groups] = await Promise.all([
+    sql<{ total: number }[]>`select count(distinct p.category) as total from permissions p where ${chosen}`,
+    sql<CategorySuggestion[]>`
+      select p.category, count(*) as permission_count from permissions p where ${chosen} group by p.category
+      ${orderBy(sql, SORTS[request.sortBy ?? "category"], "p.category", request.sortDirection)}
+      limit ${request.pageSize} offset ${offsetOf(request)}`,
+  ]);
+  const permissions = await sql<PermissionDetails[]>`
+    select ${permissionColumns(sql, caller)} from permissions p
+    where ${chosen} and p.category = any(${
+    groups.map(({ category }) => category)
+  }::text[]) order by p.code, p.id`;
+  const byCategory = Map.groupBy(permissions, ({ category }) => category);
+  const items = groups.map((group) => ({ ...group, permissions: byCategory.get(group.category) ?? [] }));
+  return pagedResult(items, count?.total ?? 0, request);
+}
+
+/** Categories whose name contains `search`, those that begin with it first, the fullest first; for autocompletion. */
+export async function suggestCategories(
+  sql: Sql,
+  caller: TenantCaller,
+  { search, limit }: { search?: string | undefined; limit: number },
+): Promise<CategorySuggestion[]> {
+  const begins = search?.trim()
+    ? sql`fold(p.category) like substr(search_pattern(${search.trim()}), 2)`
+    : sql`true`;
+  return await sql<CategorySuggestion[]>`
+    select p.category, count(*) as permission_count from permissions p
+    where ${wherePermissions(sql, caller.tenantId, {})} and ${matches(sql, "fold(p.category)", search)}
+    group by p.category order by ${begins} desc, count(*) desc, p.category limit ${limit}`;
+}

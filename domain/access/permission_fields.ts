@@ -1,0 +1,16 @@
+import { z } from "zod";
+
+/** What a permission's code, description and category must be like, wherever they come from. */
+export const permissionCode = z.string({ error: "expected a code such as approve:invoices" }).max(100).regex(
+  /^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/,
+  "expected action:resource in lower-case letters, digits and hyphens, such as approve:invoices",
+);
+export const permissionDescription = z.string().trim().max(500).nullish().transform((value) =>
+  value === "" ? null : value
+);
+export const permissionCategory = z.string({ error: "expected a category" }).trim().min(
+  1,
+  "expected a category",
+).max(
+  100,
+);

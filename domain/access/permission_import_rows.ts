@@ -1,0 +1,160 @@
+import { CsvError, parse } from "csv-parse/sync";
+import { invalid } from "../problems/problem.ts";
+
+/** `Permissions`: a flat list; `Catalog`: groups by category. */
+export const IMPORT_MODES = ["Permissions", "Catalog"] as const;
+export type ImportMode = typeof IMPORT_MODES[number];
+
+/** One permission as it was found, not yet looked at; `fault` where the row could not be read at all. */
+export interface RawRow {
+  code?: unknown;
+  description?: unknown;
+  category?: unknown;
+  fault?: string;
+}
+
+export const MAX_IMPORT_ROWS = 50_000;
+const COLUMNS = ["code", "description", "category"] as const;
+/** Unclosed quotes are looked past so many times; each time the rest of the file is read anew. */
+const MAX_UNCLOSED_QUOTES = 20;
+
+/** What an import document or file holds. */
+export interface ImportRows {
+  /** As asked for, else as the document's form tells. */
+  mode: ImportMode;
+  rows: RawRow[];
+}
+
+/** The rows of an import document. Throws VALIDATION_ERROR where its outer shape does not fit the mode. */
+export function rowsOfDocument(document: unknown, mode: ImportMode | undefined): ImportRows {
+  const { permissions, catalog } = isObject(document) ? document : {};
+  const found = Array.isArray(catalog) && !Array.isArray(permissions) ? "Catalog" : "Permissions";
+  const wanted = mode ?? found;
+  const list = wanted === "Catalog" ? catalog : permissions;
+  const field = wanted === "Catalog" ? "catalog" : "permissions";
+  if (!Array.isArray(list)) throw invalid({ [field]: [`expected a list for an import of mode ${wanted}`] });
+  const rows = wanted === "Catalog" ? list.flatMap(rowsOfGroup) : list.map(rowOfItem);
+  return { mode: wanted, rows: limited(rows) };
+}
+
+/** The rows of a file: JSON where its name or first character says so, else CSV. Throws VALIDATION_ERROR. */
+export function rowsOfFile(
+  file: { fileName: string; bytes: Uint8Array<ArrayBuffer> },
+  mode: ImportMode | undefined,
+): ImportRows {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(file.bytes);
+  } catch {
+    throw invalid({ file: ["expected UTF-8 text"] });
+  }
+  const isJson = /\.json$/i.test(file.fileName) || !/\.csv$/i.test(file.fileName) && /^\s*[[{]/.test(text);
+  if (!isJson) {
+    const csvMode = mode ?? "Permissions";
+    return { mode: csvMode, rows: rowsOfCsv(text, csvMode) };
+  }
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch (error) {
+    throw invalid({ file: [`expected a JSON document: ${(error as Error).message}`] });
+  }
+  return rowsOfDocument(document, mode);
+}
+
+function rowsOfGroup(group: unknown): RawRow[] {
+  if (!isObject(group) || !Array.isArray(group.permissions)) {
+    return [{ fault: "expected a group with a category and a list of permissions" }];
+  }
+  const { category } = group;
+  return group.permissions.map((item) => ({ ...rowOfItem(item), category }));
+}
+
+function rowOfItem(item: unknown): RawRow {
+  if (!isObject(item)) return { fault: "expected an object with code, description and category" };
+  const { code, description, category } = item;
+  return { code, description, category };
+}
+
+/** RFC 4180 with a header that names the columns in any order. In `Catalog` mode an empty category repeats the one above. */
+function rowsOfCsv(text: string, mode: ImportMode): RawRow[] {
+  const [header, ...records] = readRecords(text);
+  const names = (header?.fields ?? []).map((name) => name.trim().toLowerCase());
+  for (const required of ["code", "category"]) {
+    if (names.filter((name) => name === required).length !== 1) {
+      throw invalid({
+        file: [`expected one column named ${required}, found: ${names.join(", ") || "nothing"}`],
+      });
+    }
+  }
+  const at = Object.fromEntries(COLUMNS.map((column) => [column, names.indexOf(column)]));
+  let above: string | undefined;
+  const rows = records.map(({ fields, fault }): RawRow => {
+    if (fault) return { fault };
+    if (fields.length !== names.length) {
+      return {
+        code: fields[at.code ?? -1],
+        fault: `expected ${names.length} fields, found ${fields.length}`,
+      };
+    }
+    const [code, description, category] = COLUMNS.map((column) => fields[at[column] ?? -1]);
+    if (mode === "Catalog" && category?.trim()) above = category;
+    return { code, description, category: mode === "Catalog" ? above : category };
+  });
+  return limited(rows);
+}
+
+interface CsvRecord {
+  fields: string[];
+  fault?: string;
+}
+
+/**
+ * The records of a CSV text; stray quotes are data. A quote that is never closed would swallow the rest of the file:
+ * its line becomes a faulty record, and reading goes on with the next line.
+ */
+function readRecords(text: string): CsvRecord[] {
+  const records: CsvRecord[] = [];
+  let rest = new TextEncoder().encode(text);
+  for (let unclosed = 0;; unclosed++) {
+    let read = 0;
+    try {
+      parse(rest, {
+        relax_column_count: true,
+        relax_quotes: true,
+        skip_empty_lines: true,
+        to: MAX_IMPORT_ROWS + 2 - records.length,
+        on_record: (fields: string[], { bytes }) => {
+          records.push({ fields });
+          read = bytes;
+          return null;
+        },
+      });
+      return records;
+    } catch (error) {
+      if (!(error instanceof CsvError) || error.code !== "CSV_QUOTE_NOT_CLOSED") throw error;
+      const last = unclosed === MAX_UNCLOSED_QUOTES;
+      records.push({
+        fields: [],
+        fault: `a quoted field is never closed${last ? "; nothing after it was read" : ""}`,
+      });
+      rest = afterFirstLine(rest.subarray(read));
+      if (last || rest.length === 0) return records;
+    }
+  }
+}
+
+function afterFirstLine(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  let start = 0;
+  while (bytes[start] === 10 || bytes[start] === 13) start++;
+  const end = bytes.findIndex((byte, index) => index >= start && (byte === 10 || byte === 13));
+  return end < 0 ? new Uint8Array() : bytes.subarray(end + 1);
+}
+
+function limited(rows: RawRow[]): RawRow[] {
+  if (rows.length <= MAX_IMPORT_ROWS) return rows;
+  throw invalid({ body: [`expected at most ${MAX_IMPORT_ROWS} permissions in one import`] });
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

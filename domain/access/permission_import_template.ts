@@ -1,0 +1,47 @@
+import type { ImportMode } from "./permission_import_rows.ts";
+
+export const IMPORT_FORMATS = ["Csv", "Json"] as const;
+export type ImportFormat = typeof IMPORT_FORMATS[number];
+
+/** Examples a new installation can import as they are. */
+const EXAMPLES = [
+  {
+    category: "Invoices",
+    permissions: [
+      { code: "read:invoices", description: "See invoices" },
+      { code: "approve:invoices", description: 'Approve invoices, including those marked "urgent"' },
+    ],
+  },
+  {
+    category: "Customers",
+    permissions: [{ code: "merge:customers", description: "Merge duplicate customers" }],
+  },
+];
+
+/** A file that shows the form of an import and can be imported unchanged. */
+export function importTemplate(
+  format: ImportFormat,
+  mode: ImportMode,
+): { fileName: string; contentType: string; text: string } {
+  const flat = EXAMPLES.flatMap(({ category, permissions }) =>
+    permissions.map(({ code, description }) => ({ code, description, category }))
+  );
+  const fileName = `permissions-import-${mode.toLowerCase()}.${format.toLowerCase()}`;
+  if (format === "Json") {
+    const document = mode === "Catalog" ? { catalog: EXAMPLES } : { permissions: flat };
+    return { fileName, contentType: "application/json", text: JSON.stringify(document, null, 2) + "\n" };
+  }
+  const table = mode === "Catalog"
+    ? [["category", "code", "description"], ...catalogLines()]
+    : [["code", "description", "category"], ...flat.map((row) => [row.code, row.description, row.category])];
+  const text = table.map((cells) => cells.map(csvCell).join(",") + "\r\n").join("");
+  return { fileName, contentType: "text/csv; charset=utf-8", text };
+}
+
+/** One line a permission, the category on the first line of its group only. */
+const catalogLines = () =>
+  EXAMPLES.flatMap(({ category, permissions }) =>
+    permissions.map(({ code, description }, index) => [index === 0 ? category : "", code, description])
+  );
+
+const csvCell = (value: string) => /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;

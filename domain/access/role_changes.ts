@@ -1,0 +1,152 @@
+import { PostgresError, SQLSTATE, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
+import type { Platform } from "../shared/platform.ts";
+import { requireVersion } from "../shared/version.ts";
+import type { TenantCaller } from "./caller.ts";
+import { changePermissions, requireGrantable } from "./role_grants.ts";
+import { lockRole, requireOwnRole } from "./role_lock.ts";
+import { readRole, type Role } from "./roles.ts";
+import type { Versioned } from "./user_details.ts";
+
+export interface NewRole {
+  name: string;
+  description: string | null;
+  permissionIds: string[];
+}
+
+/** What a change sets; absent members stay as they are, and so do the permissions where the list is null. */
+export interface RoleChange {
+  name?: string | undefined;
+  description?: string | null | undefined;
+  permissionIds?: string[] | null | undefined;
+}
+
+/**
+ * Makes a role in the caller's tenant.
+ * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS
+ */
+export async function createRole(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: TenantCaller,
+  { name, description, permissionIds }: NewRole,
+): Promise<Versioned<Role>> {
+  return await transact(p.sql, async (tx) => {
+    const permissions = await requireGrantable(tx, caller, permissionIds);
+    const id = newId();
+    await tx`insert into roles (id, tenant_id, name, description)
+      values (${id}, ${caller.tenantId}, ${name}, ${description})`;
+    await changePermissions(p, tx, id, { added: permissions });
+    await recordAudit(tx, caller, {
+      action: "role.create",
+      targetType: "role",
+      targetId: id,
+      after: { name, description, permissions: permissions.map(({ code }) => code).sort() },
+    });
+    return await readRole(tx, caller.tenantId, id);
+  });
+}
+
+/**
+ * Changes a role; a list of permissions replaces those it has, which ends the validity of its holders' tokens.
+ * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, PERMISSION_NOT_FOUND,
+ * ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function updateRole(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: TenantCaller,
+  id: string,
+  change: RoleChange,
+  ifMatch: string | null,
+): Promise<Versioned<Role>> {
+  return await transact(p.sql, async (tx) => {
+    const role = await lockRole(tx, caller.tenantId, id);
+    requireVersion(ifMatch, role.version);
+    requireOwnRole(role, "changed");
+    const { value: before } = await readRole(tx, caller.tenantId, id);
+    const { name = role.name, description = role.description } = change;
+    const regranted = change.permissionIds
+      ? await replacePermissions(p, tx, caller, before, change.permissionIds)
+      : 0;
+    if (regranted === 0 && name === role.name && description === role.description) {
+      return { value: before, version: role.version };
+    }
+    await tx`update roles set name = ${name}, description = ${description}, version = version + 1, updated_at = now()
+      where id = ${id}`;
+    const after = await readRole(tx, caller.tenantId, id);
+    await recordAudit(tx, caller, {
+      action: "role.update",
+      targetType: "role",
+      targetId: id,
+      before: audited(before),
+      after: audited(after.value),
+    });
+    return after;
+  });
+}
+
+/**
+ * Deletes a role nobody holds.
+ * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, ROLE_ASSIGNED_CONFLICT
+ */
+export async function deleteRole(
+  p: Pick<Platform, "sql">,
+  caller: TenantCaller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const role = await lockRole(tx, caller.tenantId, id);
+    requireVersion(ifMatch, role.version);
+    requireOwnRole(role, "deleted");
+    const { value: before } = await readRole(tx, caller.tenantId, id);
+    await tx`delete from user_tenant_roles h using users u
+      where h.role_id = ${id} and u.id = h.user_id and u.deleted_at is not null`;
+    await tx`delete from role_permissions where role_id = ${id}`;
+    await hideRole(tx, id);
+    await recordAudit(tx, caller, {
+      action: "role.delete",
+      targetType: "role",
+      targetId: id,
+      before: audited(before),
+    });
+  });
+}
+
+/** Sets the role deleted; the foreign key of its holders refuses that while there are any, however late they came. */
+async function hideRole(tx: Tx, id: string): Promise<void> {
+  try {
+    await tx`update roles set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;
+  } catch (error) {
+    if (!(error instanceof PostgresError) || error.code !== SQLSTATE.foreignKeyViolation) throw error;
+    throw problem(
+      "ROLE_ASSIGNED_CONFLICT",
+      `Users still hold role ${id}; a role is deleted when nobody does.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+async function replacePermissions(
+  p: Pick<Platform, "rights">,
+  tx: Tx,
+  caller: TenantCaller,
+  role: Role,
+  permissionIds: string[],
+): Promise<number> {
+  const had = new Set(role.permissions.map(({ id }) => id));
+  const wanted = new Set(permissionIds);
+  return await changePermissions(p, tx, role.id, {
+    added: await requireGrantable(tx, caller, [...wanted].filter((id) => !had.has(id))),
+    removed: role.permissions.filter(({ id }) => !wanted.has(id)),
+  });
+}
+
+const audited = ({ name, description, permissions }: Role) => ({
+  name,
+  description,
+  permissions: permissions.map(({ code }) => code),
+});

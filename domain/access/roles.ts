@@ -1,0 +1,189 @@
+import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { matches, orderBy, type SortDirection } from "./list_order.ts";
+import { tenantNotFound } from "./tenants.ts";
+import type { UserRole as Role, Versioned } from "./user_details.ts";
+
+export type { Role };
+
+export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;
+/** Names a list may be sorted by, and what that means in SQL. */
+const SORTS = { name: "lower(r.name)", createdAt: "r.created_at", userCount: "user_count" };
+
+export interface RoleWithUserCount extends Omit<Role, "permissions"> {
+  /** Users that are not deleted and hold the role, whether their link is active or not. */
+  userCount: number;
+  permissionCount: number;
+}
+export type RoleLookupItem = Pick<Role, "id" | "name" | "description">;
+
+/** What roles are selected by; absent members select nothing. */
+export interface RoleFilter {
+  search?: string | undefined;
+  isSystemRole?: boolean | undefined;
+  includeDeleted?: boolean | undefined;
+  ids?: string[] | undefined;
+}
+
+export interface RoleListRequest extends RoleFilter, PageRequest {
+  sortBy?: typeof ROLE_SORTS[number] | undefined;
+  sortDirection: SortDirection;
+}
+
+/** Reads a role of the tenant with its permissions. Throws ROLE_NOT_FOUND. */
+export async function readRole(q: Queryable, tenantId: string, id: string): Promise<Versioned<Role>> {
+  const [row] = await q<(Role & { version: number })[]>`
+    select r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at, r.version,
+      coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code)
+        from role_permissions rp join permissions p on p.id = rp.permission_id where rp.role_id = r.id), '[]')
+        as permissions
+    from roles r where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
+  if (!row) throw roleNotFound(id);
+  const { version, ...value } = row;
+  return { value, version };
+}
+
+/** Reads a role of the tenant with its counts. Throws ROLE_NOT_FOUND. */
+export async function readCountedRole(
+  q: Queryable,
+  tenantId: string,
+  id: string,
+): Promise<Versioned<RoleWithUserCount>> {
+  const chosen =
+    q`select * from roles r where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
+  const [row] = await q<(RoleWithUserCount & { version: number })[]>`
+    ${countHolders(q, chosen, tenantId)} select ${countedColumns(q)}, r.version from counted r`;
+  if (!row) throw roleNotFound(id);
+  const { version, ...value } = row;
+  return { value, version };
+}
+
+/**
+ * The tenant's roles that fit, by name unless sorted otherwise. Holders are counted for the page's roles only, unless
+ * the list is sorted by that count.
+ */
+export async function listRoles(
+  sql: Sql,
+  tenantId: string,
+  request: RoleListRequest,
+): Promise<PagedResult<RoleWithUserCount>> {
+  const { sortBy = "name", sortDirection } = request;
+  const chosen = where(sql, tenantId, request);
+  const order = orderBy(sql, SORTS[sortBy], "r.id", sortDirection);
+  const page = sql`limit ${request.pageSize} offset ${offsetOf(request)}`;
+  const byCount = sortBy === "userCount";
+  const roles = sql`select * from roles r where ${chosen} ${byCount ? sql`` : sql`${order} ${page}`}`;
+  const [total, items] = await Promise.all([
+    countRoles(sql, chosen),
+    sql<RoleWithUserCount[]>`${countHolders(sql, roles, tenantId)}
+      select ${countedColumns(sql)} from counted r ${order} ${byCount ? page : sql``}`,
+  ]);
+  return pagedResult<RoleWithUserCount>([...items], total, request);
+}
+
+/** The roles of any tenant, as the administration routes answer them. Throws TENANT_NOT_FOUND. */
+export async function listRolesOfTenant(
+  sql: Sql,
+  tenantId: string,
+  request: RoleListRequest,
+): Promise<PagedResult<RoleWithUserCount>> {
+  await requireTenant(sql, tenantId);
+  return await listRoles(sql, tenantId, request);
+}
+
+/** Names of the tenant's roles, for selectors; by name. */
+export async function lookUpRoles(
+  sql: Sql,
+  tenantId: string,
+  request: RoleFilter & PageRequest,
+): Promise<PagedResult<RoleLookupItem>> {
+  const chosen = where(sql, tenantId, request);
+  const [total, items] = await Promise.all([
+    countRoles(sql, chosen),
+    sql<RoleLookupItem[]>`select r.id, r.name, r.description from roles r where ${chosen}
+      ${orderBy(sql, SORTS.name, "r.id", "Ascending")} limit ${request.pageSize} offset ${offsetOf(request)}`,
+  ]);
+  return pagedResult<RoleLookupItem>([...items], total, request);
+}
+
+/** Names of any tenant's roles. Throws TENANT_NOT_FOUND. */
+export async function lookUpRolesOfTenant(
+  sql: Sql,
+  tenantId: string,
+  request: RoleFilter & PageRequest,
+): Promise<PagedResult<RoleLookupItem>> {
+  await requireTenant(sql, tenantId);
+  return await lookUpRoles(sql, tenantId, request);
+}
+
+export interface RolesSummary {
+  totalRoles: number;
+  systemRoles: number;
+  customRoles: number;
+  rolesWithoutUsers: number;
+  /** Users that hold at least one of the roles; each counts once. */
+  usersWithRoles: number;
+}
+
+/** Counts the tenant's roles that fit, and who holds them. */
+export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFilter): Promise<RolesSummary> {
+  const [row] = await sql<RolesSummary[]>`
+    with chosen as materialized (select r.id, r.is_system from roles r where ${where(sql, tenantId, filter)}),
+    held as materialized (
+      select h.role_id, h.user_id from user_tenant_roles h join users u on u.id = h.user_id and u.deleted_at is null
+      where h.role_id in (select id from chosen))
+    select count(*) as total_roles,
+      count(*) filter (where is_system) as system_roles,
+      count(*) filter (where not is_system) as custom_roles,
+      count(*) - (select count(distinct role_id) from held) as roles_without_users,
+      (select count(distinct user_id) from held) as users_with_roles
+    from chosen`;
+  if (!row) throw new Error("an aggregate query answered no row");
+  return row;
+}
+
+/** The refusal of an unknown, deleted or foreign role: one wording, so that the three look the same. */
+export const roleNotFound = (id: string) =>
+  problem("ROLE_NOT_FOUND", `No role ${id} is known in the tenant; the id may be wrong or the role deleted.`);
+
+/**
+ * `with … counted as`: the roles of `roles` with `user_count`. Holders are counted from the index on
+ * (role_id, user_id) alone; the few that belong to deleted users are found from those users and taken off.
+ */
+function countHolders(q: Queryable, roles: ReturnType<typeof where>, tenantId: string) {
+  return q`with chosen as materialized (${roles}),
+    gone as materialized (
+      select h.role_id, count(*) as n from users u
+      join user_tenant_roles h on h.user_id = u.id and h.tenant_id = ${tenantId}
+      where u.deleted_at is not null and h.role_id in (select id from chosen) group by h.role_id),
+    counted as (
+      select r.*, (select count(*) from user_tenant_roles h where h.role_id = r.id)
+        - coalesce((select n from gone where gone.role_id = r.id), 0) as user_count
+      from chosen r)`;
+}
+
+const countedColumns = (q: Queryable) =>
+  q`r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at, r.user_count,
+    (select count(*) from role_permissions rp where rp.role_id = r.id) as permission_count`;
+
+async function countRoles(sql: Sql, chosen: ReturnType<typeof where>): Promise<number> {
+  const [row] = await sql<{ total: number }[]>`select count(*) as total from roles r where ${chosen}`;
+  return row?.total ?? 0;
+}
+
+function where(q: Queryable, tenantId: string, o: RoleFilter) {
+  const all = [
+    q`r.tenant_id = ${tenantId}`,
+    ...o.includeDeleted ? [] : [q`r.deleted_at is null`],
+    ...o.isSystemRole === undefined ? [] : [q`r.is_system = ${o.isSystemRole}`],
+    ...o.ids === undefined ? [] : [q`r.id = any(${o.ids}::uuid[])`],
+    matches(q, "r.search_text", o.search),
+  ];
+  return all.reduce((left, right) => q`${left} and ${right}`);
+}
+
+async function requireTenant(q: Queryable, id: string): Promise<void> {
+  const found = await q`select from tenants where id = ${id} and deleted_at is null`;
+  if (found.length === 0) throw tenantNotFound(id);
+}

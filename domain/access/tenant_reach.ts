@@ -1,0 +1,94 @@
+import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import { type Caller, holds, type TenantCaller } from "./caller.ts";
+
+/** Which tenants a caller may act on with one permission. */
+export interface TenantReach {
+  everywhere: boolean;
+  /** The caller's own tenant, where the permission reaches it. */
+  own: string | null;
+  /** The group whose children are reached. */
+  childrenOf: string | null;
+}
+
+/** Reach over all tenants, as the administration routes have it. */
+export const EVERYWHERE: TenantReach = { everywhere: true, own: null, childrenOf: null };
+
+/** What a group's permission stands for on its children. */
+const READS_CHILDREN = { list: "read:group-tenants", summary: "read:group-analytics" } as const;
+export const CHANGES_CHILDREN = "manage:child-tenants";
+
+/**
+ * What the caller may see: their own tenant with read:tenants; in a group tenant its children too, with
+ * read:group-tenants (lists) or read:group-analytics (summaries).
+ * @throws MISSING_PERMISSION
+ */
+export async function reachForReading(
+  q: Queryable,
+  caller: TenantCaller,
+  what: keyof typeof READS_CHILDREN = "list",
+): Promise<TenantReach> {
+  const reach = await readReach(q, caller, "read:tenants", READS_CHILDREN[what]);
+  return reach.childrenOf === null ? reach : { ...reach, own: caller.tenantId };
+}
+
+/**
+ * What the caller may change with `permission`: their own tenant; in a group tenant its children, with
+ * manage:child-tenants.
+ * @throws MISSING_PERMISSION
+ */
+export async function reachForChanging(
+  q: Queryable,
+  caller: TenantCaller,
+  permission: string,
+): Promise<TenantReach> {
+  return await readReach(q, caller, permission, CHANGES_CHILDREN);
+}
+
+async function readReach(
+  q: Queryable,
+  caller: TenantCaller,
+  onOwn: string,
+  onChildren: string,
+): Promise<TenantReach> {
+  const reachesOwn = holds(caller, onOwn);
+  if (reachesOwn && hasPlatformReach(caller)) return EVERYWHERE;
+  const reachesChildren = holds(caller, onChildren) && await isGroup(q, caller.tenantId);
+  if (!reachesOwn && !reachesChildren) {
+    throw problem(
+      "MISSING_PERMISSION",
+      `The route needs ${onOwn}, or ${onChildren} in a group tenant; the caller has neither.`,
+    );
+  }
+  return {
+    everywhere: false,
+    own: reachesOwn ? caller.tenantId : null,
+    childrenOf: reachesChildren ? caller.tenantId : null,
+  };
+}
+
+const hasPlatformReach = (caller: Caller): boolean => holds(caller, "manage:all-tenants");
+
+async function isGroup(q: Queryable, tenantId: string): Promise<boolean> {
+  const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${tenantId}`;
+  return tenant?.type === "Group";
+}
+
+/** The condition that `tenants t` is within reach. */
+export function withinReach(q: Queryable, { everywhere, own, childrenOf }: TenantReach) {
+  return everywhere ? q`true` : q`(t.id = ${own} or t.parent_tenant_id = ${childrenOf})`;
+}
+
+/** Refuses a tenant the reach leaves out. Throws CROSS_TENANT_FORBIDDEN. */
+export function requireWithinReach(
+  reach: TenantReach,
+  tenant: { id: string; parentTenantId: string | null },
+): void {
+  const { everywhere, own, childrenOf } = reach;
+  if (everywhere || tenant.id === own) return;
+  if (childrenOf !== null && tenant.parentTenantId === childrenOf) return;
+  throw problem(
+    "CROSS_TENANT_FORBIDDEN",
+    `Tenant ${tenant.id} is out of the caller's reach, which is their own tenant and, in a group, its children.`,
+  );
+}

@@ -1,0 +1,85 @@
+import { transact } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
+import { holds, type TenantCaller } from "./caller.ts";
+import { type Acting, requireMayGiveRoles } from "./escalation.ts";
+import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
+import { insertLinks } from "./links.ts";
+import { recount } from "./large_counts.ts";
+import { readUser, type User, type Versioned } from "./user_details.ts";
+import type { UserPlatform } from "./user_lock.ts";
+import { storedPassword } from "./user_password.ts";
+
+/** A user to be made. */
+export interface NewUser {
+  email: string;
+  /** Plain, or a hash made elsewhere when `isPasswordEncrypted`. */
+  password: string;
+  isPasswordEncrypted: boolean;
+  firstName: string;
+  lastName: string;
+  phoneNumber: string | null;
+  appIds: string[];
+  isActive: boolean;
+  tenants: Assignment[];
+}
+
+/**
+ * Creates a user with links to any tenants, or none.
+ * @param audited tenant whose audit log tells of it; null: the service's own.
+ * @returns the user, with the role names held in `rolesOf`.
+ * @throws VALIDATION_ERROR, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
+ * USER_ALREADY_EXISTS (also of a deleted user), TENANT_CAPACITY_REACHED
+ */
+export async function createUser(
+  p: UserPlatform,
+  acting: Acting,
+  user: NewUser,
+  o: { audited: string | null; rolesOf: string | null },
+): Promise<Versioned<User>> {
+  const passwordHash = await storedPassword(user);
+  return await transact(p.sql, async (tx) => {
+    const targets = await lockLinkTargets(tx, user.tenants);
+    requireTargets(targets, user.tenants);
+    await requireMayGiveRoles(tx, acting, user.tenants.flatMap((link) => link.roleIds));
+    const id = newId();
+    await tx`insert into users (id, email, password_hash, first_name, last_name, phone_number, app_ids, is_active)
+      values (${id}, ${user.email}, ${passwordHash}, ${user.firstName}, ${user.lastName}, ${user.phoneNumber},
+        ${user.appIds}::text[], ${user.isActive})`;
+    requireCapacity(targets, user.tenants.filter((link) => link.isActive).map((link) => link.tenantId));
+    await insertLinks(tx, id, user.tenants);
+    recount(p.sql, tx);
+    const { password: _, isPasswordEncrypted: __, ...after } = user;
+    await recordAudit(tx, acting && { ...acting, tenantId: o.audited }, {
+      action: "user.create",
+      targetType: "user",
+      targetId: id,
+      after,
+    });
+    return await readUser(tx, id, o.rolesOf);
+  });
+}
+
+/**
+ * Creates a user from inside a tenant. Without `tenants` the user is linked to the caller's tenant alone, as default
+ * and without roles.
+ * @throws CROSS_TENANT_FORBIDDEN for other tenants without reach over users; else as `createUser`
+ */
+export async function createTenantUser(
+  p: UserPlatform,
+  caller: TenantCaller,
+  user: NewUser,
+): Promise<Versioned<User>> {
+  const { tenantId } = caller;
+  const foreign = user.tenants.find((link) => link.tenantId !== tenantId);
+  if (foreign && !holds(caller, "manage:all-users")) {
+    throw problem(
+      "CROSS_TENANT_FORBIDDEN",
+      `The user would be linked to tenant ${foreign.tenantId}; the caller acts in ${tenantId} only.`,
+    );
+  }
+  const own = { tenantId, roleIds: [], isDefault: true, isActive: true };
+  const tenants = user.tenants.length > 0 ? user.tenants : [own];
+  return await createUser(p, caller, { ...user, tenants }, { audited: tenantId, rolesOf: tenantId });
+}

@@ -1,0 +1,200 @@
+import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import { type Caller, holds } from "./caller.ts";
+
+/** A user as the scoped routes answer it; `roles` are the names held in one tenant. */
+export interface User {
+  id: string;
+  email: string;
+  firstName: string;
+  lastName: string;
+  phoneNumber: string | null;
+  isActive: boolean;
+  isLockedOut: boolean;
+  lockoutExpiresAt: Date | null;
+  appIds: string[];
+  roles: string[];
+  lastLoginAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A user as the admin routes answer it, with the whole tenant/role matrix. */
+export interface AdminUser extends Omit<User, "roles" | "lastLoginAt"> {
+  tenants: { tenantId: string; roleIds: string[]; isDefault: boolean; isActive: boolean }[];
+}
+
+export type Versioned<T> = { value: T; version: number };
+
+/** One of a user's tenants, as the link has it. */
+export interface UserTenant {
+  tenantId: string;
+  tenantName: string;
+  tenantType: string;
+  isTenantActive: boolean;
+  isActive: boolean;
+  isDefault: boolean;
+  roles: { id: string; name: string }[];
+  createdAt: Date;
+}
+
+/** A role a user holds, with its permissions. */
+export interface UserRole {
+  id: string;
+  tenantId: string;
+  name: string;
+  description: string | null;
+  isSystemRole: boolean;
+  permissions: { id: string; code: string }[];
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** Columns of `User` over `users u`; role names are those of `tenantId`, none where it is null. */
+export const userColumns = (q: Queryable, tenantId: string | null) =>
+  q`
+  u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
+  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids,
+  array(select r.name from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
+    where l.user_id = u.id and l.tenant_id = ${tenantId} order by lower(r.name)) as roles,
+  u.last_login_at, u.created_at, u.updated_at`;
+
+/** Columns of `AdminUser` over `users u`. */
+export const adminUserColumns = (q: Queryable) =>
+  q`
+  u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
+  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids,
+  coalesce((
+    select jsonb_agg(jsonb_build_object(
+      'tenantId', l.tenant_id,
+      'roleIds', array(select r.role_id from user_tenant_roles r
+        where r.user_id = l.user_id and r.tenant_id = l.tenant_id order by r.role_id),
+      'isDefault', l.is_default,
+      'isActive', l.is_active) order by l.created_at, l.tenant_id)
+    from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null where l.user_id = u.id
+  ), '[]') as tenants,
+  u.created_at, u.updated_at`;
+
+/** Reads a user whatever their tenants; role names are those of `tenantId`. Throws USER_NOT_FOUND. */
+export async function readUser(
+  q: Queryable,
+  userId: string,
+  tenantId: string | null,
+): Promise<Versioned<User>> {
+  const [row] = await q<(User & { version: number })[]>`
+    select ${
+    userColumns(q, tenantId)
+  }, u.version from users u where u.id = ${userId} and u.deleted_at is null`;
+  return versioned(row, userId);
+}
+
+/** Reads a user linked to the tenant. Throws USER_NOT_FOUND for everyone else. */
+export async function readTenantUser(
+  q: Queryable,
+  userId: string,
+  tenantId: string,
+): Promise<Versioned<User>> {
+  const [row] = await q<(User & { version: number })[]>`
+    select ${userColumns(q, tenantId)}, u.version
+    from users u join user_tenants m on m.user_id = u.id and m.tenant_id = ${tenantId}
+    where u.id = ${userId} and u.deleted_at is null`;
+  return versioned(row, userId);
+}
+
+/** Reads a user linked to the tenant by email, in any letter case. Throws USER_NOT_FOUND. */
+export async function readTenantUserByEmail(
+  q: Queryable,
+  email: string,
+  tenantId: string,
+): Promise<Versioned<User>> {
+  const [row] = await q<(User & { version: number })[]>`
+    select ${userColumns(q, tenantId)}, u.version
+    from users u join user_tenants m on m.user_id = u.id and m.tenant_id = ${tenantId}
+    where lower(u.email) = lower(${email}) and u.deleted_at is null`;
+  return versioned(row, email);
+}
+
+/** Reads a user with all their links. Throws USER_NOT_FOUND. */
+export async function readAdminUser(q: Queryable, userId: string): Promise<Versioned<AdminUser>> {
+  const [row] = await q<(AdminUser & { version: number })[]>`
+    select ${adminUserColumns(q)}, u.version from users u where u.id = ${userId} and u.deleted_at is null`;
+  return versioned(row, userId);
+}
+
+/**
+ * The user's tenants, the default one first. Throws USER_NOT_FOUND.
+ * @param onlyTenantId tells this link only: the others are other tenants' matter.
+ */
+export async function readUserTenants(
+  q: Queryable,
+  userId: string,
+  onlyTenantId: string | null = null,
+): Promise<UserTenant[]> {
+  await requireUser(q, userId, onlyTenantId);
+  return await q<UserTenant[]>`
+    select t.id as tenant_id, t.name as tenant_name, t.type as tenant_type, t.is_active as is_tenant_active,
+      l.is_active, l.is_default, l.created_at,
+      coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by lower(r.name))
+        from user_tenant_roles h join roles r on r.id = h.role_id and r.deleted_at is null
+        where h.user_id = l.user_id and h.tenant_id = l.tenant_id), '[]') as roles
+    from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null
+    where l.user_id = ${userId} and (${onlyTenantId}::uuid is null or l.tenant_id = ${onlyTenantId})
+    order by l.is_default desc, l.created_at, t.id`;
+}
+
+/** The tenants of a user as `caller` may know them: all of one's own or with reach over users, else the caller's. */
+export async function readUserTenantsAs(
+  q: Queryable,
+  caller: Caller & { tenantId: string },
+  userId: string,
+): Promise<UserTenant[]> {
+  await requireUser(q, userId, caller.tenantId);
+  const seesAll = caller.userId === userId || holds(caller, "manage:all-users");
+  return await readUserTenants(q, userId, seesAll ? null : caller.tenantId);
+}
+
+/** The roles a user of the tenant holds there, by name. Throws USER_NOT_FOUND. */
+export async function readUserRoles(q: Queryable, userId: string, tenantId: string): Promise<UserRole[]> {
+  await requireUser(q, userId, tenantId);
+  return await q<UserRole[]>`
+    select r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at,
+      coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code)
+        from role_permissions rp join permissions p on p.id = rp.permission_id and p.deleted_at is null
+        where rp.role_id = r.id), '[]') as permissions
+    from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
+    where l.user_id = ${userId} and l.tenant_id = ${tenantId} order by lower(r.name), r.id`;
+}
+
+/** Codes of what a user of the tenant may do there; none while the link or the tenant is not active. */
+export async function readUserPermissions(q: Queryable, userId: string, tenantId: string): Promise<string[]> {
+  await requireUser(q, userId, tenantId);
+  const rows = await q<{ code: string }[]>`
+    select distinct p.code from user_tenants m
+    join tenants t on t.id = m.tenant_id and t.is_active and t.deleted_at is null
+    join user_tenant_roles l on l.user_id = m.user_id and l.tenant_id = m.tenant_id
+    join roles r on r.id = l.role_id and r.deleted_at is null
+    join role_permissions rp on rp.role_id = r.id
+    join permissions p on p.id = rp.permission_id and p.deleted_at is null
+    where m.user_id = ${userId} and m.tenant_id = ${tenantId} and m.is_active order by p.code`;
+  return rows.map((row) => row.code);
+}
+
+/** The refusal of an unknown, deleted or foreign user: one wording, so that the three look the same. */
+export const userNotFound = (named: string) =>
+  problem("USER_NOT_FOUND", `No user ${named} is known here; the id may be wrong or the user deleted.`);
+
+async function requireUser(q: Queryable, userId: string, tenantId: string | null): Promise<void> {
+  const rows = await q`select from users u where u.id = ${userId} and u.deleted_at is null
+    and (${tenantId}::uuid is null
+      or exists (select from user_tenants m where m.user_id = u.id and m.tenant_id = ${tenantId}))`;
+  if (rows.length === 0) throw userNotFound(userId);
+}
+
+function versioned<T extends { version: number }>(
+  row: T | undefined,
+  named: string,
+): Versioned<Omit<T, "version">> {
+  if (!row) throw userNotFound(named);
+  const { version, ...value } = row;
+  return { value, version };
+}

@@ -1,0 +1,77 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { countRemembered } from "../access/large_counts.ts";
+import { type Caller, isSystemAdmin } from "../access/caller.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+
+/** One change: who made it, in which tenant, to what. */
+export interface AuditRow {
+  id: string;
+  at: Date;
+  /** Null: the service itself, or the operator at the shell. */
+  actorId: string | null;
+  actorEmail: string | null;
+  tenantId: string | null;
+  action: string;
+  targetType: string;
+  targetId: string;
+  before: unknown;
+  after: unknown;
+  traceId: string | null;
+  ip: string | null;
+}
+
+/** What is selected of the audit log; absent members select nothing. */
+export interface AuditLogRequest extends PageRequest {
+  tenantId?: string | undefined;
+  actorId?: string | undefined;
+  action?: string | undefined;
+  targetType?: string | undefined;
+  targetId?: string | undefined;
+  fromDate?: Date | undefined;
+  /** Inclusive. */
+  toDate?: Date | undefined;
+}
+
+/**
+ * The audit log as `caller` may read it, newest first: with admin:system all of it, else that of the caller's tenant,
+ * where actors from elsewhere are known by their id only.
+ */
+export async function readAuditLog(
+  sql: Sql,
+  caller: Caller,
+  request: AuditLogRequest,
+): Promise<PagedResult<AuditRow>> {
+  const tenantId = isSystemAdmin(caller) ? request.tenantId ?? null : caller.tenantId;
+  const { page: _, pageSize: __, ...filter } = { ...request, tenantId };
+  const total = await countRemembered(sql, `audit ${JSON.stringify(filter)}`, async () => {
+    const [row] = await sql<{ total: number }[]>`
+      select count(*) as total from audit_log a where ${where(sql, filter)}`;
+    return row?.total ?? 0;
+  });
+  const rows = await sql<AuditRow[]>`
+    with page as materialized (
+      select a.id from audit_log a where ${where(sql, filter)}
+      order by a.id desc limit ${request.pageSize} offset ${offsetOf(request)}
+    )
+    select a.id, a.at, a.actor_id, u.email as actor_email, a.tenant_id, a.action, a.target_type, a.target_id,
+      a.before, a.after, a.trace_id, a.ip
+    from audit_log a left join users u on u.id = a.actor_id and (${isSystemAdmin(caller)}
+      or exists (select from user_tenants l where l.user_id = u.id and l.tenant_id = ${caller.tenantId}))
+    where a.id in (select id from page) order by a.id desc`;
+  return pagedResult<AuditRow>([...rows], total, request);
+}
+
+type Filter = Omit<AuditLogRequest, "page" | "pageSize" | "tenantId"> & { tenantId: string | null };
+
+function where(sql: Sql, o: Filter) {
+  const all = [
+    o.tenantId === null ? sql`true` : sql`a.tenant_id = ${o.tenantId}`,
+    ...o.actorId === undefined ? [] : [sql`a.actor_id = ${o.actorId}`],
+    ...o.action === undefined ? [] : [sql`a.action = ${o.action}`],
+    ...o.targetType === undefined ? [] : [sql`a.target_type = ${o.targetType}`],
+    ...o.targetId === undefined ? [] : [sql`a.target_id = ${o.targetId}`],
+    ...o.fromDate === undefined ? [] : [sql`a.at >= ${o.fromDate}`],
+    ...o.toDate === undefined ? [] : [sql`a.at <= ${o.toDate}`],
+  ];
+  return all.reduce((left, right) => sql`${left} and ${right}`);
+}

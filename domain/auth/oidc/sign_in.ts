@@ -1,0 +1,121 @@
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { Problem, problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { requireUnlocked } from "../failed_sign_ins.ts";
+import { digest, newSecret } from "../secrets.ts";
+import { openSession } from "../sessions.ts";
+import type { Origin, SignedIn } from "../sign_in.ts";
+import { chooseTenant, type WantedTenant } from "../tenant_choice.ts";
+import { callbackUrl, type ReturnedFlow, takeFlow } from "./flow.ts";
+import { resolveIdentity, type Trace } from "./identity.ts";
+import { findProvider, type Providers } from "./providers.ts";
+import { speakTo } from "./speak_to.ts";
+
+const HANDOVER_SECONDS = 60;
+
+/** What a browser brings back from a provider. */
+export interface Callback extends Origin, Trace {
+  provider: string;
+  /** The query as it came, with its question mark. */
+  search: string;
+  state: string;
+  /** Of the cookie; empty when the browser has none. */
+  browserSecret: string;
+}
+
+/** The tokens themselves, or the page of the caller's own that fetches them. */
+export type OpenIdOutcome = { signedIn: SignedIn } | { returnTo: string };
+
+/**
+ * Finishes a sign-in by a provider. Where it was begun with a `returnTo`, the browser goes there with `#code=` (to be
+ * exchanged once, within a minute) or, when it was refused, `#error=` and the refusal's code.
+ * @throws OIDC_PROVIDER_NOT_FOUND, OIDC_STATE_INVALID, OIDC_REFUSED_UNAUTHORIZED, OIDC_PROVIDER_UNAVAILABLE,
+ * OIDC_EMAIL_UNVERIFIED_FORBIDDEN, OIDC_USER_UNKNOWN_FORBIDDEN, OIDC_IDENTITY_CONFLICT, TENANT_FORBIDDEN,
+ * ACCOUNT_LOCKED_UNAUTHORIZED
+ */
+export async function finishOpenIdSignIn(
+  p: Platform,
+  providers: Providers,
+  o: Callback,
+): Promise<OpenIdOutcome> {
+  findProvider(providers, o.provider);
+  const flow = await takeFlow(p, o);
+  const { returnTo } = flow;
+  if (returnTo === null) {
+    return { signedIn: await withUser(p, providers, o, flow, (tx, id) => openFor(p, tx, id, flow, o)) };
+  }
+  try {
+    const code = await withUser(p, providers, o, flow, (tx, userId) => leaveHandover(tx, userId, flow));
+    return { returnTo: withFragment(returnTo, { code }) };
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    return { returnTo: withFragment(returnTo, { error: failure.code }) };
+  }
+}
+
+/**
+ * Exchanges the code of a finished sign-in for its tokens.
+ * @throws OIDC_HANDOVER_INVALID, OIDC_USER_UNKNOWN_FORBIDDEN, TENANT_FORBIDDEN, ACCOUNT_LOCKED_UNAUTHORIZED
+ */
+export async function redeemHandover(p: Platform, code: string, origin: Origin): Promise<SignedIn> {
+  return await transact(p.sql, async (tx) => {
+    const [left] = await tx<{ userId: string; tenantId: string | null; isGlobal: boolean }[]>`
+      delete from oidc_handovers where code_hash = ${digest(code)} and expires_at > now()
+      returning user_id, tenant_id, is_global`;
+    if (!left) {
+      throw problem("OIDC_HANDOVER_INVALID", "The code is unknown, was used before, or its minute is over.");
+    }
+    return await openFor(p, tx, left.userId, { tenantId: left.tenantId, global: left.isGlobal }, origin);
+  });
+}
+
+/** Asks the provider who came back, and goes on with their user in one transaction. */
+async function withUser<T>(
+  p: Platform,
+  providers: Providers,
+  o: Callback,
+  flow: ReturnedFlow,
+  goOn: (tx: Tx, userId: string) => Promise<T>,
+): Promise<T> {
+  const provider = findProvider(providers, flow.provider);
+  // The address as the provider knows it: a proxy in front may have changed the request's own.
+  const callback = new URL(callbackUrl(p, provider.name) + o.search);
+  const { nonce, codeVerifier } = flow;
+  const binding = { state: o.state, nonce, codeVerifier };
+  const identity = await speakTo(p, provider, (openId) => openId.identify(callback, binding));
+  const { autoProvision } = provider.settings;
+  const trace = { traceId: o.traceId, ip: o.ip };
+  return await transact(
+    p.sql,
+    async (tx) => await goOn(tx, await resolveIdentity(tx, identity, { autoProvision, trace })),
+  );
+}
+
+async function openFor(
+  p: Platform,
+  tx: Tx,
+  userId: string,
+  wanted: WantedTenant,
+  { ip, userAgent }: Origin,
+): Promise<SignedIn> {
+  const [user] = await tx<{ id: string; securityVersion: number; lockedForSeconds: number | null }[]>`
+    update users set last_login_at = now() where id = ${userId} and is_active and deleted_at is null
+    returning id, security_version,
+      ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds`;
+  if (!user) throw problem("OIDC_USER_UNKNOWN_FORBIDDEN", "The user of this identity is not active.");
+  requireUnlocked(user);
+  const tenantId = await chooseTenant(tx, userId, wanted);
+  const tokens = await openSession(p, tx, { user, tenantId, ip, userAgent });
+  return { tokens, userId, tenantId };
+}
+
+async function leaveHandover(tx: Tx, userId: string, wanted: WantedTenant): Promise<string> {
+  const code = newSecret();
+  await tx`insert into oidc_handovers (code_hash, user_id, tenant_id, is_global, expires_at)
+    values (${digest(code)}, ${userId}, ${wanted.tenantId}, ${wanted.global},
+      now() + make_interval(secs => ${HANDOVER_SECONDS}))`;
+  return code;
+}
+
+const withFragment = (url: string, values: Record<string, string>): string =>
+  `${url}#${new URLSearchParams(values)}`;

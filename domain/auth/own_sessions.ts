@@ -1,0 +1,45 @@
+import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { endSessions } from "./sessions.ts";
+
+const MOST = 100;
+
+/** An open session as its user sees it. */
+export interface OwnSession {
+  id: string;
+  createdAt: Date;
+  /** When it last got new tokens. */
+  lastUsedAt: Date;
+  expiresAt: Date;
+  ip: string | null;
+  userAgent: string | null;
+  /** The session of the request itself. */
+  isCurrent: boolean;
+}
+
+/** The caller's open sessions, newest first; the newest 100. */
+export async function listOwnSessions(q: Queryable, caller: Caller): Promise<OwnSession[]> {
+  return await q<OwnSession[]>`
+    select s.id, s.created_at, s.expires_at, s.ip, s.user_agent, s.id = ${caller.sessionId} as is_current,
+      coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
+    from sessions s where s.user_id = ${caller.userId} and s.revoked_at is null and s.expires_at > now()
+    order by s.id desc limit ${MOST}`;
+}
+
+/**
+ * Ends one of the caller's open sessions, the current one included.
+ * @throws SESSION_NOT_FOUND (also for one of another user)
+ */
+export async function endOwnSession(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: Caller,
+  sessionId: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const o = { userId: caller.userId, sessionId, reason: "ended by its user" };
+    if (await endSessions(p, tx, o) > 0) return;
+    throw problem("SESSION_NOT_FOUND", `The caller has no open session ${sessionId}.`);
+  });
+}

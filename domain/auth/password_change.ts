@@ -1,0 +1,57 @@
+import { transact } from "../../infra/postgres/postgres.ts";
+import { hashPassword, verifyPassword } from "../../infra/passwords.ts";
+import type { Caller } from "../access/caller.ts";
+import { requireGoodPassword } from "../access/user_password.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { invalid, problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { clearFailedSignIns, countFailedSignIn, requireUnlocked } from "./failed_sign_ins.ts";
+import { endSessions } from "./sessions.ts";
+
+interface OwnAccount {
+  email: string;
+  passwordHash: string | null;
+  lockedForSeconds: number | null;
+}
+
+/**
+ * Changes the caller's password and ends their other sessions. A wrong current password counts towards the lockout
+ * of the account, else a stolen access token could be used to guess it.
+ * @throws VALIDATION_ERROR (also for a wrong current password), ACCOUNT_LOCKED_UNAUTHORIZED
+ */
+export async function changePassword(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: Caller,
+  o: { currentPassword: string; newPassword: string },
+): Promise<void> {
+  const { userId } = caller;
+  const [account] = await p.sql<OwnAccount[]>`
+    select email, password_hash, ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds
+    from users where id = ${userId}`;
+  if (!account) throw problem("SESSION_INVALIDATED", "The user is gone.");
+  requireGoodPassword(o.newPassword, account.email, "newPassword");
+  requireUnlocked(account);
+  const { passwordHash } = account;
+  if (passwordHash === null) {
+    throw invalid({
+      currentPassword: ["the account has no password yet; forgot-password sends a link to set one"],
+    });
+  }
+  if (!await verifyPassword(passwordHash, o.currentPassword)) {
+    await countFailedSignIn(p, { address: null, userId });
+    throw wrongPassword();
+  }
+  const newHash = await hashPassword(o.newPassword);
+  await transact(p.sql, async (tx) => {
+    const changed = await tx`update users set password_hash = ${newHash}
+      where id = ${userId} and password_hash = ${passwordHash}
+        and (lockout_expires_at is null or lockout_expires_at <= now())`;
+    if (changed.count === 0) throw wrongPassword(); // it was changed, or the account locked, in the meantime
+    await tx`delete from password_resets where user_id = ${userId}`;
+    await clearFailedSignIns(tx, userId);
+    await endSessions(p, tx, { userId, exceptSessionId: caller.sessionId, reason: "password changed" });
+    await recordAudit(tx, caller, { action: "user.change-password", targetType: "user", targetId: userId });
+  });
+}
+
+const wrongPassword = () => invalid({ currentPassword: ["is not the caller's current password"] });

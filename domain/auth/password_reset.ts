@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { transact } from "../../infra/postgres/postgres.ts";
+import { hashPassword } from "../../infra/passwords.ts";
+import { requireGoodPassword } from "../access/user_password.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { enqueueJob } from "../jobs/enqueue.ts";
+import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { sendTemplatedMail } from "../notifications/send.ts";
+import { type Problem, problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { clearFailedSignIns } from "./failed_sign_ins.ts";
+import { digest, newSecret } from "./secrets.ts";
+import { endSessions } from "./sessions.ts";
+
+const LIFE_MINUTES = 30;
+/** Live links of one user: whoever types somebody's email again and again sends them no more mail than this. */
+const LINKS_AT_MOST = 5;
+
+/**
+ * Has a reset link mailed to the user of this email, should there be one. All that happens here is that a job is
+ * written, so that neither the answer nor its time tells whether there is.
+ */
+export async function requestPasswordReset(p: Platform, email: string): Promise<void> {
+  await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob(p), { email }));
+}
+
+/** Mails a one-use link, good for 30 minutes, to the active user of an email. */
+export const passwordResetMailJob = (p: Platform): JobType<{ email: string }> =>
+  defineJob({
+    name: "steward.password-reset-mail",
+    args: z.object({ email: z.string() }),
+    run: ({ email }) => mailResetLink(p, email),
+  });
+
+async function mailResetLink(p: Platform, email: string): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const [user] = await tx<{ id: string; email: string; firstName: string; lastName: string }[]>`
+      select id, email, first_name, last_name from users
+      where lower(email) = lower(${email}) and is_active and deleted_at is null for no key update`;
+    if (!user) return;
+    const [live] = await tx<{ links: number }[]>`
+      select count(*)::int as links from password_resets where user_id = ${user.id} and expires_at > now()`;
+    if ((live?.links ?? 0) >= LINKS_AT_MOST) return;
+    const token = newSecret();
+    await tx`insert into password_resets (token_hash, user_id, expires_at)
+      values (${digest(token)}, ${user.id}, now() + make_interval(mins => ${LIFE_MINUTES}))`;
+    await sendTemplatedMail(p, tx, {
+      tenantId: null, // a tenant's staff may read its messages, and this one is a key to the account
+      to: { address: user.email, displayName: `${user.firstName} ${user.lastName}`.trim() || null },
+      templateSlug: "password-reset",
+      locale: null,
+      data: {
+        resetUrl: resetUrl(p, token),
+        firstName: user.firstName || null,
+        expiresInMinutes: LIFE_MINUTES,
+      },
+    });
+  });
+}
+
+/** The page that takes the new password; the service's own unless RESET_URL names another. */
+function resetUrl(p: Pick<Platform, "config" | "baseUrl">, token: string): string {
+  // In a fragment by default: it reaches neither a server's log nor a Referer header.
+  return (p.config.RESET_URL ?? `${p.baseUrl()}/auth/reset-password#token={token}`).replaceAll(
+    "{token}",
+    token,
+  );
+}
+
+/**
+ * Sets a user's password by a reset token, which is then used up with all others of the user, and ends all of the
+ * user's sessions. It also lifts a lockout: whoever reads the user's mail needs no more guesses.
+ * @throws RESET_TOKEN_INVALID (unknown, used or expired), VALIDATION_ERROR (the password)
+ */
+export async function resetPassword(
+  p: Pick<Platform, "sql" | "rights">,
+  o: { token: string; newPassword: string; traceId: string; ip: string | null },
+): Promise<void> {
+  const tokenHash = digest(o.token);
+  const [owner] = await p.sql<{ email: string }[]>`
+    select u.email from password_resets r join users u on u.id = r.user_id
+    where r.token_hash = ${tokenHash} and r.expires_at > now()`;
+  if (!owner) throw badToken(); // before the hash, which costs more than a stranger may ask for
+  requireGoodPassword(o.newPassword, owner.email, "newPassword");
+  const newHash = await hashPassword(o.newPassword);
+  await transact(p.sql, async (tx) => {
+    const [used] = await tx<{ userId: string }[]>`
+      delete from password_resets where token_hash = ${tokenHash} and expires_at > now() returning user_id`;
+    if (!used) throw badToken();
+    const { userId } = used;
+    const changed = await tx`update users set password_hash = ${newHash}, lockout_expires_at = null
+      where id = ${userId} and is_active and deleted_at is null`;
+    if (changed.count === 0) throw badToken();
+    await tx`delete from password_resets where user_id = ${userId}`;
+    await clearFailedSignIns(tx, userId);
+    await endSessions(p, tx, { userId, reason: "password reset" });
+    const actor = { userId, tenantId: null, traceId: o.traceId, ip: o.ip };
+    await recordAudit(tx, actor, { action: "user.reset-password", targetType: "user", targetId: userId });
+  });
+}
+
+const badToken = (): Problem =>
+  problem("RESET_TOKEN_INVALID", "The reset token is unknown, was used before, or its 30 minutes are over.");

@@ -1,0 +1,55 @@
+import { transact } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import type { Platform } from "../shared/platform.ts";
+import type { FileRow } from "./file.ts";
+import { stateConflict } from "./file_state.ts";
+
+const DOWNLOAD_SECONDS = 5 * 60;
+export const DOWNLOAD_PURPOSES = ["download", "preview", "processing"] as const;
+export type DownloadPurpose = typeof DOWNLOAD_PURPOSES[number];
+
+export interface DownloadUrl {
+  url: string;
+  expiresAt: Date;
+}
+
+/**
+ * Signs the download of an Available file for a caller, and writes down what for.
+ * @throws FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
+ */
+export async function giveDownloadUrl(
+  p: Pick<Platform, "sql" | "objects" | "clock">,
+  caller: Caller,
+  file: FileRow,
+  purpose: DownloadPurpose,
+): Promise<DownloadUrl> {
+  const signed = await signDownload(p, file, DOWNLOAD_SECONDS);
+  await transact(p.sql, (tx) =>
+    recordAudit(tx, caller, {
+      action: "file.download-url",
+      targetType: "file",
+      targetId: file.id,
+      after: { purpose, expiresAt: signed.expiresAt },
+    }));
+  return signed;
+}
+
+/** Signs the download of the examined copy; there is no way to sign one of an upload. */
+export async function signDownload(
+  p: Pick<Platform, "objects" | "clock">,
+  file: FileRow,
+  expiresInSeconds = DOWNLOAD_SECONDS,
+): Promise<DownloadUrl> {
+  return await p.objects.signDownload(contentKey(file), {
+    fileName: file.fileName,
+    expiresInSeconds,
+    now: p.clock.now(),
+  });
+}
+
+/** Where the content of an Available file is. @throws the refusal of any other state */
+export function contentKey(file: FileRow): string {
+  if (file.status !== "Available" || file.finalKey === null) throw stateConflict(file);
+  return file.finalKey;
+}

@@ -1,0 +1,105 @@
+import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import { type Caller, isSystemAdmin } from "../access/caller.ts";
+import { problem } from "../problems/problem.ts";
+
+export type FileStatus = "Pending" | "Scanning" | "Available" | "Infected" | "Failed" | "Purged";
+export const RETENTION_CLASSES = ["Temporary", "Standard", "Permanent"] as const;
+export type RetentionClass = typeof RETENTION_CLASSES[number];
+
+/** What callers see of a file, in any state. Where its content lies is no part of it. */
+export interface FileRecord {
+  id: string;
+  tenantId: string | null;
+  profile: string;
+  fileName: string;
+  declaredContentType: string;
+  detectedContentType: string | null;
+  sizeBytes: number;
+  sha256: string | null;
+  status: FileStatus;
+  retentionClass: RetentionClass;
+  retainUntil: Date | null;
+  legalHold: boolean;
+  purgeReason: string | null;
+  purgedAt: Date | null;
+  purgedBy: string | null;
+  rejectionCode: string | null;
+  signatureName: string | null;
+  referenceCount: number;
+  createdBy: string | null;
+  createdAt: Date;
+  completedAt: Date | null;
+  availableAt: Date | null;
+}
+
+/** The whole row. It holds object keys: it never leaves the domain but through `fileRecord`. */
+export interface FileRow extends FileRecord {
+  stagingKey: string;
+  stagedEtag: string | null;
+  finalKey: string | null;
+  finalEtag: string | null;
+  uploadExpiresAt: Date;
+  version: number;
+}
+
+/** What callers may see of a row. */
+export function fileRecord(row: FileRow): FileRecord {
+  return {
+    id: row.id,
+    tenantId: row.tenantId,
+    profile: row.profile,
+    fileName: row.fileName,
+    declaredContentType: row.declaredContentType,
+    detectedContentType: row.detectedContentType,
+    sizeBytes: row.sizeBytes,
+    sha256: row.sha256,
+    status: row.status,
+    retentionClass: row.retentionClass,
+    retainUntil: row.retainUntil,
+    legalHold: row.legalHold,
+    purgeReason: row.purgeReason,
+    purgedAt: row.purgedAt,
+    purgedBy: row.purgedBy,
+    rejectionCode: row.rejectionCode,
+    signatureName: row.signatureName,
+    referenceCount: row.referenceCount,
+    createdBy: row.createdBy,
+    createdAt: row.createdAt,
+    completedAt: row.completedAt,
+    availableAt: row.availableAt,
+  };
+}
+
+/**
+ * The file, if it is of the caller's tenant or a product file. Every route that names a file begins with this, so
+ * that another tenant's file and none at all are the same answer: nothing of it depends on the file or on its id.
+ * @throws FILE_NOT_FOUND
+ */
+export async function readVisibleFile(
+  q: Queryable,
+  caller: Pick<Caller, "tenantId">,
+  fileId: string,
+): Promise<FileRow> {
+  const [row] = await q<FileRow[]>`select * from files
+    where id = ${fileId} and (tenant_id is null or tenant_id = ${caller.tenantId})`;
+  return row ?? throwNotFound();
+}
+
+/** The file with its row locked until the transaction ends. @throws FILE_NOT_FOUND */
+export async function lockFile(tx: Tx, fileId: string): Promise<FileRow> {
+  const [row] = await tx<FileRow[]>`select * from files where id = ${fileId} for update`;
+  return row ?? throwNotFound();
+}
+
+function throwNotFound(): never {
+  throw problem("FILE_NOT_FOUND", "There is no such file in the caller's tenant.");
+}
+
+/**
+ * What the file module asks on top of its own permission for product files, Permanent ones and released holds.
+ * @throws MISSING_PERMISSION
+ */
+export function requireSystemAdmin(caller: Caller, why: string): void {
+  if (isSystemAdmin(caller)) return;
+  throw problem("MISSING_PERMISSION", `${why} needs admin:system on top, which the caller does not hold.`);
+}

@@ -1,0 +1,38 @@
+import { type Problem, problem } from "../problems/problem.ts";
+import type { FileRow } from "./file.ts";
+
+type Told = Pick<FileRow, "status" | "purgedAt" | "purgeReason" | "rejectionCode">;
+
+/**
+ * The refusal a file's state comes to wherever only an Available file will do: FILE_INFECTED_CONFLICT,
+ * FILE_PURGED_CONFLICT with when and why, else FILE_NOT_AVAILABLE_CONFLICT.
+ */
+export function stateConflict(file: Told): Problem {
+  if (file.status === "Purged") return purgedConflict(file);
+  if (file.status === "Infected") {
+    return problem("FILE_INFECTED_CONFLICT", "The scan found the file infected; its content was destroyed.");
+  }
+  return problem(
+    "FILE_NOT_AVAILABLE_CONFLICT",
+    `The file is ${file.status}; expected Available.`,
+  );
+}
+
+/** @throws FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT */
+export function requireAvailable(file: Told): void {
+  if (file.status !== "Available") throw stateConflict(file);
+}
+
+/** FILE_PURGED_CONFLICT: when and why in the detail to read, and in `errors` to branch on. */
+export function purgedConflict({ purgedAt, purgeReason, rejectionCode }: Told): Problem {
+  const at = purgedAt?.toISOString() ?? "";
+  const because = purgeReason ?? "";
+  const rejected = rejectionCode === null ? "" : ` (${rejectionCode})`;
+  return problem("FILE_PURGED_CONFLICT", `The file was purged at ${at}: ${because}${rejected}.`, {
+    errors: {
+      purgedAt: [at],
+      purgeReason: [because],
+      ...(rejectionCode === null ? {} : { rejectionCode: [rejectionCode] }),
+    },
+  });
+}

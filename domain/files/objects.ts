@@ -1,0 +1,75 @@
+import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import type { Platform } from "../shared/platform.ts";
+
+const BATCH = 100;
+const RETRY_MS = 5 * 60_000;
+
+/** A key under which an object may soon exist. */
+export interface NewObject {
+  key: string;
+  fileId: string;
+  writableUntil?: Date;
+  /** When to delete it unless it is kept meanwhile; absent: it is wanted. */
+  deleteAt?: Date;
+}
+
+/** Writes down that an object may exist under a key. Comes before the object itself. */
+export async function registerObject(q: Queryable, o: NewObject): Promise<void> {
+  await q`insert into file_objects (key, file_id, writable_until, delete_at)
+    values (${o.key}, ${o.fileId}, ${o.writableUntil ?? null}, ${o.deleteAt ?? null})`;
+}
+
+/** Marks all objects of these files for deletion, in the transaction that makes them unwanted. */
+export async function discardObjects(tx: Tx, fileIds: string[], now: Date): Promise<void> {
+  await tx`update file_objects set delete_at = ${now}
+    where file_id = any(${fileIds}::uuid[]) and (delete_at is null or delete_at > ${now})`;
+}
+
+/** Marks one object for deletion. */
+export async function discardObject(tx: Tx, key: string, now: Date): Promise<void> {
+  await tx`update file_objects set delete_at = ${now} where key = ${key}`;
+}
+
+type Storage = Pick<Platform, "sql" | "objects" | "clock" | "log">;
+
+/** Deletes now what is marked for deletion of these files; what the store does not let go the sweep tries again. */
+export async function deleteDiscarded(p: Storage, fileIds: string[]): Promise<void> {
+  const rows = await p.sql<DueObject[]>`select key, writable_until from file_objects
+    where file_id = any(${fileIds}::uuid[]) and delete_at <= ${p.clock.now()}`;
+  for (const row of rows) await deleteObject(p, row);
+}
+
+/** Deletes what is marked for deletion, a batch at a time. @returns how many objects were deleted. */
+export async function deleteDueObjects(p: Storage, signal?: AbortSignal): Promise<number> {
+  let deleted = 0;
+  for (;;) {
+    signal?.throwIfAborted();
+    const due = await p.sql<DueObject[]>`select key, writable_until from file_objects
+      where delete_at <= ${p.clock.now()} order by delete_at limit ${BATCH}`;
+    for (const row of due) deleted += await deleteObject(p, row) ? 1 : 0;
+    if (due.length < BATCH) return deleted;
+  }
+}
+
+interface DueObject {
+  key: string;
+  writableUntil: Date | null;
+}
+
+/** Deleting twice is harmless, so two instances need not agree on who does it. */
+async function deleteObject(p: Storage, { key, writableUntil }: DueObject): Promise<boolean> {
+  const now = p.clock.now();
+  try {
+    await p.objects.delete(key);
+  } catch (error) {
+    p.log.warn("an object could not be deleted; it is tried again", { error });
+    await p.sql`update file_objects set delete_at = ${new Date(now.getTime() + RETRY_MS)} where key = ${key}`;
+    return false;
+  }
+  if (writableUntil !== null && writableUntil > now) {
+    await p.sql`update file_objects set delete_at = writable_until where key = ${key}`;
+  } else {
+    await p.sql`delete from file_objects where key = ${key}`;
+  }
+  return true;
+}

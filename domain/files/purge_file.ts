@@ -1,0 +1,107 @@
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
+import type { Caller } from "../access/caller.ts";
+import { problem } from "../problems/problem.ts";
+import type { ProblemCode } from "../problems/catalogue.ts";
+import type { Platform } from "../shared/platform.ts";
+import {
+  type FileRecord,
+  fileRecord,
+  type FileRow,
+  type FileStatus,
+  lockFile,
+  requireSystemAdmin,
+} from "./file.ts";
+import { requireAvailable } from "./file_state.ts";
+import { deleteDiscarded, discardObjects } from "./objects.ts";
+import { holdingScopes } from "./references.ts";
+
+/** Why the service itself turned a file into a tombstone. Callers may not give reasons of this kind. */
+export const JOB_REASONS = {
+  typeRejected: "job:tipo-reprovado",
+  uploadExpired: "job:upload-expired",
+  sizeMismatch: "job:size-mismatch",
+  retentionExpired: "job:retention-expired",
+} as const;
+
+/** Is `reason` of the kind only the service gives? */
+export const isJobReason = (reason: string): boolean => /^\s*job:/i.test(reason);
+
+/**
+ * Destroys the content of a file on a caller's word and leaves the tombstone. The checks come in the contract's
+ * order: rights, state, hold, references.
+ * @throws FILE_NOT_FOUND, MISSING_PERMISSION, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT,
+ * FILE_PURGED_CONFLICT, FILE_LEGAL_HOLD_CONFLICT, FILE_STILL_REFERENCED_CONFLICT
+ */
+export async function purgeFile(
+  p: Pick<Platform, "sql" | "objects" | "clock" | "log">,
+  caller: Caller,
+  fileId: string,
+  reason: string,
+): Promise<FileRecord> {
+  const tombstone = await transact(p.sql, async (tx) => {
+    const file = await lockFile(tx, fileId);
+    if (file.tenantId === null) requireSystemAdmin(caller, "Purging a product file");
+    if (file.retentionClass === "Permanent") requireSystemAdmin(caller, "Purging a Permanent file");
+    requireAvailable(file);
+    if (file.legalHold) {
+      throw problem("FILE_LEGAL_HOLD_CONFLICT", "The file is under legal hold; expected none to purge it.");
+    }
+    if (file.referenceCount > 0) throw await stillReferenced(tx, file);
+    const purged = await markPurged(tx, {
+      fileId,
+      from: "Available",
+      reason,
+      purgedBy: caller.userId,
+      now: p.clock.now(),
+    });
+    await recordAudit(tx, caller, {
+      action: "file.purge",
+      targetType: "file",
+      targetId: fileId,
+      before: {
+        status: file.status,
+        tenantId: file.tenantId,
+        sha256: file.sha256,
+        sizeBytes: file.sizeBytes,
+      },
+      after: { status: "Purged", reason },
+    });
+    if (!purged) throw new Error("a locked Available file could not be purged");
+    return purged;
+  });
+  await deleteDiscarded(p, [fileId]);
+  return fileRecord(tombstone);
+}
+
+async function stillReferenced(tx: Tx, file: FileRow) {
+  const scopes = await holdingScopes(tx, file.id);
+  return problem(
+    "FILE_STILL_REFERENCED_CONFLICT",
+    `The file has ${file.referenceCount} reference(s), of ${scopes.join(", ")}; expected none to purge it.`,
+    { errors: scopes },
+  );
+}
+
+export interface Purging {
+  fileId: string;
+  from: FileStatus;
+  reason: string;
+  rejectionCode?: ProblemCode;
+  purgedBy?: string;
+  now: Date;
+}
+
+/**
+ * Turns a file into its tombstone and marks its objects for deletion; the caller deletes them after the commit.
+ * @returns the tombstone, or null when the file was not in `from` any more.
+ */
+export async function markPurged(tx: Tx, o: Purging): Promise<FileRow | null> {
+  const [row] = await tx<FileRow[]>`
+    update files set status = 'Purged', purge_reason = ${o.reason}, purged_at = ${o.now},
+      purged_by = ${o.purgedBy ?? null}, rejection_code = ${o.rejectionCode ?? null}, scan_due_at = null,
+      version = version + 1
+    where id = ${o.fileId} and status = ${o.from}::file_status returning *`;
+  if (row) await discardObjects(tx, [o.fileId], o.now);
+  return row ?? null;
+}

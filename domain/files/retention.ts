@@ -1,0 +1,116 @@
+import { transact } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { incoherent, problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { requireVersion } from "../shared/version.ts";
+import {
+  type FileRow,
+  lockFile,
+  requireSystemAdmin,
+  RETENTION_CLASSES,
+  type RetentionClass,
+} from "./file.ts";
+import { purgedConflict } from "./file_state.ts";
+
+/** What a file is kept by. */
+export type Retention = Pick<FileRow, "retentionClass" | "retainUntil" | "legalHold">;
+
+/** What is left out stays as it is. */
+export interface RetentionChange {
+  retentionClass?: RetentionClass | null | undefined;
+  retainUntil?: Date | null | undefined;
+  legalHold?: boolean | null | undefined;
+  /** Kept in the audit log. */
+  reason?: string | null | undefined;
+}
+
+/**
+ * Changes how long a file is kept. The checks come in the contract's order: coherence, state, rights, promise.
+ * @throws FILE_NOT_FOUND, 400 without code, FILE_PURGED_CONFLICT, MISSING_PERMISSION,
+ * FILE_RETENTION_SHORTENED_UNPROCESSABLE, PRECONDITION_FAILED
+ */
+export async function changeRetention(
+  p: Pick<Platform, "sql" | "clock">,
+  caller: Caller,
+  fileId: string,
+  change: RetentionChange,
+  ifMatch: string | null,
+): Promise<FileRow> {
+  return await transact(p.sql, async (tx) => {
+    const file = await lockFile(tx, fileId);
+    const next = mergeRetention(file, change);
+    requireCoherence(next, change, p.clock.now());
+    if (file.status === "Purged") throw purgedConflict(file);
+    if (file.tenantId === null) requireSystemAdmin(caller, "Changing the retention of a product file");
+    if (file.legalHold && !next.legalHold) requireSystemAdmin(caller, "Releasing a legal hold");
+    requireNotShorter(file, next);
+    requireVersion(ifMatch, file.version);
+    if (isSame(file, next)) return file;
+
+    const [row] = await tx<FileRow[]>`
+      update files set retention_class = ${next.retentionClass}, retain_until = ${next.retainUntil},
+        legal_hold = ${next.legalHold}, version = version + 1
+      where id = ${fileId} returning *`;
+    await recordAudit(tx, caller, {
+      action: "file.retention",
+      targetType: "file",
+      targetId: fileId,
+      before: retentionOf(file),
+      after: { ...next, reason: change.reason ?? null },
+    });
+    return row ?? file;
+  });
+}
+
+const retentionOf = ({ retentionClass, retainUntil, legalHold }: Retention): Retention => ({
+  retentionClass,
+  retainUntil,
+  legalHold,
+});
+
+/** A file that becomes Permanent needs no date any more; one that is keeps none. */
+function mergeRetention(file: Retention, change: RetentionChange): Retention {
+  const becomesPermanent = change.retentionClass === "Permanent";
+  return {
+    retentionClass: change.retentionClass ?? file.retentionClass,
+    retainUntil: change.retainUntil ?? (becomesPermanent ? null : file.retainUntil),
+    legalHold: change.legalHold ?? file.legalHold,
+  };
+}
+
+function requireCoherence(next: Retention, change: RetentionChange, now: Date): void {
+  if (next.retentionClass === "Permanent" && next.retainUntil !== null) {
+    throw incoherent("A Permanent file has no end; found a retainUntil, expected none.");
+  }
+  if (next.retentionClass === "Temporary" && next.retainUntil === null) {
+    throw incoherent("A Temporary file needs a retainUntil; found none.");
+  }
+  if (change.retainUntil && change.retainUntil <= now) {
+    throw incoherent(
+      `retainUntil is ${change.retainUntil.toISOString()}; expected an instant in the future.`,
+    );
+  }
+}
+
+const rank = (retentionClass: RetentionClass) => RETENTION_CLASSES.indexOf(retentionClass);
+
+function requireNotShorter(file: Retention, next: Retention): void {
+  if (rank(next.retentionClass) < rank(file.retentionClass)) {
+    throw problem(
+      "FILE_RETENTION_SHORTENED_UNPROCESSABLE",
+      `The file is ${file.retentionClass}; ${next.retentionClass} would keep it for less.`,
+    );
+  }
+  if (file.retainUntil && next.retainUntil && next.retainUntil < file.retainUntil) {
+    throw problem(
+      "FILE_RETENTION_SHORTENED_UNPROCESSABLE",
+      `The file is kept until ${file.retainUntil.toISOString()}; found ${next.retainUntil.toISOString()}, ` +
+        "expected no earlier instant.",
+    );
+  }
+}
+
+const isSame = (a: Retention, b: Retention): boolean =>
+  a.retentionClass === b.retentionClass && a.retainUntil?.getTime() === b.retainUntil?.getTime() &&
+  a.legalHold === b.legalHold;

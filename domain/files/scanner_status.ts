@@ -1,0 +1,45 @@
+import { ScanUnavailable } from "../../infra/scanner/scanner.ts";
+import { problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+
+const STALE_HOURS = 48;
+const HOUR_MS = 3_600_000;
+
+export interface ScannerReport {
+  /** Name and version. */
+  engine: string;
+  databaseVersion: string | null;
+  databaseAgeHours: number | null;
+  /** Older than 48 hours, or of unknown age. */
+  databaseStale: boolean;
+  /** Files of all tenants that wait for a verdict. */
+  queueDepth: number;
+  queueOldestItemAgeSeconds: number | null;
+}
+
+/** Which engine examines files, how fresh its knowledge is, and how many files wait. @throws FILE_SCAN_UNAVAILABLE */
+export async function readScannerStatus(
+  p: Pick<Platform, "sql" | "scanner" | "clock">,
+): Promise<ScannerReport> {
+  const engine = await p.scanner.status().catch((error) => {
+    if (!(error instanceof ScanUnavailable)) throw error;
+    throw problem("FILE_SCAN_UNAVAILABLE", "The scan engine did not answer; files wait in Scanning.", {
+      cause: error,
+    });
+  });
+  const [queue] = await p.sql<{ depth: number; oldest: Date | null }[]>`
+    select count(*) as depth, min(completed_at) as oldest from files where status = 'Scanning'`;
+  const now = p.clock.now().getTime();
+  const ageHours = engine.databaseDate === null
+    ? null
+    : Math.max(0, now - engine.databaseDate.getTime()) / HOUR_MS;
+  const oldest = queue?.oldest?.getTime();
+  return {
+    engine: engine.engine,
+    databaseVersion: engine.databaseVersion,
+    databaseAgeHours: ageHours === null ? null : Math.round(ageHours * 100) / 100,
+    databaseStale: ageHours === null || ageHours > STALE_HOURS,
+    queueDepth: queue?.depth ?? 0,
+    queueOldestItemAgeSeconds: oldest === undefined ? null : Math.max(0, Math.floor((now - oldest) / 1000)),
+  };
+}

@@ -1,0 +1,144 @@
+import type { StoredObject } from "../../infra/objectstore/objectstore.ts";
+import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { profilesOf } from "./configured_profiles.ts";
+import { contentKey, type DownloadUrl, signDownload } from "./download.ts";
+import { type FileRecord, fileRecord, type FileRow } from "./file.ts";
+import { stateConflict } from "./file_state.ts";
+import { deliveryKey, deliveryPath, newStagingKey } from "./object_keys.ts";
+import { holdFile } from "./references.ts";
+import { insertReservation } from "./reserve.ts";
+import { startScanning } from "./start_scanning.ts";
+
+export { deliveryPath } from "./object_keys.ts";
+export { releaseOwnerReferences } from "./references.ts";
+
+/** How long writing a file of the service's own may take. */
+const WRITING_MS = 6 * 60 * 60_000;
+
+export interface ServiceFile {
+  tenantId: string | null;
+  profile: "report";
+  fileName: string;
+  contentType: string;
+  createdBy: string | null;
+  /** Who holds it from the first moment. */
+  scope: string;
+  ownerId: string;
+}
+
+/**
+ * Stores what the service itself has made. It is scanned like any upload: Scanning when this returns. A crash in
+ * between leaves a Pending file, which the sweep collects with its content.
+ * @throws FILE_TOO_LARGE_UNPROCESSABLE, ObjectStoreError, or what the stream throws
+ */
+export async function storeServiceFile(
+  p: Platform,
+  o: ServiceFile,
+  content: ReadableStream<Uint8Array>,
+): Promise<{ fileId: string; sizeBytes: number }> {
+  const stagingKey = newStagingKey();
+  const now = p.clock.now();
+  const fileId = await transact(p.sql, (tx) =>
+    insertReservation(tx, {
+      ...o,
+      sizeBytes: 0, // known when all of it is written
+      stagingKey,
+      uploadExpiresAt: new Date(now.getTime() + WRITING_MS),
+      now,
+    }));
+  const staged = await p.objects.write(stagingKey, capped(p, o.profile, content), {
+    contentType: o.contentType,
+  });
+  await confirmServiceFile(p, fileId, o, staged);
+  return { fileId, sizeBytes: staged.sizeBytes };
+}
+
+async function confirmServiceFile(
+  p: Platform,
+  fileId: string,
+  { scope, ownerId, createdBy }: ServiceFile,
+  staged: StoredObject,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const file = await startScanning(p, tx, { fileId, staged, createdBy });
+    if (!file) throw problem("FILE_UPLOAD_EXPIRED_CONFLICT", "Writing the file took longer than it may.");
+    await holdFile(tx, { fileId, scope, ownerId, createdBy });
+  });
+}
+
+/** Ends a stream that grows beyond its profile's ceiling, instead of filling the bucket. */
+function capped(
+  p: Pick<Platform, "config">,
+  profileName: string,
+  content: ReadableStream<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  const maxBytes = profilesOf(p.config).get(profileName)?.maxBytes ?? 0;
+  let sizeBytes = 0;
+  return content.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        sizeBytes += chunk.length;
+        if (sizeBytes > maxBytes) {
+          throw problem(
+            "FILE_TOO_LARGE_UNPROCESSABLE",
+            `The file grew beyond the ${maxBytes} bytes the profile ${profileName} takes.`,
+          );
+        }
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+}
+
+/** What is known of a file, in any state; null when there is none. The caller answers for who may know. */
+export async function readFileState(q: Queryable, fileId: string): Promise<FileRecord | null> {
+  const [row] = await q<FileRow[]>`select * from files where id = ${fileId}`;
+  return row ? fileRecord(row) : null;
+}
+
+/**
+ * The content of an Available file.
+ * @throws FILE_NOT_FOUND or the refusal of its state, ObjectStoreError
+ */
+export async function openFileContent(
+  p: Pick<Platform, "sql" | "objects">,
+  fileId: string,
+): Promise<ReadableStream<Uint8Array>> {
+  return await p.objects.read(contentKey(await readFile(p.sql, fileId)));
+}
+
+/**
+ * Signs the download of an Available file (five minutes unless told otherwise).
+ * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
+ */
+export async function signFileDownload(
+  p: Pick<Platform, "sql" | "objects" | "clock">,
+  fileId: string,
+  o: { expiresInSeconds?: number } = {},
+): Promise<DownloadUrl> {
+  return await signDownload(p, await readFile(p.sql, fileId), o.expiresInSeconds);
+}
+
+/**
+ * Copies an Available file under the deliveries of its tenant, over what was delivered to that path before.
+ * @throws VALIDATION_ERROR for a path `deliveryPath` refuses, FILE_NOT_FOUND or the refusal of the file's state
+ */
+export async function copyFileTo(
+  p: Pick<Platform, "sql" | "objects">,
+  fileId: string,
+  targetPath: string,
+): Promise<void> {
+  const path = deliveryPath(targetPath);
+  const file = await readFile(p.sql, fileId);
+  const from = contentKey(file);
+  if (file.finalEtag === null) throw stateConflict(file);
+  await p.objects.copy(from, deliveryKey(file.tenantId, path), { ifEtag: file.finalEtag });
+}
+
+async function readFile(q: Queryable, fileId: string): Promise<FileRow> {
+  const [row] = await q<FileRow[]>`select * from files where id = ${fileId}`;
+  if (!row) throw problem("FILE_NOT_FOUND", "There is no such file.");
+  return row;
+}

@@ -1,0 +1,112 @@
+import { z } from "zod";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { enqueueJob } from "../jobs/enqueue.ts";
+import { defineJob, type JobType } from "../jobs/job_type.ts";
+import type { Platform } from "../shared/platform.ts";
+import { deleteDiscarded, deleteDueObjects, discardObjects } from "./objects.ts";
+import { JOB_REASONS } from "./purge_file.ts";
+import { scanFileJob } from "./scan_job.ts";
+
+const BATCH = 100;
+/** Longer than any scan job should wait for its turn without a word. */
+const STUCK_MS = 15 * 60_000;
+const NoArgs = z.object({});
+const EVERY_MINUTE = "* * * * *";
+
+/** The sweeps of the registry, each enqueued by the service once a minute. */
+export const fileSweeps = (p: Platform): JobType<Record<string, never>>[] => [
+  sweep("files.expire-reservations", (signal) => inBatches(signal, () => expireReservations(p))),
+  sweep("files.collect-expired", (signal) => inBatches(signal, () => collectExpired(p))),
+  sweep("files.requeue-stuck-scans", (signal) => inBatches(signal, () => requeueStuckScans(p))),
+  sweep("files.delete-leftovers", (signal) => deleteDueObjects(p, signal)),
+];
+
+function sweep(name: string, work: (signal: AbortSignal) => Promise<number>): JobType<Record<string, never>> {
+  return defineJob({
+    name,
+    args: NoArgs,
+    cron: EVERY_MINUTE,
+    maxRetries: 0, // the next minute tries again
+    run: async (_args, { signal }) => ({ done: await work(signal) }),
+  });
+}
+
+/** Takes batch after batch until one comes back short, so that no transaction grows with the backlog. */
+async function inBatches(signal: AbortSignal, step: () => Promise<number>): Promise<number> {
+  for (let done = 0;;) {
+    signal.throwIfAborted();
+    const size = await step();
+    done += size;
+    if (size < BATCH) return done;
+  }
+}
+
+/** Pending past its time → Purged. A legal hold keeps even an empty reservation. */
+export async function expireReservations(p: Platform): Promise<number> {
+  const now = p.clock.now();
+  const ids = await transact(p.sql, async (tx) => {
+    const rows = await tx<{ id: string }[]>`
+      update files set status = 'Purged', purge_reason = ${JOB_REASONS.uploadExpired}, purged_at = ${now},
+        version = version + 1
+      where id in (
+        select id from files where status = 'Pending' and not legal_hold and upload_expires_at <= ${now}
+        order by upload_expires_at limit ${BATCH} for update skip locked)
+      returning id`;
+    return await discarded(tx, rows, now);
+  });
+  await deleteDiscarded(p, ids);
+  return ids.length;
+}
+
+/** Content nobody holds and no promise keeps → Purged. */
+export async function collectExpired(p: Platform): Promise<number> {
+  const now = p.clock.now();
+  const ids = await transact(p.sql, async (tx) => {
+    const rows = await tx<{ id: string; tenantId: string | null }[]>`
+      update files set status = 'Purged', purge_reason = ${JOB_REASONS.retentionExpired}, purged_at = ${now},
+        version = version + 1
+      where id in (
+        select id from files
+        where status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
+          and retention_class <> 'Permanent' and collect_at <= ${now}
+        order by collect_at limit ${BATCH} for update skip locked)
+      returning id, tenant_id`;
+    for (const { id, tenantId } of rows) {
+      await recordAudit(tx, null, {
+        action: "file.purge",
+        targetType: "file",
+        targetId: id,
+        after: { status: "Purged", reason: JOB_REASONS.retentionExpired, tenantId },
+      });
+    }
+    return await discarded(tx, rows, now);
+  });
+  await deleteDiscarded(p, ids);
+  return ids.length;
+}
+
+async function discarded(tx: Tx, rows: { id: string }[], now: Date): Promise<string[]> {
+  const ids = rows.map((row) => row.id);
+  await discardObjects(tx, ids, now);
+  return ids;
+}
+
+/** A scan nobody has heard of for too long is enqueued again; should the lost one come back, one verdict counts. */
+export async function requeueStuckScans(p: Platform): Promise<number> {
+  const now = p.clock.now();
+  return await transact(p.sql, async (tx) => {
+    const stuck = await tx<{ id: string; tenantId: string | null; createdBy: string | null }[]>`
+      update files set scan_due_at = ${now}
+      where id in (
+        select id from files where status = 'Scanning' and scan_due_at <= ${new Date(
+      now.getTime() - STUCK_MS,
+    )}
+        order by scan_due_at limit ${BATCH} for update skip locked)
+      returning id, tenant_id, created_by`;
+    for (const { id, tenantId, createdBy } of stuck) {
+      await enqueueJob(p, tx, scanFileJob(p), { fileId: id }, { tenantId, createdBy });
+    }
+    return stuck.length;
+  });
+}

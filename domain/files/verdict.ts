@@ -1,0 +1,121 @@
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
+import type { Platform } from "../shared/platform.ts";
+import type { Examination } from "./examine.ts";
+import type { FileRow } from "./file.ts";
+import { discardObjects } from "./objects.ts";
+import { JOB_REASONS, markPurged } from "./purge_file.ts";
+
+export type ScanAttemptVerdict = "Clean" | "Infected" | "TypeRejected" | "Error";
+
+/** When an attempt began, and the engine as it introduced itself; null when it did not. */
+interface AttemptFrame {
+  startedAt: Date;
+  engine: ScannerStatus | null;
+}
+
+/**
+ * Settles a Scanning file by what its bytes came to: Available, Infected (content destroyed) or Purged (its type is
+ * not one of the profile). Only the first verdict counts: a file that is not Scanning any more stays as it is.
+ */
+export async function settleScan(
+  p: Pick<Platform, "sql" | "clock">,
+  { id }: FileRow,
+  found: Examination & { isTypeAllowed: boolean },
+  frame: AttemptFrame,
+): Promise<void> {
+  const signatureName = found.verdict.verdict === "Infected" ? found.verdict.signatureName : null;
+  const { sha256, detectedContentType, isTypeAllowed } = found;
+  const verdict = signatureName !== null ? "Infected" : isTypeAllowed ? "Clean" : "TypeRejected";
+  await transact(p.sql, async (tx) => {
+    if (!await lockScanning(tx, id)) return;
+    const now = p.clock.now();
+    await insertAttempt(tx, id, { ...frame, completedAt: now, verdict, detectedContentType, signatureName });
+    await tx`update files set sha256 = ${sha256}, detected_content_type = ${detectedContentType} where id = ${id}`;
+    if (verdict === "TypeRejected") {
+      await markPurged(tx, {
+        fileId: id,
+        from: "Scanning",
+        reason: JOB_REASONS.typeRejected,
+        rejectionCode: "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
+        now,
+      });
+    } else if (verdict === "Infected") {
+      await tx`update files set status = 'Infected', signature_name = ${signatureName}, scan_due_at = null,
+        version = version + 1 where id = ${id}`;
+      await discardObjects(tx, [id], now);
+    } else {
+      await tx`update files set status = 'Available', available_at = ${now}, scan_due_at = null,
+        version = version + 1 where id = ${id}`;
+    }
+  });
+}
+
+interface FailedAttempt extends AttemptFrame {
+  /** What callers may know of it. */
+  message: string;
+  /** True when it was the content's fault and not the engine's. */
+  isUnreadable: boolean;
+  /** How long to wait after so many attempts. */
+  nextInMs(attemptNumber: number): number;
+}
+
+/**
+ * Keeps an attempt that came to no verdict and says when the next one is due.
+ * @returns null when the file is not Scanning any more: then there was nothing to attempt.
+ */
+export async function noteFailedAttempt(
+  p: Pick<Platform, "sql" | "clock">,
+  fileId: string,
+  o: FailedAttempt,
+): Promise<{ unreadableAttempts: number; delayMs: number } | null> {
+  return await transact(p.sql, async (tx) => {
+    if (!await lockScanning(tx, fileId)) return null;
+    const now = p.clock.now();
+    const attemptNumber = await insertAttempt(tx, fileId, {
+      ...o,
+      completedAt: now,
+      verdict: "Error",
+      errorMessage: o.message,
+    });
+    const [counted] = await tx<{ unreadable: number }[]>`
+      select count(*)::int as unreadable from file_scan_attempts where file_id = ${fileId} and is_unreadable`;
+    const delayMs = o.nextInMs(attemptNumber);
+    await tx`update files set scan_due_at = ${new Date(now.getTime() + delayMs)} where id = ${fileId}`;
+    return { unreadableAttempts: counted?.unreadable ?? 0, delayMs };
+  });
+}
+
+/** Gives up on a Scanning file whose content cannot be read; its objects stay until retention lets go of them. */
+export async function failScan(p: Pick<Platform, "sql">, fileId: string): Promise<void> {
+  await p.sql`update files set status = 'Failed', scan_due_at = null, version = version + 1
+    where id = ${fileId} and status = 'Scanning'`;
+}
+
+async function lockScanning(tx: Tx, fileId: string): Promise<boolean> {
+  const rows = await tx`select from files where id = ${fileId} and status = 'Scanning' for update`;
+  return rows.length === 1;
+}
+
+interface AttemptRow extends AttemptFrame {
+  completedAt: Date;
+  verdict: ScanAttemptVerdict;
+  detectedContentType?: string | null;
+  signatureName?: string | null;
+  errorMessage?: string;
+  isUnreadable?: boolean;
+}
+
+/** The lock on the file's row keeps the numbers apart. */
+async function insertAttempt(tx: Tx, fileId: string, o: AttemptRow): Promise<number> {
+  const [row] = await tx<{ attemptNumber: number }[]>`
+    insert into file_scan_attempts (file_id, attempt_number, started_at, completed_at, engine, database_version,
+      verdict, detected_content_type, signature_name, error_message, is_unreadable)
+    select ${fileId}, coalesce(max(attempt_number), 0) + 1, ${o.startedAt}, ${o.completedAt},
+      ${o.engine?.engine ?? null}, ${o.engine?.databaseVersion ?? null}, ${o.verdict},
+      ${o.detectedContentType ?? null}, ${o.signatureName ?? null}, ${o.errorMessage ?? null},
+      ${o.isUnreadable ?? false}
+    from file_scan_attempts where file_id = ${fileId}
+    returning attempt_number`;
+  return row?.attemptNumber ?? 0;
+}

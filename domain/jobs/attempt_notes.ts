@@ -1,0 +1,140 @@
+import { createLog, type Log, type LogFields } from "../../infra/log.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { ClaimedJob } from "./claim.ts";
+
+/** Lines kept of one attempt; what it logs beyond them goes to the service's log only. */
+const LINES_KEPT = 1_000;
+const LINE_LENGTH = 4_000;
+const NOTE_LENGTH = 500;
+const FLUSH_MS = 500;
+
+interface Line {
+  jobId: string;
+  attempt: number;
+  number: number;
+  at: string;
+  level: string;
+  message: string;
+  fields: string | null;
+}
+interface Progress {
+  jobId: string;
+  attempt: number;
+  percent: number;
+  note: string | null;
+}
+
+/** What one attempt may report while it runs. */
+export interface Notebook {
+  log: Log;
+  progress(percent: number, note?: string): void;
+  /** Resolves once everything reported is in the ledger; at once when nothing was. */
+  kept(): Promise<void>;
+}
+
+/**
+ * Keeps what attempts log and how far they say they are, written in batches of half a second. Lines go through the
+ * service's own log first, so what must not be logged is blanked here too. Attempts that report nothing cost nothing.
+ */
+export class AttemptNotes {
+  #lines: Line[] = [];
+  #progress = new Map<string, Progress>();
+  #writing: Promise<void> = Promise.resolve();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly sql: Sql, private readonly log: Log) {}
+
+  open(job: Pick<ClaimedJob, "id" | "attempts" | "jobTypeName" | "traceId">): Notebook {
+    const own = { jobId: job.id, attempt: job.attempts };
+    let count = 0;
+    let used = false;
+    const keep = (line: string) => {
+      if (++count > LINES_KEPT) return;
+      used = true;
+      this.#lines.push({ ...own, number: count, ...readLine(line) });
+      this.#schedule();
+    };
+    const base = this.log.with({ jobId: job.id, jobTypeName: job.jobTypeName, traceId: job.traceId });
+    return {
+      log: both(base, createLog("debug", keep)),
+      progress: (percent, note) => {
+        used = true;
+        this.#progress.set(`${job.id} ${job.attempts}`, {
+          ...own,
+          percent: Math.min(100, Math.max(0, Number.isFinite(percent) ? percent : 0)),
+          note: note === undefined ? null : storable(note, NOTE_LENGTH),
+        });
+        this.#schedule();
+      },
+      kept: () => used ? this.flush() : Promise.resolve(),
+    };
+  }
+
+  /** Writes what has been reported so far. Never fails: notes are worth less than the job. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const lines = this.#lines.splice(0);
+    const progress = [...this.#progress.values()];
+    this.#progress.clear();
+    if (lines.length + progress.length > 0) {
+      this.#writing = this.#writing.then(() => this.#write(lines, progress)).catch((error) =>
+        this.log.warn("notes of running jobs were lost", { error, lines: lines.length })
+      );
+    }
+    return this.#writing;
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS);
+  }
+
+  async #write(lines: Line[], progress: Progress[]): Promise<void> {
+    if (lines.length > 0) {
+      const column = <T>(read: (line: Line) => T): T[] => lines.map(read);
+      await this.sql`
+        insert into job_log_lines (job_id, attempt_number, line_number, at, level, message, fields)
+        select * from unnest(${column((l) => l.jobId)}::uuid[], ${column((l) => l.attempt)}::int[],
+          ${column((l) => l.number)}::int[], ${column((l) => l.at)}::timestamptz[], ${
+        column((l) => l.level)
+      }::text[],
+          ${column((l) => l.message)}::text[], ${column((l) => l.fields)}::text[]::jsonb[])
+        on conflict do nothing`;
+    }
+    if (progress.length > 0) {
+      await this.sql`
+        insert into job_progress (job_id, attempt_number, percent, note)
+        select * from unnest(${progress.map((p) => p.jobId)}::uuid[], ${
+        progress.map((p) => p.attempt)
+      }::int[],
+          ${progress.map((p) => p.percent)}::real[], ${progress.map((p) => p.note)}::text[])
+        on conflict on constraint job_progress_pkey
+        do update set percent = excluded.percent, note = excluded.note, updated_at = now()`;
+    }
+  }
+}
+
+function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields"> {
+  const { time, level, message, ...fields } = JSON.parse(line);
+  const printed = JSON.stringify(fields);
+  const keepsFields = printed !== "{}" && printed.length <= LINE_LENGTH && !printed.includes("\\u0000");
+  return { at: time, level, message: storable(message, LINE_LENGTH), fields: keepsFields ? printed : null };
+}
+
+/** What a Postgres text can hold: no NUL characters, no halves of surrogate pairs. */
+const storable = (text: string, length: number) =>
+  String(text).slice(0, length).replaceAll("\0", "").toWellFormed();
+
+function both(first: Log, second: Log): Log {
+  const emit = (level: "debug" | "info" | "warn" | "error") => (message: string, fields?: LogFields) => {
+    first[level](message, fields);
+    second[level](message, fields);
+  };
+  return {
+    debug: emit("debug"),
+    info: emit("info"),
+    warn: emit("warn"),
+    error: emit("error"),
+    with: (fields) => both(first.with(fields), second.with(fields)),
+  };
+}

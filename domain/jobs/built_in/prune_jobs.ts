@@ -1,0 +1,20 @@
+import { z } from "zod";
+import type { Platform } from "../../shared/platform.ts";
+import { defineJob } from "../job_type.ts";
+import { pruneJobs } from "../prune.ts";
+
+/** Removes jobs that ended longer ago than JOB_RETENTION_DAYS. */
+export const pruneEndedJobs = (p: Pick<Platform, "sql" | "clock" | "config">) =>
+  defineJob({
+    name: "steward.prune-jobs",
+    args: z.object({}),
+    cron: "*/10 * * * *",
+    timeoutMs: 30 * 60_000,
+    run: async (_args, { signal }) => ({
+      pruned: await pruneJobs(p.sql, {
+        retentionDays: p.config.JOB_RETENTION_DAYS,
+        now: p.clock.now(),
+        signal,
+      }),
+    }),
+  });

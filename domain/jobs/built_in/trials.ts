@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { defineJob } from "../job_type.ts";
+
+const LONGEST_SLEEP_MS = 10 * 60_000;
+
+/** Returns its arguments: the smallest job there is, for trials. */
+export const echo = defineJob({
+  name: "steward.echo",
+  args: z.unknown(),
+  exposed: true,
+  run: (args) => Promise.resolve(args),
+});
+
+/** Takes its time, reporting how far it is. */
+export const sleep = defineJob({
+  name: "steward.sleep",
+  args: z.object({ milliseconds: z.int().min(0).max(LONGEST_SLEEP_MS) }),
+  exposed: true,
+  timeoutMs: LONGEST_SLEEP_MS + 60_000,
+  async run({ milliseconds }, { signal, progress }) {
+    const started = performance.now();
+    const passed = () => performance.now() - started;
+    while (passed() < milliseconds) {
+      await pause(Math.min(1_000, milliseconds - passed()), signal);
+      if (milliseconds > 1_000) progress(Math.min(100, passed() / milliseconds * 100));
+    }
+    return { slept: milliseconds };
+  },
+});
+
+/** Fails with the given message, every time. */
+export const fail = defineJob({
+  name: "steward.fail",
+  args: z.object({ message: z.string().min(1).max(2_000).default("The job failed as it was asked to.") }),
+  exposed: true,
+  run: ({ message }) => Promise.reject(new Error(message)),
+});
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", end);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

@@ -1,0 +1,55 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { type Claim, type ClaimedJob, claimFromLanes, claimLimited } from "./claim.ts";
+import type { JobTypes } from "./job_type.ts";
+import { type ClaimPlan, findLanes, laneParts, LaneTurns, nextLook } from "./lanes.ts";
+
+/** New lanes, and ones of a higher priority, are seen at the latest this much later. */
+const LOOK_AGAIN_MS = 100;
+
+/** Claims for one worker: knows the lanes with due jobs and whose turn it is. */
+export class Claimer {
+  #turns: LaneTurns;
+  #lookedAt = -Infinity;
+  #lookFrom = "";
+
+  /** @param queues those worked; null: all. */
+  constructor(private readonly sql: Sql, private readonly types: JobTypes, queues: string[] | null) {
+    this.#turns = new LaneTurns(({ lane }) => queues === null || queues.includes(laneParts(lane).queue));
+  }
+
+  /** Forgets what is known of the lanes, so that the next claim looks first. */
+  lookAgain(): void {
+    this.#lookedAt = -Infinity;
+  }
+
+  /** Takes up to `limit` due jobs; none means that nothing is due that this worker may take. */
+  async claim(workerId: string, limit: number): Promise<{ jobs: ClaimedJob[]; mayHaveMore: boolean }> {
+    if (performance.now() - this.#lookedAt > LOOK_AGAIN_MS) await this.#look();
+    for (let plan = this.#turns.plan(limit); plan; plan = this.#turns.plan(limit)) {
+      const { jobs, exhausted } = await this.#take(workerId, plan);
+      this.#turns.drop(exhausted);
+      if (jobs.length > 0) return { jobs, mayHaveMore: this.#mayHaveMore() };
+    }
+    return { jobs: [], mayHaveMore: this.#mayHaveMore() };
+  }
+
+  #mayHaveMore(): boolean {
+    if (this.#turns.isEmpty && this.#lookFrom !== "") this.lookAgain();
+    return !this.#turns.isEmpty || this.#lookFrom !== "";
+  }
+
+  async #look(): Promise<void> {
+    this.#lookedAt = performance.now();
+    const lanes = await findLanes(this.sql, this.#lookFrom);
+    this.#lookFrom = nextLook(lanes);
+    this.#turns.replace(lanes);
+  }
+
+  #take(workerId: string, plan: ClaimPlan): Promise<Claim> {
+    const { limitKey } = laneParts(plan.lanes[0]?.lane ?? "");
+    const most = limitKey === null ? undefined : this.types.get(limitKey)?.concurrency;
+    return most === undefined
+      ? claimFromLanes(this.sql, workerId, plan)
+      : claimLimited(this.sql, workerId, plan, most);
+  }
+}

@@ -1,0 +1,73 @@
+import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import type { JobKind, JobStatus } from "./job_row.ts";
+import { countScope, type JobReach, within } from "./reach.ts";
+
+/** Any fixed number: one instance folds at a time. */
+const LOCK = 7_315_027_813;
+/** Fewer deltas than this are not worth folding between sweeps. */
+const WORTH_FOLDING = 200;
+
+/** What a list of jobs can be narrowed to; everything here is a dimension of the counters. */
+export interface JobFilters {
+  status?: JobStatus | undefined;
+  type?: JobKind | undefined;
+  /** Position in PRIORITIES. */
+  priority?: number | undefined;
+  queue?: string | undefined;
+  /** Part of the job type's name, in any letter case. */
+  searchTerm?: string | undefined;
+}
+
+/** The filters as a condition on `jobs` or on the counters. Statuses are spelled out, so that partial indexes apply. */
+export function matching(q: Queryable, filters: JobFilters) {
+  return q`true
+    ${filters.status ? q`and status = ${q.unsafe(`'${filters.status}'`)}` : q``}
+    ${filters.type ? q`and type = ${filters.type}` : q``}
+    ${filters.priority === undefined ? q`` : q`and priority = ${filters.priority}`}
+    ${filters.queue === undefined ? q`` : q`and queue = ${filters.queue}`}
+    ${filters.searchTerm ? q`and position(lower(${filters.searchTerm}) in lower(job_type_name)) > 0` : q``}`;
+}
+
+/** How many jobs match, exactly, from the counters: the cost does not grow with the number of jobs. */
+export async function countJobs(sql: Sql, reach: JobReach, filters: JobFilters): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    select coalesce(sum(n), 0)::bigint as n from (
+      select n from job_counts where scope = ${countScope(reach)} and ${matching(sql, filters)}
+      union all
+      select n from job_count_deltas where ${within(sql, reach)} and ${matching(sql, filters)}
+    ) counted`;
+  return row?.n ?? 0;
+}
+
+/** Adds up what the triggers appended into the counters, when there is enough of it or `always`. */
+export async function foldCounts(sql: Sql, o: { always: boolean }): Promise<void> {
+  if (!o.always) {
+    const [row] = await sql<{ n: number }[]>`
+      select (select count(*) from (select from job_count_deltas limit ${WORTH_FOLDING}) d)
+        + (select count(*) from (select from execution_count_deltas limit ${WORTH_FOLDING}) d) as n`;
+    if ((row?.n ?? 0) < WORTH_FOLDING) return;
+  }
+  await transact(sql, async (tx) => {
+    const [lock] = await tx<{ taken: boolean }[]>`select pg_try_advisory_xact_lock(${LOCK}) as taken`;
+    if (!lock?.taken) return;
+    await tx`
+      with taken as (delete from job_count_deltas returning *)
+      insert into job_counts as c (scope, status, type, priority, queue, job_type_name, n)
+      select scope, status, type, priority, queue, job_type_name, sum(n)
+      from taken cross join lateral (values
+        (coalesce(tenant_id, '00000000-0000-0000-0000-000000000000')), ('ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+      ) scopes (scope)
+      group by 1, 2, 3, 4, 5, 6 having sum(n) <> 0
+      on conflict on constraint job_counts_pkey do update set n = c.n + excluded.n`;
+    await tx`delete from job_counts where n = 0`;
+    await tx`
+      with taken as (delete from execution_count_deltas returning *)
+      insert into execution_counts as c (scope, n, duration_ms)
+      select scope, sum(n), sum(duration_ms)
+      from taken cross join lateral (values
+        (coalesce(tenant_id, '00000000-0000-0000-0000-000000000000')), ('ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+      ) scopes (scope)
+      group by 1
+      on conflict (scope) do update set n = c.n + excluded.n, duration_ms = c.duration_ms + excluded.duration_ms`;
+  });
+}

@@ -1,0 +1,108 @@
+import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { Platform } from "../shared/platform.ts";
+import { reenqueueLocked } from "./dead_letters.ts";
+import { type JobReach, within } from "./reach.ts";
+
+const AT_ONCE = 500;
+const NAMED_AT_MOST = 100;
+
+/** An error with what varies between occurrences (ids, numbers) written as `#`, cut at 300 characters. */
+const ERROR_PATTERN = `left(regexp_replace(coalesce(error_message, ''),
+  '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]+', '#', 'gi'), 300)`;
+
+/** Dead letters of one job type that failed alike and have not been retried. */
+export interface DeadLetterGroup {
+  jobTypeName: string;
+  errorPattern: string;
+  count: number;
+  firstFailedAt: Date;
+  lastFailedAt: Date;
+}
+
+/** A page of groups of dead letters that wait for a decision, largest first. */
+export async function listDeadLetterGroups(
+  sql: Sql,
+  reach: JobReach,
+  page: PageRequest,
+): Promise<PagedResult<DeadLetterGroup>> {
+  const rows = await sql<(DeadLetterGroup & { total: number })[]>`
+    with groups as (
+      select job_type_name, ${sql.unsafe(ERROR_PATTERN)} as error_pattern, count(*) as count,
+        min(failed_at) as first_failed_at, max(failed_at) as last_failed_at
+      from dead_letter_jobs where ${within(sql, reach)} and retried_at is null group by 1, 2
+    ), page as (
+      select * from groups order by count desc, job_type_name, error_pattern
+      limit ${page.pageSize} offset ${offsetOf(page)}
+    )
+    select counted.total, page.* from (select count(*) as total from groups) counted left join page on true
+    order by page.count desc, page.job_type_name, page.error_pattern`;
+  const items = rows.filter((row) => row.jobTypeName !== null).map(({ total: _, ...group }) => group);
+  return pagedResult(items, rows[0]?.total ?? 0, page);
+}
+
+/** Which dead letters to retry; absent parts match all. Only those not yet retried ever match. */
+export interface DeadLetterFilter {
+  jobTypeName: string | null;
+  /** As a group names it. */
+  errorPattern: string | null;
+  /** Part of the error message, in any letter case. */
+  errorContains: string | null;
+  failedFrom: Date | null;
+  failedTo: Date | null;
+}
+
+/**
+ * Retries every dead letter that matches, in batches of their own transactions; `dryRun` only counts.
+ * @returns how many matched, how many were retried, and the first hundred new jobs' ids.
+ */
+export async function retryDeadLetters(
+  p: Pick<Platform, "sql" | "bell" | "jobTypes">,
+  caller: Caller,
+  o: { filter: DeadLetterFilter; reach: JobReach; dryRun: boolean },
+): Promise<{ matched: number; retried: number; dryRun: boolean; jobIds: string[] }> {
+  if (o.dryRun) {
+    const [row] = await p.sql<{ n: number }[]>`
+      select count(*) as n from dead_letter_jobs where ${matches(p.sql, o)}`;
+    return { matched: row?.n ?? 0, retried: 0, dryRun: true, jobIds: [] };
+  }
+  const jobIds: string[] = [];
+  let retried = 0;
+  for (let batch = AT_ONCE; batch === AT_ONCE; retried += batch) {
+    const ids = await transact(p.sql, async (tx) => {
+      // What another retry is working on is skipped: it is retried there.
+      const entries = await tx<{ id: string }[]>`
+        select id from dead_letter_jobs where ${
+        matches(tx, o)
+      } order by id limit ${AT_ONCE} for update skip locked`;
+      const ids = await reenqueueLocked(p, tx, caller, entries.map((entry) => entry.id));
+      if (ids.length > 0) {
+        await recordAudit(tx, caller, {
+          action: "deadLetter.retryMany",
+          targetType: "deadLetter",
+          targetId: o.reach.everything ? "everything" : o.reach.tenantId,
+          after: { ...o.filter, retried: ids.length },
+        });
+      }
+      return ids;
+    });
+    batch = ids.length;
+    jobIds.push(...ids.slice(0, NAMED_AT_MOST - jobIds.length));
+  }
+  return { matched: retried, retried, dryRun: false, jobIds };
+}
+
+const matches = (q: Queryable, { filter, reach }: { filter: DeadLetterFilter; reach: JobReach }) =>
+  q`
+  ${within(q, reach)} and retried_at is null
+  ${filter.jobTypeName === null ? q`` : q`and job_type_name = ${filter.jobTypeName}`}
+  ${filter.errorPattern === null ? q`` : q`and ${q.unsafe(ERROR_PATTERN)} = ${filter.errorPattern}`}
+  ${
+    filter.errorContains === null
+      ? q``
+      : q`and position(lower(${filter.errorContains}) in lower(coalesce(error_message, ''))) > 0`
+  }
+  ${filter.failedFrom === null ? q`` : q`and failed_at >= ${filter.failedFrom}`}
+  ${filter.failedTo === null ? q`` : q`and failed_at <= ${filter.failedTo}`}`;

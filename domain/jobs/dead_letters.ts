@@ -1,0 +1,143 @@
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { problem } from "../problems/problem.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { Platform } from "../shared/platform.ts";
+import { insertJobs, type JobPriority, PRIORITIES } from "./enqueue.ts";
+import { type JobSummary, jobSummary } from "./job_row.ts";
+import { readJob } from "./jobs.ts";
+import { type JobReach, jobReach, within } from "./reach.ts";
+
+/** A job whose retries were used up, as kept for a decision about it. */
+export interface DeadLetter {
+  id: string;
+  jobId: string;
+  jobTypeName: string;
+  queue: string;
+  serializedArgs: string;
+  attempts: number;
+  errorMessage: string | null;
+  failedAt: Date;
+  retriedAt: Date | null;
+  retriedJobId: string | null;
+}
+
+/** A page of dead letters, newest first. */
+export async function listDeadLetters(
+  sql: Sql,
+  reach: JobReach,
+  page: PageRequest,
+): Promise<PagedResult<DeadLetter>> {
+  const [count] = await sql<{ total: number }[]>`
+    select count(*) as total from dead_letter_jobs where ${within(sql, reach)}`;
+  const items = await sql<DeadLetter[]>`
+    select id, job_id, job_type_name, queue, serialized_args, attempts, error_message, failed_at, retried_at,
+      retried_job_id
+    from dead_letter_jobs where ${within(sql, reach)} order by id desc limit ${page.pageSize} offset ${
+    offsetOf(page)
+  }`;
+  return pagedResult([...items], count?.total ?? 0, page);
+}
+
+type RetryParts = Pick<Platform, "sql" | "bell" | "jobTypes">;
+
+/**
+ * Enqueues the job of a dead letter anew, once. The dead-lettered job itself stays as it is.
+ * @throws JOB_DEADLETTER_NOT_FOUND, JOB_DEADLETTER_ALREADY_RETRIED
+ */
+export async function retryDeadLetter(p: RetryParts, caller: Caller, id: string): Promise<JobSummary> {
+  return await transact(p.sql, async (tx) => {
+    const [entry] = await tx<{ retriedJobId: string | null }[]>`
+      select retried_job_id from dead_letter_jobs where id = ${id} and ${
+      within(tx, jobReach(caller))
+    } for update`;
+    if (!entry) {
+      throw problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
+    }
+    if (entry.retriedJobId !== null) {
+      throw problem(
+        "JOB_DEADLETTER_ALREADY_RETRIED",
+        `Dead letter ${id} was retried already, as job ${entry.retriedJobId}.`,
+      );
+    }
+    const [jobId = ""] = await reenqueueLocked(p, tx, caller, [id]);
+    await recordAudit(tx, caller, {
+      action: "deadLetter.retry",
+      targetType: "deadLetter",
+      targetId: id,
+      after: { retriedJobId: jobId },
+    });
+    return jobSummary(await readJob(tx, { everything: true }, jobId));
+  });
+}
+
+/** Enqueues the jobs of dead letters that `tx` has locked and found not retried; returns the new jobs' ids. */
+export async function reenqueueLocked(
+  p: RetryParts,
+  tx: Tx,
+  caller: Caller,
+  ids: string[],
+): Promise<string[]> {
+  const entries = await tx<
+    {
+      id: string;
+      tenantId: string | null;
+      jobTypeName: string;
+      queue: string;
+      serializedArgs: string;
+      argsTypeName: string | null;
+      priority: number | null;
+      maxRetries: number | null;
+    }[]
+  >`
+    select d.id, d.tenant_id, d.job_type_name, d.queue, d.serialized_args, j.args_type_name, j.priority, j.max_retries
+    from dead_letter_jobs d left join jobs j on j.id = d.job_id where d.id = any(${ids}::uuid[]) order by d.id`;
+  const jobIds = await insertJobs(
+    p,
+    tx,
+    entries.map((entry) => ({
+      jobTypeName: entry.jobTypeName,
+      serializedArgs: entry.serializedArgs,
+      argsTypeName: entry.argsTypeName,
+      queue: entry.queue,
+      priority: priorityAt(entry.priority),
+      maxRetries: entry.maxRetries ?? p.jobTypes.get(entry.jobTypeName)?.maxRetries ?? 0,
+      tenantId: entry.tenantId,
+      createdBy: caller.userId,
+      traceId: caller.traceId,
+    })),
+  );
+  await tx`
+    update dead_letter_jobs d set retried_at = now(), retried_job_id = given.job_id
+    from unnest(${entries.map((entry) => entry.id)}::uuid[], ${jobIds}::uuid[]) as given (id, job_id)
+    where d.id = given.id`;
+  return jobIds;
+}
+
+const priorityAt = (position: number | null): JobPriority => PRIORITIES[position ?? -1] ?? "Normal";
+
+/**
+ * Removes dead letters that failed more than `retentionDays` days ago; null removes all.
+ * @returns how many were removed.
+ */
+export async function purgeDeadLetters(
+  p: Pick<Platform, "sql">,
+  caller: Caller,
+  o: { retentionDays: number | null; reach: JobReach },
+): Promise<number> {
+  return await transact(p.sql, async (tx) => {
+    const { count } = await tx`
+      delete from dead_letter_jobs where ${within(tx, o.reach)}
+      ${
+      o.retentionDays === null ? tx`` : tx`and failed_at < now() - make_interval(days => ${o.retentionDays})`
+    }`;
+    await recordAudit(tx, caller, {
+      action: "deadLetter.purge",
+      targetType: "deadLetter",
+      targetId: o.reach.everything ? "everything" : o.reach.tenantId,
+      after: { retentionDays: o.retentionDays, purged: count },
+    });
+    return count;
+  });
+}

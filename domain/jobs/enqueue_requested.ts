@@ -1,0 +1,152 @@
+import { transact } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { type FieldErrors, invalid, Problem, problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { lockParents } from "./continuations.ts";
+import { type JobPriority, type NewJob, ringFor, writeJobs } from "./enqueue.ts";
+import { type JobSummary, jobSummary } from "./job_row.ts";
+import type { JobType } from "./job_type.ts";
+import { jobReach, within } from "./reach.ts";
+
+/** What a caller asks to be enqueued. */
+export interface RequestedJob {
+  jobTypeName: string;
+  serializedArgs: string;
+  argsTypeName: string | null;
+  priority: JobPriority;
+  queue: string;
+  scheduledAt: Date | null;
+  maxRetries: number | null;
+  parentJobId: string | null;
+}
+
+type Parts = Pick<Platform, "sql" | "bell" | "jobTypes">;
+
+/**
+ * Enqueues a job for the caller's tenant.
+ * @throws JOB_TYPE_UNKNOWN, VALIDATION_ERROR (arguments that are no JSON or do not fit, a parent out of reach)
+ */
+export async function enqueueRequestedJob(
+  p: Parts,
+  caller: Caller,
+  request: RequestedJob,
+): Promise<JobSummary> {
+  const [job] = await enqueueAll(p, caller, [toNewJob(p, caller, request)]);
+  if (!job) throw new Error("one job was asked for");
+  return job;
+}
+
+/** Outcome of a bulk request; `failures` name the items by their position. */
+export interface BulkOutcome {
+  total: number;
+  succeeded: number;
+  failed: number;
+  results: JobSummary[];
+  failures: { index: number; code: string; message: string; errors: FieldErrors | null }[];
+}
+
+/**
+ * Enqueues many jobs in one transaction. With `continueOnError` those that can be are, and the rest is reported;
+ * without it one failure refuses all.
+ * @param items either what is asked for or why the item could not be read.
+ * @throws JOB_TYPE_UNKNOWN, VALIDATION_ERROR when not `continueOnError`
+ */
+export async function enqueueRequestedJobs(
+  p: Parts,
+  caller: Caller,
+  items: (RequestedJob | Problem)[],
+  continueOnError: boolean,
+): Promise<BulkOutcome> {
+  const jobs: NewJob[] = [];
+  const failures: BulkOutcome["failures"] = [];
+  const parents = await parentsInReach(p, caller, items);
+  for (const [index, item] of items.entries()) {
+    try {
+      if (item instanceof Problem) throw item;
+      if (item.parentJobId && !parents.has(item.parentJobId)) throw noSuchParent(item.parentJobId);
+      jobs.push(toNewJob(p, caller, item));
+    } catch (refusal) {
+      if (!(refusal instanceof Problem)) throw refusal;
+      const { code, message, extras } = refusal;
+      const errors = extras.errors && !Array.isArray(extras.errors) ? extras.errors : null;
+      if (!continueOnError) throw atItem(index, refusal, errors);
+      failures.push({ index, code, message, errors });
+    }
+  }
+  const results = jobs.length === 0 ? [] : await enqueueAll(p, caller, jobs);
+  return { total: items.length, succeeded: results.length, failed: failures.length, results, failures };
+}
+
+function atItem(index: number, { code, message }: Problem, errors: FieldErrors | null): Problem {
+  return problem(code, `Item ${index}, and with it the whole request, is refused: ${message}`, {
+    errors: errors
+      ? Object.fromEntries(Object.entries(errors).map(([field, list]) => [`items.${index}.${field}`, list]))
+      : { [`items.${index}`]: [message] },
+  });
+}
+
+async function enqueueAll(p: Parts, caller: Caller, jobs: NewJob[]): Promise<JobSummary[]> {
+  const parentIds = jobs.flatMap((job) => job.parentJobId ?? []);
+  const rows = parentIds.length === 0 ? await writeJobs(p.sql, jobs) : await transact(p.sql, async (tx) => {
+    const found = await lockParents(tx, parentIds, jobReach(caller));
+    for (const id of parentIds) if (!found.has(id)) throw noSuchParent(id);
+    return await writeJobs(tx, jobs, found);
+  });
+  ringFor(p, jobs);
+  return rows.map(jobSummary);
+}
+
+async function parentsInReach(
+  p: Parts,
+  caller: Caller,
+  items: (RequestedJob | Problem)[],
+): Promise<ReadonlySet<string>> {
+  const ids = items.flatMap((item) => item instanceof Problem ? [] : item.parentJobId ?? []);
+  if (ids.length === 0) return new Set();
+  const rows = await p.sql<{ id: string }[]>`
+    select id from jobs where id = any(${ids}::uuid[]) and ${within(p.sql, jobReach(caller))}`;
+  return new Set(rows.map((row) => row.id));
+}
+
+const noSuchParent = (id: string) => invalid({ parentJobId: [`no job ${id} is within the caller's reach`] });
+
+function toNewJob(p: Parts, caller: Caller, request: RequestedJob): NewJob {
+  const type = requireExposedType(p, request.jobTypeName);
+  requireFittingArgs(type, request.serializedArgs);
+  return {
+    ...request,
+    maxRetries: request.maxRetries ?? type.maxRetries,
+    tenantId: caller.tenantId,
+    createdBy: caller.userId,
+    traceId: caller.traceId,
+  };
+}
+
+/** The type callers may enqueue by this name. @throws JOB_TYPE_UNKNOWN */
+export function requireExposedType(p: Pick<Platform, "jobTypes">, name: string): JobType {
+  const type = p.jobTypes.get(name);
+  if (type?.exposed) return type;
+  throw problem(
+    "JOB_TYPE_UNKNOWN",
+    `"${name.slice(0, 200)}" is no job type callers may enqueue; expected one of ${
+      p.jobTypes.exposedNames().join(", ")
+    }.`,
+  );
+}
+
+/** @throws VALIDATION_ERROR when the arguments are no JSON or do not fit the type. */
+export function requireFittingArgs(type: JobType, serializedArgs: string): void {
+  let value: unknown;
+  try {
+    value = JSON.parse(serializedArgs);
+  } catch (error) {
+    throw invalid({ serializedArgs: [`expected a JSON document: ${(error as Error).message}`] });
+  }
+  const fit = type.args.safeParse(value);
+  if (fit.success) return;
+  throw invalid({
+    serializedArgs: fit.error.issues.map(({ path, message }) =>
+      path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
+    ),
+  });
+}

@@ -1,0 +1,88 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { executionId } from "./job_ids.ts";
+import { readJob } from "./jobs.ts";
+import type { JobReach } from "./reach.ts";
+
+/** One attempt at a job, ended or under way (status Processing). */
+export interface JobExecution {
+  id: string;
+  jobId: string;
+  attemptNumber: number;
+  status: "Processing" | "Succeeded" | "Failed" | "Abandoned";
+  startedAt: Date;
+  completedAt: Date | null;
+  durationMs: number | null;
+  errorMessage: string | null;
+  workerId: string;
+  output: string | null;
+  /** What the attempt last reported, 0 to 100. */
+  progressPercent: number | null;
+  progressNote: string | null;
+}
+
+/** A page of a job's attempts, newest first; the one under way is the job's own row. @throws JOB_NOT_FOUND */
+export async function listExecutions(
+  sql: Sql,
+  reach: JobReach,
+  jobId: string,
+  page: PageRequest,
+): Promise<PagedResult<JobExecution>> {
+  await readJob(sql, reach, jobId);
+  const rows = await sql<(Omit<JobExecution, "id"> & { total: number })[]>`
+    with attempts as (
+      select id as job_id, attempts as attempt_number, 'Processing' as status, started_at, null::timestamptz as completed_at,
+        null as error_message, worker_id, null as output
+      from jobs where id = ${jobId} and status = 'Processing'
+      union all
+      select job_id, attempt_number, status, started_at, completed_at, error_message, worker_id, output
+      from job_executions where job_id = ${jobId}
+    ), page as (
+      select * from attempts order by attempt_number desc limit ${page.pageSize} offset ${offsetOf(page)}
+    )
+    select counted.total, page.*, extract(epoch from page.completed_at - page.started_at)::float8 * 1000 as duration_ms,
+      p.percent as progress_percent, p.note as progress_note
+    from (select count(*) as total from attempts) counted
+    left join page on true
+    left join job_progress p on p.job_id = page.job_id and p.attempt_number = page.attempt_number
+    order by page.attempt_number desc`;
+  const items = rows.filter((row) => row.jobId !== null).map(({ total: _, ...row }) => ({
+    ...row,
+    id: executionId(jobId, row.attemptNumber),
+    durationMs: row.durationMs === null ? null : Math.round(row.durationMs * 1000) / 1000,
+  }));
+  return pagedResult(items, rows[0]?.total ?? 0, page);
+}
+
+/** A line an attempt logged. */
+export interface JobLogLine {
+  at: Date;
+  level: string;
+  message: string;
+  fields: Record<string, unknown> | null;
+}
+
+/** A page of what an attempt logged, oldest first. @throws JOB_NOT_FOUND, for an attempt that never was, too. */
+export async function listLogLines(
+  sql: Sql,
+  reach: JobReach,
+  jobId: string,
+  attemptNumber: number,
+  page: PageRequest,
+): Promise<PagedResult<JobLogLine>> {
+  const { attempts } = await readJob(sql, reach, jobId);
+  if (attemptNumber > attempts) {
+    throw problem(
+      "JOB_NOT_FOUND",
+      `Job ${jobId} has had ${attempts} attempts; there is no attempt ${attemptNumber}.`,
+    );
+  }
+  const [count] = await sql<{ total: number }[]>`
+    select count(*) as total from job_log_lines where job_id = ${jobId} and attempt_number = ${attemptNumber}`;
+  const lines = await sql<JobLogLine[]>`
+    select at, level, message, fields from job_log_lines
+    where job_id = ${jobId} and attempt_number = ${attemptNumber}
+    order by line_number limit ${page.pageSize} offset ${offsetOf(page)}`;
+  return pagedResult([...lines], count?.total ?? 0, page);
+}

@@ -1,0 +1,61 @@
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { Platform } from "../shared/platform.ts";
+import { nextRun } from "./cron.ts";
+import { insertJobs } from "./enqueue.ts";
+import { runOf } from "./recurring_control.ts";
+import type { RecurringRow } from "./recurring_row.ts";
+
+const AT_ONCE = 500;
+
+type Parts = Pick<Platform, "sql" | "bell" | "jobTypes" | "clock" | "log">;
+type DueRow = RecurringRow & { isUnfinished: boolean };
+
+/**
+ * Enqueues a job for every recurring job that is due, in batches. Instances that fire at the same time skip what
+ * another one is firing, so each tick makes one job however many there are. Ticks missed while nothing fired come to
+ * one run; a tick that comes while the previous run is unfinished is skipped.
+ * @returns how many jobs were enqueued.
+ */
+export async function fireDueRecurringJobs(p: Parts): Promise<number> {
+  const now = p.clock.now();
+  for (let fired = 0;;) {
+    const batch = await transact(p.sql, (tx) => fireBatch(p, tx, now));
+    fired += batch.fired;
+    if (batch.due < AT_ONCE) return fired;
+  }
+}
+
+async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fired: number }> {
+  const due = await tx<DueRow[]>`
+    select r.id, r.tenant_id, r.job_id, r.job_type_name, r.cron_expression, r.time_zone_id, r.queue, r.serialized_args,
+      r.args_type_name, r.next_run_at, r.created_by,
+      coalesce(last.status not in ('Succeeded', 'DeadLettered', 'Cancelled'), false) as is_unfinished
+    from recurring_jobs r left join jobs last on last.id = r.last_job_id
+    where not r.is_paused and r.next_run_at <= ${now}
+    order by r.next_run_at limit ${AT_ONCE} for no key update of r skip locked`;
+  const firing = due.filter((recurring) => !recurring.isUnfinished);
+  const jobIds = await insertJobs(p, tx, firing.map((recurring) => runOf(p, recurring)));
+  const jobIdOf = new Map(firing.map((recurring, index) => [recurring.id, jobIds[index] ?? null]));
+  await tx`
+    update recurring_jobs r set next_run_at = given.next_run_at, is_paused = given.next_run_at is null,
+      last_run_at = case when given.job_id is null then r.last_run_at else ${now} end,
+      last_job_id = coalesce(given.job_id, r.last_job_id)
+    from unnest(${due.map((r) => r.id)}::uuid[], ${due.map((r) => nextTick(p, r, now))}::timestamptz[],
+      ${due.map((r) => jobIdOf.get(r.id) ?? null)}::uuid[]) as given (id, next_run_at, job_id)
+    where r.id = given.id`;
+  return { due: due.length, fired: firing.length };
+}
+
+/**
+ * The tick after now, or after the one being fired where this instance's clock lags behind it. A schedule that no
+ * longer makes sense (its time zone was abolished) is paused rather than letting it hold up all others.
+ */
+function nextTick(p: Parts, { id, cronExpression, timeZoneId, nextRunAt }: DueRow, now: Date): string | null {
+  const after = nextRunAt && nextRunAt > now ? nextRunAt : now;
+  try {
+    return nextRun(cronExpression, timeZoneId, after)?.toISOString() ?? null;
+  } catch (error) {
+    p.log.error("a recurring job was paused: its schedule cannot be followed", { error, recurringJob: id });
+    return null;
+  }
+}

@@ -1,0 +1,63 @@
+/** From first to last; the ledger keeps the position. */
+export const PRIORITIES = ["Critical", "High", "Normal", "Low"] as const;
+export type JobPriority = typeof PRIORITIES[number];
+
+export const JOB_STATUSES = [
+  "Enqueued",
+  "Scheduled",
+  "AwaitingParent",
+  "Processing",
+  "Succeeded",
+  "Failed",
+  "DeadLettered",
+  "Cancelled",
+] as const;
+export type JobStatus = typeof JOB_STATUSES[number];
+
+/** How a job came to be. */
+export const JOB_TYPES = ["FireAndForget", "Delayed", "Recurring", "Continuation"] as const;
+export type JobKind = typeof JOB_TYPES[number];
+
+/** Columns of a job that callers see. */
+export const JOB_COLUMNS =
+  `id, job_type_name, args_type_name, serialized_args, type, status, priority, queue, due_at,
+  scheduled_at, created_at, started_at, completed_at, attempts, max_retries, last_error, parent_job_id,
+  recurring_job_id, tenant_id, created_by`;
+
+/** A row of the ledger, as far as callers see it. */
+export interface JobRow {
+  id: string;
+  jobTypeName: string;
+  argsTypeName: string | null;
+  serializedArgs: string;
+  type: JobKind;
+  status: JobStatus;
+  priority: number;
+  queue: string;
+  dueAt: Date;
+  scheduledAt: Date | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  completedAt: Date | null;
+  attempts: number;
+  maxRetries: number;
+  lastError: string | null;
+  parentJobId: string | null;
+  recurringJobId: string | null;
+  tenantId: string | null;
+  createdBy: string | null;
+}
+
+/** A job as callers see it. */
+export type JobSummary = Omit<JobRow, "priority" | "dueAt"> & {
+  priority: JobPriority;
+  nextRetryAt: Date | null;
+};
+
+export function jobSummary({ priority, dueAt, ...job }: JobRow): JobSummary {
+  return {
+    ...job,
+    priority: PRIORITIES[priority] ?? "Normal",
+    nextRetryAt: job.status === "Failed" ? dueAt : null,
+  };
+}

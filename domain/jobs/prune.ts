@@ -1,0 +1,49 @@
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { firstIdOf } from "./job_ids.ts";
+
+const AT_ONCE = 500;
+const DAY_MS = 86_400_000;
+const FIRST = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Removes jobs that ended more than `retentionDays` days before `now`, with their executions and notes, in batches
+ * small enough to be in nobody's way. Jobs are walked by their ids, whose time of making is never after their end. A
+ * dead-lettered job stays as long as its dead letter.
+ * @returns how many jobs were removed.
+ */
+export async function pruneJobs(
+  sql: Sql,
+  o: { retentionDays: number; now: Date; signal?: AbortSignal },
+): Promise<number> {
+  const cutoff = new Date(o.now.getTime() - o.retentionDays * DAY_MS);
+  let pruned = 0;
+  for (let after = FIRST; !o.signal?.aborted;) {
+    const batch = await pruneBatch(sql, after, cutoff);
+    pruned += batch.pruned;
+    if (batch.last === null) break;
+    after = batch.last;
+  }
+  return pruned;
+}
+
+async function pruneBatch(
+  sql: Sql,
+  after: string,
+  cutoff: Date,
+): Promise<{ pruned: number; last: string | null }> {
+  return await transact(sql, async (tx) => {
+    const jobs = await tx<{ id: string }[]>`
+      select id from jobs j
+      where id > ${after} and id < ${firstIdOf(cutoff)} and completed_at < ${cutoff}
+        and status in ('Succeeded', 'DeadLettered', 'Cancelled')
+        and not (status = 'DeadLettered' and exists (select from dead_letter_jobs d where d.job_id = j.id))
+      order by id limit ${AT_ONCE} for update skip locked`;
+    const ids = jobs.map((job) => job.id);
+    if (ids.length === 0) return { pruned: 0, last: null };
+    await tx`delete from job_executions where job_id = any(${ids}::uuid[])`;
+    await tx`delete from job_log_lines where job_id = any(${ids}::uuid[])`;
+    await tx`delete from job_progress where job_id = any(${ids}::uuid[])`;
+    await tx`delete from jobs where id = any(${ids}::uuid[])`;
+    return { pruned: ids.length, last: ids.length < AT_ONCE ? null : ids.at(-1) ?? null };
+  });
+}

@@ -1,0 +1,160 @@
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { newId } from "../shared/ids.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { Platform } from "../shared/platform.ts";
+import { requireVersion } from "../shared/version.ts";
+import { nextRun, requireSchedule } from "./cron.ts";
+import { requireExposedType, requireFittingArgs } from "./enqueue_requested.ts";
+import { type JobReach, jobReach, within } from "./reach.ts";
+import {
+  readRecurring,
+  RECURRING_COLUMNS,
+  type RecurringJob,
+  recurringJob,
+  type RecurringRow,
+} from "./recurring_row.ts";
+
+export interface NewRecurringJob {
+  jobId: string;
+  jobTypeName: string;
+  cronExpression: string;
+  timeZoneId: string;
+  queue: string;
+  serializedArgs: string;
+  argsTypeName: string | null;
+}
+
+/** What an update changes; absent fields stay. */
+export type RecurringChange = Partial<Omit<NewRecurringJob, "jobId" | "jobTypeName">>;
+
+type Parts = Pick<Platform, "sql" | "clock" | "jobTypes">;
+/** A recurring job and the version its ETag names. */
+export type Versioned = { job: RecurringJob; version: number };
+const versioned = (row: RecurringRow): Versioned => ({ job: recurringJob(row), version: row.version });
+
+/** A page of recurring jobs by their ids. */
+export async function listRecurringJobs(
+  sql: Sql,
+  reach: JobReach,
+  page: PageRequest,
+): Promise<PagedResult<RecurringJob>> {
+  const [count] = await sql<{ total: number }[]>`
+    select count(*) as total from recurring_jobs where ${within(sql, reach)}`;
+  const rows = await sql<RecurringRow[]>`
+    select ${
+    sql.unsafe(RECURRING_COLUMNS)
+  } from recurring_jobs r left join jobs last on last.id = r.last_job_id
+    where ${within(sql, reach, "r.tenant_id")}
+    order by r.job_id, r.id limit ${page.pageSize} offset ${offsetOf(page)}`;
+  return pagedResult(rows.map(recurringJob), count?.total ?? 0, page);
+}
+
+/** @throws JOB_RECURRING_NOT_FOUND */
+export async function readRecurringJob(sql: Sql, caller: Caller, jobId: string): Promise<Versioned> {
+  return versioned(
+    await readRecurring(sql, { reach: jobReach(caller), ownTenantId: caller.tenantId, jobId }),
+  );
+}
+
+/**
+ * Creates a recurring job for the caller's tenant.
+ * @throws JOB_TYPE_UNKNOWN, VALIDATION_ERROR, JOB_RECURRING_ALREADY_EXISTS (by its constraint)
+ */
+export async function createRecurringJob(
+  p: Parts,
+  caller: Caller,
+  given: NewRecurringJob,
+): Promise<Versioned> {
+  const { jobId, jobTypeName, cronExpression, timeZoneId, queue, serializedArgs, argsTypeName } = given;
+  requireFittingArgs(requireExposedType(p, jobTypeName), serializedArgs);
+  requireSchedule(cronExpression, timeZoneId);
+  return await transact(p.sql, async (tx) => {
+    await tx`
+      insert into recurring_jobs (id, tenant_id, job_id, job_type_name, cron_expression, time_zone_id, queue,
+        serialized_args, args_type_name, next_run_at, created_by)
+      values (${newId()}, ${caller.tenantId}, ${jobId}, ${jobTypeName}, ${cronExpression}, ${timeZoneId}, ${queue},
+        ${serializedArgs}, ${argsTypeName}, ${nextRun(cronExpression, timeZoneId, p.clock.now())},
+        ${caller.userId})`;
+    const row = await readRecurring(tx, {
+      reach: caller.tenantId === null ? jobReach(caller) : { everything: false, tenantId: caller.tenantId },
+      ownTenantId: caller.tenantId,
+      jobId,
+    });
+    await auditRecurring(tx, caller, "create", { after: row });
+    return versioned(row);
+  });
+}
+
+/**
+ * Changes a recurring job and works out anew when it runs next.
+ * @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR
+ */
+export async function updateRecurringJob(
+  p: Parts,
+  caller: Caller,
+  jobId: string,
+  change: RecurringChange,
+  ifMatch: string | null,
+): Promise<Versioned> {
+  return await transact(p.sql, async (tx) => {
+    const before = await lockRecurring(tx, caller, jobId);
+    requireVersion(ifMatch, before.version);
+    const { cronExpression, timeZoneId, queue, serializedArgs, argsTypeName } = { ...before, ...change };
+    requireSchedule(cronExpression, timeZoneId);
+    const type = p.jobTypes.get(before.jobTypeName);
+    if (type && change.serializedArgs !== undefined) requireFittingArgs(type, serializedArgs);
+    await tx`
+      update recurring_jobs set cron_expression = ${cronExpression}, time_zone_id = ${timeZoneId}, queue = ${queue},
+        serialized_args = ${serializedArgs}, args_type_name = ${argsTypeName}, version = version + 1, updated_at = now(),
+        next_run_at = ${before.isPaused ? null : nextRun(cronExpression, timeZoneId, p.clock.now())}
+      where id = ${before.id}`;
+    const after = await lockRecurring(tx, caller, jobId);
+    await auditRecurring(tx, caller, "update", { before, after });
+    return versioned(after);
+  });
+}
+
+/** Removes a recurring job; jobs it made stay. @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED */
+export async function deleteRecurringJob(
+  p: Pick<Platform, "sql">,
+  caller: Caller,
+  jobId: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const before = await lockRecurring(tx, caller, jobId);
+    requireVersion(ifMatch, before.version);
+    await tx`delete from recurring_jobs where id = ${before.id}`;
+    await auditRecurring(tx, caller, "delete", { before });
+  });
+}
+
+/** Reads a recurring job and keeps others from changing or firing it until `tx` ends. */
+export const lockRecurring = (tx: Tx, caller: Caller, jobId: string): Promise<RecurringRow> =>
+  readRecurring(tx, { reach: jobReach(caller), ownTenantId: caller.tenantId, jobId, lock: true });
+
+/** The audit row of a change to a recurring job. */
+export async function auditRecurring(
+  tx: Tx,
+  caller: Caller,
+  verb: string,
+  o: { before?: RecurringRow; after?: RecurringRow },
+): Promise<void> {
+  const told = (row: RecurringRow | undefined) =>
+    row && {
+      jobTypeName: row.jobTypeName,
+      cronExpression: row.cronExpression,
+      timeZoneId: row.timeZoneId,
+      queue: row.queue,
+      isPaused: row.isPaused,
+    };
+  await recordAudit(tx, caller, {
+    action: `recurringJob.${verb}`,
+    targetType: "recurringJob",
+    targetId: (o.after ?? o.before)?.jobId ?? "",
+    before: told(o.before),
+    after: told(o.after),
+  });
+}

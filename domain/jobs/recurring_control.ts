@@ -1,0 +1,83 @@
+import { transact } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { nextRun } from "./cron.ts";
+import { insertJobs } from "./enqueue.ts";
+import { type JobSummary, jobSummary } from "./job_row.ts";
+import { readJob } from "./jobs.ts";
+import { auditRecurring, lockRecurring } from "./recurring.ts";
+import { type RecurringJob, recurringJob, type RecurringRow } from "./recurring_row.ts";
+
+/** @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED */
+export async function pauseRecurringJob(
+  p: Pick<Platform, "sql">,
+  caller: Caller,
+  jobId: string,
+): Promise<RecurringJob> {
+  return await transact(p.sql, async (tx) => {
+    const before = await lockRecurring(tx, caller, jobId);
+    if (before.isPaused) {
+      throw problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${jobId}" is paused already.`);
+    }
+    await tx`
+      update recurring_jobs set is_paused = true, next_run_at = null, version = version + 1, updated_at = now()
+      where id = ${before.id}`;
+    const after = await lockRecurring(tx, caller, jobId);
+    await auditRecurring(tx, caller, "pause", { before, after });
+    return recurringJob(after);
+  });
+}
+
+/** Ticks that passed while it was paused are not made up for. @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_NOT_PAUSED */
+export async function resumeRecurringJob(
+  p: Pick<Platform, "sql" | "clock">,
+  caller: Caller,
+  jobId: string,
+): Promise<RecurringJob> {
+  return await transact(p.sql, async (tx) => {
+    const before = await lockRecurring(tx, caller, jobId);
+    if (!before.isPaused) {
+      throw problem("JOB_RECURRING_NOT_PAUSED", `Recurring job "${jobId}" is not paused.`);
+    }
+    const next = nextRun(before.cronExpression, before.timeZoneId, p.clock.now());
+    await tx`
+      update recurring_jobs set is_paused = false, next_run_at = ${next}, version = version + 1, updated_at = now()
+      where id = ${before.id}`;
+    const after = await lockRecurring(tx, caller, jobId);
+    await auditRecurring(tx, caller, "resume", { before, after });
+    return recurringJob(after);
+  });
+}
+
+/** Enqueues one run at once, outside the schedule and also while paused. @throws JOB_RECURRING_NOT_FOUND */
+export async function triggerRecurringJob(
+  p: Pick<Platform, "sql" | "bell" | "jobTypes">,
+  caller: Caller,
+  jobId: string,
+): Promise<JobSummary> {
+  return await transact(p.sql, async (tx) => {
+    const recurring = await lockRecurring(tx, caller, jobId);
+    const [id = ""] = await insertJobs(p, tx, [
+      { ...runOf(p, recurring), createdBy: caller.userId, traceId: caller.traceId },
+    ]);
+    await tx`update recurring_jobs set last_run_at = now(), last_job_id = ${id} where id = ${recurring.id}`;
+    await auditRecurring(tx, caller, "trigger", { after: recurring });
+    return jobSummary(await readJob(tx, { everything: true }, id));
+  });
+}
+
+/** The job that one run of a recurring job is. */
+export function runOf(p: Pick<Platform, "jobTypes">, recurring: Omit<RecurringRow, "lastStatus">) {
+  const DEFAULT_RETRIES = 3; // of a type this instance does not know
+  return {
+    jobTypeName: recurring.jobTypeName,
+    serializedArgs: recurring.serializedArgs,
+    argsTypeName: recurring.argsTypeName,
+    maxRetries: p.jobTypes.get(recurring.jobTypeName)?.maxRetries ?? DEFAULT_RETRIES,
+    queue: recurring.queue,
+    tenantId: recurring.tenantId,
+    createdBy: recurring.createdBy,
+    recurringJobId: recurring.jobId,
+  };
+}

@@ -1,0 +1,66 @@
+import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import type { JobStatus } from "./job_row.ts";
+import { type JobReach, within } from "./reach.ts";
+
+/** A recurring job as callers see it; `jobId` is the id its maker chose. */
+export interface RecurringJob {
+  jobId: string;
+  jobTypeName: string;
+  cronExpression: string;
+  timeZoneId: string;
+  queue: string;
+  serializedArgs: string;
+  argsTypeName: string | null;
+  isPaused: boolean;
+  /** Null while paused. */
+  nextRunAt: Date | null;
+  lastRunAt: Date | null;
+  lastJobId: string | null;
+  /** Status of the last job it made; null before the first, and once that one has been pruned. */
+  lastStatus: JobStatus | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface RecurringRow extends RecurringJob {
+  id: string;
+  tenantId: string | null;
+  createdBy: string | null;
+  version: number;
+}
+
+/** The columns of a RecurringRow, with `r` for recurring_jobs and `last` for the last job. */
+export const RECURRING_COLUMNS =
+  `r.id, r.tenant_id, r.job_id, r.job_type_name, r.cron_expression, r.time_zone_id,
+  r.queue, r.serialized_args, r.args_type_name, r.is_paused, r.next_run_at, r.last_run_at, r.last_job_id,
+  last.status as last_status, r.created_by, r.version, r.created_at, r.updated_at`;
+
+export function recurringJob(
+  { id: _id, tenantId: _tenant, createdBy: _by, version: _v, ...job }: RecurringRow,
+): RecurringJob {
+  return job;
+}
+
+/**
+ * Reads a recurring job by the id its maker chose. Ids are unique within a tenant; to who sees several of one id the
+ * own tenant's comes first, then the service's own, then the oldest.
+ * @throws JOB_RECURRING_NOT_FOUND
+ */
+export async function readRecurring(
+  q: Queryable,
+  o: { reach: JobReach; ownTenantId: string | null; jobId: string; lock?: boolean },
+): Promise<RecurringRow> {
+  const [row] = await q<RecurringRow[]>`
+    select ${q.unsafe(RECURRING_COLUMNS)} from recurring_jobs r left join jobs last on last.id = r.last_job_id
+    where r.job_id = ${o.jobId} and ${within(q, o.reach, "r.tenant_id")}
+    order by r.tenant_id is not distinct from ${o.ownTenantId}::uuid desc, r.tenant_id is null desc, r.id
+    limit 1 ${o.lock ? q`for no key update of r` : q``}`;
+  if (!row) {
+    throw problem(
+      "JOB_RECURRING_NOT_FOUND",
+      `No recurring job "${o.jobId.slice(0, 200)}" is within the caller's reach.`,
+    );
+  }
+  return row;
+}

@@ -1,0 +1,40 @@
+import { afterCommit, transact } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary } from "./job_row.ts";
+import { lockJob } from "./jobs.ts";
+import { jobReach } from "./reach.ts";
+
+/**
+ * Makes the retry of a Failed job due at once instead of after its delay.
+ * @throws JOB_NOT_FOUND, JOB_CANNOT_RETRY
+ */
+export async function retryJobNow(
+  p: Pick<Platform, "sql" | "bell">,
+  caller: Caller,
+  id: string,
+): Promise<JobSummary> {
+  return await transact(p.sql, async (tx) => {
+    const job = await lockJob(tx, jobReach(caller), id);
+    if (job.status !== "Failed") {
+      throw problem(
+        "JOB_CANNOT_RETRY",
+        `Job ${id} is ${job.status}; only a Failed job waits for a retry that could be brought forward.`,
+      );
+    }
+    const [row] = await tx<JobRow[]>`
+      update jobs set due_at = now() where id = ${id} returning ${tx.unsafe(JOB_COLUMNS)}`;
+    if (!row) throw new Error(`job ${id} vanished under its lock`);
+    await recordAudit(tx, caller, {
+      action: "job.retryNow",
+      targetType: "job",
+      targetId: id,
+      before: { nextRetryAt: job.dueAt },
+      after: { nextRetryAt: row.dueAt },
+    });
+    afterCommit(tx, () => p.bell.ring(row.dueAt));
+    return jobSummary(row);
+  });
+}

@@ -1,0 +1,39 @@
+import { domainToASCII } from "node:url";
+import type { NotificationChannel } from "./status.ts";
+
+const LOCAL = /^[^\s\p{C}<>()[\]\\,;:"@.]+(\.[^\s\p{C}<>()[\]\\,;:"@.]+)*$/u;
+const DOMAIN = /^[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?(\.[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?)*$/u;
+const E164 = /^\+[1-9]\d{1,14}$/;
+const DEVICE_TOKEN = /^[!-~]{1,4096}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** What an address of each channel looks like, in words. */
+const EXPECTED: Record<NotificationChannel, string> = {
+  Email: "an email address such as name@example.com",
+  Sms: "a phone number in E.164 form such as +351912345678",
+  Push: "a device token",
+  InApp: "the UUID of a user",
+};
+
+/** What is wrong with `address` for the channel, or null when it fits. Whether it exists is another question. */
+export function addressMistake(channel: NotificationChannel, address: string): string | null {
+  return fits(channel, address) ? null : `"${address.slice(0, 100)}" is not ${EXPECTED[channel]}`;
+}
+
+function fits(channel: NotificationChannel, address: string): boolean {
+  if (channel === "Sms") return E164.test(address);
+  if (channel === "Push") return DEVICE_TOKEN.test(address);
+  if (channel === "InApp") return UUID.test(address);
+  const at = address.lastIndexOf("@");
+  const [local, domain] = [address.slice(0, Math.max(at, 0)), address.slice(at + 1)];
+  return local.length <= 64 && domain.length <= 253 && LOCAL.test(local) && DOMAIN.test(domain);
+}
+
+/** The form of an address that tells whether two are the same. */
+export function addressKey(channel: NotificationChannel, address: string): string {
+  if (channel === "InApp") return address.toLowerCase();
+  if (channel !== "Email") return address;
+  const at = address.lastIndexOf("@");
+  const domain = address.slice(at + 1);
+  return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase();
+}

@@ -1,0 +1,35 @@
+import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { abandonJob } from "../jobs/abandon.ts";
+import { problem } from "../problems/problem.ts";
+import { notificationNotFound } from "./read.ts";
+import { type NotificationResult, type NotificationStatus, resultOf } from "./status.ts";
+
+/**
+ * Cancels a scheduled message and its job. A job that has just begun finds the message cancelled and does nothing:
+ * whoever changes the status first wins.
+ * @throws NOTIFICATION_NOT_FOUND, NOTIFICATION_ALREADY_CANCELLED, NOTIFICATION_CANNOT_CANCEL
+ */
+export async function cancelScheduled(sql: Sql, tenantId: string | null, id: string): Promise<NotificationResult> {
+  return await transact(sql, async (tx) => {
+    const [cancelled] = await tx<{ jobId: string }[]>`
+      update notifications set status = 'Cancelled', updated_at = now()
+      where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid and status = 'Scheduled'
+      returning job_id`;
+    if (cancelled) {
+      await abandonJob(tx, cancelled.jobId);
+      return resultOf(id, "Cancelled");
+    }
+    const status = await readStatus(tx, tenantId, id);
+    throw status === "Cancelled"
+      ? problem("NOTIFICATION_ALREADY_CANCELLED", `The notification ${id} was cancelled before.`)
+      : problem("NOTIFICATION_CANNOT_CANCEL", `The notification ${id} is ${status}; expected Scheduled.`);
+  });
+}
+
+/** @throws NOTIFICATION_NOT_FOUND also for another tenant's */
+export async function readStatus(q: Queryable, tenantId: string | null, id: string): Promise<NotificationStatus> {
+  const [row] = await q<{ status: NotificationStatus }[]>`
+    select status from notifications where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
+  if (!row) throw notificationNotFound(id);
+  return row.status;
+}

@@ -1,0 +1,70 @@
+import { type MailAddress, MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { addressKey } from "../addresses.ts";
+import type { Content } from "../content.ts";
+import type { HeldNotification, HeldRecipient } from "../delivery_ledger.ts";
+import { type Provider, ProviderFailed, type RecipientAnswer } from "../failover.ts";
+
+const FROM = /^\s*(?:"?([^"<>]*?)"?\s*)<([^<>\s]+)>\s*$/;
+
+/** The mail servers in failover order, each sending this message under its one Message-ID. */
+export function emailProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
+  return p.mail.map((transport) => ({
+    name: transport.name,
+    deliver: (owed, signal) => deliver(transport, mailOf(p, held, content, owed), owed, signal),
+  }));
+}
+
+async function deliver(
+  transport: MailTransport,
+  message: MailMessage,
+  owed: HeldRecipient[],
+  signal?: AbortSignal,
+): Promise<RecipientAnswer[]> {
+  const key = (address: string) => addressKey("Email", address);
+  const answers = (refused: { address: string; reason: string; permanent: boolean }[], others: RecipientAnswer) => {
+    const byAddress = new Map(refused.map((refusal) => [key(refusal.address), refusal]));
+    return owed.map(({ address }): RecipientAnswer => {
+      const refusal = byAddress.get(key(address));
+      return refusal ? { accepted: false, reason: refusal.reason, permanent: refusal.permanent } : others;
+    });
+  };
+  try {
+    const receipt = await transport.send(message, signal);
+    return answers(receipt.refused, { accepted: true });
+  } catch (error) {
+    if (!(error instanceof MailDeliveryFailed)) throw error;
+    if (error.refused.length === 0) throw new ProviderFailed(error.message, error.permanent);
+    return answers(error.refused, { accepted: false, reason: error.message, permanent: false });
+  }
+}
+
+function mailOf(p: Platform, held: HeldNotification, content: Content, owed: HeldRecipient[]): MailMessage {
+  const sender = defaultSender(p.config.MAIL_FROM);
+  const from = held.fromAddress
+    ? { address: held.fromAddress, displayName: held.fromName }
+    : { ...sender, displayName: held.fromName ?? sender.displayName };
+  const named = (kind: HeldRecipient["kind"]): MailAddress[] =>
+    owed.filter((recipient) => recipient.kind === kind).map(({ address, displayName }) => ({ address, displayName }));
+  return {
+    messageId: `${held.id}@${messageDomain(sender.address)}`,
+    from,
+    ...{ to: named("to"), cc: named("cc"), bcc: named("bcc") },
+    subject: content.subject ?? "",
+    ...{ html: content.html, text: content.text },
+    headers: {},
+    attachments: content.attachments,
+  };
+}
+
+/** MAIL_FROM: `Name <address>` or an address. */
+export function defaultSender(setting: string): MailAddress {
+  const [, name, address] = FROM.exec(setting) ?? [];
+  return { address: address ?? setting.trim(), displayName: name || null };
+}
+
+/** Always the service's own domain, so that the id stays the same whoever the sender of a message is said to be. */
+function messageDomain(address: string): string {
+  const key = addressKey("Email", address);
+  return key.slice(key.lastIndexOf("@") + 1);
+}

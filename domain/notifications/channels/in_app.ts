@@ -1,0 +1,30 @@
+import type { Platform } from "../../shared/platform.ts";
+import { findUsersInTenant } from "../../access/user_lookup.ts";
+import type { Content } from "../content.ts";
+import type { HeldNotification } from "../delivery_ledger.ts";
+import type { Provider } from "../failover.ts";
+import { insertUserNotifications } from "../in_app/write.ts";
+
+const TITLE_LENGTH = 120;
+
+/** The database itself: one row a user, and never a second one for the same message. */
+export function inAppProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
+  return [{
+    name: "database",
+    async deliver(owed) {
+      const ids = owed.map((recipient) => recipient.address.toLowerCase());
+      const known = new Set((await findUsersInTenant(p.sql, held.tenantId, ids)).map((user) => user.id));
+      const body = content.text ?? "";
+      await insertUserNotifications(p.sql, held, {
+        userIds: ids.filter((id) => known.has(id)),
+        title: content.subject || body.slice(0, TITLE_LENGTH),
+        body,
+      });
+      return ids.map((id) =>
+        known.has(id)
+          ? { accepted: true }
+          : { accepted: false, reason: "no longer an active user of this tenant", permanent: true }
+      );
+    },
+  }];
+}

@@ -1,0 +1,107 @@
+import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { NotificationChannel, NotificationStatus } from "./status.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const NO_TENANT = "00000000-0000-0000-0000-000000000000";
+
+/** Which messages are meant; both dates are inclusive instants of creation. */
+export interface NotificationFilter {
+  tenantId: string | null;
+  channel?: NotificationChannel | undefined;
+  status?: NotificationStatus | undefined;
+  fromDate?: Date | undefined;
+  toDate?: Date | undefined;
+}
+
+/**
+ * How many messages there are by status. Whole days come from the kept counts; rows are counted only in the parts
+ * of days at the edges of the range.
+ */
+export async function countByStatus(
+  q: Queryable,
+  filter: NotificationFilter,
+): Promise<Map<NotificationStatus, number>> {
+  const { fromDate, toDate } = filter;
+  const firstDay = fromDate && new Date(Math.ceil(fromDate.getTime() / DAY_MS) * DAY_MS);
+  const endDay = toDate && new Date(Math.floor(toDate.getTime() / DAY_MS) * DAY_MS);
+  const hasWholeDays = !firstDay || !endDay || firstDay < endDay;
+  const parts = !hasWholeDays ? [countRows(q, filter, fromDate, toDate, true)] : [
+    countDays(q, filter, firstDay, endDay),
+    ...firstDay && firstDay > fromDate ? [countRows(q, filter, fromDate, firstDay, false)] : [],
+    ...endDay ? [countRows(q, filter, endDay, toDate, true)] : [],
+  ];
+  const counts = new Map<NotificationStatus, number>();
+  for (const { status, count } of (await Promise.all(parts)).flat()) {
+    counts.set(status, (counts.get(status) ?? 0) + count);
+  }
+  return counts;
+}
+
+type StatusCount = { status: NotificationStatus; count: number };
+
+async function countDays(
+  q: Queryable,
+  { tenantId, channel, status }: NotificationFilter,
+  from: Date | undefined,
+  before: Date | undefined,
+): Promise<StatusCount[]> {
+  return await q<StatusCount[]>`
+    select status, sum(count)::bigint as count from notification_counts
+    where tenant_key = ${tenantId ?? NO_TENANT}
+      ${from ? q`and day >= ${dayOf(from)}::date` : q``} ${before ? q`and day < ${dayOf(before)}::date` : q``}
+      ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
+    group by status`;
+}
+
+async function countRows(
+  q: Queryable,
+  filter: NotificationFilter,
+  from: Date | undefined,
+  to: Date | undefined,
+  inclusive: boolean,
+): Promise<StatusCount[]> {
+  const { tenantId, channel, status } = filter;
+  return await q<StatusCount[]>`
+    select status, count(*) from notifications
+    where ${ofTenant(q, tenantId)} and created_at >= ${from ?? "-infinity"}
+      and created_at ${inclusive ? q`<=` : q`<`} ${to ?? "infinity"}
+      ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
+    group by status`;
+}
+
+const dayOf = (instant: Date): string => instant.toISOString().slice(0, 10);
+
+/** The condition that an index on tenant_id can serve, also where there is no tenant. */
+export const ofTenant = (q: Queryable, tenantId: string | null) =>
+  tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
+
+/** The contract's stats: what is under way counts as pending. */
+export async function readStats(q: Queryable, filter: NotificationFilter) {
+  const counts = await countByStatus(q, filter);
+  const of = (status: NotificationStatus) => counts.get(status) ?? 0;
+  return {
+    totalNotifications: total(counts),
+    pendingNotifications: of("Pending") + of("Sending"),
+    sentNotifications: of("Sent"),
+    failedNotifications: of("Failed"),
+    deadLetteredNotifications: of("DeadLettered"),
+    scheduledNotifications: of("Scheduled"),
+    queuedNotifications: of("Queued"),
+  };
+}
+
+export const total = (counts: Map<NotificationStatus, number>): number =>
+  [...counts.values()].reduce((sum, count) => sum + count, 0);
+
+/** Folds the shards of days gone by into one each, so that sums stay short. */
+export async function foldCounts(q: Queryable): Promise<void> {
+  await q`
+    with folded as (
+      delete from notification_counts where day < current_date - 1 and shard <> 0
+      returning tenant_key, day, channel, status, count
+    )
+    insert into notification_counts as c (tenant_key, day, channel, status, shard, count)
+    select tenant_key, day, channel, status, 0, sum(count) from folded
+    group by tenant_key, day, channel, status order by 1, 2, 3, 4
+    on conflict (tenant_key, day, channel, status, shard) do update set count = c.count + excluded.count`;
+}

@@ -1,0 +1,49 @@
+import { type Queryable, type Sql } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
+
+/** A device that takes a user's push messages. */
+export interface UserDevice {
+  id: string;
+  userId: string;
+  platform: string | null;
+  createdAt: Date;
+}
+
+/** Registers a device for a user; a token known already passes to this user. */
+export async function registerDevice(
+  sql: Sql,
+  userId: string,
+  device: { token: string; platform: string | null },
+): Promise<UserDevice> {
+  const [row] = await sql<UserDevice[]>`
+    insert into user_devices (id, user_id, token, platform)
+    values (${newId()}, ${userId}, ${device.token}, ${device.platform})
+    on conflict (token) do update set user_id = excluded.user_id, platform = excluded.platform
+    returning id, user_id, platform, created_at`;
+  return row as UserDevice;
+}
+
+/** A user's devices, oldest first. */
+export async function listDevices(q: Queryable, userId: string): Promise<UserDevice[]> {
+  return await q<UserDevice[]>`
+    select id, user_id, platform, created_at from user_devices where user_id = ${userId} order by id`;
+}
+
+/** Takes one of the user's devices away. @throws NOTIFICATION_DEVICE_NOT_FOUND */
+export async function removeDevice(sql: Sql, userId: string, id: string): Promise<void> {
+  const gone = await sql`delete from user_devices where id = ${id} and user_id = ${userId}`;
+  if (gone.count === 0) throw problem("NOTIFICATION_DEVICE_NOT_FOUND", `The user has no device ${id}.`);
+}
+
+/** The tokens of all devices of these users. */
+export async function findDeviceTokens(q: Queryable, userIds: string[]): Promise<string[]> {
+  const rows = await q<{ token: string }[]>`
+    select token from user_devices where user_id = any(${userIds}::uuid[]) order by id`;
+  return rows.map((row) => row.token);
+}
+
+/** Forgets devices whose tokens a push service has called dead. */
+export async function forgetDevices(q: Queryable, tokens: string[]): Promise<void> {
+  await q`delete from user_devices where token = any(${tokens}::text[])`;
+}

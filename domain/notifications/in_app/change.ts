@@ -1,0 +1,35 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { type Problem, problem } from "../../problems/problem.ts";
+import { type UserNotification, userNotificationColumns } from "./read.ts";
+
+/** Marks one as read; again changes nothing. @throws NOTIFICATION_INAPP_NOT_FOUND, NOTIFICATION_INAPP_FORBIDDEN */
+export async function markRead(sql: Sql, userId: string, id: string): Promise<UserNotification> {
+  await sql`
+    update user_notifications set is_read = true, read_at = now()
+    where id = ${id} and user_id = ${userId} and not is_read`;
+  const [row] = await sql<UserNotification[]>`
+    select ${userNotificationColumns(sql)} from user_notifications where id = ${id} and user_id = ${userId}`;
+  if (!row) throw await missing(sql, userId, id);
+  return row;
+}
+
+/** Marks all of a user's as read. @returns how many were not. */
+export async function markAllRead(sql: Sql, userId: string): Promise<number> {
+  const read = await sql`
+    update user_notifications set is_read = true, read_at = now() where user_id = ${userId} and not is_read`;
+  return read.count;
+}
+
+/** Deletes one. @throws NOTIFICATION_INAPP_NOT_FOUND, NOTIFICATION_INAPP_FORBIDDEN */
+export async function deleteUserNotification(sql: Sql, userId: string, id: string): Promise<void> {
+  const gone = await sql`delete from user_notifications where id = ${id} and user_id = ${userId}`;
+  if (gone.count === 0) throw await missing(sql, userId, id);
+}
+
+/** The contract tells a notification of someone else (403) from none at all (404). */
+async function missing(sql: Sql, userId: string, id: string): Promise<Problem> {
+  const [other] = await sql`select from user_notifications where id = ${id}`;
+  return other
+    ? problem("NOTIFICATION_INAPP_FORBIDDEN", `The in-app notification ${id} is not one of user ${userId}.`)
+    : problem("NOTIFICATION_INAPP_NOT_FOUND", `There is no in-app notification ${id}.`);
+}

@@ -1,0 +1,11 @@
+import { type Caller, isSystemAdmin } from "../../access/caller.ts";
+import { problem } from "../../problems/problem.ts";
+
+/** Lets a caller into a user's own notifications: that user, or a system administrator. @throws NOTIFICATION_INAPP_FORBIDDEN */
+export function requireOwner(caller: Caller, userId: string): void {
+  if (caller.userId === userId || isSystemAdmin(caller)) return;
+  throw problem(
+    "NOTIFICATION_INAPP_FORBIDDEN",
+    `The caller is ${caller.userId}; expected ${userId} or a system administrator.`,
+  );
+}

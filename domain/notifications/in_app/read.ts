@@ -1,0 +1,55 @@
+import type { Queryable } from "../../../infra/postgres/postgres.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { NotificationPriority } from "../status.ts";
+
+export interface UserNotification {
+  id: string;
+  userId: string;
+  title: string;
+  body: string;
+  icon: string | null;
+  category: string | null;
+  actionUrl: string | null;
+  priority: NotificationPriority;
+  isRead: boolean;
+  createdAt: Date;
+}
+
+export interface UserNotificationFilter {
+  userId: string;
+  isRead?: boolean | undefined;
+  category?: string | undefined;
+}
+
+export const userNotificationColumns = (q: Queryable) =>
+  q`id, user_id, title, body, icon, category, action_url, priority, is_read, created_at`;
+
+/** A page of a user's in-app notifications, newest first. */
+export async function listUserNotifications(
+  q: Queryable,
+  filter: UserNotificationFilter,
+  page: PageRequest,
+): Promise<PagedResult<UserNotification>> {
+  const { userId, isRead, category } = filter;
+  const readState = isRead === undefined ? q`` : isRead ? q`and is_read` : q`and not is_read`;
+  const [items, count] = await Promise.all([
+    q<UserNotification[]>`
+      select ${userNotificationColumns(q)} from user_notifications where user_id = ${userId} ${readState}
+        ${category === undefined ? q`` : q`and category = ${category}`}
+      order by id desc limit ${page.pageSize} offset ${offsetOf(page)}`,
+    countUserNotifications(q, filter),
+  ]);
+  return pagedResult([...items], count, page);
+}
+
+/** How many of a user's in-app notifications fit, read from kept counts. */
+export async function countUserNotifications(
+  q: Queryable,
+  { userId, isRead, category }: UserNotificationFilter,
+): Promise<number> {
+  const what = isRead === undefined ? q`total` : isRead ? q`total - unread` : q`unread`;
+  const [row] = await q<{ count: number }[]>`
+    select coalesce(sum(${what}), 0)::bigint as count from user_notification_counts
+    where user_id = ${userId} ${category === undefined ? q`` : q`and category = ${category}`}`;
+  return row?.count ?? 0;
+}

@@ -1,0 +1,90 @@
+import { oneLine } from "../../infra/mail/message_safety.ts";
+import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { findUsersInTenant } from "../access/user_lookup.ts";
+import { type FieldErrors, invalid } from "../problems/problem.ts";
+import { addressKey, addressMistake } from "./addresses.ts";
+import type { NotificationChannel, NotificationPriority } from "./status.ts";
+
+export interface MessageRecipient {
+  address: string;
+  displayName?: string | null;
+  kind?: "to" | "cc" | "bcc";
+}
+
+/** A file of the registry that goes along with an email; opened when the message is sent. */
+export interface MessageAttachment {
+  fileId: string;
+  fileName: string;
+  contentType: string;
+}
+
+/** A message to be sent: the contract's send request, and what only the service itself may add. */
+export interface Message {
+  channel: NotificationChannel;
+  recipients: MessageRecipient[];
+  subject?: string | null;
+  htmlBody?: string | null;
+  textBody?: string | null;
+  templateSlug?: string | null;
+  templateData?: Record<string, unknown> | null;
+  /** Wanted language of the template; absent: the tenant's default. */
+  locale?: string | null;
+  priority?: NotificationPriority | null;
+  category?: string | null;
+  icon?: string | null;
+  actionUrl?: string | null;
+  pushData?: Record<string, string> | null;
+  fromAddress?: string | null;
+  fromName?: string | null;
+  attachments?: MessageAttachment[];
+  /** The content is never shown and is dropped once it was sent. */
+  isConfidential?: boolean;
+}
+
+/**
+ * Checks what a message says and whom it goes to, and returns it with one-line subject and each recipient once.
+ * @param field where the message stands in the request, for the field names of refusals.
+ * @throws VALIDATION_ERROR naming every address that does not fit its channel, or every user that is not the tenant's.
+ */
+export async function checkMessage(
+  q: Queryable,
+  tenantId: string | null,
+  message: Message,
+  field = "",
+): Promise<Message> {
+  const errors: FieldErrors = {};
+  const { channel } = message;
+  if (!message.templateSlug && !message.subject && !message.htmlBody && !message.textBody) {
+    errors[`${field}subject`] = ["expected a subject, an htmlBody, a textBody or a templateSlug"];
+  }
+  if (message.fromAddress) {
+    const mistake = addressMistake("Email", message.fromAddress);
+    if (mistake) errors[`${field}fromAddress`] = [mistake];
+  }
+  message.recipients.forEach(({ address }, index) => {
+    const mistake = addressMistake(channel, address);
+    if (mistake) errors[`${field}recipients.${index}.address`] = [mistake];
+  });
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  if (channel === "InApp") await requireUsers(q, tenantId, message.recipients, field);
+  const recipients = [
+    ...new Map(message.recipients.toReversed().map((r) => [addressKey(channel, r.address), r])).values(),
+  ].reverse();
+  return { ...message, recipients, subject: message.subject ? oneLine(message.subject) : null };
+}
+
+async function requireUsers(
+  q: Queryable,
+  tenantId: string | null,
+  recipients: MessageRecipient[],
+  field: string,
+): Promise<void> {
+  const users = await findUsersInTenant(q, tenantId, recipients.map((recipient) => recipient.address));
+  const known = new Set(users.map((user) => user.id));
+  const errors: FieldErrors = {};
+  recipients.forEach(({ address }, index) => {
+    if (known.has(address.toLowerCase())) return;
+    errors[`${field}recipients.${index}.address`] = [`"${address}" is not an active user of this tenant`];
+  });
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}

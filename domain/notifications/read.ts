@@ -1,0 +1,84 @@
+import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import {
+  CHANNEL_DISPLAY,
+  type NotificationChannel,
+  type NotificationPriority,
+  type NotificationStatus,
+  STATUS_DISPLAY,
+} from "./status.ts";
+
+interface NotificationRow {
+  id: string;
+  channel: NotificationChannel;
+  status: NotificationStatus;
+  priority: NotificationPriority;
+  subject: string | null;
+  htmlBody: string | null;
+  textBody: string | null;
+  templateSlug: string | null;
+  templateLocale: string | null;
+  templateVersion: number | null;
+  fromAddress: string | null;
+  fromName: string | null;
+  retryCount: number;
+  maxRetries: number;
+  lastError: string | null;
+  scheduledAt: Date | null;
+  sentAt: Date | null;
+  createdAt: Date;
+}
+
+export interface NotificationDetail extends NotificationRow {
+  channelDisplay: string;
+  statusDisplay: string;
+  recipients: {
+    address: string;
+    displayName: string | null;
+    kind: "to" | "cc" | "bcc";
+    status: "Owed" | "Sent" | "Refused";
+    sentAt: Date | null;
+    errorMessage: string | null;
+  }[];
+  deliveryAttempts: {
+    attemptNumber: number;
+    providerName: string;
+    isSuccess: boolean;
+    durationMs: number;
+    attemptedAt: Date;
+    errorMessage: string | null;
+  }[];
+}
+
+/** A message with its recipients and every try; the bodies of a confidential one are left out. @throws NOTIFICATION_NOT_FOUND */
+export async function readNotification(
+  q: Queryable,
+  tenantId: string | null,
+  id: string,
+): Promise<NotificationDetail> {
+  const [row] = await q<NotificationRow[]>`
+    select id, channel, status, priority, subject, case when not is_confidential then html_body end as html_body,
+      case when not is_confidential then text_body end as text_body, template_slug, template_locale, template_version,
+      from_address, from_name, retry_count, max_retries, last_error, scheduled_at, sent_at, created_at
+    from notifications where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
+  if (!row) throw notificationNotFound(id);
+  const [recipients, deliveryAttempts] = await Promise.all([
+    q<NotificationDetail["recipients"]>`
+      select address, display_name, kind, status, sent_at, error_message from notification_recipients
+      where notification_id = ${id} order by id`,
+    q<NotificationDetail["deliveryAttempts"]>`
+      select row_number() over (order by id) as attempt_number, provider_name, is_success, duration_ms, attempted_at,
+        error_message
+      from notification_attempts where notification_id = ${id} order by id`,
+  ]);
+  return {
+    ...row,
+    channelDisplay: CHANNEL_DISPLAY[row.channel],
+    statusDisplay: STATUS_DISPLAY[row.status],
+    recipients: [...recipients],
+    deliveryAttempts: [...deliveryAttempts],
+  };
+}
+
+export const notificationNotFound = (id: string) =>
+  problem("NOTIFICATION_NOT_FOUND", `There is no notification ${id} here.`);

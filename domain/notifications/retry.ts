@@ -1,0 +1,45 @@
+import { transact } from "../../infra/postgres/postgres.ts";
+import { abandonJob } from "../jobs/abandon.ts";
+import { enqueueJob } from "../jobs/enqueue.ts";
+import { problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { readStatus } from "./cancel.ts";
+import { deliveryJob } from "./deliver.ts";
+import { type NotificationPriority, type NotificationResult, resultOf } from "./status.ts";
+import type { MessageSender } from "./store_notification.ts";
+
+/**
+ * Sends a failed message again to all who have not got it, those refused before included, under a new job with
+ * retries of its own; the old job no longer counts.
+ * @throws NOTIFICATION_NOT_FOUND, NOTIFICATION_CANNOT_RETRY
+ */
+export async function retryNotification(
+  p: Platform,
+  sender: MessageSender,
+  id: string,
+): Promise<NotificationResult> {
+  return await transact(p.sql, async (tx) => {
+    const [row] = await tx<{ priority: NotificationPriority; jobId: string | null }[]>`
+      update notifications set status = 'Queued', retry_count = 0, job_attempt = 0, updated_at = now()
+      where id = ${id} and tenant_id is not distinct from ${sender.tenantId}::uuid
+        and status in ('Failed', 'DeadLettered')
+      returning priority, job_id`;
+    if (!row) {
+      const status = await readStatus(tx, sender.tenantId, id);
+      throw problem(
+        "NOTIFICATION_CANNOT_RETRY",
+        `The notification ${id} is ${status}; expected Failed or DeadLettered.`,
+      );
+    }
+    if (row.jobId !== null) await abandonJob(tx, row.jobId);
+    const jobId = await enqueueJob(p, tx, deliveryJob(p), { notificationId: id }, {
+      tenantId: sender.tenantId,
+      createdBy: sender.userId,
+      traceId: sender.traceId,
+      priority: row.priority,
+    });
+    await tx`update notifications set job_id = ${jobId} where id = ${id}`;
+    await tx`update notification_recipients set status = 'Owed' where notification_id = ${id} and status = 'Refused'`;
+    return resultOf(id, "Queued");
+  });
+}

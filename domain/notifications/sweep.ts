@@ -1,0 +1,62 @@
+import { z } from "zod";
+import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import { readJobEnds } from "../jobs/job_ends.ts";
+import { defineJob, type JobType } from "../jobs/job_type.ts";
+import type { Platform } from "../shared/platform.ts";
+import { foldCounts } from "./counts.ts";
+
+const AT_ONCE = 1_000;
+const NIL = "00000000-0000-0000-0000-000000000000";
+
+/** Brings in line what no job speaks for any more, and keeps the counts short. */
+export const sweepJob = (p: Platform): JobType<Record<string, never>> =>
+  defineJob({
+    name: "notifications.sweep",
+    args: z.object({}),
+    cron: "*/5 * * * *",
+    async run() {
+      const settled = await settleAbandoned(p.sql);
+      await foldCounts(p.sql);
+      return { settled };
+    },
+  });
+
+/**
+ * Settles messages that have waited for ten minutes although their job has ended: dead-lettered while its worker
+ * died, or cancelled through the job routes; and direct ones whose process died before the answer.
+ * @returns how many.
+ */
+export async function settleAbandoned(sql: Sql, idle = "10 minutes"): Promise<number> {
+  let settled = 0;
+  for (let after = NIL;;) {
+    const rows = await sql<{ id: string; jobId: string | null }[]>`
+      select id, job_id from notifications
+      where status in ('Queued', 'Scheduled', 'Sending', 'Failed') and id > ${after}
+        and greatest(updated_at, scheduled_at) < now() - ${idle}::text::interval
+      order by id limit ${AT_ONCE}`;
+    if (rows.length === 0) return settled;
+    after = rows.at(-1)?.id ?? NIL;
+    settled += await settleRows(sql, rows);
+  }
+}
+
+async function settleRows(q: Queryable, rows: { id: string; jobId: string | null }[]): Promise<number> {
+  const ends = await readJobEnds(q, rows.flatMap((row) => row.jobId ?? []));
+  const ended = rows.flatMap(({ id, jobId }) => {
+    const end = jobId === null ? undefined : ends.get(jobId);
+    if (end) return [{ id, jobId, status: end.status === "Cancelled" ? "Cancelled" : "DeadLettered", error: end.lastError }];
+    return [];
+  });
+  const direct = rows.filter((row) => row.jobId === null).map((row) => row.id);
+  const [byJob, bySelf] = await Promise.all([
+    q`update notifications n set status = e.status::notification_status, updated_at = now(),
+        last_error = coalesce(e.error, n.last_error, 'The job of this message ended without it.')
+      from unnest(${ended.map((e) => e.id)}::uuid[], ${ended.map((e) => e.jobId)}::uuid[],
+        ${ended.map((e) => e.status)}::text[], ${ended.map((e) => e.error)}::text[]) as e (id, job_id, status, error)
+      where n.id = e.id and n.job_id = e.job_id and n.status in ('Queued', 'Scheduled', 'Sending', 'Failed')`,
+    q`update notifications set status = 'Failed', updated_at = now(),
+        last_error = 'The service stopped before the delivery ended; it may or may not have gone out.'
+      where id = any(${direct}::uuid[]) and job_id is null and status = 'Sending'`,
+  ]);
+  return byJob.count + bySelf.count;
+}

@@ -1,0 +1,90 @@
+import type { Queryable } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { canonicalLocale, localeChain, readDefaultLocale } from "./locales.ts";
+
+/** A template as stored. `tenantId` null marks one of the service's own. */
+export interface StoredTemplate {
+  id: string;
+  tenantId: string | null;
+  slug: string;
+  name: string;
+  locale: string;
+  subjectTemplate: string | null;
+  htmlBodyTemplate: string | null;
+  textBodyTemplate: string | null;
+  /** Comma-separated names. */
+  requiredVariables: string;
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export type TemplateSummary = Pick<StoredTemplate, "id" | "slug" | "name" | "locale" | "version" | "createdAt">;
+
+/** One of the caller's own templates, or one the service ships. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
+export async function readTemplate(q: Queryable, tenantId: string | null, id: string): Promise<StoredTemplate> {
+  const [row] = await q<StoredTemplate[]>`
+    select * from notification_templates where id = ${id} and (tenant_id = ${tenantId} or tenant_id is null)`;
+  if (!row) throw templateNotFound(id);
+  return row;
+}
+
+export const templateNotFound = (id: string) =>
+  problem("NOTIFICATION_TEMPLATE_NOT_FOUND", `There is no template ${id} here.`);
+
+/**
+ * The template of `slug` in the best fitting locale; in each locale a tenant's own comes before the shipped one.
+ * @throws NOTIFICATION_TEMPLATE_NOT_FOUND
+ */
+export async function findTemplate(
+  q: Queryable,
+  tenantId: string | null,
+  slug: string,
+  locale: string | null,
+): Promise<StoredTemplate> {
+  const wanted = locale === null ? null : canonicalLocale(locale);
+  const chain = localeChain(wanted, await readDefaultLocale(q, tenantId));
+  const [row] = await q<StoredTemplate[]>`
+    select t.* from notification_templates t
+    where t.slug = ${slug} and (t.tenant_id = ${tenantId} or t.tenant_id is null) and lower(t.locale) = any(${chain}::text[])
+    order by array_position(${chain}::text[], lower(t.locale)), t.tenant_id is null limit 1`;
+  if (row) return row;
+  throw problem(
+    "NOTIFICATION_TEMPLATE_NOT_FOUND",
+    `No template has the slug "${slug}" in any of the locales ${chain.join(", ")}.`,
+  );
+}
+
+export interface TemplateFilter {
+  tenantId: string | null;
+  locale: string | null;
+  /** True: also those the service ships. */
+  includeShipped: boolean;
+}
+
+/** A page of templates by slug and locale. */
+export async function listTemplates(
+  q: Queryable,
+  filter: TemplateFilter,
+  page: PageRequest,
+): Promise<PagedResult<TemplateSummary>> {
+  const { tenantId, includeShipped } = filter;
+  const own = tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
+  const rows = await q<(TemplateSummary & { totalCount: number })[]>`
+    select id, slug, name, locale, version, created_at, count(*) over () as total_count from notification_templates
+    where (${own} or (${includeShipped} and tenant_id is null))
+      and (${filter.locale}::text is null or lower(locale) = lower(${filter.locale}))
+    order by slug, lower(locale), tenant_id nulls last, id limit ${page.pageSize} offset ${offsetOf(page)}`;
+  const total = rows[0]?.totalCount ?? (page.page === 1 ? 0 : await countTemplates(q, filter));
+  return pagedResult(rows.map(({ totalCount: _, ...row }) => row), total, page);
+}
+
+/** Only for a page beyond the end, where no row carries the total. */
+async function countTemplates(q: Queryable, { tenantId, locale, includeShipped }: TemplateFilter): Promise<number> {
+  const [row] = await q<{ count: number }[]>`
+    select count(*) from notification_templates
+    where (tenant_id = ${tenantId} or (tenant_id is null and (${includeShipped} or ${tenantId}::uuid is null)))
+      and (${locale}::text is null or lower(locale) = lower(${locale}))`;
+  return row?.count ?? 0;
+}

@@ -1,0 +1,112 @@
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import type { Caller } from "../../access/caller.ts";
+import { invalid } from "../../problems/problem.ts";
+import { newId } from "../../shared/ids.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { requireVersion } from "../../shared/version.ts";
+import { canonicalLocale } from "./locales.ts";
+import { type StoredTemplate, templateNotFound } from "./read.ts";
+import { requireValidTemplate } from "./render.ts";
+
+export type NewTemplate = Pick<
+  StoredTemplate,
+  "slug" | "name" | "locale" | "subjectTemplate" | "htmlBodyTemplate" | "textBodyTemplate" | "requiredVariables"
+>;
+/** What is left out stays as it is; null takes a text away. */
+export type TemplateChange = { templateId: string } & Partial<Omit<NewTemplate, "slug" | "locale">>;
+
+/** Makes a template of the caller's tenant. @throws NOTIFICATION_TEMPLATE_INVALID, NOTIFICATION_TEMPLATE_ALREADY_EXISTS, VALIDATION_ERROR */
+export async function createTemplate(
+  p: Pick<Platform, "sql">,
+  caller: Caller,
+  given: NewTemplate,
+): Promise<StoredTemplate> {
+  const template = { ...given, locale: canonicalLocale(given.locale) };
+  requireSomeText(template);
+  requireValidTemplate(template);
+  return await transact(p.sql, async (tx) => {
+    const [row] = await tx<StoredTemplate[]>`
+      insert into notification_templates (id, tenant_id, slug, name, locale, subject_template, html_body_template,
+        text_body_template, required_variables)
+      values (${newId()}, ${caller.tenantId}, ${template.slug}, ${template.name}, ${template.locale},
+        ${template.subjectTemplate}, ${template.htmlBodyTemplate}, ${template.textBodyTemplate},
+        ${template.requiredVariables})
+      returning *`;
+    const made = row as StoredTemplate;
+    await recordAudit(tx, caller, auditOf("create", made.id, undefined, made));
+    return made;
+  });
+}
+
+/**
+ * Changes a template and raises its version.
+ * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_NOT_FOUND, PRECONDITION_FAILED, NOTIFICATION_TEMPLATE_INVALID
+ */
+export async function updateTemplate(
+  p: Pick<Platform, "sql">,
+  caller: Caller,
+  id: string,
+  { templateId, ...change }: TemplateChange,
+  ifMatch: string | null,
+): Promise<StoredTemplate> {
+  if (templateId !== id) {
+    throw invalid({ templateId: [`found ${templateId}; expected ${id}, the id in the path`] });
+  }
+  return await transact(p.sql, async (tx) => {
+    const before = await lockOwnTemplate(tx, caller.tenantId, id);
+    requireVersion(ifMatch, before.version);
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    const after: StoredTemplate = { ...before, ...given };
+    requireSomeText(after);
+    requireValidTemplate(after);
+    const [row] = await tx<StoredTemplate[]>`
+      update notification_templates set name = ${after.name}, subject_template = ${after.subjectTemplate},
+        html_body_template = ${after.htmlBodyTemplate}, text_body_template = ${after.textBodyTemplate},
+        required_variables = ${after.requiredVariables}, version = version + 1, updated_at = now()
+      where id = ${id} returning *`;
+    await recordAudit(tx, caller, auditOf("update", id, before, after));
+    return row as StoredTemplate;
+  });
+}
+
+/** Deletes a template of the caller's tenant. @throws NOTIFICATION_TEMPLATE_NOT_FOUND, PRECONDITION_FAILED */
+export async function deleteTemplate(
+  p: Pick<Platform, "sql">,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const before = await lockOwnTemplate(tx, caller.tenantId, id);
+    requireVersion(ifMatch, before.version);
+    await tx`delete from notification_templates where id = ${id}`;
+    await recordAudit(tx, caller, auditOf("delete", id, before, undefined));
+  });
+}
+
+async function lockOwnTemplate(tx: Tx, tenantId: string | null, id: string): Promise<StoredTemplate> {
+  const [row] = await tx<StoredTemplate[]>`
+    select * from notification_templates
+    where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid for update`;
+  if (!row) throw templateNotFound(id);
+  return row;
+}
+
+function requireSomeText(template: Pick<NewTemplate, "subjectTemplate" | "htmlBodyTemplate" | "textBodyTemplate">) {
+  if (template.subjectTemplate || template.htmlBodyTemplate || template.textBodyTemplate) return;
+  throw invalid({ htmlBodyTemplate: ["expected at least one of subject, HTML body and text body"] });
+}
+
+/** Texts are told by name and version only: the audit log is no archive of mail bodies. */
+function auditOf(verb: string, id: string, before: StoredTemplate | undefined, after: StoredTemplate | undefined) {
+  const told = (t: StoredTemplate | undefined) =>
+    t && { slug: t.slug, locale: t.locale, name: t.name, requiredVariables: t.requiredVariables };
+  return {
+    action: `notification-template.${verb}`,
+    targetType: "notification-template",
+    targetId: id,
+    before: before && { ...told(before), version: before.version },
+    after: told(after),
+  };
+}

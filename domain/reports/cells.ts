@@ -1,0 +1,22 @@
+import type { ColumnType } from "./report_template.ts";
+
+/** An instant as Postgres prints it in UTC, in ISO 8601 with milliseconds: `2026-01-31T12:00:00.000Z`. */
+export function isoInstant(cell: string): string {
+  const plain = cell.endsWith("+00") ? cell.slice(0, -3) : cell;
+  if (plain.length < 19 || plain[10] !== " ") return plain; // infinity and years before Christ, as they are
+  return `${plain.slice(0, 10)}T${plain.slice(11, 19)}.${plain.slice(20, 23).padEnd(3, "0")}Z`;
+}
+
+/** A cell as text that a program reads back: booleans as true/false, instants in ISO 8601, the rest as it is. */
+export function stableText(cell: string, type: ColumnType): string {
+  if (type === "boolean") return cell === "t" ? "true" : "false";
+  return type === "instant" ? isoInstant(cell) : cell;
+}
+
+/** A cell for people to read: yes/no, instants to the second. */
+export function readableText(cell: string, type: ColumnType): string {
+  if (type === "boolean") return cell === "t" ? "yes" : "no";
+  return type === "instant" ? cell.slice(0, 19) : cell;
+}
+
+export const isNumeric = (type: ColumnType): boolean => type === "integer" || type === "decimal";

@@ -1,0 +1,24 @@
+import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
+import { copyFileTo } from "../../files/service_files.ts";
+import { Problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
+import type { Execution } from "../execution.ts";
+import type { Outcome, OwedDelivery } from "./delivery.ts";
+
+const MOST_ATTEMPTS = 8;
+
+/** Copies the document to its target path under the tenant's deliveries; again is the same as once. */
+export async function deliverByCopy(
+  p: Platform,
+  execution: Execution & { storedFileId: string },
+  { recipient, attempts }: OwedDelivery,
+): Promise<Outcome> {
+  try {
+    await copyFileTo(p, execution.storedFileId, recipient);
+    return { status: "Delivered" };
+  } catch (error) {
+    if (error instanceof Problem) return { status: "Failed", reason: error.message };
+    if (!(error instanceof ObjectStoreUnavailable)) throw error;
+    return { status: attempts + 1 < MOST_ATTEMPTS ? "Owed" : "Failed", reason: "The storage does not answer." };
+  }
+}

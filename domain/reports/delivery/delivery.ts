@@ -1,0 +1,63 @@
+import { type Queryable, transact } from "../../../infra/postgres/postgres.ts";
+import type { Platform } from "../../shared/platform.ts";
+import type { Execution } from "../execution.ts";
+import { STATUS } from "../formats.ts";
+import type { DeliveryMethod } from "./options.ts";
+
+/** One recipient an execution still owes its document. */
+export interface OwedDelivery {
+  id: string;
+  method: DeliveryMethod;
+  recipient: string;
+  notificationId: string | null;
+  attempts: number;
+}
+
+/** What a try came to: done, never to be, or to be looked at again. */
+export type Outcome = { status: "Delivered" } | { status: "Failed" | "Owed"; reason: string };
+
+/** An execution whose document waits to be delivered: Completed, and not deleted. */
+export async function readDeliverable(q: Queryable, id: string): Promise<(Execution & { storedFileId: string }) | null> {
+  const [execution] = await q<(Execution & { storedFileId: string })[]>`
+    select * from report_executions where id = ${id} and status = ${STATUS.Completed} and deleted_at is null`;
+  return execution ?? null;
+}
+
+export async function listOwed(q: Queryable, executionId: string): Promise<OwedDelivery[]> {
+  return await q<OwedDelivery[]>`
+    select id, method, recipient, notification_id, attempts from report_deliveries
+    where execution_id = ${executionId} and status = 'Owed' order by id`;
+}
+
+/** Owed → what the try came to. */
+export async function recordOutcome(q: Queryable, deliveryId: string, outcome: Outcome): Promise<void> {
+  const reason = outcome.status === "Delivered" ? null : outcome.reason;
+  await q`update report_deliveries set status = ${outcome.status}, error_message = ${reason},
+      attempts = attempts + 1, updated_at = now()
+    where id = ${deliveryId} and status = 'Owed'`;
+}
+
+/**
+ * Sums up when nothing is owed any more: Completed → Delivered, or the reason on an execution that stays Completed.
+ * @returns how many recipients are still owed.
+ */
+export async function sumUpDelivery(p: Pick<Platform, "sql">, executionId: string): Promise<number> {
+  return await transact(p.sql, async (tx) => {
+    const [execution] = await tx`select from report_executions
+      where id = ${executionId} and status = ${STATUS.Completed} for update`;
+    if (!execution) return 0;
+    const rows = await tx<{ status: string; recipient: string; errorMessage: string | null }[]>`
+      select status, recipient, error_message from report_deliveries where execution_id = ${executionId} order by id`;
+    const owed = rows.filter((row) => row.status === "Owed").length;
+    if (owed > 0) return owed;
+    const failed = rows.filter((row) => row.status === "Failed");
+    if (failed.length === 0) {
+      await tx`update report_executions set status = ${STATUS.Delivered}, error_message = null where id = ${executionId}`;
+    } else {
+      const reasons = failed.map((row) => `${row.recipient}: ${row.errorMessage}`).join("; ");
+      const message = `Delivery failed for ${failed.length} of ${rows.length}: ${reasons}`.slice(0, 4_000);
+      await tx`update report_executions set error_message = ${message} where id = ${executionId}`;
+    }
+    return 0;
+  });
+}

@@ -1,0 +1,94 @@
+import { deliveryPath } from "../../files/service_files.ts";
+import { addressKey, addressMistake } from "../../notifications/addresses.ts";
+import { type FieldErrors, invalid, Problem } from "../../problems/problem.ts";
+import type { Execution } from "../execution.ts";
+
+/** DeliveryMethod of the contract. */
+export const METHOD = { Download: 1, Email: 2, Storage: 3, Webhook: 4 } as const;
+export type DeliveryMethod = typeof METHOD[keyof typeof METHOD];
+
+/** Where a finished document goes by itself. */
+export interface DeliveryOptions {
+  method: DeliveryMethod;
+  recipients: string[];
+  emailSubject: string | null;
+  emailBody: string | null;
+  webhookUrl: string | null;
+  /** May hold `{date}`, `{templateId}`, `{executionId}` and `{fileName}`. */
+  targetPath: string | null;
+}
+
+const MOST_RECIPIENTS = 50;
+const PLACEHOLDER = /\{(\w*)\}/g;
+
+/**
+ * Holds delivery options to what their method needs; repeated recipients count once.
+ * @throws VALIDATION_ERROR naming every `delivery.<field>`
+ */
+export function checkDelivery(options: DeliveryOptions): DeliveryOptions {
+  const errors: FieldErrors = {};
+  const refuse = (field: string, message: string) => (errors[`delivery.${field}`] ??= []).push(message);
+  if (options.method === METHOD.Email) checkRecipients(options.recipients, refuse);
+  if (options.method === METHOD.Storage) checkTarget(options.targetPath, refuse);
+  if (options.method === METHOD.Webhook) checkWebhook(options.webhookUrl, refuse);
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  const once = new Map(options.recipients.map((address) => [addressKey("Email", address), address]));
+  return { ...options, recipients: [...once.values()] };
+}
+
+type Refuse = (field: string, message: string) => void;
+
+function checkRecipients(recipients: string[], refuse: Refuse): void {
+  if (recipients.length === 0) refuse("recipients", "delivery by email needs at least one recipient");
+  if (recipients.length > MOST_RECIPIENTS) {
+    refuse("recipients", `expected at most ${MOST_RECIPIENTS} recipients, found ${recipients.length}`);
+  }
+  recipients.forEach((address, index) => {
+    const mistake = addressMistake("Email", address);
+    if (mistake) refuse(`recipients.${index}`, mistake);
+  });
+}
+
+function checkTarget(targetPath: string | null, refuse: Refuse): void {
+  if (!targetPath) return refuse("targetPath", "delivery to storage needs a targetPath");
+  const sample: Record<string, string> = placeholders("2026-01-31", "template", "execution", "file.csv");
+  for (const [whole, name = ""] of targetPath.matchAll(PLACEHOLDER)) {
+    if (!Object.hasOwn(sample, name)) {
+      refuse("targetPath", `${whole} is not one of {${Object.keys(sample).join("}, {")}}`);
+    }
+  }
+  try {
+    deliveryPath(fillIn(targetPath, sample));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const messages = Object.values(error.extras.errors ?? {}).flat();
+    for (const message of messages) refuse("targetPath", message);
+  }
+}
+
+function checkWebhook(webhookUrl: string | null, refuse: Refuse): void {
+  if (!webhookUrl) return refuse("webhookUrl", "delivery by webhook needs a webhookUrl");
+  const url = URL.parse(webhookUrl);
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    refuse("webhookUrl", "expected an absolute http or https URL");
+  } else if (url.username || url.password) {
+    refuse("webhookUrl", "expected a URL without user and password: it is kept and shown");
+  }
+}
+
+/** The path an execution's document is copied to. */
+export function targetPathOf(options: DeliveryOptions, execution: Execution): string {
+  const at = execution.completedAt ?? execution.createdAt;
+  const { templateId, id, fileName } = execution;
+  return fillIn(options.targetPath ?? "", placeholders(at.toISOString().slice(0, 10), templateId, id, fileName ?? id));
+}
+
+const placeholders = (date: string, templateId: string, executionId: string, fileName: string) => ({
+  date,
+  templateId,
+  executionId,
+  fileName,
+});
+
+const fillIn = (path: string, values: Record<string, string>): string =>
+  path.replaceAll(PLACEHOLDER, (whole, name) => values[name] ?? whole);

@@ -1,0 +1,116 @@
+import type { Queryable, Sql, Tx } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { problem } from "../problems/problem.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { ReportFormat, ReportStatus } from "./formats.ts";
+import { heldBy, requireAll } from "./permissions.ts";
+
+/** An execution as its row has it. */
+export interface Execution {
+  id: string;
+  tenantId: string | null;
+  templateId: string;
+  reportName: string;
+  format: ReportFormat;
+  status: ReportStatus;
+  parametersJson: string;
+  requiredPermissions: string[];
+  deliveryJson: string | null;
+  storedFileId: string | null;
+  fileName: string | null;
+  contentType: string | null;
+  fileSizeBytes: number | null;
+  rowCount: number | null;
+  generationMs: number | null;
+  errorMessage: string | null;
+  requestedBy: string | null;
+  createdBy: string | null;
+  scheduleId: string | null;
+  runId: string | null;
+  attempts: number;
+  traceId: string | null;
+  downloadCount: number;
+  createdAt: Date;
+  startedAt: Date | null;
+  completedAt: Date | null;
+  expiresAt: Date | null;
+  deletedAt: Date | null;
+}
+
+/** One recipient's part of a delivery. */
+export interface DeliveryOutcome {
+  method: number;
+  recipient: string;
+  status: "Owed" | "Delivered" | "Failed";
+  errorMessage: string | null;
+}
+
+export interface ExecutionFilter extends PageRequest {
+  templateId: string | null;
+  scheduleId: string | null;
+  status: number | null;
+  format: number | null;
+  fromDate: Date | null;
+  toDate: Date | null;
+  includeDeleted: boolean;
+}
+
+const ofTenant = (q: Queryable, tenantId: string | null) =>
+  tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
+
+/** The tenant's executions the caller may see, newest first. */
+export async function listExecutions(
+  sql: Sql,
+  caller: Caller,
+  filter: ExecutionFilter,
+): Promise<PagedResult<Execution>> {
+  const { codes, isSystemAdmin } = heldBy(caller);
+  const where = sql`
+    ${ofTenant(sql, caller.tenantId)}
+    and not exists (select from unnest(required_permissions) needed
+      where needed <> all(${codes}::text[]) and (not ${isSystemAdmin} or needed like '%:files'))
+    and (${filter.includeDeleted} or deleted_at is null)
+    and (${filter.templateId}::text is null or template_id = ${filter.templateId})
+    and (${filter.scheduleId}::uuid is null or schedule_id = ${filter.scheduleId})
+    and (${filter.status}::int is null or status = ${filter.status})
+    and (${filter.format}::int is null or format = ${filter.format})
+    and (${filter.fromDate}::timestamptz is null or created_at >= ${filter.fromDate})
+    and (${filter.toDate}::timestamptz is null or created_at <= ${filter.toDate})`;
+  const [[counted], items] = await Promise.all([
+    sql<{ count: number }[]>`select count(*) as count from report_executions where ${where}`,
+    sql<Execution[]>`select * from report_executions where ${where}
+      order by id desc limit ${filter.pageSize} offset ${offsetOf(filter)}`,
+  ]);
+  return pagedResult(items, counted?.count ?? 0, filter);
+}
+
+/**
+ * The execution, when it is of the caller's tenant and its rows are the caller's to see.
+ * @param lock keeps the row as it is until the transaction ends.
+ * @throws REPORT_NOT_FOUND, MISSING_PERMISSION
+ */
+export async function readVisibleExecution(
+  q: Queryable,
+  caller: Caller,
+  id: string,
+  lock = false,
+): Promise<Execution> {
+  const [execution] = await q<Execution[]>`
+    select * from report_executions
+    where id = ${id} and deleted_at is null and ${ofTenant(q, caller.tenantId)} ${lock ? q`for update` : q``}`;
+  if (!execution) throw problem("REPORT_NOT_FOUND", `The caller's tenant has no report execution ${id}.`);
+  requireAll(caller, execution.requiredPermissions);
+  return execution;
+}
+
+/** What became of each recipient of an execution, in the order they were given. */
+export async function listDeliveries(q: Queryable, executionId: string): Promise<DeliveryOutcome[]> {
+  return await q<DeliveryOutcome[]>`
+    select method, recipient, status, error_message from report_deliveries
+    where execution_id = ${executionId} order by id`;
+}
+
+/** Counts a download URL that was given. */
+export async function countDownload(tx: Tx, id: string): Promise<void> {
+  await tx`update report_executions set download_count = download_count + 1 where id = ${id}`;
+}

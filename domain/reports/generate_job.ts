@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { defineJob, HopelessJob, type JobContext, type JobType, PostponeJob } from "../jobs/job_type.ts";
+import type { Platform } from "../shared/platform.ts";
+import { carryOut, describeFailure, isHopeless, RunSuperseded } from "./produce.ts";
+import { beginRun, failRun, MOST_ATTEMPTS, requeueRun, type Run } from "./run.ts";
+
+const args = z.object({ executionId: z.uuid() });
+const TIMEOUT_MS = 30 * 60_000;
+const SLOT_PATIENCE_MS = 2_000;
+
+/** Generates the document of an execution. Runs again after a crash; what an earlier run left is let go. */
+export const generateJob = (p: Platform): JobType<z.output<typeof args>> =>
+  defineJob({
+    name: "steward.report-generate",
+    args,
+    timeoutMs: TIMEOUT_MS,
+    // The execution counts its own attempts (MOST_ATTEMPTS); the job only has to outlast them.
+    maxRetries: 10,
+    run: async ({ executionId }, context) => {
+      const release = await takeSlot(p, context.signal);
+      try {
+        const run = await beginRun(p, executionId);
+        if (!run) return { generated: false };
+        return await generate(p, run, context);
+      } finally {
+        release();
+      }
+    },
+  });
+
+async function generate(p: Platform, run: Run, { signal, log }: JobContext): Promise<unknown> {
+  try {
+    const { storedFileId, fileSizeBytes, rowCount } = await carryOut(p, run, signal);
+    return { generated: true, storedFileId, fileSizeBytes, rowCount };
+  } catch (error) {
+    if (error instanceof RunSuperseded) return { generated: false };
+    // Stopped, timed out or lost to another worker: the next attempt begins a new run.
+    if (signal.aborted) throw error;
+    log.error("a report could not be generated", { executionId: run.id, templateId: run.templateId, error });
+    const message = describeFailure(error);
+    if (isHopeless(error) || run.attempts >= MOST_ATTEMPTS) {
+      await failRun(p.sql, run, message);
+      throw new HopelessJob(message);
+    }
+    await requeueRun(p.sql, run, message);
+    throw error;
+  }
+}
+
+/** A slot, if one comes free soon; otherwise the job steps aside so that it does not hold a worker's place. */
+async function takeSlot(p: Platform, signal: AbortSignal): Promise<() => void> {
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), SLOT_PATIENCE_MS);
+  try {
+    return await p.reports.slots.take(AbortSignal.any([signal, patience.signal]));
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new PostponeJob("as many reports as may run at once are running", 1_000 * (1 + p.reports.slots.waiting));
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,64 @@
+import { transact } from "../../infra/postgres/postgres.ts";
+import { type Problem, problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import type { Execution } from "./execution.ts";
+import { carryOut, describeFailure, RunSuperseded } from "./produce.ts";
+import { checkRequest, queueReport, type ReportRequest, type Requester } from "./request_report.ts";
+import { beginRun, failRun } from "./run.ts";
+
+const LIMIT_MS = 60_000;
+/** So long after the limit the execution's job looks whether this instance died over it; if so, it runs again. */
+const RESCUE_MS = 30_000;
+
+/**
+ * Generates a report while the caller waits, at most `limitMs`; then its query is cancelled. Refusals as `checkRequest`.
+ * @throws REPORT_TOO_LARGE_FOR_SYNC, REPORT_NOT_FOUND when it was deleted meanwhile
+ */
+export async function generateNow(
+  p: Platform,
+  requester: Requester,
+  request: ReportRequest,
+  limitMs = LIMIT_MS,
+): Promise<Execution> {
+  const checked = checkRequest(p, requester, request);
+  const rescueAt = new Date(p.clock.now().getTime() + limitMs + RESCUE_MS);
+  const { id } = await transact(p.sql, (tx) => queueReport(p, tx, requester, checked, rescueAt));
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(tooLarge(limitMs)), limitMs);
+  try {
+    return await runWithin(p, id, limit.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function runWithin(p: Platform, id: string, signal: AbortSignal): Promise<Execution> {
+  let release = () => {};
+  try {
+    release = await p.reports.slots.take(signal);
+  } catch (error) {
+    const run = await beginRun(p, id);
+    if (run) await failRun(p.sql, run, describeFailure(error));
+    throw error;
+  }
+  try {
+    const run = await beginRun(p, id);
+    if (!run) throw deletedMeanwhile(id);
+    return await carryOut(p, run, signal).catch(async (error) => {
+      if (error instanceof RunSuperseded) throw deletedMeanwhile(id);
+      await failRun(p.sql, run, describeFailure(signal.aborted ? signal.reason : error));
+      throw signal.aborted ? signal.reason : error;
+    });
+  } finally {
+    release();
+  }
+}
+
+const tooLarge = (limitMs: number): Problem =>
+  problem(
+    "REPORT_TOO_LARGE_FOR_SYNC",
+    `The report was not ready after the ${limitMs / 1000} s a synchronous generation may take; use generate-async.`,
+  );
+
+const deletedMeanwhile = (id: string): Problem =>
+  problem("REPORT_NOT_FOUND", `The execution ${id} was deleted while it was generated.`);

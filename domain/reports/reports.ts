@@ -1,0 +1,20 @@
+import type { Config } from "../../infra/config.ts";
+import { loadReportTemplates, type ReportTemplates } from "./registry.ts";
+import { Slots } from "./slots.ts";
+
+/** What the reports area keeps in process. */
+export interface Reports {
+  templates: ReportTemplates;
+  /** Documents made at once by this instance: each holds a database connection and a core. */
+  slots: Slots;
+}
+
+/** @throws Error when a template file of the deployment's folder gives no report. */
+export async function openReports(
+  config: Pick<Config, "REPORT_TEMPLATES_DIR" | "REPORT_CONCURRENCY">,
+): Promise<Reports> {
+  return {
+    templates: await loadReportTemplates(config.REPORT_TEMPLATES_DIR),
+    slots: new Slots(config.REPORT_CONCURRENCY),
+  };
+}

@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { dayParameter, defineReport, instant, text } from "../report_template.ts";
+
+/** Who changed what: one row an audit entry, newest first. */
+export const auditLogReport = defineReport({
+  id: "audit-log",
+  name: "Audit log",
+  description: "The changes made in the tenant: who, when, what it was before and after",
+  version: 1,
+  permissions: ["read:users"],
+  parameters: z.object({
+    from: dayParameter("From", "Only entries on or after this day (UTC)"),
+    to: dayParameter("To", "Only entries on or before this day (UTC)"),
+    action: z.string().min(1).max(100).optional().meta({
+      title: "Action",
+      description: "Only this action, such as user.update",
+    }),
+    actorId: z.uuid().optional().meta({ title: "Actor", description: "Only changes this user made" }),
+  }),
+  columns: {
+    at: instant("At"),
+    action: text("Action", 24),
+    actor: text("Actor", 32),
+    targetType: text("Target type", 14),
+    targetId: text("Target", 36),
+    before: text("Before", 40),
+    after: text("After", 40),
+    tenant: text("Tenant", 24),
+    ip: text("Address", 16),
+    traceId: text("Trace", 32),
+  },
+  chart: { title: "Changes by action", by: "action" },
+  query: (sql, { tenantIds, parameters: { from, to, action, actorId } }) =>
+    sql`
+    select a.at, a.action, coalesce(u.email, a.actor_id::text) as actor, a.target_type, a.target_id,
+      a.before::text as before, a.after::text as after, t.name as tenant, a.ip, a.trace_id
+    from audit_log a
+    left join users u on u.id = a.actor_id
+    left join tenants t on t.id = a.tenant_id
+    where (${tenantIds}::uuid[] is null or a.tenant_id = any(${tenantIds}::uuid[]))
+      and (${from}::date is null or a.at >= ${from}::date)
+      and (${to}::date is null or a.at < ${to}::date + 1)
+      and (${action}::text is null or a.action = ${action}::text)
+      and (${actorId}::uuid is null or a.actor_id = ${actorId}::uuid)
+    order by a.id desc`,
+});

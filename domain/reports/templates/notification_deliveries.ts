@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
+
+/** What was sent to whom, and what became of it: one row a recipient, newest first. */
+export const notificationDeliveriesReport = defineReport({
+  id: "notification-deliveries",
+  name: "Notification deliveries",
+  description: "The tenant's messages by recipient: channel, state, when sent and why not",
+  version: 1,
+  permissions: ["send:notifications"],
+  parameters: z.object({
+    from: dayParameter("From", "Only messages made on or after this day (UTC)"),
+    to: dayParameter("To", "Only messages made on or before this day (UTC)"),
+    channel: z.enum(["Email", "Push", "InApp", "Sms"]).optional().meta({
+      title: "Channel",
+      description: "Only messages of this channel",
+    }),
+    outcome: z.enum(["Owed", "Sent", "Refused"]).optional().meta({
+      title: "Outcome",
+      description: "Only recipients with this outcome",
+    }),
+  }),
+  columns: {
+    createdAt: instant("Created"),
+    channel: text("Channel", 8),
+    status: text("Message state", 13),
+    recipient: text("Recipient", 34),
+    outcome: text("Outcome", 9),
+    sentAt: instant("Sent"),
+    errorMessage: text("Error", 40),
+    subject: text("Subject", 40),
+    templateSlug: text("Template", 20),
+    priority: text("Priority", 9),
+    retryCount: integer("Retries"),
+    notificationId: text("Message", 36),
+    tenant: text("Tenant", 24),
+  },
+  chart: { title: "Recipients by outcome", by: "outcome" },
+  query: (sql, { tenantIds, parameters: { from, to, channel, outcome } }) =>
+    sql`
+    select n.created_at, n.channel, n.status, r.address as recipient, r.status as outcome, r.sent_at,
+      coalesce(r.error_message, case when r.status <> 'Sent' then n.last_error end) as error_message,
+      case when not n.is_confidential then n.subject end as subject, n.template_slug, n.priority, n.retry_count,
+      n.id as notification_id, t.name as tenant
+    from notifications n
+    join notification_recipients r on r.notification_id = n.id
+    left join tenants t on t.id = n.tenant_id
+    where (${tenantIds}::uuid[] is null or n.tenant_id = any(${tenantIds}::uuid[]))
+      and (${from}::date is null or n.created_at >= ${from}::date)
+      and (${to}::date is null or n.created_at < ${to}::date + 1)
+      and (${channel}::text is null or n.channel = ${channel}::text::notification_channel)
+      and (${outcome}::text is null or r.status = ${outcome}::text)
+    order by n.created_at desc, n.id desc, r.id`,
+});

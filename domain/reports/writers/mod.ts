@@ -1,0 +1,11 @@
+import { FORMAT, type ReportFormat } from "../formats.ts";
+import { writeCsv } from "./csv.ts";
+import type { ReportWriter } from "./writer.ts";
+
+const WRITERS: Partial<Record<ReportFormat, ReportWriter>> = { [FORMAT.Csv]: writeCsv };
+
+/** The formats documents are written in. */
+export const SUPPORTED_FORMATS = Object.keys(WRITERS).map(Number) as ReportFormat[];
+
+/** The writer of a format, or undefined when there is none. */
+export const writerOf = (format: ReportFormat): ReportWriter | undefined => WRITERS[format];

@@ -1,0 +1,32 @@
+import type { Outbox } from "../mail/outbox.ts";
+
+/** A text message for one number (E.164). */
+export interface SmsMessage {
+  to: string;
+  text: string;
+}
+
+/** A way to send text messages. */
+export interface SmsTransport {
+  readonly name: string;
+  /** Hands the message over, or throws SmsRefused, or another error when the provider could not be used at all. */
+  send(message: SmsMessage, signal?: AbortSignal): Promise<void>;
+}
+
+/** The provider's answer about one message; `permanent` says that the same message would be refused again. */
+export class SmsRefused extends Error {
+  override readonly name = "SmsRefused";
+  constructor(message: string, readonly permanent: boolean) {
+    super(message);
+  }
+}
+
+/** Keeps text messages in the development outbox. */
+export function outboxSms(outbox: Outbox): SmsTransport {
+  return {
+    name: "outbox",
+    async send({ to, text }) {
+      await outbox.add({ channel: "Sms", to: [to], subject: null, htmlBody: null, textBody: text });
+    },
+  };
+}

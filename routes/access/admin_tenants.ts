@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { acrossTenants } from "../../domain/access/checks.ts";
+import { listRolesOfTenant, lookUpRolesOfTenant } from "../../domain/access/roles.ts";
+import { EVERYWHERE } from "../../domain/access/tenant_reach.ts";
+import { lookUpTenants, summarizeTenants } from "../../domain/access/tenants.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { uuid } from "../shared/validation.ts";
+import { RoleLookupPage, roleLookupQuery, RolePage, rolesQuery } from "./role_shapes.ts";
+import {
+  TenantLookupPage,
+  tenantLookupQuery,
+  TenantsSummaryDto,
+  tenantsSummaryQuery,
+} from "./tenant_shapes.ts";
+
+const params = z.object({ tenantId: uuid });
+
+/** Tenants and their roles, across the service. */
+export const adminTenantRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/tenants/summary",
+    area: "Admin tenants",
+    id: "summarizeAllTenants",
+    summary: "Count tenants across the service",
+    access: acrossTenants("admin:system", "manage:all-tenants"),
+    query: tenantsSummaryQuery,
+    answers: { 200: { description: "The counts", schema: TenantsSummaryDto } },
+    problems: [],
+    run: async ({ query }) => ok(await summarizeTenants(p.sql, EVERYWHERE, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/tenants/lookup",
+    area: "Admin tenants",
+    id: "lookUpAllTenants",
+    summary: "Look tenants up across the service, or resolve ids",
+    access: acrossTenants("admin:system", "manage:all-tenants"),
+    query: tenantLookupQuery,
+    answers: { 200: { description: "A page of tenants", schema: TenantLookupPage } },
+    problems: [],
+    run: async ({ query }) => ok(await lookUpTenants(p.sql, EVERYWHERE, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/tenants/{tenantId}/roles",
+    area: "Admin tenants",
+    id: "listRolesOfTenant",
+    summary: "List the roles of any tenant",
+    access: acrossTenants("admin:system"),
+    params,
+    query: rolesQuery,
+    answers: { 200: { description: "A page of roles", schema: RolePage } },
+    problems: ["TENANT_NOT_FOUND"],
+    run: async ({ params, query }) => ok(await listRolesOfTenant(p.sql, params.tenantId, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/tenants/{tenantId}/roles/lookup",
+    area: "Admin tenants",
+    id: "lookUpRolesOfTenant",
+    summary: "Look roles of any tenant up for a selector, or resolve ids",
+    access: acrossTenants("admin:system"),
+    params,
+    query: roleLookupQuery,
+    answers: { 200: { description: "A page of roles", schema: RoleLookupPage } },
+    problems: ["TENANT_NOT_FOUND"],
+    run: async ({ params, query }) => ok(await lookUpRolesOfTenant(p.sql, params.tenantId, query)),
+  }),
+];

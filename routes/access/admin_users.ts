@@ -1,0 +1,161 @@
+import { z } from "zod";
+import { acrossTenants } from "../../domain/access/checks.ts";
+import { linkUserToTenant } from "../../domain/access/links.ts";
+import { createUser } from "../../domain/access/user_create.ts";
+import { deleteUser } from "../../domain/access/user_delete.ts";
+import {
+  type AdminUser,
+  readAdminUser,
+  readUserTenants,
+  type Versioned,
+} from "../../domain/access/user_details.ts";
+import { listAllUsers } from "../../domain/access/user_list.ts";
+import { updateUser } from "../../domain/access/user_update.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf } from "../shared/paging.ts";
+import { uuid } from "../shared/validation.ts";
+import {
+  AddLinkRequest,
+  AdminUpdateUserRequest,
+  AdminUserEditDto,
+  CreateUserRequest,
+  UserDto,
+  userIdPath,
+  usersQuery,
+  UserTenantDto,
+} from "./user_shapes.ts";
+
+const overUsers = acrossTenants("admin:system", "manage:all-users");
+const oneUser = { 200: { description: "The user with all links", schema: AdminUserEditDto } };
+const versioned = ({ value, version }: Versioned<AdminUser>) => okVersioned(value, version);
+const locationOf = (id: string) => `/api/v1/admin/users/${id}`;
+
+/** Users across tenants, with their whole tenant/role matrix. */
+export const adminUsersRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/users",
+    area: "Admin users",
+    id: "listAllUsers",
+    summary: "List users of all tenants, or of one",
+    access: overUsers,
+    query: z.object({ ...usersQuery, tenantId: uuid.optional() }),
+    answers: {
+      200: {
+        description: "A page of users",
+        schema: pagedResultOf(AdminUserEditDto).meta({ id: "AdminUserPage" }),
+      },
+    },
+    problems: [],
+    run: async ({ query }) => ok(await listAllUsers(p.sql, query)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/admin/users",
+    area: "Admin users",
+    id: "createUserAnywhere",
+    summary: "Create a user with links to any tenants, or none",
+    access: overUsers,
+    body: CreateUserRequest,
+    answers: { 201: { description: "The new user", schema: UserDto } },
+    problems: [
+      "TENANT_NOT_FOUND",
+      "ROLE_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "USER_ALREADY_EXISTS",
+      "TENANT_CAPACITY_REACHED",
+    ],
+    async run({ caller, body }) {
+      const { value } = await createUser(p, caller, body, { audited: null, rolesOf: caller.tenantId });
+      return created(value, locationOf(value.id));
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/users/{id}",
+    area: "Admin users",
+    id: "readUserAnywhere",
+    summary: "Read a user with all links",
+    access: overUsers,
+    params: userIdPath,
+    answers: oneUser,
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ params }) => versioned(await readAdminUser(p.sql, params.id)),
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/admin/users/{id}",
+    area: "Admin users",
+    id: "updateUserAnywhere",
+    summary: "Change a user; `tenants`, when given, is the whole matrix afterwards",
+    access: overUsers,
+    params: userIdPath,
+    body: AdminUpdateUserRequest,
+    answers: oneUser,
+    problems: [
+      "USER_NOT_FOUND",
+      "PRECONDITION_FAILED",
+      "TENANT_NOT_FOUND",
+      "ROLE_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "TENANT_CAPACITY_REACHED",
+      "USER_SELF_CONFLICT",
+      "LAST_SYSTEM_ADMIN_CONFLICT",
+    ],
+    run: async ({ caller, params, body, call }) =>
+      versioned(await updateUser(p, caller, params.id, body, call.ifMatch)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/admin/users/{id}",
+    area: "Admin users",
+    id: "deleteUserAnywhere",
+    summary: "Delete a user; the email stays taken",
+    access: overUsers,
+    params: userIdPath,
+    answers: { 200: { description: "The user is deleted" } },
+    problems: ["USER_NOT_FOUND", "PRECONDITION_FAILED", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
+    async run({ caller, params, call }) {
+      await deleteUser(p, caller, params.id, call.ifMatch);
+      return okEmpty();
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/users/{id}/tenants",
+    area: "Admin users",
+    id: "listUserTenantsAnywhere",
+    summary: "All tenants of a user",
+    access: overUsers,
+    params: userIdPath,
+    answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ params }) => ok(await readUserTenants(p.sql, params.id)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/admin/users/{id}/tenants",
+    area: "Admin users",
+    id: "addUserTenant",
+    summary: "Link a user to one more tenant, leaving their other links alone",
+    access: overUsers,
+    params: userIdPath,
+    body: AddLinkRequest,
+    answers: { 201: { description: "The user with the new link", schema: AdminUserEditDto } },
+    problems: [
+      "USER_NOT_FOUND",
+      "TENANT_NOT_FOUND",
+      "ROLE_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "USER_ALREADY_ASSIGNED",
+      "TENANT_CAPACITY_REACHED",
+    ],
+    async run({ caller, params, body }) {
+      await linkUserToTenant(p, caller, params.id, { ...body, isActive: true });
+      const { value } = await readAdminUser(p.sql, params.id);
+      return created(value, locationOf(params.id));
+    },
+  }),
+];

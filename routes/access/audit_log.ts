@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { inTenantOrService } from "../../domain/access/checks.ts";
+import { readAuditLog } from "../../domain/audit/audit_log.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { instant, uuid } from "../shared/validation.ts";
+
+const AuditEntryDto = z.object({
+  id: z.uuid(),
+  at: z.iso.datetime(),
+  actorId: z.uuid().nullable().meta({ description: "Null: the service itself, or its operator" }),
+  actorEmail: z.string().nullable(),
+  tenantId: z.uuid().nullable(),
+  action: z.string(),
+  targetType: z.string(),
+  targetId: z.string(),
+  before: z.unknown(),
+  after: z.unknown(),
+  traceId: z.string().nullable(),
+  ip: z.string().nullable(),
+}).meta({ id: "AuditEntryDto" });
+
+/** Who changed what. */
+export const auditLogRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/audit-log",
+    area: "Audit",
+    id: "readAuditLog",
+    summary: "Changes, newest first: all of them with admin:system, else the tenant's",
+    access: inTenantOrService("read:users"),
+    query: z.object({
+      ...pageQuery(),
+      tenantId: uuid.optional().meta({ description: "A filter for holders of admin:system" }),
+      actorId: uuid.optional(),
+      action: z.string().max(200).optional().meta({ description: "Such as `role.update`" }),
+      targetType: z.string().max(200).optional(),
+      targetId: z.string().max(200).optional(),
+      fromDate: instant.optional(),
+      toDate: instant.optional(),
+    }),
+    answers: {
+      200: {
+        description: "A page of changes",
+        schema: pagedResultOf(AuditEntryDto).meta({ id: "AuditPage" }),
+      },
+    },
+    problems: ["FORBIDDEN"],
+    run: async ({ caller, query }) => ok(await readAuditLog(p.sql, caller, query)),
+  }),
+];

@@ -1,0 +1,67 @@
+import { inTenant } from "../../domain/access/checks.ts";
+import { importPermissionsAs } from "../../domain/access/permission_import.ts";
+import { rowsOfDocument, rowsOfFile } from "../../domain/access/permission_import_rows.ts";
+import { importTemplate } from "../../domain/access/permission_import_template.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { ok, text } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import {
+  importQuery,
+  importTemplateQuery,
+  PermissionImportRequestDto,
+  PermissionImportResultDto,
+} from "./permission_shapes.ts";
+
+const IMPORT_LIMIT = 10 * 1024 * 1024;
+const outcome = { 200: { description: "What became of every row", schema: PermissionImportResultDto } };
+
+/** Many permissions at once, from a JSON body or an uploaded CSV or JSON file. */
+export const permissionImportRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/permissions/import/template",
+    area: "Permissions",
+    id: "readImportTemplate",
+    summary: "Download a file to fill in and import",
+    access: inTenant("create:permissions"),
+    query: importTemplateQuery,
+    answers: { 200: { description: "The template, CSV or JSON as asked for", contentType: "text/csv" } },
+    problems: [],
+    run({ query }) {
+      const template = importTemplate(query.format, query.mode);
+      return text(template.text, template.contentType, {
+        "content-disposition": `attachment; filename="${template.fileName}"`,
+      });
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/permissions/import",
+    area: "Permissions",
+    id: "importPermissions",
+    summary: "Import permissions from the body",
+    access: inTenant("create:permissions"),
+    query: importQuery,
+    body: PermissionImportRequestDto,
+    bodyLimit: IMPORT_LIMIT,
+    answers: outcome,
+    problems: [],
+    run: async ({ caller, query: { mode, ...options }, body }) =>
+      ok(await importPermissionsAs(p, caller, rowsOfDocument(body, mode), options)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/permissions/import/file",
+    area: "Permissions",
+    id: "importPermissionFile",
+    summary: "Import permissions from a CSV or JSON file",
+    access: inTenant("create:permissions"),
+    query: importQuery,
+    filePart: "file",
+    bodyLimit: IMPORT_LIMIT,
+    answers: outcome,
+    problems: ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"],
+    run: async ({ caller, query: { mode, ...options }, call }) =>
+      ok(await importPermissionsAs(p, caller, rowsOfFile(await call.readFile("file"), mode), options)),
+  }),
+];

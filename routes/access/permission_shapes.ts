@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { CATALOG_SORTS } from "../../domain/access/permission_catalog.ts";
+import {
+  permissionCategory,
+  permissionCode,
+  permissionDescription,
+} from "../../domain/access/permission_fields.ts";
+import { IMPORT_OUTCOMES } from "../../domain/access/permission_import.ts";
+import { IMPORT_MODES } from "../../domain/access/permission_import_rows.ts";
+import { IMPORT_FORMATS } from "../../domain/access/permission_import_template.ts";
+import { PERMISSION_SORTS } from "../../domain/access/permissions.ts";
+import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { enumName, queryBoolean, queryInteger } from "../shared/validation.ts";
+
+const REACHES = ["Platform", "Tenant"] as const;
+const timestamp = z.iso.datetime();
+
+export const PermissionDetailsDto = z.object({
+  id: z.uuid(),
+  code: z.string(),
+  description: z.string().nullable(),
+  category: z.string(),
+  reach: z.enum(REACHES),
+  tenantId: z.uuid().nullable().meta({ description: "The tenant that made it; null: the catalog" }),
+  isSystem: z.boolean().meta({ description: "The service itself relies on it" }),
+  roleCount: z.int().meta({
+    description: "Roles of the token's tenant that carry it; of all with admin:system",
+  }),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+}).meta({ id: "PermissionDetailsDto" });
+
+export const PermissionPage = pagedResultOf(PermissionDetailsDto).meta({ id: "PermissionPage" });
+
+export const PermissionCatalogPage = pagedResultOf(
+  z.object({
+    category: z.string(),
+    permissionCount: z.int(),
+    permissions: z.array(PermissionDetailsDto),
+  }).meta({ id: "PermissionCatalogGroupDto" }),
+).meta({ id: "PermissionCatalogPage" });
+
+export const PermissionCategorySuggestionResultDto = z.object({
+  items: z.array(z.object({ category: z.string(), permissionCount: z.int() })),
+}).meta({ id: "PermissionCategorySuggestionResultDto" });
+
+export const CreatePermissionDto = z.object({
+  code: permissionCode,
+  description: permissionDescription.transform((value) => value ?? null),
+  category: permissionCategory,
+}).meta({ id: "CreatePermissionDto" });
+
+export const UpdatePermissionDto = z.object({
+  description: permissionDescription,
+  category: permissionCategory.nullish().transform((value) => value ?? undefined),
+}).meta({ id: "UpdatePermissionDto", description: "Fields left out stay as they are" });
+
+const importItem = z.unknown().meta({ description: "An item that does not fit fails by itself" });
+
+export const PermissionImportRequestDto = z.object({
+  permissions: z.array(importItem).nullish().meta({
+    description: "Mode Permissions: {code, description, category}",
+  }),
+  catalog: z.array(importItem).nullish().meta({
+    description: "Mode Catalog: {category, permissions: [{code, description}]}",
+  }),
+}).meta({ id: "PermissionImportRequestDto" });
+
+export const PermissionImportResultDto = z.object({
+  mode: z.enum(IMPORT_MODES),
+  dryRun: z.boolean(),
+  upsert: z.boolean(),
+  total: z.int(),
+  created: z.int(),
+  updated: z.int(),
+  unchanged: z.int(),
+  failed: z.int(),
+  rows: z.array(z.object({
+    row: z.int().meta({ description: "Counts the permissions of the document from 1" }),
+    code: z.string().nullable(),
+    outcome: z.enum(IMPORT_OUTCOMES),
+    errors: z.array(z.string()),
+  })),
+}).meta({ id: "PermissionImportResultDto" });
+
+const filters = {
+  category: z.string().max(100).optional(),
+  reach: enumName(REACHES).optional(),
+  isSystem: queryBoolean.optional(),
+};
+export const permissionsQuery = z.object({ ...listQuery(PERMISSION_SORTS), ...filters });
+export const permissionCatalogQuery = z.object({ ...listQuery(CATALOG_SORTS), ...filters });
+export const categorySuggestionsQuery = z.object({
+  search: z.string().max(200).optional(),
+  limit: queryInteger(1, 50).default(20),
+});
+
+export const importQuery = z.object({
+  mode: enumName(IMPORT_MODES).optional(),
+  upsert: queryBoolean.default(false),
+  dryRun: queryBoolean.default(false),
+});
+export const importTemplateQuery = z.object({
+  format: enumName(IMPORT_FORMATS).default("Csv"),
+  mode: enumName(IMPORT_MODES).default("Permissions"),
+});

@@ -1,0 +1,153 @@
+import { z } from "zod";
+import { inTenant } from "../../domain/access/checks.ts";
+import { readPermissionCatalog, suggestCategories } from "../../domain/access/permission_catalog.ts";
+import {
+  createPermission,
+  deletePermission,
+  updatePermission,
+} from "../../domain/access/permission_changes.ts";
+import {
+  listPermissions,
+  type PermissionDetails,
+  readPermission,
+  readPermissionByCode,
+} from "../../domain/access/permissions.ts";
+import type { Versioned } from "../../domain/access/user_details.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { uuid } from "../shared/validation.ts";
+import {
+  categorySuggestionsQuery,
+  CreatePermissionDto,
+  PermissionCatalogPage,
+  permissionCatalogQuery,
+  PermissionCategorySuggestionResultDto,
+  PermissionDetailsDto,
+  PermissionPage,
+  permissionsQuery,
+  UpdatePermissionDto,
+} from "./permission_shapes.ts";
+
+const params = z.object({ id: uuid });
+const onePermission = { 200: { description: "The permission", schema: PermissionDetailsDto } };
+const versioned = ({ value, version }: Versioned<PermissionDetails>) => okVersioned(value, version);
+
+/** The catalog's permissions and those of the token's tenant; other tenants' are PERMISSION_NOT_FOUND here. */
+export const permissionRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/permissions",
+    area: "Permissions",
+    id: "listPermissions",
+    summary: "List permissions",
+    access: inTenant("read:permissions"),
+    query: permissionsQuery,
+    answers: { 200: { description: "A page of permissions", schema: PermissionPage } },
+    problems: [],
+    run: async ({ caller, query }) => ok(await listPermissions(p.sql, caller, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/permissions/catalog",
+    area: "Permissions",
+    id: "readPermissionCatalog",
+    summary: "List permissions grouped by category",
+    access: inTenant("read:permissions"),
+    query: permissionCatalogQuery,
+    answers: { 200: { description: "A page of categories", schema: PermissionCatalogPage } },
+    problems: [],
+    run: async ({ caller, query }) => ok(await readPermissionCatalog(p.sql, caller, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/permissions/catalog/categories",
+    area: "Permissions",
+    id: "suggestCategories",
+    summary: "Suggest categories while one is typed",
+    access: inTenant("read:permissions"),
+    query: categorySuggestionsQuery,
+    answers: { 200: { description: "Categories", schema: PermissionCategorySuggestionResultDto } },
+    problems: [],
+    run: async ({ caller, query }) => ok({ items: await suggestCategories(p.sql, caller, query) }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/permissions/by-code/{code}",
+    area: "Permissions",
+    id: "readPermissionByCode",
+    summary: "Read a permission by its code",
+    access: inTenant("read:permissions"),
+    params: z.object({ code: z.string().min(1).max(200) }),
+    answers: onePermission,
+    problems: ["PERMISSION_NOT_FOUND"],
+    run: async ({ caller, params }) => versioned(await readPermissionByCode(p.sql, caller, params.code)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/permissions/{id}",
+    area: "Permissions",
+    id: "readPermission",
+    summary: "Read a permission",
+    access: inTenant("read:permissions"),
+    params,
+    answers: onePermission,
+    problems: ["PERMISSION_NOT_FOUND"],
+    run: async ({ caller, params }) => versioned(await readPermission(p.sql, caller, params.id)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/permissions",
+    area: "Permissions",
+    id: "createPermission",
+    summary: "Create a permission of the tenant; with admin:system in the platform tenant, of the catalog",
+    access: inTenant("create:permissions"),
+    body: CreatePermissionDto,
+    answers: { 201: { description: "The new permission", schema: PermissionDetailsDto } },
+    problems: ["PERMISSION_ALREADY_EXISTS"],
+    async run({ caller, body }) {
+      const { value } = await createPermission(p, caller, body);
+      return created(value, `/api/v1/permissions/${value.id}`);
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/permissions/{id}",
+    area: "Permissions",
+    id: "updatePermission",
+    summary: "Change a permission's description or category",
+    access: inTenant("update:permissions"),
+    params,
+    body: UpdatePermissionDto,
+    answers: onePermission,
+    problems: [
+      "PERMISSION_NOT_FOUND",
+      "PERMISSION_SYSTEM_PROTECTED_CONFLICT",
+      "CROSS_TENANT_FORBIDDEN",
+      "PRECONDITION_FAILED",
+    ],
+    run: async ({ caller, params, body, call }) =>
+      versioned(await updatePermission(p, caller, params.id, body, call.ifMatch)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/permissions/{id}",
+    area: "Permissions",
+    id: "deletePermission",
+    summary: "Delete a permission no role carries",
+    access: inTenant("delete:permissions"),
+    params,
+    answers: { 200: { description: "The permission is deleted" } },
+    problems: [
+      "PERMISSION_NOT_FOUND",
+      "PERMISSION_SYSTEM_PROTECTED_CONFLICT",
+      "CROSS_TENANT_FORBIDDEN",
+      "PRECONDITION_FAILED",
+      "PERMISSION_ASSIGNED_CONFLICT",
+    ],
+    async run({ caller, params, call }) {
+      await deletePermission(p, caller, params.id, call.ifMatch);
+      return okEmpty();
+    },
+  }),
+];

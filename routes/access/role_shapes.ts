@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { ROLE_SORTS } from "../../domain/access/roles.ts";
+import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { queryBoolean, queryIds, requiredText, uuid } from "../shared/validation.ts";
+import { LOOKUP_LIMIT } from "./tenant_shapes.ts";
+
+const timestamp = z.iso.datetime();
+const search = z.string().max(200).optional();
+
+export const RoleDto = z.object({
+  id: z.uuid(),
+  tenantId: z.uuid(),
+  name: z.string(),
+  description: z.string().nullable(),
+  isSystemRole: z.boolean().meta({ description: "The catalog owns the role" }),
+  permissions: z.array(z.object({ id: z.uuid(), code: z.string() })),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+}).meta({ id: "RoleDto" });
+
+export const RoleWithUserCountDto = RoleDto.omit({ permissions: true }).extend({
+  userCount: z.int().meta({ description: "Users that are not deleted and hold the role" }),
+  permissionCount: z.int(),
+}).meta({ id: "RoleWithUserCountDto" });
+
+export const RolePage = pagedResultOf(RoleWithUserCountDto).meta({ id: "RolePage" });
+
+export const RoleLookupPage = pagedResultOf(
+  RoleDto.pick({ id: true, name: true, description: true }).meta({ id: "RoleLookupItemDto" }),
+).meta({ id: "RoleLookupPage" });
+
+export const RolesSummaryDto = z.object({
+  totalRoles: z.int(),
+  systemRoles: z.int(),
+  customRoles: z.int(),
+  rolesWithoutUsers: z.int(),
+  usersWithRoles: z.int(),
+}).meta({ id: "RolesSummaryDto" });
+
+const name = requiredText(100);
+const description = z.string().trim().max(500).nullable();
+const permissionIds = z.array(uuid).max(10_000).nullish();
+
+export const CreateRoleDto = z.object({
+  name,
+  description: description.optional().transform((value) => value || null),
+  permissionIds: permissionIds.transform((ids) => ids ?? []),
+}).meta({ id: "CreateRoleDto" });
+
+export const UpdateRoleDto = z.object({
+  name: name.nullish().transform((value) => value ?? undefined),
+  description: description.optional().transform((value) => value === "" ? null : value),
+  permissionIds: permissionIds.meta({
+    description: "null or absent: unchanged; empty: none; else the whole list",
+  }),
+}).meta({ id: "UpdateRoleDto", description: "Fields left out stay as they are" });
+
+export const rolesQuery = z.object({ ...listQuery(ROLE_SORTS), isSystemRole: queryBoolean.optional() });
+export const rolesSummaryQuery = z.object({ search });
+
+/** Without system roles where `includeSystemRoles` is false. */
+export const roleLookupQuery = z.object({
+  ...pageQuery(LOOKUP_LIMIT),
+  search,
+  includeSystemRoles: queryBoolean.default(true),
+  ids: queryIds(LOOKUP_LIMIT).optional(),
+}).transform(({ includeSystemRoles, ...rest }) => ({
+  ...rest,
+  ...includeSystemRoles ? {} : { isSystemRole: false },
+}));

@@ -1,0 +1,176 @@
+import { z } from "zod";
+import { inTenant } from "../../domain/access/checks.ts";
+import { createRole, deleteRole, updateRole } from "../../domain/access/role_changes.ts";
+import { assignPermission, revokePermission } from "../../domain/access/role_grants.ts";
+import {
+  listRoles,
+  lookUpRoles,
+  readCountedRole,
+  type Role,
+  summarizeRoles,
+} from "../../domain/access/roles.ts";
+import type { Versioned } from "../../domain/access/user_details.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { uuid } from "../shared/validation.ts";
+import {
+  CreateRoleDto,
+  RoleDto,
+  RoleLookupPage,
+  roleLookupQuery,
+  RolePage,
+  rolesQuery,
+  RolesSummaryDto,
+  rolesSummaryQuery,
+  RoleWithUserCountDto,
+  UpdateRoleDto,
+} from "./role_shapes.ts";
+
+const params = z.object({ id: uuid });
+const grantParams = z.object({ id: uuid, permId: uuid });
+const oneRole = { 200: { description: "The role with its permissions", schema: RoleDto } };
+const versioned = ({ value, version }: Versioned<Role>) => okVersioned(value, version);
+
+/** Roles of the token's tenant; those of other tenants are ROLE_NOT_FOUND here. */
+export const roleRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/roles",
+    area: "Roles",
+    id: "listRoles",
+    summary: "List the tenant's roles",
+    access: inTenant("read:roles"),
+    query: rolesQuery,
+    answers: { 200: { description: "A page of roles", schema: RolePage } },
+    problems: [],
+    run: async ({ caller, query }) => ok(await listRoles(p.sql, caller.tenantId, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/roles/summary",
+    area: "Roles",
+    id: "summarizeRoles",
+    summary: "Count the tenant's roles and who holds them",
+    access: inTenant("read:roles"),
+    query: rolesSummaryQuery,
+    answers: { 200: { description: "The counts", schema: RolesSummaryDto } },
+    problems: [],
+    run: async ({ caller, query }) => ok(await summarizeRoles(p.sql, caller.tenantId, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/roles/lookup",
+    area: "Roles",
+    id: "lookUpRoles",
+    summary: "Look roles up for a selector, or resolve ids",
+    access: inTenant("read:roles"),
+    query: roleLookupQuery,
+    answers: { 200: { description: "A page of roles", schema: RoleLookupPage } },
+    problems: [],
+    run: async ({ caller, query }) => ok(await lookUpRoles(p.sql, caller.tenantId, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/roles/{id}",
+    area: "Roles",
+    id: "readRole",
+    summary: "Read a role with its counts",
+    access: inTenant("read:roles"),
+    params,
+    answers: { 200: { description: "The role", schema: RoleWithUserCountDto } },
+    problems: ["ROLE_NOT_FOUND"],
+    async run({ caller, params }) {
+      const { value, version } = await readCountedRole(p.sql, caller.tenantId, params.id);
+      return okVersioned(value, version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/roles",
+    area: "Roles",
+    id: "createRole",
+    summary: "Create a role",
+    access: inTenant("create:roles"),
+    body: CreateRoleDto,
+    answers: { 201: { description: "The new role", schema: RoleDto } },
+    problems: ["PERMISSION_NOT_FOUND", "ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "ROLE_ALREADY_EXISTS"],
+    async run({ caller, body }) {
+      const { value } = await createRole(p, caller, body);
+      return created(value, `/api/v1/roles/${value.id}`);
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/roles/{id}",
+    area: "Roles",
+    id: "updateRole",
+    summary: "Change a role, and replace its permissions where they are given",
+    access: inTenant("update:roles"),
+    params,
+    body: UpdateRoleDto,
+    answers: oneRole,
+    problems: [
+      "ROLE_NOT_FOUND",
+      "PRECONDITION_FAILED",
+      "ROLE_SYSTEM_PROTECTED_CONFLICT",
+      "PERMISSION_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "ROLE_ALREADY_EXISTS",
+      "LAST_SYSTEM_ADMIN_CONFLICT",
+    ],
+    run: async ({ caller, params, body, call }) =>
+      versioned(await updateRole(p, caller, params.id, body, call.ifMatch)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/roles/{id}",
+    area: "Roles",
+    id: "deleteRole",
+    summary: "Delete a role nobody holds",
+    access: inTenant("delete:roles"),
+    params,
+    answers: { 200: { description: "The role is deleted" } },
+    problems: [
+      "ROLE_NOT_FOUND",
+      "PRECONDITION_FAILED",
+      "ROLE_SYSTEM_PROTECTED_CONFLICT",
+      "ROLE_ASSIGNED_CONFLICT",
+    ],
+    async run({ caller, params, call }) {
+      await deleteRole(p, caller, params.id, call.ifMatch);
+      return okEmpty();
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/roles/{id}/permissions/{permId}",
+    area: "Roles",
+    id: "assignPermission",
+    summary: "Give a role a permission; one it has already changes nothing",
+    access: inTenant("update:roles"),
+    params: grantParams,
+    answers: oneRole,
+    problems: ["ROLE_NOT_FOUND", "PERMISSION_NOT_FOUND", "ROLE_ASSIGNMENT_ESCALATION_BLOCKED"],
+    run: async ({ caller, params }) => versioned(await assignPermission(p, caller, params.id, params.permId)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/roles/{id}/permissions/{permId}",
+    area: "Roles",
+    id: "revokePermission",
+    summary: "Take a permission from a role; one it does not have changes nothing",
+    access: inTenant("update:roles"),
+    params: grantParams,
+    answers: oneRole,
+    problems: [
+      "ROLE_NOT_FOUND",
+      "PRECONDITION_FAILED",
+      "ROLE_SYSTEM_PROTECTED_CONFLICT",
+      "PERMISSION_NOT_FOUND",
+      "LAST_SYSTEM_ADMIN_CONFLICT",
+    ],
+    run: async ({ caller, params, call }) =>
+      versioned(await revokePermission(p, caller, params.id, params.permId, call.ifMatch)),
+  }),
+];

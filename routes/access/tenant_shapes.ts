@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { HIERARCHY_SCOPES, TENANT_SORTS, TENANT_TYPES } from "../../domain/access/tenants.ts";
+import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { enumName, queryBoolean, queryIds, requiredText, uuid } from "../shared/validation.ts";
+
+/** Most rows a page and most ids of a lookup. */
+export const LOOKUP_LIMIT = 50;
+const LARGEST_INTEGER = 2_147_483_647;
+
+const timestamp = z.iso.datetime();
+const search = z.string().max(200).optional();
+
+export const TenantDto = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  type: z.enum(TENANT_TYPES),
+  isActive: z.boolean(),
+  parentTenantId: z.uuid().nullable(),
+  maxUsers: z.int().nullable().meta({ description: "Most active users; null: no limit" }),
+  userCount: z.int(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+}).meta({ id: "TenantDto" });
+
+export const TenantPage = pagedResultOf(TenantDto).meta({ id: "TenantPage" });
+
+export const TenantLookupPage = pagedResultOf(
+  TenantDto.pick({ id: true, name: true, type: true, isActive: true, parentTenantId: true })
+    .meta({ id: "TenantLookupItemDto" }),
+).meta({ id: "TenantLookupPage" });
+
+export const TenantsSummaryDto = z.object({
+  totalTenants: z.int(),
+  activeTenants: z.int(),
+  inactiveTenants: z.int(),
+  groupTenants: z.int(),
+  groupedTenants: z.int(),
+  standaloneTenants: z.int(),
+  totalUsers: z.int().meta({ description: "Active links; a user of two tenants counts in both" }),
+  tenantsAtCapacity: z.int(),
+}).meta({ id: "TenantsSummaryDto" });
+
+const name = requiredText(200);
+const maxUsers = z.int().min(1).max(LARGEST_INTEGER);
+const parentTenantId = uuid.meta({ description: "A Group tenant" });
+
+export const CreateTenantDto = z.object({
+  name,
+  type: enumName(TENANT_TYPES).default("Standard"),
+  parentTenantId: parentTenantId.nullish().transform((id) => id ?? null),
+  maxUsers: maxUsers.nullish().transform((value) => value ?? null),
+  isActive: z.boolean().nullish().transform((value) => value ?? true),
+}).meta({ id: "CreateTenantDto" });
+
+export const UpdateTenantDto = z.object({
+  name: name.nullish().transform((value) => value ?? undefined),
+  parentTenantId: parentTenantId.nullable().optional(),
+  maxUsers: maxUsers.nullable().optional(),
+  isActive: z.boolean().nullish().transform((value) => value ?? undefined),
+}).meta({
+  id: "UpdateTenantDto",
+  description: "Fields left out stay as they are; null takes the parent or the limit away",
+});
+
+const placed = {
+  type: enumName(TENANT_TYPES).optional(),
+  hierarchyScope: enumName(HIERARCHY_SCOPES).optional(),
+  parentTenantId: uuid.optional(),
+};
+
+export const tenantsQuery = z.object({
+  ...listQuery(TENANT_SORTS),
+  isActive: queryBoolean.optional(),
+  ...placed,
+});
+
+export const tenantsSummaryQuery = z.object({ search, isActive: queryBoolean.optional(), ...placed });
+
+export const tenantLookupQuery = z.object({
+  ...pageQuery(LOOKUP_LIMIT),
+  search,
+  ids: queryIds(LOOKUP_LIMIT).optional(),
+  ...placed,
+});

@@ -1,0 +1,42 @@
+import { z } from "zod";
+import { signedIn } from "../../domain/access/checks.ts";
+import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/links.ts";
+import { readUserTenants } from "../../domain/access/user_details.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { uuid } from "../shared/validation.ts";
+import { AddTenantUserRequest, UserTenantDto } from "./user_shapes.ts";
+
+/** Existing users brought into a tenant. */
+export const tenantUsersRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "post",
+    path: "/api/v1/tenants/{id}/users",
+    area: "Tenants",
+    id: "addTenantUser",
+    summary: "Link an existing user to the tenant; needs create:users in it, or reach across tenants",
+    access: signedIn,
+    params: z.object({ id: uuid }),
+    lateBody: AddTenantUserRequest,
+    answers: { 201: { description: "The new link", schema: UserTenantDto } },
+    problems: [
+      "FORBIDDEN",
+      "MISSING_PERMISSION",
+      "CROSS_TENANT_FORBIDDEN",
+      "USER_NOT_FOUND",
+      "TENANT_NOT_FOUND",
+      "ROLE_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "USER_ALREADY_ASSIGNED",
+      "TENANT_CAPACITY_REACHED",
+    ],
+    async run({ caller, params, call }) {
+      requireMayAddUsers(caller, params.id);
+      const { userId, ...roles } = await call.readJson(AddTenantUserRequest);
+      await linkUserToTenant(p, caller, userId, { ...roles, tenantId: params.id, isActive: true });
+      const [link] = await readUserTenants(p.sql, userId, params.id);
+      return created(link, `/api/v1/users/${userId}/tenants`);
+    },
+  }),
+];

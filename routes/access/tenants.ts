@@ -1,0 +1,158 @@
+import { z } from "zod";
+import { inTenant } from "../../domain/access/checks.ts";
+import { createTenant, deleteTenant, updateTenant } from "../../domain/access/tenant_changes.ts";
+import { CHANGES_CHILDREN, reachForChanging, reachForReading } from "../../domain/access/tenant_reach.ts";
+import {
+  listTenants,
+  lookUpTenants,
+  readTenant,
+  summarizeTenants,
+  type Tenant,
+} from "../../domain/access/tenants.ts";
+import type { Versioned } from "../../domain/access/user_details.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { uuid } from "../shared/validation.ts";
+import {
+  CreateTenantDto,
+  TenantDto,
+  TenantLookupPage,
+  tenantLookupQuery,
+  TenantPage,
+  tenantsQuery,
+  TenantsSummaryDto,
+  tenantsSummaryQuery,
+  UpdateTenantDto,
+} from "./tenant_shapes.ts";
+
+const params = z.object({ id: uuid });
+const oneTenant = { 200: { description: "The tenant", schema: TenantDto } };
+const versioned = ({ value, version }: Versioned<Tenant>) => okVersioned(value, version);
+
+/**
+ * Tenants within the caller's reach: their own; in a group its children; with reach across tenants, all. What a group's
+ * permission stands for depends on the tenant, so changes settle the reach before they read the body.
+ */
+export const tenantRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/tenants",
+    area: "Tenants",
+    id: "listTenants",
+    summary: "List tenants",
+    access: inTenant("read:tenants", "read:group-tenants"),
+    query: tenantsQuery,
+    answers: { 200: { description: "A page of tenants", schema: TenantPage } },
+    problems: [],
+    run: async ({ caller, query }) =>
+      ok(await listTenants(p.sql, await reachForReading(p.sql, caller), query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/tenants/summary",
+    area: "Tenants",
+    id: "summarizeTenants",
+    summary: "Count tenants",
+    access: inTenant("read:tenants", "read:group-analytics"),
+    query: tenantsSummaryQuery,
+    answers: { 200: { description: "The counts", schema: TenantsSummaryDto } },
+    problems: [],
+    run: async ({ caller, query }) =>
+      ok(await summarizeTenants(p.sql, await reachForReading(p.sql, caller, "summary"), query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/tenants/lookup",
+    area: "Tenants",
+    id: "lookUpTenants",
+    summary: "Look tenants up for a selector, or resolve ids",
+    access: inTenant("read:tenants", "read:group-tenants"),
+    query: tenantLookupQuery,
+    answers: { 200: { description: "A page of tenants", schema: TenantLookupPage } },
+    problems: [],
+    run: async ({ caller, query }) =>
+      ok(await lookUpTenants(p.sql, await reachForReading(p.sql, caller), query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/tenants/{id}",
+    area: "Tenants",
+    id: "readTenant",
+    summary: "Read a tenant",
+    access: inTenant("read:tenants", "read:group-tenants"),
+    params,
+    answers: oneTenant,
+    problems: ["TENANT_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
+    run: async ({ caller, params }) =>
+      versioned(await readTenant(p.sql, await reachForReading(p.sql, caller), params.id)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/tenants",
+    area: "Tenants",
+    id: "createTenant",
+    summary: "Create a tenant with its catalog roles",
+    access: inTenant("create:tenants", CHANGES_CHILDREN),
+    lateBody: CreateTenantDto,
+    answers: { 201: { description: "The new tenant", schema: TenantDto } },
+    problems: [
+      "CROSS_TENANT_FORBIDDEN",
+      "TENANT_NOT_FOUND",
+      "TENANT_ALREADY_EXISTS",
+      "TENANT_PLATFORM_CONFLICT",
+    ],
+    async run({ caller, call }) {
+      const reach = await reachForChanging(p.sql, caller, "create:tenants");
+      const { value } = await createTenant(p, caller, reach, await call.readJson(CreateTenantDto));
+      return created(value, `/api/v1/tenants/${value.id}`);
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/tenants/{id}",
+    area: "Tenants",
+    id: "updateTenant",
+    summary: "Change, activate or deactivate a tenant",
+    access: inTenant("update:tenants", CHANGES_CHILDREN),
+    params,
+    lateBody: UpdateTenantDto,
+    answers: oneTenant,
+    problems: [
+      "TENANT_NOT_FOUND",
+      "CROSS_TENANT_FORBIDDEN",
+      "PRECONDITION_FAILED",
+      "TENANT_ALREADY_EXISTS",
+      "TENANT_PLATFORM_CONFLICT",
+      "LAST_SYSTEM_ADMIN_CONFLICT",
+    ],
+    async run({ caller, params, call }) {
+      const reach = await reachForChanging(p.sql, caller, "update:tenants");
+      const change = await call.readJson(UpdateTenantDto);
+      return versioned(await updateTenant(p, caller, reach, params.id, change, call.ifMatch));
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/tenants/{id}",
+    area: "Tenants",
+    id: "deleteTenant",
+    summary: "Delete a tenant without children",
+    access: inTenant("delete:tenants", CHANGES_CHILDREN),
+    params,
+    answers: { 200: { description: "The tenant is deleted" } },
+    problems: [
+      "TENANT_NOT_FOUND",
+      "CROSS_TENANT_FORBIDDEN",
+      "PRECONDITION_FAILED",
+      "TENANT_HAS_CHILDREN_CONFLICT",
+      "TENANT_PLATFORM_CONFLICT",
+      "LAST_SYSTEM_ADMIN_CONFLICT",
+    ],
+    async run({ caller, params, call }) {
+      const reach = await reachForChanging(p.sql, caller, "delete:tenants");
+      await deleteTenant(p, caller, reach, params.id, call.ifMatch);
+      return okEmpty();
+    },
+  }),
+];

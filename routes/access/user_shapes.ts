@@ -1,0 +1,150 @@
+import { z } from "zod";
+import { USER_SORTS } from "../../domain/access/user_list.ts";
+import { listQuery } from "../shared/paging.ts";
+import { queryBoolean, requiredText, uuid } from "../shared/validation.ts";
+
+const NIL = "00000000-0000-0000-0000-000000000000";
+const timestamp = z.iso.datetime();
+
+export const userIdPath = z.object({ id: uuid });
+export const userPath = z.object({ userId: uuid });
+
+const lockout = {
+  isLockedOut: z.boolean(),
+  lockoutExpiresAt: timestamp.nullable().meta({
+    description: "Meaningful while isLockedOut; a past instant is an expired lockout not cleared yet",
+  }),
+};
+const person = {
+  id: z.uuid(),
+  email: z.string(),
+  firstName: z.string(),
+  lastName: z.string(),
+  phoneNumber: z.string().nullable(),
+  isActive: z.boolean(),
+  ...lockout,
+  appIds: z.array(z.string()),
+};
+
+export const UserDto = z.object({
+  ...person,
+  roles: z.array(z.string()).meta({ description: "Names of the roles held in the token's tenant" }),
+  lastLoginAt: timestamp.nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+}).meta({ id: "UserDto" });
+
+export const AdminUserEditDto = z.object({
+  ...person,
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  tenants: z.array(z.object({
+    tenantId: z.uuid(),
+    roleIds: z.array(z.uuid()),
+    isDefault: z.boolean(),
+    isActive: z.boolean(),
+  })),
+}).meta({ id: "AdminUserEditDto" });
+
+export const UserTenantDto = z.object({
+  tenantId: z.uuid(),
+  tenantName: z.string(),
+  tenantType: z.string(),
+  isTenantActive: z.boolean(),
+  isActive: z.boolean(),
+  isDefault: z.boolean(),
+  roles: z.array(z.object({ id: z.uuid(), name: z.string() })),
+  createdAt: timestamp,
+}).meta({ id: "UserTenantDto" });
+
+export const UserRoleDto = z.object({
+  id: z.uuid(),
+  tenantId: z.uuid(),
+  name: z.string(),
+  description: z.string().nullable(),
+  isSystemRole: z.boolean(),
+  permissions: z.array(z.object({ id: z.uuid(), code: z.string() })),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+/** A UUID of a body that names something: the nil UUID names nothing. */
+const namedId = uuid.refine((id) => id !== NIL, { error: "must not be empty" });
+
+const uniqueIds = z.array(namedId).max(1_000).transform((ids) => [...new Set(ids)]);
+const atMost50 = { error: "expected at most 50 different ids" };
+const optionalBoolean = (fallback: boolean) => z.boolean().nullish().transform((value) => value ?? fallback);
+
+/** Roles of a link where they may be left out. */
+const roleIds = uniqueIds.nullish().transform((ids) => ids ?? []).pipe(z.array(z.string()).max(50, atMost50));
+
+/** Roles of a link that carries at least one. */
+export const requiredRoleIds = uniqueIds.pipe(
+  z.array(z.string()).min(1, { error: "expected at least one id" }).max(50, atMost50),
+);
+
+const isDefault = optionalBoolean(false).meta({
+  description: "true moves the user's default here; false leaves it where it is",
+});
+
+export const AddLinkRequest = z.object({ tenantId: namedId, roleIds: requiredRoleIds, isDefault })
+  .meta({ id: "CreateUserTenantAssignmentDto" });
+
+export const AddTenantUserRequest = z.object({ userId: namedId, roleIds: requiredRoleIds, isDefault })
+  .meta({ id: "AddTenantUserDto" });
+
+const assignments = z.array(
+  z.object({ tenantId: namedId, roleIds, isDefault, isActive: optionalBoolean(true) }).meta({
+    id: "TenantAssignment",
+  }),
+).max(1_000).superRefine((links, context) => {
+  const repeated = links.find((link, at) => links.findIndex((l) => l.tenantId === link.tenantId) !== at);
+  if (repeated) context.addIssue(`tenant ${repeated.tenantId} is named more than once`);
+  if (links.filter((link) => link.isDefault).length > 1) {
+    context.addIssue("at most one link can be the default");
+  }
+});
+
+const name = z.string().trim().max(100);
+const phoneNumber = z.string().trim().max(40).nullish().transform((value) =>
+  value === undefined ? undefined : value || null
+);
+const appIds = z.array(requiredText(100)).max(100).transform((ids) => [...new Set(ids)]);
+
+export const CreateUserRequest = z.object({
+  email: z.string().trim().pipe(z.email({ error: "expected an email address" }).max(254)),
+  password: z.string().min(1).max(1024).meta({
+    description: "10 to 128 characters; with isPasswordEncrypted an argon2 or bcrypt hash made elsewhere",
+  }),
+  isPasswordEncrypted: optionalBoolean(false),
+  firstName: name.nullish().transform((value) => value ?? ""),
+  lastName: name.nullish().transform((value) => value ?? ""),
+  phoneNumber: phoneNumber.transform((value) => value ?? null),
+  tenants: assignments.nullish().transform((links) => links ?? []),
+  appIds: appIds.nullish().transform((ids) => ids ?? []),
+  isActive: optionalBoolean(true),
+}).meta({ id: "CreateUserDto" });
+
+/** Fields left out stay as they are; a null phoneNumber takes the number away. */
+const changes = {
+  firstName: name.nullish().transform((value) => value ?? undefined),
+  lastName: name.nullish().transform((value) => value ?? undefined),
+  phoneNumber,
+  appIds: appIds.nullish().transform((value) => value ?? undefined),
+  isActive: z.boolean().nullish().transform((value) => value ?? undefined),
+};
+export const UpdateUserRequest = z.object(changes).meta({ id: "UpdateUserDto" });
+
+export const AdminUpdateUserRequest = z.object({
+  ...changes,
+  tenants: assignments.nullish().transform((links) => links ?? null).meta({
+    description: "null or absent: unchanged; empty: every link goes; else the whole matrix",
+  }),
+}).meta({ id: "AdminUpdateUserDto" });
+
+export const usersQuery = {
+  ...listQuery(USER_SORTS),
+  isActive: queryBoolean.optional(),
+  roleName: z.string().max(200).optional(),
+  isLockedOut: queryBoolean.optional(),
+};

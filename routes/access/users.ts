@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { inTenant } from "../../domain/access/checks.ts";
+import { createTenantUser } from "../../domain/access/user_create.ts";
+import { removeTenantUser } from "../../domain/access/user_delete.ts";
+import {
+  readTenantUser,
+  readTenantUserByEmail,
+  readUserPermissions,
+  readUserRoles,
+  readUserTenantsAs,
+  type User,
+  type Versioned,
+} from "../../domain/access/user_details.ts";
+import { listTenantUsers } from "../../domain/access/user_list.ts";
+import { setTenantUserActive, updateTenantUser } from "../../domain/access/user_update.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf } from "../shared/paging.ts";
+import {
+  CreateUserRequest,
+  UpdateUserRequest,
+  UserDto,
+  userIdPath,
+  userPath,
+  UserRoleDto,
+  usersQuery,
+  UserTenantDto,
+} from "./user_shapes.ts";
+
+const oneUser = { 200: { description: "The user", schema: UserDto } };
+const versioned = ({ value, version }: Versioned<User>) => okVersioned(value, version);
+
+/** Users of the token's tenant; everyone else is USER_NOT_FOUND here. */
+export const usersRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/users",
+    area: "Users",
+    id: "listUsers",
+    summary: "List the tenant's users",
+    access: inTenant("read:users"),
+    query: z.object(usersQuery),
+    answers: {
+      200: { description: "A page of users", schema: pagedResultOf(UserDto).meta({ id: "UserPage" }) },
+    },
+    problems: [],
+    run: async ({ caller, query }) => ok(await listTenantUsers(p.sql, caller.tenantId, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/users/by-email/{email}",
+    area: "Users",
+    id: "readUserByEmail",
+    summary: "Read a user of the tenant by email",
+    access: inTenant("read:users"),
+    params: z.object({ email: z.string().trim().min(1).max(320) }),
+    answers: oneUser,
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ caller, params }) =>
+      versioned(await readTenantUserByEmail(p.sql, params.email, caller.tenantId)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/users/{id}",
+    area: "Users",
+    id: "readUser",
+    summary: "Read a user of the tenant",
+    access: inTenant("read:users"),
+    params: userIdPath,
+    answers: oneUser,
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ caller, params }) => versioned(await readTenantUser(p.sql, params.id, caller.tenantId)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/users",
+    area: "Users",
+    id: "createUser",
+    summary: "Create a user; without tenants, in the token's tenant",
+    access: inTenant("create:users"),
+    body: CreateUserRequest,
+    answers: { 201: { description: "The new user", schema: UserDto } },
+    problems: [
+      "CROSS_TENANT_FORBIDDEN",
+      "TENANT_NOT_FOUND",
+      "ROLE_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "USER_ALREADY_EXISTS",
+      "TENANT_CAPACITY_REACHED",
+    ],
+    async run({ caller, body }) {
+      const { value } = await createTenantUser(p, caller, body);
+      return created(value, `/api/v1/users/${value.id}`);
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/users/{id}",
+    area: "Users",
+    id: "updateUser",
+    summary: "Change a user of the tenant",
+    access: inTenant("update:users"),
+    params: userIdPath,
+    body: UpdateUserRequest,
+    answers: oneUser,
+    problems: [
+      "USER_NOT_FOUND",
+      "CROSS_TENANT_FORBIDDEN",
+      "PRECONDITION_FAILED",
+      "USER_SELF_CONFLICT",
+      "LAST_SYSTEM_ADMIN_CONFLICT",
+    ],
+    run: async ({ caller, params, body, call }) =>
+      versioned(await updateTenantUser(p, caller, params.id, body, call.ifMatch)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/users/{id}",
+    area: "Users",
+    id: "deleteUser",
+    summary: "Take a user out of the tenant; with the last link the user goes",
+    access: inTenant("delete:users"),
+    params: userIdPath,
+    answers: { 200: { description: "The user is out of the tenant" } },
+    problems: ["USER_NOT_FOUND", "PRECONDITION_FAILED", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
+    async run({ caller, params, call }) {
+      await removeTenantUser(p, caller, params.id, call.ifMatch);
+      return okEmpty();
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/users/{userId}/permissions",
+    area: "Users",
+    id: "listUserPermissions",
+    summary: "What a user may do in the tenant",
+    access: inTenant("read:users"),
+    params: userPath,
+    answers: { 200: { description: "Permission codes", schema: z.array(z.string()) } },
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ caller, params }) => ok(await readUserPermissions(p.sql, params.userId, caller.tenantId)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/users/{userId}/roles",
+    area: "Users",
+    id: "listUserRoles",
+    summary: "The roles a user holds in the tenant",
+    access: inTenant("read:users"),
+    params: userPath,
+    answers: { 200: { description: "Roles with their permissions", schema: z.array(UserRoleDto) } },
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ caller, params }) => ok(await readUserRoles(p.sql, params.userId, caller.tenantId)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/users/{userId}/tenants",
+    area: "Users",
+    id: "listUserTenants",
+    summary: "A user's tenants: all of one's own or with manage:all-users, else the token's",
+    access: inTenant("read:users"),
+    params: userPath,
+    answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ caller, params }) => ok(await readUserTenantsAs(p.sql, caller, params.userId)),
+  }),
+  ...(["activate", "deactivate"] as const).map((verb) =>
+    endpoint({
+      method: "post",
+      path: `/api/v1/users/{id}/${verb}`,
+      area: "Users",
+      id: `${verb}User`,
+      summary: verb === "activate" ? "Let a user in again" : "Keep a user out",
+      access: inTenant("update:users"),
+      params: userIdPath,
+      answers: { 200: { description: `The user is ${verb}d` } },
+      problems: verb === "activate"
+        ? ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"]
+        : ["USER_NOT_FOUND", "USER_SELF_CONFLICT", "CROSS_TENANT_FORBIDDEN", "LAST_SYSTEM_ADMIN_CONFLICT"],
+      async run({ caller, params }) {
+        await setTenantUserActive(p, caller, params.id, verb === "activate");
+        return okEmpty();
+      },
+    })
+  ),
+];

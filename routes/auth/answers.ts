@@ -1,0 +1,23 @@
+import { readProfile } from "../../domain/auth/profile.ts";
+import type { Origin, SignedIn } from "../../domain/auth/sign_in.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { type Answer, ok } from "../shared/answer.ts";
+import type { Call } from "../shared/call.ts";
+import { SignInDto } from "./shapes.ts";
+
+export const signInAnswers = { 200: { description: "Tokens and who they are for", schema: SignInDto } };
+
+/** 200 with the tokens of a sign-in and the profile of who signed in. */
+export async function signedInAnswer(
+  p: Pick<Platform, "sql">,
+  { tokens, userId, tenantId }: SignedIn,
+): Promise<Answer> {
+  const { profile } = await readProfile(p.sql, userId, tenantId);
+  return ok({ ...tokens, ...profile });
+}
+
+/** Where a request comes from, as a session keeps it. */
+export const originOf = (call: Call): Origin => ({
+  ip: call.ip,
+  userAgent: call.request.headers.get("user-agent")?.slice(0, 300) ?? null,
+});

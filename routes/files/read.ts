@@ -1,0 +1,89 @@
+import { inFileModule } from "../../domain/access/checks.ts";
+import { giveDownloadUrl } from "../../domain/files/download.ts";
+import { fileRecord, readVisibleFile } from "../../domain/files/file.ts";
+import { listScanAttempts } from "../../domain/files/scan_attempts.ts";
+import { readScannerStatus } from "../../domain/files/scanner_status.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { z } from "zod";
+import { ok, okVersioned } from "../shared/answer.ts";
+import { parse } from "../shared/call.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import {
+  DownloadQuery,
+  FileDownload,
+  FileId,
+  FileRecordDto,
+  LateDownloadQuery,
+  ScanAttemptDto,
+  ScannerStatusDto,
+} from "./shapes.ts";
+
+const access = inFileModule("read:files");
+
+/** Looking at files, and the way to their content. */
+export const readRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/files/scanner-status",
+    area: "Files",
+    id: "readScannerStatus",
+    summary: "Which engine scans, how fresh it is, how many files wait",
+    access,
+    answers: { 200: { description: "The scanner", schema: ScannerStatusDto } },
+    problems: ["FILE_SCAN_UNAVAILABLE", "FORBIDDEN"],
+    run: async () => ok(await readScannerStatus(p)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/files/{id}",
+    area: "Files",
+    id: "readFile",
+    summary: "The record of a file in any state, tombstones included",
+    access,
+    params: FileId,
+    answers: { 200: { description: "The file", schema: FileRecordDto } },
+    problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
+    async run({ caller, params }) {
+      const file = await readVisibleFile(p.sql, caller, params.id);
+      return okVersioned(fileRecord(file), file.version);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/files/{id}/download-url",
+    area: "Files",
+    id: "giveDownloadUrl",
+    summary: "A short-lived URL that leads straight to the content",
+    access,
+    params: FileId,
+    query: LateDownloadQuery,
+    answers: { 200: { description: "The URL and when it ends", schema: FileDownload } },
+    problems: [
+      "FILE_NOT_FOUND",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+      "FORBIDDEN",
+    ],
+    async run({ caller, params, query }) {
+      const file = await readVisibleFile(p.sql, caller, params.id);
+      const { purpose } = parse(DownloadQuery, query);
+      return ok(await giveDownloadUrl(p, caller, file, purpose));
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/files/{id}/scan-attempts",
+    area: "Files",
+    id: "listScanAttempts",
+    summary: "Every look the engine took at the content, newest first",
+    access,
+    params: FileId,
+    answers: { 200: { description: "The attempts", schema: z.array(ScanAttemptDto) } },
+    problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
+    async run({ caller, params }) {
+      const file = await readVisibleFile(p.sql, caller, params.id);
+      return ok(await listScanAttempts(p.sql, file.id));
+    },
+  }),
+];

@@ -1,0 +1,57 @@
+import { inFileModule } from "../../domain/access/checks.ts";
+import { readVisibleFile } from "../../domain/files/file.ts";
+import { referenceFile, releaseReference } from "../../domain/files/references.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, noContent } from "../shared/answer.ts";
+import { parse } from "../shared/call.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { FileId, FileReferenceDto, FileReferenceId, ReferenceId, ReferenceRequest } from "./shapes.ts";
+
+const access = inFileModule("upload:files");
+
+/** What holds a file: as long as anything does, nothing collects or purges it. */
+export const referenceRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "post",
+    path: "/api/v1/files/{id}/references",
+    area: "Files",
+    id: "referenceFile",
+    summary: "Have something of yours hold the file",
+    access,
+    params: FileId,
+    lateBody: ReferenceRequest,
+    answers: {
+      201: { description: "The reference; the same for a pair that holds it", schema: FileReferenceDto },
+    },
+    problems: [
+      "FILE_NOT_FOUND",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+      "FORBIDDEN",
+    ],
+    async run({ caller, params, call }) {
+      const file = await readVisibleFile(p.sql, caller, params.id);
+      const owner = await call.readJson(ReferenceRequest);
+      const reference = await referenceFile(p, caller, file.id, owner);
+      return created(reference, `/api/v1/files/${file.id}/references/${reference.referenceId}`);
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/files/{id}/references/{referenceId}",
+    area: "Files",
+    id: "releaseReference",
+    summary: "Let go of the file; twice is the same as once",
+    access,
+    params: FileReferenceId,
+    answers: { 204: { description: "The reference holds nothing any more" } },
+    problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
+    async run({ caller, params }) {
+      const file = await readVisibleFile(p.sql, caller, params.id);
+      const { referenceId } = parse(ReferenceId, params);
+      await releaseReference(p, file.id, referenceId);
+      return noContent();
+    },
+  }),
+];

@@ -1,0 +1,61 @@
+import { inFileModule } from "../../domain/access/checks.ts";
+import { fileRecord, readVisibleFile } from "../../domain/files/file.ts";
+import { purgeFile } from "../../domain/files/purge_file.ts";
+import { changeRetention } from "../../domain/files/retention.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { ok, okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { FileId, FileRecordDto, PurgeRequest, RetentionRequest } from "./shapes.ts";
+
+/** How long content is kept, and its end. Bodies are read once the file is known to be the caller's. */
+export const retentionRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "put",
+    path: "/api/v1/files/{id}/retention",
+    area: "Files",
+    id: "changeRetention",
+    summary: "Keep a file for longer, hold it, or release a hold",
+    access: inFileModule("retain:files"),
+    params: FileId,
+    lateBody: RetentionRequest,
+    answers: { 200: { description: "The file", schema: FileRecordDto } },
+    problems: [
+      "FILE_NOT_FOUND",
+      "FILE_PURGED_CONFLICT",
+      "FILE_RETENTION_SHORTENED_UNPROCESSABLE",
+      "PRECONDITION_FAILED",
+      "FORBIDDEN",
+    ],
+    async run({ caller, params, call }) {
+      const { id } = await readVisibleFile(p.sql, caller, params.id);
+      const change = await call.readJson(RetentionRequest);
+      const file = await changeRetention(p, caller, id, change, call.ifMatch);
+      return okVersioned(fileRecord(file), file.version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/files/{id}/purge",
+    area: "Files",
+    id: "purgeFile",
+    summary: "Destroy the content; the record stays as a tombstone",
+    access: inFileModule("purge:files"),
+    params: FileId,
+    lateBody: PurgeRequest,
+    answers: { 200: { description: "The tombstone", schema: FileRecordDto } },
+    problems: [
+      "FILE_NOT_FOUND",
+      "FILE_STILL_REFERENCED_CONFLICT",
+      "FILE_LEGAL_HOLD_CONFLICT",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+      "FORBIDDEN",
+    ],
+    async run({ caller, params, call }) {
+      const { id } = await readVisibleFile(p.sql, caller, params.id);
+      const { reason } = await call.readJson(PurgeRequest, true); // no body at all is a missing reason: 400
+      return ok(await purgeFile(p, caller, id, reason));
+    },
+  }),
+];

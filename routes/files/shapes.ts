@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { DOWNLOAD_PURPOSES } from "../../domain/files/download.ts";
+import { RETENTION_CLASSES } from "../../domain/files/file.ts";
+import { isJobReason } from "../../domain/files/purge_file.ts";
+import { enumName, instant, uuid } from "../shared/validation.ts";
+
+const time = z.iso.datetime();
+
+export const FileId = z.object({ id: uuid });
+/** `referenceId` is held to its form only once the file is known to be the caller's. */
+export const FileReferenceId = z.object({ id: uuid, referenceId: z.string() });
+export const ReferenceId = z.object({ referenceId: uuid });
+
+export const ReserveFileRequest = z.object({
+  profile: z.string().min(1).max(64),
+  fileName: z.string().max(1024).refine((name) => name.trim() !== "", "expected a name"),
+  contentType: z.string().max(255).regex(
+    /^[\x21-\x7e]+( [\x21-\x7e]+)*$/,
+    "expected a media type of printable ASCII without leading, trailing or double spaces",
+  ),
+  sizeBytes: z.int().min(1),
+  isProduct: z.boolean().nullish().transform((value) => value ?? false),
+}).meta({ id: "ReserveFileRequest" });
+
+export const FileReservation = z.object({
+  fileId: z.uuid(),
+  uploadUrl: z.url().meta({ description: "PUT the content here, straight to storage" }),
+  uploadExpiresAt: time,
+  requiredHeaders: z.record(z.string(), z.string()).meta({
+    description: "Headers the PUT must carry exactly so; storage refuses others",
+  }),
+}).meta({ id: "FileReservation" });
+
+export const FileRecordDto = z.object({
+  id: z.uuid(),
+  tenantId: z.uuid().nullable().meta({ description: "null: a product file" }),
+  profile: z.string(),
+  fileName: z.string(),
+  declaredContentType: z.string(),
+  detectedContentType: z.string().nullable(),
+  sizeBytes: z.int(),
+  sha256: z.string().nullable(),
+  status: z.enum(["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"]),
+  retentionClass: z.enum(RETENTION_CLASSES),
+  retainUntil: time.nullable(),
+  legalHold: z.boolean(),
+  purgeReason: z.string().nullable(),
+  purgedAt: time.nullable(),
+  purgedBy: z.uuid().nullable(),
+  rejectionCode: z.string().nullable(),
+  signatureName: z.string().nullable(),
+  referenceCount: z.int(),
+  createdBy: z.uuid().nullable(),
+  createdAt: time,
+  completedAt: time.nullable(),
+  availableAt: time.nullable(),
+}).meta({ id: "FileRecord" });
+
+export const FileDownload = z.object({ url: z.url(), expiresAt: time }).meta({ id: "FileDownload" });
+
+export const DownloadQuery = z.object({ purpose: enumName(DOWNLOAD_PURPOSES).default("download") });
+/** The same query as the document tells it; what it really holds is looked at after the file. */
+export const LateDownloadQuery = z.object({
+  purpose: z.unknown().optional().meta({ type: "string", enum: [...DOWNLOAD_PURPOSES], default: "download" }),
+});
+
+export const ScanAttemptDto = z.object({
+  attemptNumber: z.int(),
+  startedAt: time,
+  completedAt: time,
+  durationMs: z.int(),
+  engine: z.string().nullable(),
+  databaseVersion: z.string().nullable(),
+  verdict: z.enum(["Clean", "Infected", "TypeRejected", "Error"]),
+  detectedContentType: z.string().nullable(),
+  signatureName: z.string().nullable(),
+  errorMessage: z.string().nullable(),
+}).meta({ id: "ScanAttempt" });
+
+export const ReferenceRequest = z.object({
+  scope: z.string().trim().min(1).max(100),
+  ownerId: z.string().trim().min(1).max(200),
+}).meta({ id: "ReferenceRequest" });
+
+export const FileReferenceDto = z.object({
+  referenceId: z.uuid(),
+  fileId: z.uuid(),
+  scope: z.string(),
+  ownerId: z.string(),
+  createdBy: z.uuid().nullable(),
+  createdAt: time,
+}).meta({ id: "FileReference" });
+
+export const RetentionRequest = z.object({
+  retentionClass: enumName(RETENTION_CLASSES).nullish(),
+  retainUntil: instant.nullish(),
+  legalHold: z.boolean().nullish(),
+  reason: z.string().max(1000).nullish(),
+}).meta({ id: "RetentionRequest", description: "What is left out or null stays as it is." });
+
+export const PurgeRequest = z.object({
+  reason: z.string().trim().min(1).max(1000).refine(
+    (reason) => !isJobReason(reason),
+    "expected a reason of the caller's own: those that begin with job: are the service's",
+  ),
+}).meta({ id: "PurgeRequest" });
+
+export const ScannerStatusDto = z.object({
+  engine: z.string(),
+  databaseVersion: z.string().nullable(),
+  databaseAgeHours: z.number().nullable(),
+  databaseStale: z.boolean(),
+  queueDepth: z.int(),
+  queueOldestItemAgeSeconds: z.int().nullable(),
+}).meta({ id: "ScannerStatus" });

@@ -1,0 +1,57 @@
+import { inFileModule } from "../../domain/access/checks.ts";
+import { completeFile } from "../../domain/files/complete.ts";
+import { fileRecord } from "../../domain/files/file.ts";
+import { reserveFile } from "../../domain/files/reserve.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { FileId, FileRecordDto, FileReservation, ReserveFileRequest } from "./shapes.ts";
+
+/** Reserving and confirming uploads. The content itself goes straight to storage. */
+export const uploadRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "post",
+    path: "/api/v1/files",
+    area: "Files",
+    id: "reserveFile",
+    summary: "Reserve a file and get the URL to upload it to",
+    access: inFileModule("upload:files"),
+    body: ReserveFileRequest,
+    answers: { 201: { description: "The reservation", schema: FileReservation } },
+    problems: [
+      "FILE_PROFILE_UNKNOWN",
+      "FILE_TOO_LARGE_UNPROCESSABLE",
+      "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
+      "FORBIDDEN",
+    ],
+    async run({ caller, body }) {
+      const reservation = await reserveFile(p, caller, body);
+      return created(reservation, `/api/v1/files/${reservation.fileId}`);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/files/{id}/complete",
+    area: "Files",
+    id: "completeFile",
+    summary: "Confirm an upload; its scan begins",
+    access: inFileModule("upload:files"),
+    params: FileId,
+    answers: { 200: { description: "The file, now Scanning", schema: FileRecordDto } },
+    problems: [
+      "FILE_NOT_FOUND",
+      "FILE_NOT_UPLOADED_CONFLICT",
+      "FILE_UPLOAD_EXPIRED_CONFLICT",
+      "FILE_SIZE_MISMATCH_UNPROCESSABLE",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+      "FILE_STORAGE_UNAVAILABLE",
+      "FORBIDDEN",
+    ],
+    async run({ caller, params }) {
+      const file = await completeFile(p, caller, params.id);
+      return okVersioned(fileRecord(file), file.version);
+    },
+  }),
+];

@@ -1,0 +1,107 @@
+import { z } from "zod";
+import { inTenantOrService } from "../../domain/access/checks.ts";
+import { listDeadLetterGroups, retryDeadLetters } from "../../domain/jobs/dead_letter_groups.ts";
+import { listDeadLetters, purgeDeadLetters, retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
+import { jobReach } from "../../domain/jobs/reach.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { uuid } from "../shared/validation.ts";
+import {
+  DeadLetterGroupDto,
+  DeadLetterJobDto,
+  JobSummaryDto,
+  PurgeRequest,
+  RetryManyRequest,
+  RetryManyResponse,
+} from "./shapes.ts";
+
+const access = inTenantOrService();
+const ofTenant = {
+  tenantId: uuid.optional().meta({ description: "Narrows what a system administrator reaches" }),
+};
+
+/** The dead-letter queue: jobs whose retries are used up. */
+export function deadLetterRoutes(p: Platform): Endpoint[] {
+  return [
+    endpoint({
+      method: "get",
+      path: "/api/v1/dead-letter-jobs",
+      area: "Jobs",
+      id: "listDeadLetters",
+      summary: "List dead letters, newest first",
+      access,
+      query: z.object({ ...pageQuery(), ...ofTenant }),
+      answers: { 200: { description: "A page of dead letters", schema: pagedResultOf(DeadLetterJobDto) } },
+      problems: [],
+      run: async ({ caller, query }) =>
+        ok(await listDeadLetters(p.sql, jobReach(caller, query.tenantId), query)),
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/dead-letter-jobs/groups",
+      area: "Jobs",
+      id: "listDeadLetterGroups",
+      summary: "Dead letters not yet retried, grouped by job type and error, largest group first",
+      access,
+      query: z.object({ ...pageQuery(), ...ofTenant }),
+      answers: { 200: { description: "A page of groups", schema: pagedResultOf(DeadLetterGroupDto) } },
+      problems: [],
+      run: async ({ caller, query }) =>
+        ok(await listDeadLetterGroups(p.sql, jobReach(caller, query.tenantId), query)),
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/dead-letter-jobs/retry",
+      area: "Jobs",
+      id: "retryDeadLetters",
+      summary: "Retry all dead letters that match",
+      access,
+      query: z.object(ofTenant),
+      body: RetryManyRequest,
+      bodyOptional: true,
+      answers: { 200: { description: "How many matched and were retried", schema: RetryManyResponse } },
+      problems: [],
+      run: async ({ caller, query, body: { dryRun, ...filter } }) =>
+        ok(await retryDeadLetters(p, caller, { filter, reach: jobReach(caller, query.tenantId), dryRun })),
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/dead-letter-jobs/purge",
+      area: "Jobs",
+      id: "purgeDeadLetters",
+      summary: "Remove dead letters older than a number of days, or all",
+      access,
+      query: z.object(ofTenant),
+      body: PurgeRequest,
+      bodyOptional: true,
+      answers: {
+        200: {
+          description: "How many were removed",
+          schema: z.object({ purged: z.int() }).meta({ id: "PurgeDeadLettersResponse" }),
+        },
+      },
+      problems: [],
+      run: async ({ caller, query, body }) =>
+        ok({
+          purged: await purgeDeadLetters(p, caller, {
+            retentionDays: body.retentionDays ?? null,
+            reach: jobReach(caller, query.tenantId),
+          }),
+        }),
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/dead-letter-jobs/{id}/retry",
+      area: "Jobs",
+      id: "retryDeadLetter",
+      summary: "Enqueue a dead letter's job anew",
+      access,
+      params: z.object({ id: uuid }),
+      answers: { 200: { description: "The new job", schema: JobSummaryDto } },
+      problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"],
+      run: async ({ caller, params }) => ok(await retryDeadLetter(p, caller, params.id)),
+    }),
+  ];
+}

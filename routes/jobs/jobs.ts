@@ -1,0 +1,185 @@
+import { z } from "zod";
+import { inTenantOrService } from "../../domain/access/checks.ts";
+import { cancelJob } from "../../domain/jobs/cancel.ts";
+import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/enqueue_requested.ts";
+import { listExecutions, listLogLines } from "../../domain/jobs/executions.ts";
+import { JOB_ORDERS, listJobs } from "../../domain/jobs/job_list.ts";
+import { jobSummary, PRIORITIES } from "../../domain/jobs/job_row.ts";
+import { readJob } from "../../domain/jobs/jobs.ts";
+import { jobReach } from "../../domain/jobs/reach.ts";
+import { retryJobNow } from "../../domain/jobs/retry_now.ts";
+import { readJobStats } from "../../domain/jobs/stats.ts";
+import { Problem } from "../../domain/problems/problem.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, ok } from "../shared/answer.ts";
+import { parse } from "../shared/call.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { enumName, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
+import {
+  BulkEnqueueRequest,
+  BulkEnqueueResponse,
+  EnqueueRequest,
+  JobDashboardStatsDto,
+  JobExecutionDto,
+  JobLogLineDto,
+  JobSummaryDto,
+  priority,
+  status,
+  type,
+} from "./shapes.ts";
+
+const access = inTenantOrService();
+const byId = z.object({ id: uuid });
+const ofTenant = {
+  tenantId: uuid.optional().meta({ description: "Narrows what a system administrator sees" }),
+};
+const theJob = { 200: { description: "The job", schema: JobSummaryDto } };
+const order = enumName(JOB_ORDERS);
+
+/** Jobs: enqueue, look at, cancel, bring a retry forward. */
+export function jobRoutes(p: Platform): Endpoint[] {
+  return [
+    endpoint({
+      method: "get",
+      path: "/api/v1/jobs",
+      area: "Jobs",
+      id: "listJobs",
+      summary: "List jobs",
+      access,
+      query: z.object({
+        ...pageQuery(),
+        ...ofTenant,
+        status: status.optional(),
+        type: type.optional(),
+        priority: priority.optional(),
+        queue: z.string().max(100).optional(),
+        searchTerm: z.string().max(200).optional(),
+        orderBy: order.default("CreatedAt"),
+        ascending: queryBoolean.default(false),
+      }),
+      answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummaryDto) } },
+      problems: [],
+      run: async ({ caller, query: { tenantId, priority, ...query } }) =>
+        ok(
+          await listJobs(p.sql, jobReach(caller, tenantId), {
+            ...query,
+            ...(priority ? { priority: PRIORITIES.indexOf(priority) } : {}),
+          }),
+        ),
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/jobs/dashboard/stats",
+      area: "Jobs",
+      id: "readJobStats",
+      summary: "Counts of the dashboard",
+      access,
+      query: z.object(ofTenant),
+      answers: { 200: { description: "Exact counts", schema: JobDashboardStatsDto } },
+      problems: [],
+      run: async ({ caller, query }) => ok(await readJobStats(p.sql, jobReach(caller, query.tenantId))),
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/jobs/{id}",
+      area: "Jobs",
+      id: "readJob",
+      summary: "Read a job",
+      access,
+      params: byId,
+      answers: theJob,
+      problems: ["JOB_NOT_FOUND"],
+      run: async ({ caller, params }) => ok(jobSummary(await readJob(p.sql, jobReach(caller), params.id))),
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/jobs/{id}/executions",
+      area: "Jobs",
+      id: "listJobExecutions",
+      summary: "List a job's attempts, newest first",
+      access,
+      params: byId,
+      query: z.object(pageQuery()),
+      answers: { 200: { description: "A page of attempts", schema: pagedResultOf(JobExecutionDto) } },
+      problems: ["JOB_NOT_FOUND"],
+      run: async ({ caller, params, query }) =>
+        ok(await listExecutions(p.sql, jobReach(caller), params.id, query)),
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/jobs/{id}/executions/{attemptNumber}/log",
+      area: "Jobs",
+      id: "listJobLogLines",
+      summary: "List what an attempt logged, oldest first",
+      access,
+      params: z.object({ id: uuid, attemptNumber: queryInteger(1, 2_147_483_647) }),
+      query: z.object(pageQuery()),
+      answers: { 200: { description: "A page of log lines", schema: pagedResultOf(JobLogLineDto) } },
+      problems: ["JOB_NOT_FOUND"],
+      run: async ({ caller, params, query }) =>
+        ok(await listLogLines(p.sql, jobReach(caller), params.id, params.attemptNumber, query)),
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/jobs",
+      area: "Jobs",
+      id: "enqueueJob",
+      summary: "Enqueue a job",
+      access,
+      body: EnqueueRequest,
+      answers: { 201: { description: "The job", schema: JobSummaryDto } },
+      problems: ["JOB_TYPE_UNKNOWN"],
+      async run({ caller, body }) {
+        const job = await enqueueRequestedJob(p, caller, body);
+        return created(job, `/api/v1/jobs/${job.id}`);
+      },
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/jobs/bulk",
+      area: "Jobs",
+      id: "enqueueJobs",
+      summary: "Enqueue up to 1,000 jobs at once",
+      access,
+      body: BulkEnqueueRequest,
+      answers: { 200: { description: "What was enqueued and what was not", schema: BulkEnqueueResponse } },
+      problems: ["JOB_TYPE_UNKNOWN"],
+      async run({ caller, body }) {
+        const items = body.items.map((item) => {
+          try {
+            return parse(EnqueueRequest, item);
+          } catch (refusal) {
+            if (refusal instanceof Problem) return refusal;
+            throw refusal;
+          }
+        });
+        return ok(await enqueueRequestedJobs(p, caller, items, body.continueOnError));
+      },
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/jobs/{id}/cancel",
+      area: "Jobs",
+      id: "cancelJob",
+      summary: "Cancel a job that has not begun or waits for its retry",
+      access,
+      params: byId,
+      answers: theJob,
+      problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
+      run: async ({ caller, params }) => ok(await cancelJob(p, caller, params.id)),
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/jobs/{id}/retry-now",
+      area: "Jobs",
+      id: "retryJobNow",
+      summary: "Run a failed job's retry now instead of after its delay",
+      access,
+      params: byId,
+      answers: theJob,
+      problems: ["JOB_NOT_FOUND", "JOB_CANNOT_RETRY"],
+      run: async ({ caller, params }) => ok(await retryJobNow(p, caller, params.id)),
+    }),
+  ];
+}

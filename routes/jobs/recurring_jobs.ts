@@ -1,0 +1,154 @@
+import { z } from "zod";
+import { inTenantOrService } from "../../domain/access/checks.ts";
+import { jobReach } from "../../domain/jobs/reach.ts";
+import {
+  createRecurringJob,
+  deleteRecurringJob,
+  listRecurringJobs,
+  readRecurringJob,
+  updateRecurringJob,
+} from "../../domain/jobs/recurring.ts";
+import {
+  pauseRecurringJob,
+  resumeRecurringJob,
+  triggerRecurringJob,
+} from "../../domain/jobs/recurring_control.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { uuid } from "../shared/validation.ts";
+import {
+  CreateRecurringJobRequest,
+  JobSummaryDto,
+  RecurringJobDto,
+  UpdateRecurringJobRequest,
+} from "./shapes.ts";
+
+const access = inTenantOrService();
+/** Any text: an id that could not exist is simply not found. */
+const byId = z.object({ id: z.string() });
+const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJobDto } };
+
+/** Recurring jobs: cron expressions in time zones, and what they enqueue. */
+export function recurringJobRoutes(p: Platform): Endpoint[] {
+  return [
+    endpoint({
+      method: "get",
+      path: "/api/v1/recurring-jobs",
+      area: "Jobs",
+      id: "listRecurringJobs",
+      summary: "List recurring jobs by id",
+      access,
+      query: z.object({ ...pageQuery(), tenantId: uuid.optional() }),
+      answers: { 200: { description: "A page of recurring jobs", schema: pagedResultOf(RecurringJobDto) } },
+      problems: [],
+      run: async ({ caller, query }) =>
+        ok(await listRecurringJobs(p.sql, jobReach(caller, query.tenantId), query)),
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/recurring-jobs/{id}",
+      area: "Jobs",
+      id: "readRecurringJob",
+      summary: "Read a recurring job",
+      access,
+      params: byId,
+      answers: theRecurringJob,
+      problems: ["JOB_RECURRING_NOT_FOUND"],
+      async run({ caller, params }) {
+        const { job, version } = await readRecurringJob(p.sql, caller, params.id);
+        return okVersioned(job, version);
+      },
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/recurring-jobs",
+      area: "Jobs",
+      id: "createRecurringJob",
+      summary: "Create a recurring job",
+      access,
+      body: CreateRecurringJobRequest,
+      answers: { 201: { description: "The recurring job", schema: RecurringJobDto } },
+      problems: ["JOB_TYPE_UNKNOWN", "JOB_RECURRING_ALREADY_EXISTS"],
+      async run({ caller, body }) {
+        const { job } = await createRecurringJob(p, caller, body);
+        return created(job, `/api/v1/recurring-jobs/${encodeURIComponent(job.jobId)}`);
+      },
+    }),
+    endpoint({
+      method: "put",
+      path: "/api/v1/recurring-jobs/{id}",
+      area: "Jobs",
+      id: "updateRecurringJob",
+      summary: "Change a recurring job's schedule, queue or arguments",
+      access,
+      params: byId,
+      body: UpdateRecurringJobRequest,
+      answers: theRecurringJob,
+      problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
+      async run({ caller, params, body, call }) {
+        const { job, version } = await updateRecurringJob(p, caller, params.id, given(body), call.ifMatch);
+        return okVersioned(job, version);
+      },
+    }),
+    endpoint({
+      method: "delete",
+      path: "/api/v1/recurring-jobs/{id}",
+      area: "Jobs",
+      id: "deleteRecurringJob",
+      summary: "Delete a recurring job; jobs it made stay",
+      access,
+      params: byId,
+      answers: { 204: { description: "It is gone" } },
+      problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
+      async run({ caller, params, call }) {
+        await deleteRecurringJob(p, caller, params.id, call.ifMatch);
+        return noContent();
+      },
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/recurring-jobs/{id}/pause",
+      area: "Jobs",
+      id: "pauseRecurringJob",
+      summary: "Stop a recurring job's schedule",
+      access,
+      params: byId,
+      answers: theRecurringJob,
+      problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_ALREADY_PAUSED"],
+      run: async ({ caller, params }) => ok(await pauseRecurringJob(p, caller, params.id)),
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/recurring-jobs/{id}/resume",
+      area: "Jobs",
+      id: "resumeRecurringJob",
+      summary: "Resume a paused recurring job",
+      access,
+      params: byId,
+      answers: theRecurringJob,
+      problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_NOT_PAUSED"],
+      run: async ({ caller, params }) => ok(await resumeRecurringJob(p, caller, params.id)),
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/recurring-jobs/{id}/trigger",
+      area: "Jobs",
+      id: "triggerRecurringJob",
+      summary: "Run a recurring job at once, outside its schedule",
+      access,
+      params: byId,
+      answers: { 200: { description: "The job that was enqueued", schema: JobSummaryDto } },
+      problems: ["JOB_RECURRING_NOT_FOUND"],
+      run: async ({ caller, params }) => ok(await triggerRecurringJob(p, caller, params.id)),
+    }),
+  ];
+}
+
+/** The fields that were sent with a value. */
+function given<T extends object>(body: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(
+    Object.entries(body).filter(([, value]) => value !== null && value !== undefined),
+  ) as { [K in keyof T]?: NonNullable<T[K]> };
+}

@@ -1,0 +1,188 @@
+import { z } from "zod";
+import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../domain/jobs/job_row.ts";
+import { enumName, instant, optionalText, requiredText, uuid } from "../shared/validation.ts";
+
+const timestamp = z.iso.datetime();
+
+export const status = enumName(JOB_STATUSES);
+export const type = enumName(JOB_TYPES);
+export const priority = enumName(PRIORITIES);
+export const queue = z.string().regex(
+  /^[a-z0-9][a-z0-9._-]{0,63}$/,
+  "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, beginning with a letter or digit",
+);
+const serializedArgs = z.string({ error: "expected a string that holds JSON" });
+
+export const JobSummaryDto = z.object({
+  id: z.uuid(),
+  jobTypeName: z.string(),
+  argsTypeName: z.string().nullable(),
+  serializedArgs: z.string(),
+  type: z.enum(JOB_TYPES),
+  status: z.enum(JOB_STATUSES),
+  priority: z.enum(PRIORITIES),
+  queue: z.string(),
+  scheduledAt: timestamp.nullable(),
+  createdAt: timestamp,
+  startedAt: timestamp.nullable(),
+  completedAt: timestamp.nullable(),
+  attempts: z.int(),
+  maxRetries: z.int(),
+  nextRetryAt: timestamp.nullable(),
+  lastError: z.string().nullable(),
+  parentJobId: z.uuid().nullable(),
+  recurringJobId: z.string().nullable(),
+  tenantId: z.uuid().nullable(),
+  createdBy: z.uuid().nullable(),
+}).meta({ id: "JobSummaryDto", description: "A background job as it stands" });
+
+export const EnqueueRequest = z.object({
+  jobTypeName: requiredText(200),
+  serializedArgs: serializedArgs.nullish().transform((value) => value ?? "{}"),
+  argsTypeName: optionalText(200),
+  priority: priority.default("Normal"),
+  queue: queue.default("default"),
+  scheduledAt: instant.nullish().transform((value) => value ?? null),
+  maxRetries: z.int().min(0).max(25).nullish().transform((value) => value ?? null),
+  parentJobId: uuid.nullish().transform((value) => value ?? null),
+}).meta({ id: "EnqueueJobRequest" });
+
+/** Items are read one by one, so that one that does not fit can be reported alone. */
+export const BulkEnqueueRequest = z.object({
+  items: z.array(z.unknown()).min(1).max(1000),
+  continueOnError: z.boolean().default(false),
+}).meta({ id: "BulkEnqueueRequest", description: "Each item is an EnqueueJobRequest" });
+
+export const BulkEnqueueResponse = z.object({
+  total: z.int(),
+  succeeded: z.int(),
+  failed: z.int(),
+  results: z.array(JobSummaryDto),
+  failures: z.array(z.object({
+    index: z.int(),
+    code: z.string(),
+    message: z.string(),
+    errors: z.record(z.string(), z.array(z.string())).nullable(),
+  })),
+}).meta({ id: "BulkEnqueueResponse" });
+
+export const JobExecutionDto = z.object({
+  id: z.uuid(),
+  jobId: z.uuid(),
+  attemptNumber: z.int(),
+  status: z.enum(["Processing", "Succeeded", "Failed", "Abandoned"]),
+  startedAt: timestamp,
+  completedAt: timestamp.nullable(),
+  durationMs: z.number().nullable(),
+  errorMessage: z.string().nullable(),
+  workerId: z.uuid(),
+  output: z.string().nullable(),
+  progressPercent: z.number().nullable(),
+  progressNote: z.string().nullable(),
+}).meta({ id: "JobExecutionDto", description: "One attempt; Abandoned: cut short by a crash or a stop" });
+
+export const JobLogLineDto = z.object({
+  at: timestamp,
+  level: z.string(),
+  message: z.string(),
+  fields: z.record(z.string(), z.unknown()).nullable(),
+}).meta({ id: "JobLogLineDto" });
+
+export const JobDashboardStatsDto = z.object({
+  totalJobs: z.int(),
+  enqueuedJobs: z.int(),
+  processingJobs: z.int(),
+  succeededJobs: z.int(),
+  failedJobs: z.int(),
+  deadLetteredJobs: z.int(),
+  scheduledJobs: z.int(),
+  recurringJobs: z.int(),
+  averageExecutionDurationMs: z.number(),
+  totalExecutions: z.int(),
+}).meta({ id: "JobDashboardStatsDto" });
+
+export const RecurringJobDto = z.object({
+  jobId: z.string(),
+  jobTypeName: z.string(),
+  cronExpression: z.string(),
+  timeZoneId: z.string(),
+  queue: z.string(),
+  serializedArgs: z.string(),
+  argsTypeName: z.string().nullable(),
+  isPaused: z.boolean(),
+  nextRunAt: timestamp.nullable(),
+  lastRunAt: timestamp.nullable(),
+  lastJobId: z.uuid().nullable(),
+  lastStatus: z.enum(JOB_STATUSES).nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+}).meta({ id: "RecurringJobDto" });
+
+const schedule = {
+  cronExpression: requiredText(200),
+  timeZoneId: requiredText(100),
+};
+
+export const CreateRecurringJobRequest = z.object({
+  jobId: z.string().regex(
+    /^[A-Za-z0-9._:-]{1,100}$/,
+    "expected 1 to 100 of A-Z, a-z, 0-9, dot, underscore, colon and dash",
+  ),
+  jobTypeName: requiredText(200),
+  ...schedule,
+  timeZoneId: schedule.timeZoneId.nullish().transform((value) => value ?? "UTC"),
+  queue: queue.nullish().transform((value) => value ?? "default"),
+  serializedArgs: serializedArgs.nullish().transform((value) => value ?? "{}"),
+  argsTypeName: optionalText(200),
+}).meta({ id: "CreateRecurringJobRequest" });
+
+export const UpdateRecurringJobRequest = z.object({
+  cronExpression: schedule.cronExpression.nullish(),
+  timeZoneId: schedule.timeZoneId.nullish(),
+  queue: queue.nullish(),
+  serializedArgs: serializedArgs.nullish(),
+  argsTypeName: z.string().max(200).nullish(),
+}).meta({ id: "UpdateRecurringJobRequest", description: "What is left out or null stays as it is" });
+
+export const DeadLetterJobDto = z.object({
+  id: z.uuid(),
+  jobId: z.uuid(),
+  jobTypeName: z.string(),
+  queue: z.string(),
+  serializedArgs: z.string(),
+  attempts: z.int(),
+  errorMessage: z.string().nullable(),
+  failedAt: timestamp,
+  retriedAt: timestamp.nullable(),
+  retriedJobId: z.uuid().nullable(),
+}).meta({ id: "DeadLetterJobDto" });
+
+export const PurgeRequest = z.object({ retentionDays: z.int().min(0).max(36_500).nullish() })
+  .meta({ id: "PurgeDeadLettersRequest", description: "Without retentionDays everything is purged" });
+
+export const DeadLetterGroupDto = z.object({
+  jobTypeName: z.string(),
+  errorPattern: z.string(),
+  count: z.int(),
+  firstFailedAt: timestamp,
+  lastFailedAt: timestamp,
+}).meta({ id: "DeadLetterGroupDto", description: "Numbers and ids of the errors are written as #" });
+
+const orNull = <S extends z.ZodType>(schema: S) =>
+  schema.nullish().transform((value) => (value ?? null) as z.output<S> | null);
+
+export const RetryManyRequest = z.object({
+  jobTypeName: orNull(z.string().max(200)),
+  errorPattern: orNull(z.string().max(300)),
+  errorContains: orNull(z.string().min(1).max(500)),
+  failedFrom: orNull(instant),
+  failedTo: orNull(instant),
+  dryRun: z.boolean().default(false),
+}).meta({ id: "RetryDeadLettersRequest", description: "Absent parts match everything" });
+
+export const RetryManyResponse = z.object({
+  matched: z.int(),
+  retried: z.int(),
+  dryRun: z.boolean(),
+  jobIds: z.array(z.uuid()).meta({ description: "The first hundred new jobs" }),
+}).meta({ id: "RetryDeadLettersResponse" });

@@ -1,0 +1,151 @@
+import { z } from "zod";
+import { CHANNELS, NOTIFICATION_PRIORITIES, STATUSES } from "../../domain/notifications/status.ts";
+import { enumName, optionalText } from "../shared/validation.ts";
+
+const MOST_RECIPIENTS = 1_000;
+/** Longer bodies do not fit into a request anyway. */
+const BODY_LENGTH = 1_000_000;
+
+const timestamp = z.iso.datetime();
+export const channel = enumName(CHANNELS);
+export const status = enumName(STATUSES);
+export const priority = enumName(NOTIFICATION_PRIORITIES);
+
+/** An address of unknown channel: the domain says whether it fits. */
+export const address = z.string().trim().min(1).max(4_096);
+export const addressList = z.array(address).max(MOST_RECIPIENTS);
+export const bodyText = optionalText(BODY_LENGTH);
+export const slug = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
+  error: "expected 1 to 100 letters, digits, dots, hyphens or underscores, beginning with a letter or digit",
+});
+export const templateData = z.record(z.string(), z.unknown());
+
+/** A link a client may follow without asking: of the web, or a path of the client's own. */
+const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?!\/)[^\s]*)$/i, {
+  error: "expected an http(s) URL or a path that begins with /",
+});
+
+export const SendRequest = z.object({
+  channel,
+  recipients: z.array(z.object({ address, displayName: optionalText(200) }).meta({ id: "RecipientDto" }))
+    .min(1, "expected at least one recipient").max(MOST_RECIPIENTS),
+  subject: optionalText(1_000),
+  htmlBody: bodyText,
+  textBody: bodyText,
+  templateSlug: slug.nullish(),
+  templateData: templateData.nullish(),
+  locale: optionalText(35),
+  priority: priority.nullish(),
+  category: z.string().trim().min(1).max(100).nullish(),
+  icon: optionalText(200),
+  actionUrl: actionUrl.nullish(),
+}).meta({ id: "SendNotificationRequest" });
+
+export const NotificationResultDto = z.object({
+  notificationId: z.uuid(),
+  status: z.enum(STATUSES),
+  statusDisplay: z.string(),
+}).meta({ id: "NotificationResultDto" });
+
+const common = {
+  id: z.uuid(),
+  channel: z.enum(CHANNELS),
+  channelDisplay: z.string(),
+  status: z.enum(STATUSES),
+  statusDisplay: z.string(),
+  priority: z.enum(NOTIFICATION_PRIORITIES),
+  subject: z.string().nullable(),
+  retryCount: z.int(),
+  scheduledAt: timestamp.nullable(),
+  sentAt: timestamp.nullable(),
+  createdAt: timestamp,
+};
+
+export const NotificationSummaryDto = z.object({ ...common, recipientCount: z.int() })
+  .meta({ id: "NotificationSummaryDto" });
+
+export const NotificationDetailDto = z.object({
+  ...common,
+  htmlBody: z.string().nullable().meta({ description: "null also where the content may not be read back" }),
+  textBody: z.string().nullable(),
+  templateSlug: z.string().nullable(),
+  templateLocale: z.string().nullable(),
+  templateVersion: z.int().nullable().meta({ description: "The version that was filled in; null before that" }),
+  fromAddress: z.string().nullable(),
+  fromName: z.string().nullable(),
+  maxRetries: z.int(),
+  lastError: z.string().nullable(),
+  recipients: z.array(z.object({
+    address: z.string(),
+    displayName: z.string().nullable(),
+    kind: z.enum(["to", "cc", "bcc"]),
+    status: z.enum(["Owed", "Sent", "Refused"]),
+    sentAt: timestamp.nullable(),
+    errorMessage: z.string().nullable(),
+  })),
+  deliveryAttempts: z.array(z.object({
+    attemptNumber: z.int(),
+    providerName: z.string(),
+    isSuccess: z.boolean(),
+    durationMs: z.int(),
+    attemptedAt: timestamp,
+    errorMessage: z.string().nullable(),
+  })),
+}).meta({ id: "NotificationDetailDto" });
+
+export const NotificationStatsDto = z.object({
+  totalNotifications: z.int(),
+  pendingNotifications: z.int(),
+  sentNotifications: z.int(),
+  failedNotifications: z.int(),
+  deadLetteredNotifications: z.int(),
+  scheduledNotifications: z.int(),
+  queuedNotifications: z.int(),
+}).meta({ id: "NotificationStatsDto" });
+
+export const NotificationTemplateDto = z.object({
+  id: z.uuid(),
+  slug: z.string(),
+  name: z.string(),
+  locale: z.string(),
+  version: z.int(),
+  createdAt: timestamp,
+}).meta({ id: "NotificationTemplateDto" });
+
+export const NotificationTemplateDetailDto = NotificationTemplateDto.extend({
+  isShipped: z.boolean(),
+  subjectTemplate: z.string().nullable(),
+  htmlBodyTemplate: z.string().nullable(),
+  textBodyTemplate: z.string().nullable(),
+  requiredVariables: z.string(),
+  updatedAt: timestamp,
+}).meta({ id: "NotificationTemplateDetailDto" });
+
+export const RenderedNotification = z.object({
+  subject: z.string().nullable(),
+  htmlBody: z.string().nullable(),
+  textBody: z.string().nullable(),
+  templateSlug: z.string(),
+  locale: z.string(),
+  templateVersion: z.int(),
+}).meta({ id: "RenderedNotification" });
+
+export const UserNotificationDto = z.object({
+  id: z.uuid(),
+  userId: z.uuid(),
+  title: z.string(),
+  body: z.string(),
+  icon: z.string().nullable(),
+  category: z.string().nullable(),
+  actionUrl: z.string().nullable(),
+  priority: z.enum(NOTIFICATION_PRIORITIES),
+  isRead: z.boolean(),
+  createdAt: timestamp,
+}).meta({ id: "UserNotificationDto" });
+
+export const UserDeviceDto = z.object({
+  id: z.uuid(),
+  userId: z.uuid(),
+  platform: z.string().nullable(),
+  createdAt: timestamp,
+}).meta({ id: "UserDeviceDto", description: "A device that takes a user's push messages; its token is not shown" });

@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { inTenant, inTenantOrService } from "../../domain/access/checks.ts";
+import { readDefaultLocale, setDefaultLocale } from "../../domain/notifications/templates/locales.ts";
+import { listTemplates, readTemplate, type StoredTemplate } from "../../domain/notifications/templates/read.ts";
+import { renderTemplate } from "../../domain/notifications/templates/render.ts";
+import { createTemplate, deleteTemplate, updateTemplate } from "../../domain/notifications/templates/write.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { optionalText, queryBoolean, requiredText, uuid } from "../shared/validation.ts";
+import {
+  bodyText,
+  NotificationTemplateDetailDto,
+  NotificationTemplateDto,
+  RenderedNotification,
+  slug,
+  templateData,
+} from "./shapes.ts";
+
+const area = "Notification templates";
+const access = inTenantOrService("send:notifications");
+const params = z.object({ id: uuid });
+const variables = z.string().max(2_000);
+const kept = (max: number) => z.string().max(max).nullish();
+const Settings = z.object({ defaultLocale: z.string().nullable() }).meta({ id: "NotificationSettingsDto" });
+
+const summaryOf = ({ id, slug, name, locale, version, createdAt }: StoredTemplate) =>
+  ({ id, slug, name, locale, version, createdAt });
+const detailOf = ({ tenantId, ...rest }: StoredTemplate) => ({ ...rest, isShipped: tenantId === null });
+
+/** Texts with variables, and filling them in to look at. */
+export function templateRoutes(p: Platform): Endpoint[] {
+  return [
+    endpoint({
+      method: "post",
+      path: "/api/v1/notification-templates",
+      area,
+      id: "createNotificationTemplate",
+      summary: "Make a template",
+      access,
+      body: z.object({
+        slug,
+        name: requiredText(200),
+        subjectTemplate: optionalText(1_000),
+        htmlBodyTemplate: bodyText,
+        textBodyTemplate: bodyText,
+        locale: requiredText(35).default("en"),
+        requiredVariables: variables.nullish().transform((list) => list ?? ""),
+      }).meta({ id: "CreateNotificationTemplateRequest" }),
+      answers: { 201: { description: "The template", schema: NotificationTemplateDto } },
+      problems: ["NOTIFICATION_TEMPLATE_INVALID", "NOTIFICATION_TEMPLATE_ALREADY_EXISTS"],
+      async run({ caller, body }) {
+        const template = await createTemplate(p, caller, body);
+        const answer = created(summaryOf(template), `/api/v1/notification-templates/${template.id}`);
+        return { ...answer, headers: { ...answer.headers, etag: etagOf(template.version) } };
+      },
+    }),
+    endpoint({
+      method: "put",
+      path: "/api/v1/notification-templates/{id}",
+      area,
+      id: "updateNotificationTemplate",
+      summary: "Change a template and raise its version; what is left out stays",
+      access,
+      params,
+      body: z.object({
+        templateId: uuid,
+        name: requiredText(200).optional(),
+        subjectTemplate: kept(1_000),
+        htmlBodyTemplate: kept(1_000_000),
+        textBodyTemplate: kept(1_000_000),
+        requiredVariables: variables.optional(),
+      }).meta({ id: "UpdateNotificationTemplateRequest" }),
+      answers: { 200: { description: "The template", schema: NotificationTemplateDto } },
+      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
+      async run({ caller, params, body, call }) {
+        const template = await updateTemplate(p, caller, params.id, body, call.ifMatch);
+        return okVersioned(summaryOf(template), template.version);
+      },
+    }),
+    endpoint({
+      method: "delete",
+      path: "/api/v1/notification-templates/{id}",
+      area,
+      id: "deleteNotificationTemplate",
+      summary: "Delete a template",
+      access,
+      params,
+      answers: { 200: { description: "The template is gone" } },
+      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "PRECONDITION_FAILED"],
+      async run({ caller, params, call }) {
+        await deleteTemplate(p, caller, params.id, call.ifMatch);
+        return okEmpty();
+      },
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/notification-templates",
+      area,
+      id: "listNotificationTemplates",
+      summary: "The tenant's templates by slug and locale",
+      access,
+      query: z.object({
+        ...pageQuery(),
+        locale: z.string().max(35).optional(),
+        includeShipped: queryBoolean.default(false).meta({ description: "Also those the service ships" }),
+      }),
+      answers: { 200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateDto) } },
+      problems: [],
+      run: async ({ caller, query }) => {
+        const { locale = null, includeShipped } = query;
+        return ok(await listTemplates(p.sql, { tenantId: caller.tenantId, locale, includeShipped }, query));
+      },
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/notification-templates/{id}",
+      area,
+      id: "readNotificationTemplate",
+      summary: "A template with its texts, the tenant's own or one the service ships",
+      access,
+      params,
+      answers: { 200: { description: "The template", schema: NotificationTemplateDetailDto } },
+      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
+      async run({ caller, params }) {
+        const template = await readTemplate(p.sql, caller.tenantId, params.id);
+        return okVersioned(detailOf(template), template.version);
+      },
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/notification-templates/render",
+      area,
+      id: "renderNotificationTemplate",
+      summary: "Fill a template in without sending anything",
+      access,
+      body: z.object({ templateSlug: slug, locale: optionalText(35), data: templateData.nullish() })
+        .meta({ id: "RenderNotificationTemplateRequest" }),
+      answers: { 200: { description: "What a message of it would say", schema: RenderedNotification } },
+      problems: [
+        "NOTIFICATION_TEMPLATE_NOT_FOUND",
+        "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
+        "NOTIFICATION_TEMPLATE_INVALID",
+      ],
+      run: async ({ caller, body: { templateSlug, locale, data } }) =>
+        ok(await renderTemplate(p.sql, caller.tenantId, { slug: templateSlug, locale, data: data ?? {} })),
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/notification-settings",
+      area,
+      id: "readNotificationSettings",
+      summary: "The locale the tenant's templates fall back to",
+      access: inTenant("send:notifications"),
+      answers: { 200: { description: "The settings", schema: Settings } },
+      problems: [],
+      run: async ({ caller }) => ok({ defaultLocale: await readDefaultLocale(p.sql, caller.tenantId) }),
+    }),
+    endpoint({
+      method: "put",
+      path: "/api/v1/notification-settings",
+      area,
+      id: "updateNotificationSettings",
+      summary: "Set the locale the tenant's templates fall back to",
+      access: inTenant("send:notifications"),
+      body: z.object({ defaultLocale: requiredText(35) }).meta({ id: "UpdateNotificationSettingsRequest" }),
+      answers: { 200: { description: "The settings", schema: Settings } },
+      problems: [],
+      run: async ({ caller, body }) =>
+        ok({ defaultLocale: await setDefaultLocale(p.sql, caller.tenantId, body.defaultLocale) }),
+    }),
+  ];
+}

@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { inTenantOrService } from "../../domain/access/checks.ts";
+import { deleteExecution } from "../../domain/reports/delete_execution.ts";
+import { downloadReport } from "../../domain/reports/download_report.ts";
+import { listDeliveries, listExecutions, readVisibleExecution } from "../../domain/reports/execution.ts";
+import { visibleTemplates } from "../../domain/reports/registry.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { noContent, ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf } from "../shared/paging.ts";
+import { instant, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
+import {
+  DownloadDto,
+  executionDetail,
+  ExecutionDetailDto,
+  executionSummary,
+  ExecutionSummaryDto,
+  ReportId,
+  reportPage,
+  templateItem,
+  TemplateItemDto,
+} from "./shapes.ts";
+
+const access = inTenantOrService();
+
+/** What reports there are, what ran, and the way to its documents. */
+export const executionRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/reports",
+    area: "Reports",
+    id: "listReportTemplates",
+    summary: "The reports whose data the caller may see",
+    access,
+    answers: { 200: { description: "The templates", schema: z.array(TemplateItemDto) } },
+    problems: ["FORBIDDEN"],
+    run: ({ caller }) => ok(visibleTemplates(p.reports.templates, caller).map(templateItem)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/reports/history",
+    area: "Reports",
+    id: "listReportExecutions",
+    summary: "Executions the caller may see, newest first",
+    access,
+    query: z.object({
+      templateId: z.string().max(100).optional(),
+      scheduleId: uuid.optional(),
+      status: queryInteger(1, 6).optional(),
+      format: queryInteger(1, 4).optional(),
+      fromDate: instant.optional(),
+      toDate: instant.optional(),
+      includeDeleted: queryBoolean.default(false),
+      ...reportPage,
+    }),
+    answers: { 200: { description: "A page of executions", schema: pagedResultOf(ExecutionSummaryDto) } },
+    problems: ["FORBIDDEN"],
+    async run({ caller, query }) {
+      const page = await listExecutions(p.sql, caller, {
+        templateId: query.templateId ?? null,
+        scheduleId: query.scheduleId ?? null,
+        status: query.status ?? null,
+        format: query.format ?? null,
+        fromDate: query.fromDate ?? null,
+        toDate: query.toDate ?? null,
+        includeDeleted: query.includeDeleted,
+        page: query.pageNumber,
+        pageSize: query.pageSize,
+      });
+      return ok({ ...page, items: page.items.map(executionSummary) });
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/reports/{id}",
+    area: "Reports",
+    id: "readReportExecution",
+    summary: "One execution with all that is known of it",
+    access,
+    params: ReportId,
+    answers: { 200: { description: "The execution", schema: ExecutionDetailDto } },
+    problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "FORBIDDEN"],
+    async run({ caller, params }) {
+      const execution = await readVisibleExecution(p.sql, caller, params.id);
+      return ok(executionDetail(execution, await listDeliveries(p.sql, execution.id)));
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/reports/{id}/download",
+    area: "Reports",
+    id: "downloadReport",
+    summary: "A short-lived URL that leads straight to the document",
+    access,
+    params: ReportId,
+    answers: { 200: { description: "The URL and when it ends", schema: DownloadDto } },
+    problems: [
+      "REPORT_NOT_FOUND",
+      "MISSING_PERMISSION",
+      "REPORT_NOT_AVAILABLE",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+      "FORBIDDEN",
+    ],
+    run: async ({ caller, params }) => ok(await downloadReport(p, caller, params.id)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/reports/{id}",
+    area: "Reports",
+    id: "deleteReportExecution",
+    summary: "Delete an execution; one under way is cancelled",
+    access,
+    params: ReportId,
+    answers: { 204: { description: "Deleted; its file is collected after the grace period" } },
+    problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "FORBIDDEN"],
+    async run({ caller, params }) {
+      await deleteExecution(p, caller, params.id);
+      return noContent();
+    },
+  }),
+];

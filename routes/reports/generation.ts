@@ -1,0 +1,58 @@
+import { inTenantOrService } from "../../domain/access/checks.ts";
+import type { ProblemCode } from "../../domain/problems/catalogue.ts";
+import { generateNow } from "../../domain/reports/generate_now.ts";
+import { requestReport } from "../../domain/reports/request_report.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { accepted, created } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import {
+  AsyncGenerationRequest,
+  GenerationRequest,
+  generationResult,
+  GenerationResultDto,
+  reportLocation,
+  tracking,
+  TrackingDto,
+} from "./shapes.ts";
+
+const access = inTenantOrService();
+const refusals: ProblemCode[] = [
+  "REPORT_TEMPLATE_NOT_FOUND",
+  "MISSING_PERMISSION",
+  "REPORT_FORMAT_NOT_SUPPORTED",
+  "FORBIDDEN",
+];
+
+/** Running a report, now or in the background. */
+export const generationRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "post",
+    path: "/api/v1/reports/generate",
+    area: "Reports",
+    id: "generateReport",
+    summary: "Generate a report and wait for it, at most 60 seconds",
+    access,
+    body: GenerationRequest,
+    answers: { 201: { description: "The completed execution", schema: GenerationResultDto } },
+    problems: [...refusals, "REPORT_TOO_LARGE_FOR_SYNC", "REPORT_NOT_FOUND", "FILE_TOO_LARGE_UNPROCESSABLE"],
+    async run({ caller, body }) {
+      const execution = await generateNow(p, caller, { ...body, delivery: null });
+      return created(generationResult(execution), reportLocation(execution.id));
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/reports/generate-async",
+    area: "Reports",
+    id: "generateReportAsync",
+    summary: "Generate a report in the background and deliver it",
+    access,
+    body: AsyncGenerationRequest,
+    answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
+    problems: refusals,
+    async run({ caller, body }) {
+      const execution = await requestReport(p, caller, body);
+      return accepted(tracking(execution), reportLocation(execution.id));
+    },
+  }),
+];

@@ -1,0 +1,194 @@
+import { z } from "zod";
+import type { DeliveryOutcome, Execution } from "../../domain/reports/execution.ts";
+import { type ReportFormat, STATUS } from "../../domain/reports/formats.ts";
+import { describeParameters } from "../../domain/reports/parameters.ts";
+import type { ReportTemplate } from "../../domain/reports/report_template.ts";
+import { SUPPORTED_FORMATS } from "../../domain/reports/writers/mod.ts";
+import { optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
+
+const timestamp = z.iso.datetime();
+const parameterValue = z.union([z.string(), z.number(), z.boolean()]);
+const formatValue = z.int().min(1).max(4).meta({ description: "1 Pdf, 2 Excel, 3 Csv, 4 Html" });
+const statusValue = z.int().min(1).max(6).meta({
+  description: "1 Queued, 2 Generating, 3 Completed, 4 Failed, 5 Delivered, 6 Cancelled",
+});
+const duration = z.string().regex(/^\d{2,}:[0-5]\d:[0-5]\d\.\d{3}$/).nullable().meta({
+  description: "hh:mm:ss.fff",
+});
+
+export const TemplateItemDto = z.object({
+  templateId: z.string(),
+  displayName: z.string(),
+  description: z.string(),
+  supportedFormats: z.array(formatValue),
+  parameters: z.array(
+    z.object({
+      name: z.string(),
+      displayName: z.string(),
+      valueType: z.string(),
+      required: z.boolean(),
+      defaultValue: parameterValue.nullable(),
+      allowedValues: z.array(parameterValue).nullable(),
+      description: z.string().nullable(),
+    }).meta({ id: "ReportParameterDto" }),
+  ),
+  isGlobal: z.boolean(),
+  version: z.int(),
+}).meta({ id: "ReportTemplateItemDto" });
+
+const summaryFields = {
+  id: z.uuid(),
+  templateId: z.string(),
+  reportName: z.string(),
+  format: formatValue,
+  status: statusValue,
+  fileSizeBytes: z.int().nullable(),
+  createdAt: timestamp,
+  completedAt: timestamp.nullable(),
+};
+export const ExecutionSummaryDto = z.object(summaryFields).meta({ id: "ReportExecutionSummaryDto" });
+
+export const ExecutionDetailDto = z.object({
+  ...summaryFields,
+  parametersJson: z.string(),
+  storedFileId: z.uuid().nullable(),
+  fileName: z.string().nullable(),
+  contentType: z.string().nullable(),
+  generationDuration: duration,
+  errorMessage: z.string().nullable(),
+  startedAt: timestamp.nullable(),
+  requestedBy: z.string().nullable(),
+  scheduleId: z.uuid().nullable(),
+  downloadCount: z.int(),
+  expiresAt: timestamp.nullable().meta({ description: "When the document is let go for collection" }),
+  rowCount: z.int().nullable(),
+  deliveries: z.array(
+    z.object({
+      method: z.int(),
+      recipient: z.string(),
+      status: z.enum(["Owed", "Delivered", "Failed"]),
+      errorMessage: z.string().nullable(),
+    }).meta({ id: "ReportDeliveryDto", description: "What became of one recipient" }),
+  ),
+}).meta({ id: "ReportExecutionDetailDto" });
+
+export const GenerationResultDto = z.object({
+  id: z.uuid(),
+  templateId: z.string(),
+  reportName: z.string(),
+  format: formatValue,
+  status: statusValue,
+  fileName: z.string().nullable(),
+  fileSizeBytes: z.int().nullable(),
+  storedFileId: z.uuid().nullable(),
+  generationDuration: duration,
+  createdAt: timestamp,
+}).meta({ id: "ReportGenerationResultDto" });
+
+export const TrackingDto = z.object({
+  id: z.uuid(),
+  trackingId: z.uuid(),
+  status: statusValue,
+  statusUrl: z.string(),
+}).meta({ id: "ReportTrackingDto", description: "`trackingId` is the execution's id; poll `statusUrl`" });
+
+export const DownloadDto = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: "ReportDownloadDto" });
+
+export const DeliveryOptionsShape = z.object({
+  method: z.int().min(1).max(4).transform((value) => value as ReportFormat).meta({
+    description: "1 Download, 2 Email, 3 Storage, 4 Webhook",
+  }),
+  recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((value) => value ?? []),
+  emailSubject: optionalText(500),
+  emailBody: optionalText(20_000),
+  webhookUrl: optionalText(2_000),
+  targetPath: optionalText(500),
+}).meta({ id: "ReportDeliveryOptions" });
+
+const requestFields = {
+  templateId: requiredText(100),
+  format: formatValue.transform((value) => value as ReportFormat),
+  parameters: z.record(z.string(), z.unknown()).nullish().transform((value) => value ?? {}),
+  requestedBy: optionalText(200),
+};
+export const GenerationRequest = z.object(requestFields).meta({ id: "ReportGenerationRequest" });
+export const AsyncGenerationRequest = z.object({
+  ...requestFields,
+  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+}).meta({ id: "ReportAsyncGenerationRequest" });
+
+export const ReportId = z.object({ id: uuid });
+
+/** `pageNumber` and `pageSize`, as the report lists take them. */
+export const reportPage = {
+  pageNumber: queryInteger(1, 10_000_000).default(1),
+  pageSize: queryInteger(1, 100).default(20),
+};
+
+export const templateItem = (template: ReportTemplate) => ({
+  templateId: template.id,
+  displayName: template.name,
+  description: template.description,
+  supportedFormats: SUPPORTED_FORMATS,
+  parameters: describeParameters(template),
+  isGlobal: template.isGlobal ?? false,
+  version: template.version,
+});
+
+export const executionSummary = (e: Execution) => ({
+  id: e.id,
+  templateId: e.templateId,
+  reportName: e.reportName,
+  format: e.format,
+  status: e.status,
+  fileSizeBytes: e.fileSizeBytes,
+  createdAt: e.createdAt,
+  completedAt: e.completedAt,
+});
+
+export const executionDetail = (e: Execution, deliveries: DeliveryOutcome[]) => ({
+  ...executionSummary(e),
+  parametersJson: e.parametersJson,
+  storedFileId: e.storedFileId,
+  fileName: e.fileName,
+  contentType: e.contentType,
+  generationDuration: printDuration(e.generationMs),
+  errorMessage: e.errorMessage,
+  startedAt: e.startedAt,
+  requestedBy: e.requestedBy,
+  scheduleId: e.scheduleId,
+  downloadCount: e.downloadCount,
+  expiresAt: e.expiresAt,
+  rowCount: e.rowCount,
+  deliveries,
+});
+
+export const generationResult = (e: Execution) => ({
+  id: e.id,
+  templateId: e.templateId,
+  reportName: e.reportName,
+  format: e.format,
+  status: e.status,
+  fileName: e.fileName,
+  fileSizeBytes: e.fileSizeBytes,
+  storedFileId: e.storedFileId,
+  generationDuration: printDuration(e.generationMs),
+  createdAt: e.createdAt,
+});
+
+/** Where an execution is read. */
+export const reportLocation = (id: string): string => `/api/v1/reports/${id}`;
+
+export const tracking = ({ id }: Pick<Execution, "id">) => ({
+  id,
+  trackingId: id,
+  status: STATUS.Queued,
+  statusUrl: reportLocation(id),
+});
+
+/** `hh:mm:ss.fff`. */
+function printDuration(ms: number | null): string | null {
+  if (ms === null) return null;
+  const part = (value: number, digits = 2) => String(Math.floor(value)).padStart(digits, "0");
+  return `${part(ms / 3_600_000)}:${part(ms / 60_000 % 60)}:${part(ms / 1_000 % 60)}.${part(ms % 1_000, 3)}`;
+}

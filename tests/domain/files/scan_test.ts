@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { deleteDueObjects } from "../../../domain/files/objects.ts";
+import { scanFile } from "../../../domain/files/scan.ts";
+import { PostponeJob } from "../../../domain/jobs/job_type.ts";
+import {
+  ObjectNotFound,
+  type ObjectStore,
+  ObjectStoreUnavailable,
+} from "../../../infra/objectstore/objectstore.ts";
+import { type Scanner, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
+import { ALL, aPdf, type Content, Uploading } from "../../routes/files/uploading.ts";
+import { eicar } from "../../support/content.ts";
+import { clamdInstalled, startClamd } from "../../support/clamd.ts";
+import { clamdScanner } from "../../../infra/scanner/clamd.ts";
+import { setup } from "../../support/setup.ts";
+import { pdf, utf8 } from "../../support/samples.ts";
+
+// No worker: every attempt is made by hand, so that it can be stopped and doubled between any two steps.
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const actor = await t.actor({ permissions: ALL });
+const p = t.steward.platform;
+const { sql } = p;
+const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+const never = new AbortController().signal;
+const attempt = (id: string, change: Partial<typeof p> = {}) => scanFile({ ...p, ...change }, id, never);
+const storeWith = (change: Partial<ObjectStore>): ObjectStore => ({ ...p.objects, ...change });
+const scannerWith = (change: Partial<Scanner>): Scanner => ({ ...p.scanner, ...change });
+
+interface Row {
+  stagingKey: string;
+  finalKey: string | null;
+  status: string;
+  sha256: string | null;
+}
+async function rowOf(id: string): Promise<Row> {
+  const [row] = await sql<Row[]>`select staging_key, final_key, status, sha256 from files where id = ${id}`;
+  assert.ok(row);
+  return row;
+}
+const verdicts = async (id: string): Promise<string[]> =>
+  (await actor.get(`/api/v1/files/${id}/scan-attempts`)).body.map((each: { verdict: string }) =>
+    each.verdict
+  );
+const upload = async (content?: Content) => (await files.upload(actor, content)).fileId;
+async function finalKeys(id: string): Promise<string[]> {
+  const rows = await sql<
+    { key: string }[]
+  >`select key from file_objects where file_id = ${id} and key like 'files/%'`;
+  return rows.map((row) => row.key);
+}
+async function served(id: string): Promise<Uint8Array> {
+  const { status, body } = await actor.get(`/api/v1/files/${id}/download-url`);
+  assert.equal(status, 200);
+  return new Uint8Array(await (await fetch(body.url)).arrayBuffer());
+}
+
+Deno.test("five attempts at once end in one verdict, one copy, one attempt kept", async () => {
+  const id = await upload();
+  const states = await Promise.all([1, 2, 3, 4, 5].map(() => attempt(id)));
+  assert.ok(states.every((state) => state === "Available"), states.join());
+  assert.deepEqual(await verdicts(id), ["Clean"]);
+  const row = await rowOf(id);
+  assert.deepEqual(await finalKeys(id), [row.finalKey]);
+  assert.equal(row.sha256, sha256(await served(id)));
+  assert.equal(await attempt(id), "Available");
+  assert.deepEqual(await verdicts(id), ["Clean"]);
+});
+
+/** Where an attempt may be killed: the call during or after which it never comes back. */
+const KILLED: Record<string, (die: () => Promise<never>) => Partial<typeof p>> = {
+  "before the copy": (die) => ({ objects: storeWith({ copy: die }) }),
+  "after the copy": (die) => ({
+    objects: storeWith({ copy: async (...args) => await p.objects.copy(...args).then(die) }),
+  }),
+  "before the final copy is read": (die) => ({ objects: storeWith({ read: die }) }),
+  "after the engine's verdict": (die) => ({
+    scanner: scannerWith({ scan: async (...args) => await p.scanner.scan(...args).then(die) }),
+  }),
+  "before staging is cleared": (die) => ({ objects: storeWith({ delete: die }) }),
+};
+class Killed extends Error {}
+
+for (const [where, change] of Object.entries(KILLED)) {
+  Deno.test(`an attempt killed ${where} runs again to the same end`, async () => {
+    for (const [content, end] of [[aPdf, "Available"], [{ bytes: eicar() }, "Infected"]] as const) {
+      const id = await upload(content);
+      const die = () => Promise.reject(new Killed("kill -9"));
+      await attempt(id, change(die)).catch((error) => assert.ok(error instanceof Killed));
+      assert.equal(await attempt(id), end);
+      const row = await rowOf(id);
+      assert.equal(row.sha256, sha256(content.bytes));
+      if (end === "Available") assert.deepEqual(await served(id), content.bytes);
+      // Whatever the dead attempt left at the store has a row that leads to its deletion.
+      await sql`update file_objects set delete_at = now() - interval '1 minute', writable_until = null
+        where file_id = ${id} and delete_at is not null`;
+      await deleteDueObjects(p);
+      assert.equal(await p.objects.head(row.stagingKey), null);
+      assert.deepEqual(await finalKeys(id), end === "Available" ? [row.finalKey] : []);
+    }
+  });
+}
+
+Deno.test("bytes changed between confirmation and copy are never accepted; the file ends Failed", async () => {
+  const reservation = await files.upload(actor, { bytes: utf8("good") });
+  assert.equal(await files.put(reservation, utf8("evil")), 200);
+  const id = reservation.fileId;
+  for (let n = 1; n <= 4; n++) await assert.rejects(attempt(id), PostponeJob);
+  assert.equal(await attempt(id), "Failed");
+  assert.equal((await rowOf(id)).finalKey, null);
+  assert.deepEqual(await verdicts(id), Array(5).fill("Error"));
+  assert.equal(
+    (await actor.get(`/api/v1/files/${id}/download-url`)).body.code,
+    "FILE_NOT_AVAILABLE_CONFLICT",
+  );
+});
+
+Deno.test("bytes changed back in time are the confirmed ones", async () => {
+  const reservation = await files.upload(actor, { bytes: utf8("good") });
+  await files.put(reservation, utf8("evil"));
+  await assert.rejects(attempt(reservation.fileId), PostponeJob);
+  await files.put(reservation, utf8("good"));
+  assert.equal(await attempt(reservation.fileId), "Available");
+  assert.equal((await rowOf(reservation.fileId)).sha256, sha256(utf8("good")));
+});
+
+Deno.test("bytes uploaded anew while the engine reads change neither verdict nor content", async () => {
+  const reservation = await files.upload(actor, aPdf);
+  const evil = new Uint8Array(pdf().length).fill(7);
+  const scanner = scannerWith({
+    async scan(content, o) {
+      assert.equal(await files.put(reservation, evil), 200);
+      return await p.scanner.scan(content, o);
+    },
+  });
+  assert.equal(await attempt(reservation.fileId, { scanner }), "Available");
+  assert.equal(await files.put(reservation, evil), 200);
+  assert.deepEqual(await served(reservation.fileId), pdf());
+});
+
+Deno.test("an engine that is away, slow or in error postpones without limit and is never clean", async () => {
+  const id = await upload({ bytes: eicar() });
+  const away = scannerWith({
+    status: () => Promise.reject(new ScanUnavailable("engine at 10.1.2.3:99 away")),
+  });
+  const broken = scannerWith({
+    scan: () => Promise.reject(new ScanUnavailable("INSTREAM size limit exceeded")),
+  });
+  const halfway = scannerWith({
+    async scan(content) {
+      const reader = content.getReader();
+      await reader.read();
+      reader.cancel();
+      throw new ScanUnavailable("the connection broke");
+    },
+  });
+  let longest = 0;
+  for (let n = 0; n < 18; n++) {
+    const scanner = [away, broken, halfway][n % 3] ?? away;
+    const error = await attempt(id, { scanner }).catch((error) => error);
+    assert.ok(error instanceof PostponeJob);
+    assert.doesNotMatch(error.message, /10\.1\.2\.3/);
+    assert.ok(error.delayMs <= 600_000);
+    longest = Math.max(longest, error.delayMs);
+  }
+  assert.equal(longest, 600_000);
+  assert.equal((await rowOf(id)).status, "Scanning");
+  const { body } = await actor.get(`/api/v1/files/${id}/scan-attempts`);
+  assert.deepEqual(
+    body.map((each: { attemptNumber: number }) => each.attemptNumber),
+    [
+      ...Array(18).keys(),
+    ].map((n) => 18 - n),
+  );
+  assert.ok(body.every((each: { verdict: string }) => each.verdict === "Error"));
+  assert.doesNotMatch(JSON.stringify(body), /10\.1\.2\.3/);
+  assert.equal(body[17].engine, null);
+  assert.match(body[16].engine, /YARA/);
+  assert.equal(await attempt(id), "Infected");
+});
+
+Deno.test("an engine that answers before it has read everything does not shorten the hash", async () => {
+  const id = await upload();
+  const scanner = scannerWith({
+    async scan(content) {
+      await content.cancel();
+      return { verdict: "Infected", signatureName: "Early" };
+    },
+  });
+  assert.equal(await attempt(id, { scanner }), "Infected");
+  assert.equal((await rowOf(id)).sha256, sha256(pdf()));
+});
+
+Deno.test("an object that cannot be read after all retries makes the file Failed, sooner when it is gone", async () => {
+  const gone = await upload();
+  const objects = storeWith({ read: () => Promise.reject(new ObjectNotFound("gone")) });
+  for (let n = 1; n <= 4; n++) await assert.rejects(attempt(gone, { objects }), PostponeJob);
+  assert.equal(await attempt(gone, { objects }), "Failed");
+
+  const silent = await upload();
+  const unanswered = storeWith({ read: () => Promise.reject(new ObjectStoreUnavailable("timeout")) });
+  for (let n = 1; n <= 13; n++) await assert.rejects(attempt(silent, { objects: unanswered }), PostponeJob);
+  assert.equal(await attempt(silent, { objects: unanswered }), "Failed");
+  assert.equal(await attempt(silent), "Failed", "no way back by itself");
+});
+
+Deno.test("a copy that is shorter than what was confirmed is not examined", async () => {
+  const id = await upload();
+  const objects = storeWith({ read: () => Promise.resolve(new Blob(["short"]).stream()) });
+  await assert.rejects(attempt(id, { objects }), PostponeJob);
+  assert.equal((await rowOf(id)).status, "Scanning");
+  assert.equal(await attempt(id), "Available");
+});
+
+Deno.test("an attempt ended from outside keeps no trace of itself", async () => {
+  const id = await upload();
+  const controller = new AbortController();
+  const scanner = scannerWith({
+    scan: () => {
+      controller.abort(new Error("the service stops"));
+      return Promise.reject(new ScanUnavailable("closed"));
+    },
+  });
+  await assert.rejects(scanFile({ ...p, scanner }, id, controller.signal), /the service stops/);
+  assert.deepEqual(await verdicts(id), []);
+  assert.equal(await attempt(id), "Available");
+});
+
+Deno.test({
+  name: "clamd examines as YARA-X does, and a stream over its limit is an error and not clean",
+  ignore: !clamdInstalled,
+  async fn() {
+    const clamd = await startClamd({ streamMaxLength: "1M" });
+    const scanner = clamdScanner({ host: clamd.host, port: clamd.port });
+    try {
+      const infected = await upload({ bytes: eicar() });
+      assert.equal(await attempt(infected, { scanner }), "Infected");
+      const record = (await actor.get(`/api/v1/files/${infected}`)).body;
+      assert.match(record.signatureName, /Eicar/);
+      const clean = await upload();
+      assert.equal(await attempt(clean, { scanner }), "Available");
+      const large = await upload({ bytes: utf8("a".repeat(3_000_000)) });
+      await assert.rejects(attempt(large, { scanner }), PostponeJob);
+      const [seen] = (await actor.get(`/api/v1/files/${large}/scan-attempts`)).body;
+      assert.match(seen.engine, /ClamAV/);
+      assert.doesNotMatch(JSON.stringify(seen), /127\.0\.0\.1/);
+      assert.equal(await attempt(large), "Available");
+    } finally {
+      await scanner.close();
+      await clamd.stop();
+    }
+  },
+});

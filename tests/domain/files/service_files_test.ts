@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import {
+  copyFileTo,
+  deliveryPath,
+  openFileContent,
+  readFileState,
+  releaseOwnerReferences,
+  signFileDownload,
+  storeServiceFile,
+} from "../../../domain/files/service_files.ts";
+import { expireReservations } from "../../../domain/files/sweeps.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { ALL, Uploading } from "../../routes/files/uploading.ts";
+import { eicar, streamOf } from "../../support/content.ts";
+import { setup } from "../../support/setup.ts";
+import { utf8 } from "../../support/samples.ts";
+
+const t = await setup({ FILE_PROFILES: JSON.stringify({ report: { maxBytes: 1_000_000 } }) });
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const actor = await t.actor({ permissions: ALL });
+const p = t.steward.platform;
+const { sql, objects } = p;
+const csv = utf8("name,age\nAda,36\n");
+const service = (ownerId: string) => ({
+  tenantId: actor.tenantId,
+  profile: "report" as const,
+  fileName: "users.csv",
+  contentType: "text/csv",
+  createdBy: actor.userId,
+  scope: "reports",
+  ownerId,
+});
+const store = (ownerId: string, bytes: Uint8Array = csv) =>
+  storeServiceFile(p, service(ownerId), streamOf(bytes));
+const text = async (stream: ReadableStream<Uint8Array>) =>
+  new TextDecoder().decode(
+    await Array.fromAsync(stream).then((chunks) => new Uint8Array(chunks.flatMap((c) => [...c]))),
+  );
+
+Deno.test("a file of the service's own is held by its owner from the start, scanned, and then served", async () => {
+  const { fileId, sizeBytes } = await store("run-1");
+  assert.equal(sizeBytes, csv.length);
+  const record = await files.scanned(actor, fileId);
+  assert.equal(record.status, "Available");
+  assert.equal(record.referenceCount, 1);
+  assert.equal(record.sizeBytes, csv.length);
+  const state = await readFileState(sql, fileId);
+  assert.deepEqual([state?.status, state?.fileName], ["Available", "users.csv"]);
+  assert.equal(await text(await openFileContent(p, fileId)), "name,age\nAda,36\n");
+  const { url, expiresAt } = await signFileDownload(p, fileId, { expiresInSeconds: 60 });
+  assert.ok(expiresAt.getTime() - Date.now() <= 60_000);
+  assert.equal(await (await fetch(url)).text(), "name,age\nAda,36\n");
+  assert.equal(
+    (await actor.post(`/api/v1/files/${fileId}/purge`, { reason: "x" })).body.errors[0],
+    "reports",
+  );
+
+  await transact(sql, (tx) => releaseOwnerReferences(tx, "reports", "run-1"));
+  await transact(sql, (tx) => releaseOwnerReferences(tx, "reports", "run-1"));
+  assert.equal((await readFileState(sql, fileId))?.referenceCount, 0);
+});
+
+Deno.test("a file that is not Available is neither read, signed nor delivered", async () => {
+  const { fileId } = await store("run-2", eicar());
+  const refused = [
+    () => openFileContent(p, fileId),
+    () => signFileDownload(p, fileId),
+    () => copyFileTo(p, fileId, "a"),
+  ];
+  assert.equal((await files.scanned(actor, fileId)).status, "Infected");
+  for (const attempt of refused) await assert.rejects(attempt(), { code: "FILE_INFECTED_CONFLICT" });
+  const none = crypto.randomUUID();
+  assert.equal(await readFileState(sql, none), null);
+  await assert.rejects(signFileDownload(p, none), { code: "FILE_NOT_FOUND" });
+});
+
+Deno.test("a stream that breaks, or grows beyond the ceiling, leaves a Pending file the sweep collects", async () => {
+  const broken = new ReadableStream<Uint8Array>({ pull: (c) => c.error(new Error("the query failed")) });
+  await assert.rejects(storeServiceFile(p, service("run-3"), broken), /the query failed/);
+  await assert.rejects(store("run-4", new Uint8Array(1_000_001).fill(65)), {
+    code: "FILE_TOO_LARGE_UNPROCESSABLE",
+  });
+  const pending = await sql<{ id: string; stagingKey: string }[]>`
+    select id, staging_key from files where status = 'Pending'`;
+  assert.equal(pending.length, 2);
+  const soon = { ...p, clock: { now: () => new Date(Date.now() + 7 * 60 * 60_000) } };
+  assert.equal(await expireReservations(soon), 2);
+  for (const { stagingKey } of pending) assert.equal(await objects.head(stagingKey), null);
+  assert.equal((await sql`select from file_references where owner_id in ('run-3', 'run-4')`).length, 0);
+});
+
+Deno.test("a delivery lies under its tenant's own path and replaces the one before", async () => {
+  const { fileId } = await store("run-5");
+  await files.scanned(actor, fileId);
+  await copyFileTo(p, fileId, "monthly/users.csv");
+  await copyFileTo(p, fileId, "monthly/users.csv");
+  const key = `deliveries/${actor.tenantId}/monthly/users.csv`;
+  assert.equal(await text(await objects.read(key)), "name,age\nAda,36\n");
+});
+
+for (
+  const path of [
+    "",
+    "/a",
+    "a/",
+    "a//b",
+    "../a",
+    "a/../b",
+    ".",
+    "a/./b",
+    "a\\b",
+    "a\nb",
+    "a?b",
+    "x".repeat(513),
+    "a\u202eb",
+    "end.",
+  ]
+) {
+  Deno.test(`a delivery to ${JSON.stringify(path.slice(0, 20))} is refused`, () => {
+    assert.throws(() => deliveryPath(path), { code: "VALIDATION_ERROR" });
+  });
+}
+
+Deno.test("delivery paths of ordinary names stay as they are", () => {
+  for (const path of ["a", "a/b.csv", "Relatório 2026 (final).pdf", "_x/y-1,2=3+4@5.csv"]) {
+    assert.equal(deliveryPath(path), path);
+  }
+});

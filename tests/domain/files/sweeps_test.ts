@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { deleteDueObjects } from "../../../domain/files/objects.ts";
+import {
+  collectExpired,
+  expireReservations,
+  fileSweeps,
+  requeueStuckScans,
+} from "../../../domain/files/sweeps.ts";
+import type { JobContext } from "../../../domain/jobs/job_type.ts";
+import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
+import { setup } from "../../support/setup.ts";
+import { scanFile } from "../../../domain/files/scan.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const actor = await t.actor({ permissions: ALL });
+const tenantId = actor.tenantId;
+const p = t.steward.platform;
+const { sql, objects } = p;
+const DAY = 86_400_000;
+const never = new AbortController().signal;
+/** The same service so much later. */
+const later = (ms: number) => ({ ...p, clock: { now: () => new Date(Date.now() + ms) } });
+const statusOf = async (id: string) => (await actor.get(`/api/v1/files/${id}`)).body;
+async function keysOf(id: string): Promise<string[]> {
+  return (await sql<{ key: string }[]>`select key from file_objects where file_id = ${id}`).map((row) =>
+    row.key
+  );
+}
+
+Deno.test("an expired reservation is purged with its upload; one with time left or on hold is not", async () => {
+  const expired = (await files.reserveAndPut(actor, aPdf)).fileId;
+  const held = (await files.reserve(actor, aPdf)).fileId;
+  await sql`update files set legal_hold = true where id = ${held}`;
+  assert.equal(await expireReservations(p), 0);
+  const [key = ""] = await keysOf(expired);
+  assert.ok(await objects.head(key));
+  assert.equal(await expireReservations(later(16 * 60_000)), 1);
+  const record = await statusOf(expired);
+  assert.deepEqual([record.status, record.purgeReason, record.purgedBy], [
+    "Purged",
+    "job:upload-expired",
+    null,
+  ]);
+  assert.equal((await statusOf(held)).status, "Pending");
+  assert.equal(await objects.head(key), null);
+});
+
+Deno.test("an upload that comes after the end is deleted too", async () => {
+  const reservation = await files.upload(actor, aPdf);
+  const { fileId } = reservation;
+  assert.equal(await scanFile(p, fileId, never), "Available");
+  assert.equal(await files.put(reservation, aPdf.bytes), 200, "the URL still works");
+  const staging = (await keysOf(fileId)).find((key) => key.startsWith("staging/")) ?? "";
+  assert.ok(await objects.head(staging));
+  await deleteDueObjects(later(20 * 60_000));
+  assert.ok(await objects.head(staging), "a slow upload may still be under way");
+  await deleteDueObjects(later(80 * 60_000));
+  assert.equal(await objects.head(staging), null);
+  assert.deepEqual((await keysOf(fileId)).map((key) => key.split("/")[0]), ["files"]);
+  assert.equal((await statusOf(fileId)).status, "Available");
+});
+
+interface Kept {
+  name: string;
+  retentionClass?: string;
+  retainDays?: number;
+  legalHold?: boolean;
+  referenced?: boolean;
+  releasedDaysAgo?: number;
+  /** Days from now until it is collected; never: Infinity. */
+  collectedAfter: number;
+}
+const KEPT: Kept[] = [
+  { name: "Standard, never held", collectedAfter: 30 },
+  { name: "Standard, with a date after its grace", retainDays: 60, collectedAfter: 60 },
+  { name: "Standard, with a date within its grace", retainDays: 5, collectedAfter: 30 },
+  { name: "Standard, released a while ago", releasedDaysAgo: 10, collectedAfter: 20 },
+  { name: "Standard, still held", referenced: true, collectedAfter: Infinity },
+  { name: "Standard, on legal hold", legalHold: true, collectedAfter: Infinity },
+  { name: "Temporary", retentionClass: "Temporary", retainDays: 5, collectedAfter: 5 },
+  {
+    name: "Temporary, still held",
+    retentionClass: "Temporary",
+    retainDays: 5,
+    referenced: true,
+    collectedAfter: Infinity,
+  },
+  {
+    name: "Temporary, on legal hold",
+    retentionClass: "Temporary",
+    retainDays: 5,
+    legalHold: true,
+    collectedAfter: Infinity,
+  },
+  { name: "Permanent", retentionClass: "Permanent", collectedAfter: Infinity },
+];
+
+for (const status of ["Available", "Failed"] as const) {
+  for (const kept of KEPT) {
+    Deno.test(`retention of a file ${status}, ${kept.name}: after ${kept.collectedAfter} days`, async () => {
+      const retainUntil = kept.retainDays === undefined
+        ? {}
+        : { retainUntil: new Date(Date.now() + kept.retainDays * DAY) };
+      const id = await files.fileIn(status, {
+        tenantId,
+        ...retainUntil,
+        ...(kept.retentionClass ? { retentionClass: kept.retentionClass } : {}),
+        legalHold: kept.legalHold ?? false,
+      });
+      if (kept.referenced) await sql`update files set reference_count = 1 where id = ${id}`;
+      if (kept.releasedDaysAgo) {
+        const released = new Date(Date.now() - kept.releasedDaysAgo * DAY);
+        await sql`update files set last_released_at = ${released} where id = ${id}`;
+      }
+      const days = kept.collectedAfter === Infinity ? 40_000 : kept.collectedAfter;
+      await collectExpired(later((days - 0.01) * DAY));
+      assert.equal((await statusOf(id)).status, status, "not before");
+      await collectExpired(later((days + 0.01) * DAY));
+      const record = await statusOf(id);
+      if (kept.collectedAfter === Infinity) return assert.equal(record.status, status);
+      assert.deepEqual([record.status, record.purgeReason], ["Purged", "job:retention-expired"]);
+      const [audit] = await sql`select actor_id, after from audit_log where target_id = ${id}`;
+      assert.equal(audit?.actorId, null);
+      assert.equal(audit?.after.reason, "job:retention-expired");
+    });
+  }
+}
+
+Deno.test("Pending, Scanning and Infected files are not collected", async () => {
+  for (const status of ["Pending", "Scanning", "Infected"] as const) {
+    const id = await files.fileIn(status, { tenantId });
+    await collectExpired(later(40_000 * DAY));
+    assert.equal((await statusOf(id)).status, status);
+  }
+});
+
+Deno.test("a scan nobody has heard of is enqueued again, and not twice", async () => {
+  const fresh = await files.fileIn("Scanning", { tenantId });
+  const lost = await files.fileIn("Scanning", { tenantId });
+  await sql`update files set scan_due_at = now() + interval '9 minutes' where id = ${fresh}`;
+  await sql`update files set scan_due_at = now() - interval '16 minutes' where id = ${lost}`;
+  const jobs = (id: string) => sql`select tenant_id from jobs where serialized_args like ${`%${id}%`}`;
+  assert.equal(await requeueStuckScans(p), 1);
+  assert.equal(await requeueStuckScans(p), 0);
+  assert.equal((await jobs(lost)).length, 1);
+  assert.equal((await jobs(lost))[0]?.tenantId, tenantId);
+  assert.equal((await jobs(fresh)).length, 0);
+});
+
+Deno.test("more than a batch is swept by two instances at once, each file once", async () => {
+  for (let i = 0; i < 230; i++) await files.fileIn("Pending", { tenantId });
+  const soon = later(16 * 60_000);
+  const sweep = (name: string) => fileSweeps(soon).find((type) => type.name === name);
+  const context: JobContext = {
+    jobId: "",
+    tenantId: null,
+    createdBy: null,
+    attempt: 1,
+    failures: 0,
+    maxRetries: 0,
+    signal: never,
+    log: p.log,
+    progress: () => {},
+  };
+  const done = await Promise.all([1, 2].map(() => sweep("files.expire-reservations")?.run({}, context)));
+  const total = done.reduce((sum: number, each) => sum + (each as { done: number }).done, 0);
+  assert.ok(total >= 230);
+  const [left] = await sql`select count(*) from files where status = 'Pending' and not legal_hold`;
+  assert.equal(left?.count, 0);
+});
+
+Deno.test("an object the store does not let go is tried again later", async () => {
+  const { fileId } = await files.reserveAndPut(actor, aPdf);
+  const [key = ""] = await keysOf(fileId);
+  const soon = later(16 * 60_000);
+  const stuck = { ...soon, objects: { ...objects, delete: () => Promise.reject(new Error("no")) } };
+  assert.ok(await expireReservations(stuck) >= 1);
+  assert.ok(await objects.head(key));
+  await deleteDueObjects(soon);
+  assert.ok(await objects.head(key), "not at once");
+  await deleteDueObjects(later(22 * 60_000));
+  assert.equal(await objects.head(key), null);
+});
+
+Deno.test("every sweep runs each minute and walks an index", async () => {
+  assert.deepEqual(new Set(fileSweeps(p).map((type) => type.cron)), new Set(["* * * * *"]));
+  await sql`insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at)
+    select gen_random_uuid(), 'document', 'a', 'b', 1, 'bulk/' || n, now() + n * interval '1 second'
+    from generate_series(100000, 130000) n`;
+  await sql`analyze files`;
+  const plans = [
+    sql`explain select id from files where status = 'Pending' and not legal_hold and upload_expires_at <= now()
+      order by upload_expires_at limit 100`,
+    sql`explain select id from files where status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
+      and retention_class <> 'Permanent' and collect_at <= now() order by collect_at limit 100`,
+    sql`explain select id from files where status = 'Scanning' and scan_due_at <= now() order by scan_due_at limit 100`,
+  ];
+  const used = ["files_expiring", "files_collectable", "files_scan_due"];
+  for (const [i, plan] of (await Promise.all(plans)).entries()) {
+    assert.ok(JSON.stringify(plan).includes(used[i] ?? ""), JSON.stringify(plan));
+  }
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { collectExpired, expireReservations } from "../../../domain/files/sweeps.ts";
+import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
+import { eicar, noise } from "../../support/content.ts";
+import { setup } from "../../support/setup.ts";
+import { ALL, aPdf, Uploading } from "./uploading.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const actor = await t.actor({ permissions: ALL });
+const p = t.steward.platform;
+const { sql, objects } = p;
+
+Deno.test("after a full run no key, bucket or storage host is in any answer, log, audit row or job", async () => {
+  const answers: unknown[] = [];
+  const ask = async (call: Promise<{ status: number; headers: Headers; body: unknown }>) => {
+    const { headers, body } = await call;
+    const { uploadUrl: _, url: __, ...told } = body as Record<string, unknown>;
+    answers.push(told, [...headers]);
+  };
+  const contents = [
+    aPdf,
+    { bytes: eicar() },
+    { bytes: noise(500), profile: "image", contentType: "image/png", fileName: "secret-name.png" },
+  ];
+  for (const content of contents) {
+    const { id } = await files.uploadAndScan(actor, content);
+    const path = `/api/v1/files/${id}`;
+    await ask(actor.get(path));
+    await ask(actor.post(`${path}/complete`));
+    await ask(actor.get(`${path}/download-url`));
+    await ask(actor.get(`${path}/scan-attempts`));
+    await ask(actor.post(`${path}/references`, { scope: "a", ownerId: "b" }));
+    await ask(actor.put(`${path}/retention`, { legalHold: true }));
+    await ask(actor.post(`${path}/purge`, { reason: "x" }));
+  }
+  await ask(actor.get("/api/v1/files/scanner-status"));
+
+  // Storage failing in every way must not speak of itself either.
+  const broken = ["head", "copy", "read", "delete"] as const;
+  for (const name of broken) {
+    const original = objects[name];
+    const { fileId } = await files.reserveAndPut(actor, aPdf);
+    const dead = connectObjectStore({
+      endpoint: "http://storage.invalid:9",
+      publicEndpoint: "http://storage.invalid:9",
+      region: "r",
+      bucket: "the-bucket",
+      accessKey: "a",
+      secretKey: "b",
+      pathStyle: true,
+    });
+    Object.assign(objects, { [name]: dead[name] });
+    await ask(actor.post(`/api/v1/files/${fileId}/complete`));
+    const [job] = await sql<
+      { id: string }[]
+    >`select id from jobs where serialized_args like ${`%${fileId}%`}`;
+    if (job) await t.settled(job.id, ["Succeeded", "Failed"]);
+    await ask(actor.get(`/api/v1/files/${fileId}/scan-attempts`));
+    Object.assign(objects, { [name]: original });
+  }
+  const later = { ...p, clock: { now: () => new Date(Date.now() + 100 * 86_400_000) } };
+  await expireReservations(later);
+  await collectExpired(later);
+
+  const told = JSON.stringify([
+    answers,
+    t.logs,
+    await sql`select * from audit_log`,
+    await sql`select serialized_args, last_error from jobs`,
+    await sql`select error_message, output from job_executions`,
+  ]);
+  const keys = await sql<{ key: string }[]>`
+    select staging_key as key from files union all select final_key from files where final_key is not null`;
+  assert.ok(keys.length >= 8);
+  for (const { key } of keys) {
+    assert.ok(!told.includes(key.split("/")[1] ?? key), "an object key was told");
+    assert.match(key, /^(staging|files)\/[\w-]{32}$/);
+  }
+  const { host } = new URL((await files.reserve(actor, aPdf)).uploadUrl);
+  assert.ok(!told.includes(host), "the storage host was told");
+  for (const word of ["storage.invalid", "the-bucket", "X-Amz-"]) assert.ok(!told.includes(word), word);
+  assert.ok(answers.length > 30);
+});
+
+Deno.test("a signed URL tells neither the name, the tenant nor the id of the file it uploads", async () => {
+  const content = { ...aPdf, fileName: "secret-name.pdf" };
+  const { uploadUrl, fileId } = await files.reserve(actor, content);
+  const { body } = await actor.get(
+    `/api/v1/files/${(await files.uploadAndScan(actor, content)).id}/download-url`,
+  );
+  const path = new URL(body.url).pathname;
+  for (const word of ["secret-name", actor.tenantId ?? "", fileId]) {
+    assert.ok(!uploadUrl.includes(word) && !path.includes(word), word);
+  }
+});

@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { startReceiver } from "../../infra/mail/receiver.ts";
+import { setup } from "../../support/setup.ts";
+import { email, hurry, path, refused, sent, settledDetail } from "./notifications.ts";
+
+const refusing = new Set<string>();
+const receiver = await startReceiver({
+  onRcptTo({ address }, _session, callback) {
+    const code = /^code(\d{3})@/.exec(address)?.[1];
+    callback(code && !refusing.has(`let ${address}`) ? Object.assign(new Error("refused as asked"), { responseCode: Number(code) }) : null);
+  },
+});
+const t = await setup({ SMTP_URL: receiver.url, MAIL_FROM: "Steward <service@steward.test>" });
+Deno.test.afterAll(async () => {
+  await t.stop();
+  await receiver[Symbol.asyncDispose]();
+});
+const ann = await t.actor({ permissions: ["send:notifications"] });
+const to = (...addresses: string[]) => ({ recipients: addresses.map((address) => ({ address })) });
+const statuses = (detail: { recipients: { address: string; status: string }[] }) =>
+  Object.fromEntries(detail.recipients.map((recipient) => [recipient.address, recipient.status]));
+const mailsOf = (id: string) => receiver.received.filter((mail) => mail.raw.includes(`Message-ID: <${id}@steward.test>`));
+
+Deno.test("a refusal for now is retried three times with the same Message-ID, then dead-lettered", async () => {
+  const id = await sent(ann, email(to("code451@x.test")));
+  for (const retryCount of [0, 1, 2]) {
+    const detail = await settledDetail(t, ann, id, ["Failed"]);
+    assert.deepEqual([detail.status, detail.retryCount], ["Failed", retryCount]);
+    assert.match(detail.lastError, /451/);
+    // the next attempt settles the same job, so wait for its row
+    await hurry(t, id);
+    for (;;) {
+      const { status, deliveryAttempts } = (await ann.get(`${path}/${id}`)).body;
+      if (deliveryAttempts.length === retryCount + 2 && status !== "Sending") break;
+    }
+  }
+  const detail = await settledDetail(t, ann, id, ["DeadLettered"]);
+  assert.deepEqual([detail.status, detail.retryCount, detail.maxRetries], ["DeadLettered", 3, 3]);
+  assert.deepEqual(detail.deliveryAttempts.map((a: { attemptNumber: number }) => a.attemptNumber), [1, 2, 3, 4]);
+  assert.ok(detail.deliveryAttempts.every((a: { isSuccess: boolean; errorMessage: string }) => !a.isSuccess && a.errorMessage));
+
+  refusing.add("let code451@x.test");
+  const again = await ann.post(`${path}/${id}/retry`);
+  assert.deepEqual([again.status, again.body.status], [200, "Queued"]);
+  const done = await settledDetail(t, ann, id);
+  assert.deepEqual([done.status, done.retryCount, done.lastError], ["Sent", 0, null]);
+  assert.equal(mailsOf(id).length, 1);
+  refused(await ann.post(`${path}/${id}/retry`), 400, "NOTIFICATION_CANNOT_RETRY");
+});
+
+Deno.test("of many recipients only those still owed are asked again", async () => {
+  const addresses = ["ok1@x.test", "code450@x.test", "code550@x.test", "ok2@x.test"];
+  const id = await sent(ann, email(to(...addresses)));
+  const first = await settledDetail(t, ann, id, ["Failed"]);
+  assert.equal(first.status, "Failed");
+  assert.deepEqual(statuses(first), {
+    ...{ "ok1@x.test": "Sent", "code450@x.test": "Owed", "code550@x.test": "Refused", "ok2@x.test": "Sent" },
+  });
+  refusing.add("let code450@x.test");
+  await hurry(t, id);
+  const second = await settledDetail(t, ann, id, ["Succeeded"]);
+  assert.equal(second.status, "Sent");
+  assert.deepEqual(statuses(second), { ...statuses(first), "code450@x.test": "Sent" });
+  assert.match(second.recipients.find((r: { status: string }) => r.status === "Refused").errorMessage, /550/);
+  assert.deepEqual(mailsOf(id).map((mail) => mail.to), [["ok1@x.test", "ok2@x.test"], ["code450@x.test"]]);
+});
+
+Deno.test("when every recipient is refused for good nothing is retried by itself, and a retry asks them again", async () => {
+  const id = await sent(ann, email(to("code553@x.test")));
+  const detail = await settledDetail(t, ann, id);
+  assert.deepEqual([detail.status, detail.retryCount, detail.deliveryAttempts.length], ["DeadLettered", 0, 1]);
+  refusing.add("let code553@x.test");
+  assert.equal((await ann.post(`${path}/${id}/retry`)).status, 200);
+  assert.equal((await settledDetail(t, ann, id)).status, "Sent");
+});
+
+Deno.test("of simultaneous retries one is taken, and one mail goes out", async () => {
+  const id = await sent(ann, email(to("code554@x.test")));
+  await settledDetail(t, ann, id);
+  refusing.add("let code554@x.test");
+  const answers = await Promise.all(Array.from({ length: 6 }, () => ann.post(`${path}/${id}/retry`)));
+  assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, 400, 400, 400, 400, 400]);
+  assert.equal((await settledDetail(t, ann, id)).status, "Sent");
+  assert.equal(mailsOf(id).length, 1);
+});
+
+Deno.test("what is queued, sent or unknown cannot be retried", async () => {
+  const id = await sent(ann, email());
+  await settledDetail(t, ann, id);
+  refused(await ann.post(`${path}/${id}/retry`), 400, "NOTIFICATION_CANNOT_RETRY");
+  refused(await ann.post(`${path}/${crypto.randomUUID()}/retry`), 404, "NOTIFICATION_NOT_FOUND");
+});
+
+Deno.test("a direct email answers what the mail server said, and is recorded either way", async () => {
+  const ok = await ann.post(`${path}/email`, {
+    ...{ to: ["a@x.test"], cc: ["b@x.test"], bcc: ["c@x.test"], subject: "S", htmlBody: "<p>x</p>" },
+    ...{ fromAddress: "ann@sender.test", fromName: "Ann" },
+  });
+  assert.deepEqual([ok.status, ok.body.status], [200, "Sent"]);
+  const [mail] = mailsOf(ok.body.notificationId);
+  assert.deepEqual(mail?.to, ["a@x.test", "b@x.test", "c@x.test"]);
+  assert.match(mail?.raw ?? "", /^From: Ann <ann@sender.test>\r?$/m);
+  assert.match(mail?.raw ?? "", /^Cc: b@x.test\r?$/m);
+  assert.ok(!mail?.raw.includes("c@x.test"), "blind copies stay blind");
+  const detail = (await ann.get(`${path}/${ok.body.notificationId}`)).body;
+  assert.deepEqual([detail.fromAddress, detail.recipients.map((r: { kind: string }) => r.kind)], [
+    "ann@sender.test",
+    ["to", "cc", "bcc"],
+  ]);
+
+  const failed = await ann.post(`${path}/email`, { to: ["code552@x.test"], subject: "S", htmlBody: "x" });
+  refused(failed, 400, "NOTIFICATION_DELIVERY_FAILED");
+  assert.match(failed.body.detail, /552 refused as asked/);
+  const [listed] = (await ann.get(`${path}?status=Failed`)).body.items;
+  assert.ok(failed.body.detail.includes(listed.id));
+  const recorded = (await ann.get(`${path}/${listed.id}`)).body;
+  assert.deepEqual([recorded.deliveryAttempts.length, recorded.deliveryAttempts[0].isSuccess], [1, false]);
+  refusing.add("let code552@x.test");
+  assert.equal((await ann.post(`${path}/${listed.id}/retry`)).status, 200);
+  assert.equal((await settledDetail(t, ann, listed.id)).status, "Sent");
+});
+
+Deno.test("a direct email that some could not get yet is finished by a job", async () => {
+  const answer = await ann.post(`${path}/email`, { to: ["a@x.test", "code452@x.test"], subject: "S", htmlBody: "x" });
+  assert.deepEqual([answer.status, answer.body.status], [200, "Failed"]);
+  refusing.add("let code452@x.test");
+  await hurry(t, answer.body.notificationId);
+  const detail = await settledDetail(t, ann, answer.body.notificationId);
+  assert.equal(detail.status, "Sent");
+  assert.deepEqual(mailsOf(detail.id).map((mail) => mail.to), [["a@x.test"], ["code452@x.test"]]);
+});
+
+Deno.test("a direct email needs recipients that are addresses", async () => {
+  const answer = await ann.post(`${path}/email`, { to: ["a@x.test", "nobody"], cc: ["x y"], subject: "S", htmlBody: "x", fromAddress: "me" });
+  refused(answer, 400, "VALIDATION_ERROR");
+  assert.deepEqual(Object.keys(answer.body.errors), ["to.1", "cc.0"]);
+  refused(await ann.post(`${path}/email`, { to: [], subject: "S", htmlBody: "x" }), 400, "VALIDATION_ERROR");
+  refused(await ann.post(`${path}/email`, { to: ["a@x.test"] }), 400, "VALIDATION_ERROR");
+  refused(await ann.post(`${path}/email`, { to: ["a@x.test"], subject: "S", fromAddress: "me" }), 400, "VALIDATION_ERROR");
+});

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+import { email, hurry, jobOf, path, refused, settledDetail } from "./notifications.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const ann = await t.actor({ permissions: ["send:notifications"] });
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
+const schedule = (scheduledAt: unknown, notification: unknown = email()) =>
+  ann.post(`${path}/schedule`, { notification, scheduledAt });
+const stats = async () => (await ann.get(`${path}/stats`)).body;
+
+Deno.test("a scheduled message waits for its time and is sent then", async () => {
+  const scheduledAt = inAnHour();
+  const answer = await schedule(scheduledAt);
+  assert.equal(answer.status, 200);
+  assert.deepEqual([answer.body.status, answer.body.statusDisplay], ["Scheduled", "Scheduled"]);
+  const id = answer.body.notificationId;
+  const waiting = (await ann.get(`${path}/${id}`)).body;
+  assert.deepEqual([waiting.status, waiting.scheduledAt, waiting.sentAt], ["Scheduled", scheduledAt, null]);
+  assert.equal((await stats()).scheduledNotifications, 1);
+  await hurry(t, id);
+  assert.equal((await settledDetail(t, ann, id)).status, "Sent");
+  refused(await ann.delete(`${path}/schedule/${id}`), 400, "NOTIFICATION_CANNOT_CANCEL");
+});
+
+Deno.test("a past time is due at once, a far one is kept", async () => {
+  const past = (await schedule("2020-01-01T00:00:00Z")).body;
+  assert.equal(past.status, "Scheduled");
+  assert.equal((await settledDetail(t, ann, past.notificationId)).status, "Sent");
+  const far = (await schedule("2199-12-31T23:59:59+01:00")).body.notificationId;
+  assert.equal((await ann.get(`${path}/${far}`)).body.scheduledAt, "2199-12-31T22:59:59.000Z");
+});
+
+Deno.test("a cancelled message is never sent, and is cancelled once", async () => {
+  const id = (await schedule(inAnHour())).body.notificationId;
+  const cancelled = await ann.delete(`${path}/schedule/${id}`);
+  assert.equal(cancelled.status, 200);
+  assert.deepEqual(cancelled.body, { notificationId: id, status: "Cancelled", statusDisplay: "Cancelled" });
+  refused(await ann.delete(`${path}/schedule/${id}`), 400, "NOTIFICATION_ALREADY_CANCELLED");
+  refused(await ann.post(`${path}/${id}/retry`), 400, "NOTIFICATION_CANNOT_RETRY");
+  const [job] = await t.steward.platform.sql`select status from jobs where id = ${await jobOf(t, id)}`;
+  assert.equal(job?.status, "Cancelled");
+});
+
+Deno.test("of simultaneous cancellations one succeeds", async () => {
+  const id = (await schedule(inAnHour())).body.notificationId;
+  const answers = await Promise.all(Array.from({ length: 8 }, () => ann.delete(`${path}/schedule/${id}`)));
+  assert.equal(answers.filter((answer) => answer.status === 200).length, 1);
+  for (const answer of answers.filter((answer) => answer.status !== 200)) {
+    refused(answer, 400, "NOTIFICATION_ALREADY_CANCELLED");
+  }
+});
+
+Deno.test("a message cancelled the moment it comes due is either cancelled or sent, never both", async () => {
+  for (let round = 0; round < 20; round++) {
+    const id = (await schedule(inAnHour())).body.notificationId;
+    const [, answer] = await Promise.all([hurry(t, id), ann.delete(`${path}/schedule/${id}`)]);
+    if (answer.status !== 200) await t.settled(await jobOf(t, id));
+    const { status, deliveryAttempts } = (await ann.get(`${path}/${id}`)).body;
+    if (answer.status === 200) assert.deepEqual([status, deliveryAttempts.length], ["Cancelled", 0]);
+    else {
+      refused(answer, 400, "NOTIFICATION_CANNOT_CANCEL");
+      assert.deepEqual([status, deliveryAttempts.length], ["Sent", 1]);
+    }
+  }
+});
+
+Deno.test("what was not scheduled cannot be cancelled, what is unknown is not found", async () => {
+  const { notificationId } = (await ann.post(`${path}/send`, email())).body;
+  await settledDetail(t, ann, notificationId);
+  refused(await ann.delete(`${path}/schedule/${notificationId}`), 400, "NOTIFICATION_CANNOT_CANCEL");
+  refused(await ann.delete(`${path}/schedule/${crypto.randomUUID()}`), 404, "NOTIFICATION_NOT_FOUND");
+  refused(await ann.delete(`${path}/schedule/none`), 400, "VALIDATION_ERROR");
+});
+
+Deno.test("schedule refuses what send refuses, and a time that is none", async () => {
+  refused(await schedule("soon"), 400, "VALIDATION_ERROR");
+  refused(await schedule(undefined), 400, "VALIDATION_ERROR");
+  const answer = await schedule(inAnHour(), email({ recipients: [{ address: "nobody" }] }));
+  refused(answer, 400, "VALIDATION_ERROR");
+  assert.deepEqual(Object.keys(answer.body.errors), ["notification.recipients.0.address"]);
+  refused(await schedule(inAnHour(), email({ templateSlug: "none" })), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+});

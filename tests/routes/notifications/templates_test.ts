@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+import { refused, templates } from "./notifications.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const ann = await t.actor({ permissions: ["send:notifications"] });
+const other = await t.actor({ permissions: ["send:notifications"] });
+
+/** A template; `change` overrides. */
+const template = (change: Record<string, unknown> = {}) => ({
+  ...{ slug: "greeting", name: "Greeting", locale: "en", requiredVariables: "name" },
+  ...{ subjectTemplate: "Hello {{ name }}", htmlBodyTemplate: "<p>Hello {{ name | upper }}</p>" },
+  ...change,
+});
+const made = async (change: Record<string, unknown> = {}, actor = ann) => {
+  const answer = await actor.post(templates, template(change));
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body;
+};
+const render = (body: Record<string, unknown>, actor = ann) => actor.post(`${templates}/render`, body);
+
+Deno.test("a template is made, read, changed with a higher version, and deleted", async () => {
+  const answer = await ann.post(templates, template({ slug: "life", locale: "pt_br" }));
+  assert.equal(answer.status, 201);
+  const { id, createdAt, ...rest } = answer.body;
+  assert.deepEqual(rest, { slug: "life", name: "Greeting", locale: "pt-BR", version: 1 });
+  assert.ok(createdAt);
+  assert.equal(answer.headers.get("location"), `${templates}/${id}`);
+
+  const read = await ann.get(`${templates}/${id}`);
+  assert.equal(read.headers.get("etag"), '"1"');
+  assert.deepEqual([read.body.htmlBodyTemplate, read.body.textBodyTemplate, read.body.isShipped], [
+    "<p>Hello {{ name | upper }}</p>",
+    null,
+    false,
+  ]);
+
+  const change = { templateId: id, name: "New", subjectTemplate: "S", htmlBodyTemplate: "<p>{{ x }}</p>" };
+  const updated = await ann.put(`${templates}/${id}`, change);
+  assert.deepEqual([updated.status, updated.body.version, updated.body.name], [200, 2, "New"]);
+  const partly = await ann.put(`${templates}/${id}`, { templateId: id, textBodyTemplate: "T", requiredVariables: "" });
+  assert.equal(partly.body.version, 3);
+  const { subjectTemplate, textBodyTemplate, requiredVariables, name } = (await ann.get(`${templates}/${id}`)).body;
+  assert.deepEqual([subjectTemplate, textBodyTemplate, requiredVariables, name], ["S", "T", "", "New"]);
+
+  refused(await ann.put(`${templates}/${id}`, change, { "if-match": '"1"' }), 412, "PRECONDITION_FAILED");
+  refused(await ann.delete(`${templates}/${id}`, { "if-match": '"1"' }), 412, "PRECONDITION_FAILED");
+  assert.equal((await ann.delete(`${templates}/${id}`, { "if-match": '"3"' })).status, 200);
+  refused(await ann.delete(`${templates}/${id}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  refused(await ann.put(`${templates}/${id}`, change), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+});
+
+Deno.test("slug and locale are unique in the tenant, whatever the spelling of the locale", async () => {
+  await made({ slug: "unique", locale: "pt-BR" });
+  refused(await ann.post(templates, template({ slug: "unique", locale: "pt_br" })), 409, "NOTIFICATION_TEMPLATE_ALREADY_EXISTS");
+  await made({ slug: "unique", locale: "pt" });
+  await made({ slug: "unique", locale: "pt-BR" }, other);
+  const answers = await Promise.all(Array.from({ length: 6 }, () => ann.post(templates, template({ slug: "race" }))));
+  assert.deepEqual(answers.map((answer) => answer.status).sort(), [201, 409, 409, 409, 409, 409]);
+});
+
+Deno.test("simultaneous changes each raise the version by one", async () => {
+  const { id } = await made({ slug: "counted" });
+  await Promise.all(
+    Array.from({ length: 8 }, (_, n) => ann.put(`${templates}/${id}`, { templateId: id, name: `n${n}` })),
+  );
+  assert.equal((await ann.get(`${templates}/${id}`)).headers.get("etag"), '"9"');
+});
+
+Deno.test("an update whose templateId is another or missing is refused, before anything else", async () => {
+  const { id } = await made({ slug: "mismatch" });
+  const body = { templateId: crypto.randomUUID(), name: "x", subjectTemplate: "x", htmlBodyTemplate: "x" };
+  for (const [target, given] of [[id, body], [crypto.randomUUID(), body], [id, { ...body, templateId: undefined }]] as const) {
+    const answer = await ann.put(`${templates}/${target}`, given);
+    refused(answer, 400, "VALIDATION_ERROR");
+    assert.deepEqual(Object.keys(answer.body.errors), ["templateId"]);
+  }
+});
+
+Deno.test("a template with a mistake is refused with line and column", async () => {
+  const cases: [Record<string, unknown>, RegExp][] = [
+    [{ htmlBodyTemplate: "<p>\n  {{ name | shout }}</p>" }, /html template, line 2, column \d+: .*shout/],
+    [{ subjectTemplate: "{{#if a}}" }, /subject template, line 1/],
+    [{ textBodyTemplate: "{{> secrets}}" }, /text template, line 1, column 1: partials/],
+  ];
+  const { id } = await made({ slug: "mended" });
+  for (const [change, reason] of cases) {
+    const answer = await ann.post(templates, template({ slug: "broken", ...change }));
+    refused(answer, 400, "NOTIFICATION_TEMPLATE_INVALID");
+    assert.match(answer.body.detail, reason);
+    refused(await ann.put(`${templates}/${id}`, { templateId: id, ...change }), 400, "NOTIFICATION_TEMPLATE_INVALID");
+  }
+  const wrong = [{ slug: "a b" }, { slug: "" }, { slug: undefined }, { name: "" }, { locale: "english please" }];
+  for (const change of [...wrong, { subjectTemplate: null, htmlBodyTemplate: null }, { requiredVariables: 7 }]) {
+    refused(await ann.post(templates, template({ slug: "wrong", ...change })), 400, "VALIDATION_ERROR");
+  }
+  refused(
+    await ann.put(`${templates}/${id}`, { templateId: id, subjectTemplate: null, htmlBodyTemplate: null }),
+    400,
+    "VALIDATION_ERROR",
+  );
+  assert.equal((await ann.get(`${templates}/${id}`)).headers.get("etag"), '"1"', "a refused change changes nothing");
+});
+
+Deno.test("rendering shows what would be sent, with the text made from the HTML", async () => {
+  await made({ slug: "shown" });
+  const answer = await render({ templateSlug: "shown", locale: "en-GB", data: { name: "<Ann>\r\nBcc: x" } });
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.body, {
+    ...{ subject: "Hello <Ann> Bcc: x", htmlBody: "<p>Hello &lt;ANN&gt;\r\nBCC: X</p>" },
+    ...{ textBody: "Hello <ANN> BCC: X", templateSlug: "shown", locale: "en", templateVersion: 1 },
+  });
+  const missing = await render({ templateSlug: "shown", data: { name: null } });
+  refused(missing, 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+  assert.deepEqual(Object.keys(missing.body.errors), ["name"]);
+  refused(await render({ templateSlug: "nowhere" }), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  refused(await render({ templateSlug: "shown", data: [] }), 400, "VALIDATION_ERROR");
+  refused(await render({ data: {} }), 400, "VALIDATION_ERROR");
+});
+
+Deno.test("hostile templates get no further than their own render", async () => {
+  await made({
+    slug: "hostile",
+    subjectTemplate: "{{ constructor }}{{ __proto__ }}{{ name.constructor }}",
+    htmlBodyTemplate: "{{#each a}}{{#each ../a}}{{#each ../../a}}{{.}}{{/each}}{{/each}}{{/each}}",
+    requiredVariables: "",
+  });
+  const empty = await render({ templateSlug: "hostile", data: { name: "x" } });
+  assert.deepEqual([empty.status, empty.body.subject], [200, ""]);
+  refused(
+    await render({ templateSlug: "hostile", data: { a: Array(500).fill("loop") } }),
+    400,
+    "NOTIFICATION_TEMPLATE_INVALID",
+  );
+});
+
+Deno.test("locales fall back from region to language to the tenant's default to English", async () => {
+  const actor = await t.actor({ permissions: ["send:notifications"] });
+  const found = async (locale?: string) => (await render({ templateSlug: "fall", ...(locale ? { locale } : {}) }, actor)).body.locale;
+  const make = (locale: string) => made({ slug: "fall", locale, requiredVariables: "" }, actor);
+  await make("fr");
+  refused(await render({ templateSlug: "fall", locale: "pt-BR" }, actor), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  await make("en");
+  assert.equal(await found("pt-BR"), "en");
+  const settings = "/api/v1/notification-settings";
+  assert.deepEqual((await actor.get(settings)).body, { defaultLocale: null });
+  assert.deepEqual((await actor.put(settings, { defaultLocale: "fr_ca" })).body, { defaultLocale: "fr-CA" });
+  assert.equal(await found("pt-BR"), "fr");
+  assert.equal(await found(), "fr");
+  await make("pt");
+  assert.equal(await found("PT-br"), "pt");
+  await make("pt-BR");
+  assert.equal(await found("pt-BR"), "pt-BR");
+  assert.equal(await found("pt-BR-x-private"), "pt-BR");
+  refused(await actor.put(settings, { defaultLocale: "!" }), 400, "VALIDATION_ERROR");
+  refused(await render({ templateSlug: "fall", locale: "!" }, actor), 400, "VALIDATION_ERROR");
+});
+
+Deno.test("the shipped templates are there in English and Portuguese, and a tenant's own comes before them", async () => {
+  const data = { resetUrl: "https://x.test/?a=1&b=2", firstName: "Zoë", expiresInMinutes: 30 };
+  const english = (await render({ templateSlug: "password-reset", locale: "de", data })).body;
+  assert.equal(english.subject, "Reset your password");
+  assert.ok(english.textBody.includes("https://x.test/?a=1&b=2"));
+  assert.ok(english.htmlBody.includes('href="https://x.test/?a&#x3D;1&amp;b&#x3D;2"'));
+  const portuguese = (await render({ templateSlug: "password-reset", locale: "pt-BR", data })).body;
+  assert.deepEqual([portuguese.locale, portuguese.subject], ["pt", "Reponha a sua palavra-passe"]);
+  refused(await render({ templateSlug: "password-reset" }), 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+  for (const locale of ["en", "pt"]) {
+    const { body } = await render({ templateSlug: "report-ready", locale, data: { reportName: "Users" } });
+    assert.match(body.subject, /Users/);
+    assert.ok(!body.htmlBody.includes("href"), "without a link the report is attached");
+  }
+  await made({ slug: "password-reset", subjectTemplate: "Ours" });
+  assert.equal((await render({ templateSlug: "password-reset", data: { ...data, name: "x" } })).body.subject, "Ours");
+  assert.equal((await render({ templateSlug: "password-reset", locale: "pt", data })).body.locale, "pt");
+  assert.equal((await render({ templateSlug: "password-reset", data }, other)).body.subject, "Reset your password");
+});
+
+Deno.test("the list shows the tenant's own, by locale, and the shipped ones when asked", async () => {
+  const actor = await t.actor({ permissions: ["send:notifications"] });
+  for (const locale of ["en", "pt", "fr"]) await made({ slug: "b", locale }, actor);
+  await made({ slug: "a" }, actor);
+  const list = async (query = "") => (await actor.get(`${templates}?${query}`)).body;
+  const all = await list();
+  assert.deepEqual(all.items.map((i: { slug: string; locale: string }) => `${i.slug} ${i.locale}`), ["a en", "b en", "b fr", "b pt"]);
+  assert.deepEqual(Object.keys(all.items[0]).sort(), ["createdAt", "id", "locale", "name", "slug", "version"]);
+  assert.equal((await list("locale=EN")).totalCount, 2);
+  assert.equal((await list("includeShipped=true")).totalCount, 8);
+  assert.deepEqual([(await list("page=2&pageSize=3")).items.length, (await list("page=9")).totalCount], [1, 4]);
+  assert.deepEqual((await list("page=9")).items, []);
+  refused(await actor.get(`${templates}?pageSize=101`), 400, "VALIDATION_ERROR");
+  const shipped = (await list("includeShipped=true&locale=pt")).items.find((i: { slug: string }) => i.slug === "report-ready");
+  assert.equal((await actor.get(`${templates}/${shipped.id}`)).body.isShipped, true);
+  refused(await actor.delete(`${templates}/${shipped.id}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+});
+
+Deno.test("a template of another tenant is as good as none", async () => {
+  const { id } = await made({ slug: "secret" });
+  refused(await other.get(`${templates}/${id}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  refused(await other.delete(`${templates}/${id}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  refused(await other.put(`${templates}/${id}`, { templateId: id, name: "x" }), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  refused(await render({ templateSlug: "secret", data: { name: "x" } }, other), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+});

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import type { Actor } from "../../support/setup.ts";
+import { CSV, fetchDocument, setupReports, until } from "./support.ts";
+
+const t = await setupReports();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+/** The rows of a report as objects by column title; the cells of these tests need no quotes. */
+async function rowsOf(by: Actor, templateId: string, parameters = {}): Promise<Record<string, string>[]> {
+  const { status, body } = await by.post("/api/v1/reports/generate", { templateId, format: CSV, parameters });
+  assert.equal(status, 201, `${templateId}: ${JSON.stringify(body)} ${t.logs.at(-2)}`);
+  const [head = "", ...lines] = new TextDecoder().decode((await fetchDocument(by, body.id)).bytes).trimEnd()
+    .split("\r\n");
+  const titles = head.split(",");
+  return lines.map((line) => {
+    const cells = line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? [];
+    return Object.fromEntries(titles.map((title, i) => [title, (cells[i] ?? "").replace(/,$/, "")]));
+  });
+}
+
+Deno.test("nine reports are built in, and each runs in a tenant that has nothing and in one that has much", async () => {
+  const { body } = await t.systemAdmin.get("/api/v1/reports");
+  const own = ["cells", "failing", "lines", "slow"];
+  const ids = body.map((item: { templateId: string }) => item.templateId).filter((id: string) => !own.includes(id));
+  assert.deepEqual(ids, [
+    ...["users", "access-matrix", "role-permissions", "audit-log", "job-executions", "dead-letters"],
+    ...["notification-deliveries", "tenants-overview"], // file-inventory needs read:files itself
+  ]);
+  for (const templateId of ids) await rowsOf(t.systemAdmin, templateId);
+  assert.equal(body.find((item: { templateId: string }) => item.templateId === "tenants-overview").isGlobal, true);
+});
+
+Deno.test("the access matrix says who holds which permission through which role", async () => {
+  const tenantId = await t.tenant({ name: "Matrix" });
+  const admin = await t.actor({ tenantId, role: "Admin" });
+  const visitor = await t.actor({ tenantId, role: "Visitor" });
+  const rows = await rowsOf(admin, "access-matrix");
+  assert.equal(rows.filter((row) => row.Email === admin.email).length, 13);
+  assert.deepEqual(rows.filter((row) => row.Email === visitor.email).map((row) => row.Permission), [
+    ...["read:files", "read:permissions", "read:roles", "read:tenants", "read:users"],
+  ]);
+  assert.deepEqual(new Set(rows.map((row) => row.Tenant)), new Set(["Matrix"]));
+  const deleters = await rowsOf(admin, "access-matrix", { permission: "delete:users" });
+  assert.deepEqual(deleters.map((row) => [row.Email, row.Role, row.Effective]), [[admin.email, "Admin", "true"]]);
+  await sql`update users set is_active = false where id = ${visitor.userId}`;
+  assert.equal((await rowsOf(admin, "access-matrix", { roleName: "Visitor" })).length, 0);
+  const all = await rowsOf(admin, "access-matrix", { roleName: "Visitor", onlyEffective: false });
+  assert.deepEqual(new Set(all.map((row) => row.Effective)), new Set(["false"]));
+});
+
+Deno.test("role permissions list every role, those without permissions too", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const rows = await rowsOf(admin, "role-permissions");
+  assert.deepEqual([...new Set(rows.map((row) => row.Role))], ["Admin", "GroupAdmin", "Visitor"]);
+  assert.deepEqual(new Set(rows.filter((row) => row.Role === "Admin").map((row) => row.Users)), new Set(["1"]));
+  const bare = await t.actor({ tenantId: admin.tenantId ?? "", permissions: [] });
+  const own = await rowsOf(admin, "role-permissions", { isSystemRole: false });
+  assert.deepEqual(own.map((row) => [row.Role, row.Permission, row.Users]), [[`Role ${bare.roleId}`, "", "1"]]);
+});
+
+Deno.test("the audit log shows the tenant's changes, newest first", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const deleted = await admin.post("/api/v1/reports/generate", { templateId: "cells", format: CSV });
+  await admin.delete(`/api/v1/reports/${deleted.body.id}`);
+  const rows = await rowsOf(admin, "audit-log", { action: "report.delete" });
+  assert.deepEqual(rows.map((row) => [row.Actor, row["Target type"], row.Target]), [
+    [admin.email, "report", deleted.body.id],
+  ]);
+  assert.equal((await rowsOf(admin, "audit-log", { to: "2001-01-01" })).length, 0);
+  assert.equal((await rowsOf(await t.actor({ role: "Admin" }), "audit-log", { action: "report.delete" })).length, 0);
+});
+
+Deno.test("job executions, dead letters, messages and files are those of the tenant", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const other = await t.actor({ role: "Admin" });
+  const { body } = await admin.post("/api/v1/reports/generate-async", {
+    ...{ templateId: "cells", format: CSV },
+    delivery: { method: 2, recipients: ["someone@example.test"] },
+  });
+  await until(() => admin.get(`/api/v1/reports/${body.id}`), (answer) => answer.body.status === 5);
+  const { body: failing } = await admin.post("/api/v1/reports/generate-async", { templateId: "failing", format: CSV });
+  await until(() => admin.get(`/api/v1/reports/${failing.id}`), (answer) => answer.body.status === 4);
+  const [job] = await sql<{ id: string }[]>`
+    select id from jobs where serialized_args = ${JSON.stringify({ executionId: failing.id })}`;
+  await t.settled(job?.id ?? "");
+
+  const attempts = await rowsOf(admin, "job-executions", { jobTypeName: "steward.report-generate" });
+  assert.deepEqual(attempts.map((row) => row.Outcome), ["Failed", "Succeeded"]);
+  assert.ok(attempts.every((row) => Number(row["Duration (ms)"]) >= 0));
+  const letters = await rowsOf(admin, "dead-letters", { onlyOpen: true });
+  assert.deepEqual(letters.map((row) => [row["Job type"], row["Last error"], row.Job]), [
+    ["steward.report-generate", "The query failed (SQLSTATE 22012).", job?.id],
+  ]);
+  const messages = await rowsOf(admin, "notification-deliveries", { channel: "Email" });
+  assert.deepEqual(messages.map((row) => [row.Recipient, row.Outcome, row.Template]), [
+    ["someone@example.test", "Sent", "report-ready"],
+  ]);
+  const files = await rowsOf(admin, "file-inventory", { profile: "report", status: "Available" });
+  assert.ok(files.length >= 4 && files.every((row) => row["Uploaded by"] === admin.email));
+  assert.ok(files.every((row) => row["Content type"]?.startsWith("text/")));
+  assert.equal((await rowsOf(other, "dead-letters")).length, 0);
+  assert.equal((await rowsOf(other, "notification-deliveries")).length, 0);
+});
+
+Deno.test("the tenants overview is for system administrators, in any context", async () => {
+  const tenantId = await t.tenant({ name: "Overseen" });
+  const admin = await t.actor({ tenantId, role: "Admin" });
+  const refused = await admin.post("/api/v1/reports/generate", { templateId: "tenants-overview", format: CSV });
+  assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"]);
+  const rows = await rowsOf(t.systemAdmin, "tenants-overview", { type: "Standard" });
+  const overseen = rows.find((row) => row.Tenant === "Overseen");
+  assert.deepEqual([overseen?.Users, overseen?.Roles, overseen?.Capacity], ["1", "3", ""]);
+  assert.ok(rows.length > 3);
+});
+
+Deno.test("file inventory is not opened by admin:system alone", async () => {
+  const refused = await t.systemAdmin.post("/api/v1/reports/generate", { templateId: "file-inventory", format: CSV });
+  assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"]);
+});

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { CSV, fetchDocument, jobContext, setupReports, STATUS, until } from "./support.ts";
+
+const t = await setupReports();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const generate = async (by: Awaited<ReturnType<typeof t.actor>>, templateId = "cells", parameters = {}) =>
+  (await by.post("/api/v1/reports/generate", { templateId, format: CSV, parameters })).body;
+
+Deno.test("the list of templates shows what the caller may run, with documented parameters", async () => {
+  const visitor = await t.actor({ permissions: [] });
+  const analyst = await t.actor({ permissions: ["read:users"] });
+  const idsOf = async (by: typeof visitor) =>
+    (await by.get("/api/v1/reports")).body.map((item: { templateId: string }) => item.templateId);
+  assert.ok(!(await idsOf(visitor)).includes("users"));
+  assert.ok((await idsOf(analyst)).includes("users"));
+  assert.ok((await idsOf(t.systemAdmin)).includes("users"));
+  const { status, body } = await visitor.get("/api/v1/reports");
+  assert.equal(status, 200);
+  const cells = body.find((item: { templateId: string }) => item.templateId === "cells");
+  assert.equal(cells.displayName, "Cells");
+  assert.equal(cells.version, 3);
+  assert.equal(cells.isGlobal, false);
+  assert.ok(cells.supportedFormats.includes(CSV));
+  const parameter = { description: null, required: false, defaultValue: null, allowedValues: null };
+  assert.deepEqual(cells.parameters.slice(0, 5), [
+    {
+      ...{ ...parameter, name: "content", displayName: "Content", valueType: "string" },
+      ...{ defaultValue: "plain", description: "What the text cell says" },
+    },
+    {
+      ...{ ...parameter, name: "level", displayName: "level", valueType: "string" },
+      ...{ defaultValue: "low", allowedValues: ["low", "high"] },
+    },
+    { ...parameter, name: "ratio", displayName: "ratio", valueType: "decimal" },
+    { ...parameter, name: "day", displayName: "day", valueType: "date" },
+    { ...parameter, name: "owner", displayName: "owner", valueType: "uuid" },
+  ]);
+  const lines = body.find((item: { templateId: string }) => item.templateId === "lines");
+  assert.deepEqual(
+    [lines.parameters[0].name, lines.parameters[0].valueType, lines.parameters[0].required],
+    ["rows", "int", true],
+  );
+});
+
+Deno.test("the history is paged, newest first, and filtered", async () => {
+  const actor = await t.actor({ permissions: [] });
+  const made = [];
+  for (let i = 0; i < 3; i++) made.push(await generate(actor, i === 1 ? "lines" : "cells", i === 1 ? { rows: 1 } : {}));
+  const page = async (query = "") => (await actor.get(`/api/v1/reports/history${query}`)).body;
+  const ids = async (query = "") => (await page(query)).items.map((item: { id: string }) => item.id);
+  const [first, second, third] = made.map(({ id }) => id);
+  assert.deepEqual(await ids(), [third, second, first]);
+  assert.deepEqual(await ids("?templateId=lines"), [second]);
+  assert.deepEqual(await ids("?status=3"), [third, second, first]);
+  assert.deepEqual(await ids("?status=4"), []);
+  assert.deepEqual(await ids("?format=3"), [third, second, first]);
+  assert.deepEqual(await ids("?format=1"), []);
+  assert.deepEqual(await ids(`?fromDate=${made[1]?.createdAt}`), [third, second]);
+  assert.deepEqual(await ids(`?toDate=${made[1]?.createdAt}`), [second, first]);
+  assert.deepEqual(await ids("?pageSize=1&pageNumber=2"), [second]);
+  const last = await page("?pageSize=2&pageNumber=2");
+  assert.deepEqual({ ...last, items: last.items.length }, {
+    ...{ items: 1, totalCount: 3, pageNumber: 2, pageSize: 2, totalPages: 2, hasNext: false, hasPrevious: true },
+  });
+  assert.deepEqual(Object.keys(last.items[0]).sort(), [
+    ...["completedAt", "createdAt", "fileSizeBytes", "format", "id", "reportName", "status", "templateId"],
+  ]);
+  for (const bad of ["pageSize=101", "pageNumber=0", "status=7", "format=x", "fromDate=yesterday"]) {
+    assert.equal((await actor.get(`/api/v1/reports/history?${bad}`)).status, 400, bad);
+  }
+});
+
+Deno.test("executions of another tenant do not exist, on any route", async () => {
+  const [own, other] = [await t.actor(), await t.actor()];
+  const { id } = await generate(own);
+  assert.equal((await other.get("/api/v1/reports/history")).body.totalCount, 0);
+  for (const answer of [
+    await other.get(`/api/v1/reports/${id}`),
+    await other.get(`/api/v1/reports/${id}/download`),
+    await other.delete(`/api/v1/reports/${id}`),
+    await other.get(`/api/v1/reports/${crypto.randomUUID()}`),
+  ]) assert.deepEqual([answer.status, answer.body.code], [404, "REPORT_NOT_FOUND"]);
+  assert.equal((await own.get(`/api/v1/reports/not-a-uuid`)).body.code, "VALIDATION_ERROR");
+  assert.equal((await own.get(`/api/v1/reports/${id}`)).status, 200);
+});
+
+Deno.test("a colleague sees an execution only with the permission its rows need", async () => {
+  const tenantId = await t.tenant();
+  const analyst = await t.actor({ tenantId, permissions: ["read:users"] });
+  const colleague = await t.actor({ tenantId, permissions: ["read:users"] });
+  const visitor = await t.actor({ tenantId, permissions: [] });
+  const { id } = await generate(analyst, "users");
+  assert.equal((await colleague.get(`/api/v1/reports/${id}`)).status, 200);
+  for (const answer of [
+    await visitor.get(`/api/v1/reports/${id}`),
+    await visitor.get(`/api/v1/reports/${id}/download`),
+    await visitor.delete(`/api/v1/reports/${id}`),
+  ]) assert.deepEqual([answer.status, answer.body.code], [403, "MISSING_PERMISSION"]);
+  assert.equal((await visitor.get("/api/v1/reports/history")).body.totalCount, 0);
+});
+
+Deno.test("a document still being scanned is not available, a collected one was purged", async () => {
+  const actor = await t.actor();
+  const { scanner } = t.steward.platform;
+  const { scan } = scanner;
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  scanner.scan = (content, o) => gate.then(() => scan(content, o));
+  const { id, storedFileId } = await generate(actor);
+  const refusal = async () => {
+    const { status, body } = await actor.get(`/api/v1/reports/${id}/download`);
+    return [status, body.code];
+  };
+  assert.deepEqual(await refusal(), [409, "FILE_NOT_AVAILABLE_CONFLICT"]);
+  open();
+  scanner.scan = scan;
+  await fetchDocument(actor, id);
+  await sql`update files set status = 'Purged', purge_reason = 'job:retention-expired', purged_at = now()
+    where id = ${storedFileId}`;
+  assert.deepEqual(await refusal(), [409, "FILE_PURGED_CONFLICT"]);
+  assert.equal((await actor.get(`/api/v1/reports/${id}`)).body.downloadCount, 1, "refusals are no downloads");
+});
+
+Deno.test("deleting hides an execution and lets go of its file", async () => {
+  const actor = await t.actor();
+  const { id, storedFileId } = await generate(actor);
+  const held = async () => (await sql`select reference_count from files where id = ${storedFileId}`)[0]?.referenceCount;
+  assert.equal(await held(), 1);
+  const answers = await Promise.all([1, 2, 3].map(() => actor.delete(`/api/v1/reports/${id}`)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404], "one of three at once deletes it");
+  assert.equal(await held(), 0);
+  assert.equal((await actor.get("/api/v1/reports/history")).body.totalCount, 0);
+  const all = await actor.get("/api/v1/reports/history?includeDeleted=true");
+  assert.deepEqual(all.body.items.map((item: { status: number }) => item.status), [STATUS.Completed]);
+  const audited = await sql`select action, actor_id from audit_log where target_id = ${id} order by id`;
+  assert.deepEqual(audited.map((row) => [row.action, row.actorId]), [["report.delete", actor.userId]]);
+});
+
+Deno.test("an expired document is let go once, and its execution stays", async () => {
+  const actor = await t.actor();
+  const { id, storedFileId } = await generate(actor);
+  await sql`update report_executions set expires_at = now() - interval '1 day' where id = ${id}`;
+  const expiry = t.steward.platform.jobTypes.get("steward.report-expiry");
+  const context = jobContext(t);
+  assert.deepEqual(await expiry?.run({}, context), { expired: 1 });
+  assert.deepEqual(await expiry?.run({}, context), { expired: 0 });
+  const [file] = await sql`select reference_count from files where id = ${storedFileId}`;
+  assert.equal(file?.referenceCount, 0);
+  await until(() => actor.get(`/api/v1/reports/${id}`), ({ status }) => status === 200);
+});

@@ -1,0 +1,55 @@
+import { join } from "node:path";
+import type { JobContext } from "../../../domain/jobs/job_type.ts";
+import type { Actor } from "../../support/setup.ts";
+import { setup, type TestService } from "../../support/setup.ts";
+
+/** A service that also has the test templates of this folder. */
+export const setupReports = (env: Record<string, string> = {}): Promise<TestService> =>
+  setup({ REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates"), ...env });
+
+/** What a job run by hand gets. */
+export const jobContext = (t: TestService, attempt = 1): JobContext => ({
+  ...{ jobId: crypto.randomUUID(), tenantId: null, createdBy: null, attempt, failures: 0, maxRetries: 3 },
+  ...{ signal: new AbortController().signal, log: t.steward.platform.log, progress: () => {} },
+});
+
+export const CSV = 3;
+export const STATUS = { Queued: 1, Generating: 2, Completed: 3, Failed: 4, Delivered: 5, Cancelled: 6 };
+
+/** Asks until `done` says so; for what another part of the service does in its own time. */
+export async function until<T>(ask: () => Promise<T>, done: (value: T) => boolean, withinMs = 10_000): Promise<T> {
+  for (const since = performance.now();;) {
+    const value = await ask();
+    if (done(value)) return value;
+    if (performance.now() - since > withinMs) {
+      throw new Error(`did not come about within ${withinMs} ms; last: ${JSON.stringify(value)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}
+
+/** The execution once it has one of `statuses`. */
+// deno-lint-ignore no-explicit-any -- answers of every shape
+export async function reached(actor: Actor, id: string, ...statuses: number[]): Promise<any> {
+  const { body } = await until(
+    () => actor.get(`/api/v1/reports/${id}`),
+    ({ body }) => statuses.includes(body.status),
+  );
+  return body;
+}
+
+/** The download URL once the scan has passed the document. */
+export async function downloadUrl(actor: Actor, id: string): Promise<string> {
+  const { body } = await until(
+    () => actor.get(`/api/v1/reports/${id}/download`),
+    ({ status }) => status === 200,
+  );
+  return body.url;
+}
+
+/** The document's bytes, as a caller gets them. */
+export async function fetchDocument(actor: Actor, id: string): Promise<{ bytes: Uint8Array; headers: Headers }> {
+  const response = await fetch(await downloadUrl(actor, id));
+  if (!response.ok) throw new Error(`the storage answered ${response.status}: ${await response.text()}`);
+  return { bytes: new Uint8Array(await response.arrayBuffer()), headers: response.headers };
+}
