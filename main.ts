@@ -171,6 +171,7 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
     async sweep() {
       worker?.wake();
       worker?.wakeWaiting();
+      await recurring.sweep();
       await alarm.sweep();
     },
     async stop(drainMs = DRAIN_MS) {

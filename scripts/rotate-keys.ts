@@ -1,4 +1,5 @@
 // Moves the keys of access tokens on: `deno task rotate-keys [now|announce|promote|retire]`.
+import type { JWK } from "jose";
 import { systemClock } from "../domain/shared/clock.ts";
 import {
   createTokens,
@@ -49,7 +50,9 @@ try {
   const next = await rotateTokenKeys(present, step as RotationStep);
   if (configured) console.log(JSON.stringify(next));
   else await keepTokenKeys(folder, next);
-  const ids = next.map((key, index) => `${key.kid} (${index === 0 ? "signs" : "verifies"})`);
+  const ids = (await publicKeys(next)).map(({ kid }, index) =>
+    `${kid} (${index === 0 ? "signs" : "verifies"})`
+  );
   console.error(`the next keys of ${source}: ${ids.join(", ")}; they count after a restart`);
 } catch (error) {
   console.error(`the keys were not changed: ${(error as Error).message}`);
@@ -59,6 +62,11 @@ try {
 async function readKeys() {
   const keys = configured ? JSON.parse(configured) : await keptTokenKeys(folder);
   if (!Array.isArray(keys)) throw new Error("they are not an array");
-  await createTokens({ keys, issuer: () => "", audience: "", clock: systemClock }); // refuses what is no key
+  await publicKeys(keys);
   return keys;
+}
+
+/** Throws where one of `keys` is none. */
+async function publicKeys(keys: JWK[]): Promise<JWK[]> {
+  return (await createTokens({ keys, issuer: () => "", audience: "", clock: systemClock })).publicKeys().keys;
 }

@@ -63,8 +63,8 @@ async function countRows(
   const { tenantId, channel, status } = filter;
   return await q<StatusCount[]>`
     select status, count(*) from notifications
-    where ${ofTenant(q, tenantId)} and created_at >= ${from ?? "-infinity"}
-      and created_at ${inclusive ? q`<=` : q`<`} ${to ?? "infinity"}
+    where ${ofTenant(q, tenantId)} ${from ? q`and created_at >= ${from}` : q``}
+      ${to ? q`and created_at ${inclusive ? q`<=` : q`<`} ${to}` : q``}
       ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
     group by status`;
 }

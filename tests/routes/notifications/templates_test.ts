@@ -123,7 +123,7 @@ Deno.test("hostile templates get no further than their own render", async () => 
   await made({
     slug: "hostile",
     subjectTemplate: "{{ constructor }}{{ __proto__ }}{{ name.constructor }}",
-    htmlBodyTemplate: "{{#each a}}{{#each ../a}}{{#each ../../a}}{{.}}{{/each}}{{/each}}{{/each}}",
+    htmlBodyTemplate: "{{#each a}}{{#each @root.a}}{{#each @root.a}}{{.}}{{/each}}{{/each}}{{/each}}",
     requiredVariables: "",
   });
   const empty = await render({ templateSlug: "hostile", data: { name: "x" } });

@@ -1,0 +1,190 @@
+// What the engine promises, tried on real processes that are killed, frozen and stopped.
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { insertJobs } from "../../../domain/jobs/enqueue.ts";
+import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { startWorkerProcess } from "../../support/worker_process.ts";
+
+const bell = { ring() {} };
+
+interface Ground {
+  databaseUrl: string;
+  sql: Sql;
+}
+
+async function withDatabase(work: (ground: Ground) => Promise<void>): Promise<void> {
+  const databaseUrl = await createTestDatabase();
+  const sql = connectPostgres(databaseUrl, { max: 3 });
+  try {
+    await work({ databaseUrl, sql });
+  } finally {
+    await sql.end();
+  }
+}
+
+async function enqueue(
+  sql: Sql,
+  jobTypeName: string,
+  count: number,
+  args: object,
+  maxRetries = 3,
+): Promise<string[]> {
+  const jobs = Array.from({ length: count }, (_, n) => ({
+    jobTypeName,
+    serializedArgs: JSON.stringify({ n, ...args }),
+    maxRetries,
+    limitKey: jobTypeName === "test.limited" ? jobTypeName : null,
+  }));
+  return await transact(sql, (tx) => insertJobs({ bell }, tx, jobs));
+}
+
+/** Polls the ledger until no job is left that is not ended for good. */
+async function allEnded(sql: Sql, seconds = 30): Promise<Record<string, number>> {
+  for (const since = Date.now(); Date.now() - since < seconds * 1000;) {
+    const rows = await sql<
+      { status: string; n: number }[]
+    >`select status, count(*)::int as n from jobs group by status`;
+    const counts = Object.fromEntries(rows.map((row) => [row.status, row.n]));
+    if (Object.keys(counts).every((status) => ["Succeeded", "DeadLettered", "Cancelled"].includes(status))) {
+      return counts;
+    }
+    await pause(50);
+  }
+  throw new Error("jobs were left unfinished");
+}
+
+async function end(...children: Deno.ChildProcess[]): Promise<void> {
+  for (const child of children) child.kill("SIGTERM");
+  await Promise.all(children.map((child) => child.status));
+}
+
+Deno.test("a worker killed in the middle of 1,000 jobs loses none: the next one finishes them as new attempts", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    await enqueue(sql, "test.note", 1000, { ms: 20 });
+    const doomed = await startWorkerProcess({ databaseUrl, leaseSeconds: 1 });
+    await pause(400);
+    doomed.kill("SIGKILL");
+    await doomed.status;
+    const [held] = await sql<
+      { n: number }[]
+    >`select count(*)::int as n from jobs where status = 'Processing'`;
+    assert.ok((held?.n ?? 0) > 0, "the killed worker held jobs");
+    const heir = await startWorkerProcess({ databaseUrl, leaseSeconds: 1, concurrency: 40 });
+    assert.deepEqual(await allEnded(sql), { Succeeded: 1000 });
+    const [notes] = await sql<{ n: number }[]>`select count(distinct n)::int as n from notes`;
+    assert.equal(notes?.n, 1000);
+    const abandoned = await sql<{ jobId: string; attempts: number }[]>`
+      select e.job_id, j.attempts from job_executions e join jobs j on j.id = e.job_id where e.status = 'Abandoned'`;
+    assert.equal(abandoned.length, held?.n);
+    assert.ok(abandoned.every((job) => job.attempts === 2), "each abandoned attempt was followed by another");
+    await end(heir);
+  }));
+
+Deno.test("four workers on one database share the work and never run a job twice at once", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    await enqueue(sql, "test.note", 400, { ms: 15 });
+    const workers = await Promise.all(Array.from({ length: 4 }, () => startWorkerProcess({ databaseUrl })));
+    assert.deepEqual(await allEnded(sql), { Succeeded: 400 });
+    const [doubles] = await sql<
+      { n: number }[]
+    >`select count(*)::int - count(distinct n)::int as n from notes`;
+    assert.equal(doubles?.n, 0);
+    const shares = await sql<{ n: number }[]>`select count(*)::int as n from notes group by pid`;
+    assert.equal(shares.length, 4, "every worker had a share");
+    await end(...workers);
+  }));
+
+Deno.test("a worker frozen past its lease finds its result refused when it wakes", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    const [id = ""] = await enqueue(sql, "test.note", 1, { ms: 300 });
+    const frozen = await startWorkerProcess({ databaseUrl, leaseSeconds: 1 });
+    while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
+    frozen.kill("SIGSTOP");
+    await pause(1200);
+    const heir = await startWorkerProcess({ databaseUrl, leaseSeconds: 1 });
+    assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
+    frozen.kill("SIGCONT");
+    while ((await sql`select from notes`).length < 2) await pause(20); // the late attempt ends, too
+    await pause(100);
+    const executions = await sql<{ attemptNumber: number; status: string }[]>`
+      select attempt_number, status from job_executions where job_id = ${id} order by attempt_number`;
+    assert.deepEqual(executions.map(({ attemptNumber, status }) => `${attemptNumber} ${status}`), [
+      "1 Abandoned",
+      "2 Succeeded",
+    ]);
+    await end(frozen, heir);
+  }));
+
+Deno.test("SIGTERM lets running jobs finish, gives the rest back and leaves nothing held", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    await enqueue(sql, "test.note", 50, { ms: 500 });
+    const worker = await startWorkerProcess({ databaseUrl, concurrency: 5 });
+    while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
+    await end(worker);
+    const rows = await sql<
+      { status: string; n: number }[]
+    >`select status, count(*)::int as n from jobs group by status`;
+    const counts = Object.fromEntries(rows.map((row) => [row.status, row.n]));
+    assert.equal(counts.Processing, undefined);
+    assert.equal((counts.Succeeded ?? 0) + (counts.Enqueued ?? 0), 50);
+    assert.ok((counts.Succeeded ?? 0) >= 5);
+    assert.equal((await sql`select from job_workers`).length, 0);
+    assert.equal((await sql`select from jobs where status = 'Enqueued' and attempts > 0`).length, 0);
+  }));
+
+Deno.test("a job that kills its process is dead-lettered after its retries", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    const [id = ""] = await enqueue(sql, "test.crash", 1, {}, 1);
+    for (let crash = 1; crash <= 2; crash++) {
+      const child = await startWorkerProcess({ databaseUrl, leaseSeconds: 1 }).catch(() => null);
+      await child?.status;
+      await sql`update job_workers set heartbeat_at = heartbeat_at - interval '2 s'`;
+    }
+    const last = await startWorkerProcess({ databaseUrl, leaseSeconds: 1 });
+    assert.deepEqual(await allEnded(sql), { DeadLettered: 1 });
+    const letters = await sql<
+      { jobId: string; attempts: number }[]
+    >`select job_id, attempts from dead_letter_jobs`;
+    assert.deepEqual(letters.map(({ jobId, attempts }) => ({ jobId, attempts })), [{
+      jobId: id,
+      attempts: 2,
+    }]);
+    await end(last);
+  }));
+
+Deno.test("a type that limits how many run at once keeps to it across workers", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    await enqueue(sql, "test.limited", 12, { ms: 60 });
+    const workers = await Promise.all(Array.from({ length: 3 }, () => startWorkerProcess({ databaseUrl })));
+    assert.deepEqual(await allEnded(sql), { Succeeded: 12 });
+    const [overlap] = await sql<{ n: number }[]>`
+      select max(at_once)::int as n from (
+        select count(*) as at_once from notes a join notes b on b.began <= a.began and b.ended > a.began group by a.n) x`;
+    assert.ok((overlap?.n ?? 0) <= 2, `at most 2 ran at once, found ${overlap?.n}`);
+    await end(...workers);
+  }));
+
+Deno.test("a tenant's single job is not held up by another tenant's thousands", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()];
+    const jobs = (tenantId: string, count: number, ms: number) =>
+      Array.from({ length: count }, (_, n) => ({
+        jobTypeName: "test.note",
+        serializedArgs: JSON.stringify({ n, ms }),
+        maxRetries: 0,
+        tenantId,
+      }));
+    await transact(sql, (tx) => insertJobs({ bell }, tx, jobs(busy, 5000, 100)));
+    const worker = await startWorkerProcess({ databaseUrl });
+    await pause(300);
+    const [id = ""] = await transact(sql, (tx) => insertJobs({ bell }, tx, jobs(quiet, 1, 1)));
+    const since = Date.now();
+    while ((await sql`select from jobs where id = ${id} and status = 'Succeeded'`).length === 0) {
+      assert.ok(Date.now() - since < 5_000, "the single job waited behind the other tenant's");
+      await pause(10);
+    }
+    assert.ok(Date.now() - since < 1_000, `it took ${Date.now() - since} ms`);
+    worker.kill("SIGKILL");
+    await worker.status;
+  }));

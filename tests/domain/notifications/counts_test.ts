@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { countByStatus, foldCounts, type NotificationFilter } from "../../../domain/notifications/counts.ts";
+import { listNotifications } from "../../../domain/notifications/list.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const tenantId = await t.tenant();
+
+/** Rows of several days, channels and statuses. */
+async function seed(tenant: string | null, rows: number): Promise<void> {
+  const ids = Array.from({ length: rows }, newId);
+  await sql`
+    insert into notifications (id, tenant_id, channel, status, recipient_count, created_at)
+    select id, ${tenant}, (array['Email', 'Push', 'InApp', 'Sms'])[1 + n % 4]::notification_channel,
+      (array['Sent', 'Failed', 'Queued', 'Sent', 'DeadLettered'])[1 + n % 5]::notification_status, 1,
+      timestamptz '2026-03-01T00:00Z' + n * interval '37 minutes'
+    from unnest(${ids}::uuid[]) with ordinality as given (id, n)`;
+}
+
+const counted = async (filter: NotificationFilter) =>
+  Object.fromEntries([...await countByStatus(sql, filter)].filter(([, count]) => count !== 0).sort());
+
+async function plainly({ tenantId, channel, status, fromDate, toDate }: NotificationFilter) {
+  const rows = await sql<{ status: string; count: number }[]>`
+    select status::text, count(*) from notifications
+    where tenant_id is not distinct from ${tenantId}::uuid
+      and (${channel ?? null}::text is null or channel::text = ${channel ?? null})
+      and (${status ?? null}::text is null or status::text = ${status ?? null})
+      and created_at between ${fromDate?.toISOString() ?? "-infinity"}::text::timestamptz
+        and ${toDate?.toISOString() ?? "infinity"}::text::timestamptz
+    group by status order by status::text`;
+  return Object.fromEntries(rows.map((row) => [row.status, row.count]));
+}
+
+Deno.test("kept counts equal counted rows, for every filter and every edge of a day", async () => {
+  await seed(tenantId, 300);
+  await seed(null, 50);
+  await sql`update notifications set status = 'Sent' where status = 'Queued' and channel = 'Push'`;
+  await sql`update notifications set channel = 'Sms' where channel = 'InApp' and status = 'Failed'`;
+  await sql`delete from notifications where status = 'Failed' and channel = 'Email'`;
+  const instants = ["2026-02-01", "2026-03-02", "2026-03-02T00:00:00.001Z", "2026-03-03T13:37:00Z", "2026-03-05", "2027-01-01"]
+    .map((text) => new Date(text));
+  const ranges = [undefined, ...instants].flatMap((fromDate) => [undefined, ...instants].map((toDate) => ({ fromDate, toDate })));
+  for (const range of ranges) {
+    for (const rest of [{ tenantId }, { tenantId: null }, { tenantId, channel: "Sms" as const }, { tenantId, status: "Sent" as const }]) {
+      const filter = { ...rest, ...range };
+      assert.deepEqual(await counted(filter), await plainly(filter), JSON.stringify(filter));
+    }
+  }
+  const filter = { tenantId, status: "DeadLettered" as const, fromDate: new Date("2026-03-02T05:00Z") };
+  const page = await listNotifications(sql, filter, { page: 1, pageSize: 100 });
+  assert.equal(page.items.length, page.totalCount);
+});
+
+Deno.test("folding the shards of past days changes no sum, also while rows keep changing", async () => {
+  const before = await counted({ tenantId });
+  await Promise.all([
+    foldCounts(sql),
+    sql`update notifications set status = 'Cancelled' where tenant_id = ${tenantId} and status = 'DeadLettered'`,
+    foldCounts(sql),
+  ]);
+  await foldCounts(sql);
+  const { DeadLettered, ...rest } = before;
+  assert.deepEqual(await counted({ tenantId }), { ...rest, Cancelled: DeadLettered });
+  const [row] = await sql<{ shards: number }[]>`
+    select count(distinct shard)::int as shards from notification_counts where tenant_key = ${tenantId}`;
+  assert.equal(row?.shards, 1);
+});

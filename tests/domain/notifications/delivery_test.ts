@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
+import { deliveryJob } from "../../../domain/notifications/deliver.ts";
+import { holdNotification } from "../../../domain/notifications/delivery_ledger.ts";
+import { readNotification } from "../../../domain/notifications/read.ts";
+import { readNotificationStatus, sendNotification, sendTemplatedMail } from "../../../domain/notifications/send.ts";
+import { settleAbandoned } from "../../../domain/notifications/sweep.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const p = t.steward.platform;
+const service = { tenantId: null, userId: null, traceId: null };
+const mail = (address = "ann@x.test") => ({
+  ...{ channel: "Email" as const, recipients: [{ address }], subject: "S", textBody: "T" },
+});
+
+/** Puts mail servers in place of the outbox for one test. */
+async function withServers(servers: MailTransport[], use: () => Promise<void>): Promise<void> {
+  const before = p.mail.splice(0, p.mail.length, ...servers);
+  try {
+    await use();
+  } finally {
+    p.mail.splice(0, p.mail.length, ...before);
+  }
+}
+
+/** A mail server that answers as told and remembers what it took. */
+function server(name: string, send: (message: MailMessage) => MailDeliveryFailed | null): MailTransport & { took: MailMessage[] } {
+  const took: MailMessage[] = [];
+  return {
+    ...{ name, took, ping: () => Promise.resolve(), close: () => Promise.resolve() },
+    async send(message) {
+      const failure = await send(message);
+      if (failure) throw failure;
+      took.push(message);
+      return { accepted: message.to.map((to) => to.address), refused: [], response: "250 ok" };
+    },
+  };
+}
+const away = (permanent = false) => new MailDeliveryFailed("the server is away", { permanent, code: "ECONNECTION" });
+
+const queue = (message: Parameters<typeof sendNotification>[3]) =>
+  transact(p.sql, (tx) => sendNotification(p, tx, service, message)).then((sent) => sent.notificationId);
+
+/** Runs the delivery job by hand, as a worker would; returns what it threw, or what it gave. */
+async function run(id: string, o: { attempt?: number; failures?: number; jobId?: string } = {}): Promise<unknown> {
+  const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
+  const context = {
+    ...{ jobId: o.jobId ?? row?.jobId ?? "", tenantId: null, createdBy: null, attempt: o.attempt ?? 1 },
+    ...{ failures: o.failures ?? 0, maxRetries: 3, signal: new AbortController().signal, log: p.log, progress() {} },
+  };
+  return await deliveryJob(p).run({ notificationId: id }, context).catch((error) => error);
+}
+const read = (id: string) => readNotification(p.sql, null, id);
+
+Deno.test("a job enqueued in a transaction that rolls back leaves no message behind", async () => {
+  await assert.rejects(transact(p.sql, async (tx) => {
+    await sendNotification(p, tx, service, mail("rolled@back.test"));
+    throw new Error("no");
+  }));
+  const rows = await p.sql`select from notification_recipients where address = 'rolled@back.test'`;
+  assert.equal(rows.length, 0);
+});
+
+Deno.test("when the first server is away the next one takes the message, and both tries are kept", async () => {
+  const [first, second] = [server("first", () => away()), server("second", () => null)];
+  await withServers([first, second], async () => {
+    const id = await queue(mail());
+    await run(id);
+    const detail = await read(id);
+    assert.equal(detail.status, "Sent");
+    assert.deepEqual(detail.deliveryAttempts.map((a) => [a.attemptNumber, a.providerName, a.isSuccess, a.errorMessage]), [
+      [1, "first", false, "the server is away"],
+      [2, "second", true, null],
+    ]);
+    assert.equal(second.took[0]?.messageId, `${id}@localhost`);
+  });
+});
+
+Deno.test("what one server refuses for good is not given to the next", async () => {
+  const [first, second] = [server("first", () => away(true)), server("second", () => null)];
+  await withServers([first, second], async () => {
+    const id = await queue(mail());
+    assert.match(String(await run(id)), /HopelessJob/);
+    const detail = await read(id);
+    assert.deepEqual([detail.status, detail.recipients[0]?.status, second.took.length], ["DeadLettered", "Refused", 0]);
+  });
+});
+
+Deno.test("without any provider a message fails with that reason, and is dead-lettered after the last retry", async () => {
+  await withServers([], async () => {
+    const id = await queue(mail());
+    assert.match(String(await run(id)), /No provider is configured for Email/);
+    assert.equal((await read(id)).status, "Failed");
+    assert.match(String(await run(id, { attempt: 4, failures: 3 })), /HopelessJob/);
+    const detail = await read(id);
+    assert.deepEqual([detail.status, detail.retryCount], ["DeadLettered", 3]);
+  });
+});
+
+Deno.test("a worker that dies after the server took the mail sends it again, under the same Message-ID", async () => {
+  const taking = server("s", () => null);
+  await withServers([taking], async () => {
+    const id = await queue(mail());
+    const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
+    const held = await holdNotification(p.sql, { id, jobId: row?.jobId ?? "", attempt: 1, failures: 0 });
+    assert.ok(held, "the first worker takes it, its server takes the mail, and it dies here");
+    assert.equal((await read(id)).status, "Sending");
+    await run(id, { attempt: 2 });
+    assert.equal((await read(id)).status, "Sent");
+    assert.equal(taking.took[0]?.messageId, `${id}@localhost`);
+    assert.deepEqual(await run(id, { attempt: 3 }), { skipped: "the message is not waiting for this job" });
+    assert.equal(taking.took.length, 1);
+  });
+});
+
+Deno.test("a worker that comes back late cannot undo what a later attempt settled", async () => {
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
+  const slow = server("slow", () => null);
+  const late = { ...slow, send: async () => (arrive(), await gate, Promise.reject(away())) };
+  const id = await queue(mail());
+  let first: Promise<unknown> = Promise.resolve();
+  await withServers([late], async () => {
+    first = run(id, { attempt: 1 });
+    await reached;
+  });
+  await withServers([server("s", () => null)], async () => void await run(id, { attempt: 2 }));
+  assert.equal((await read(id)).status, "Sent");
+  open();
+  await first;
+  const detail = await read(id);
+  assert.deepEqual([detail.status, detail.recipients[0]?.status, detail.deliveryAttempts.length], ["Sent", "Sent", 2]);
+});
+
+Deno.test("a job that is not the message's own takes it only from the dead letters", async () => {
+  const id = await queue(mail());
+  const stranger = crypto.randomUUID();
+  assert.deepEqual(await run(id, { jobId: stranger }), { skipped: "the message is not waiting for this job" });
+  await p.sql`update notifications set status = 'DeadLettered' where id = ${id}`;
+  assert.deepEqual(await run(id, { jobId: stranger }), { status: "Sent" });
+});
+
+Deno.test("a message whose job ended without it is settled by the sweep", async () => {
+  const ids = await Promise.all([mail(), mail(), mail(), mail()].map(queue));
+  const [cancelled = "", dead = "", waiting = "", direct = ""] = ids;
+  const setJob = (id: string, status: string) =>
+    p.sql`update jobs set status = ${status}::job_status, last_error = 'the worker died'
+      where id = (select job_id from notifications where id = ${id})`;
+  await setJob(cancelled, "Cancelled");
+  await setJob(dead, "DeadLettered");
+  await p.sql`update notifications set status = 'Sending' where id in (${dead}, ${direct})`;
+  await p.sql`update notifications set job_id = null where id = ${direct}`;
+  assert.equal(await settleAbandoned(p.sql), 0, "what is fresh is left alone");
+  await p.sql`update notifications set updated_at = now() - interval '1 hour' where id = any(${ids}::uuid[])`;
+  assert.equal(await settleAbandoned(p.sql), 3);
+  assert.deepEqual((await Promise.all(ids.map(read))).map((detail) => detail.status), [
+    ...["Cancelled", "DeadLettered", "Queued", "Failed"],
+  ]);
+  assert.match((await read(dead)).lastError ?? "", /the worker died/);
+  assert.equal((await readNotificationStatus(p.sql, waiting))?.status, "Queued");
+  assert.equal(await readNotificationStatus(p.sql, crypto.randomUUID()), null);
+});
+
+Deno.test("a mail of the service's own cannot be read back and is forgotten once sent", async () => {
+  const { notificationId: id } = await transact(p.sql, (tx) =>
+    sendTemplatedMail(p, tx, {
+      ...{ tenantId: null, to: { address: "zoe@x.test", displayName: "Zoë" }, templateSlug: "password-reset" },
+      ...{ locale: "pt-PT", data: { resetUrl: "https://x.test/secret-token" } },
+    }));
+  await withServers([server("s", () => away())], async () => void await run(id));
+  assert.ok(!JSON.stringify(await read(id)).includes("secret-token"));
+  const taking = server("s", () => null);
+  await withServers([taking], async () => void await run(id, { attempt: 2, failures: 1 }));
+  assert.ok(taking.took[0]?.html?.includes("secret-token"));
+  assert.ok(taking.took[0]?.text?.includes("secret-token"));
+  assert.equal(taking.took[0]?.subject, "Reponha a sua palavra-passe");
+  const [row] = await p.sql`select * from notifications where id = ${id}`;
+  assert.equal(row?.status, "Sent");
+  assert.ok(!JSON.stringify(row).includes("secret-token"));
+  assert.deepEqual([row?.templateLocale, row?.templateVersion], ["pt", 1]);
+});
+
+Deno.test("attachments are opened when the message is sent, and a missing one fails the attempt", async () => {
+  const attachments = [{ fileId: crypto.randomUUID(), fileName: "r.pdf", contentType: "application/pdf" }];
+  const id = await queue({ ...mail(), attachments });
+  assert.match(String(await run(id)), /Error/);
+  const detail = await read(id);
+  assert.deepEqual([detail.status, detail.deliveryAttempts[0]?.isSuccess], ["Failed", false]);
+});

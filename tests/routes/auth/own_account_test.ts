@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { newId } from "../../../domain/shared/ids.ts";
+import { setup } from "../../support/setup.ts";
+import { bearer, PASSWORD, person, signIn } from "./people.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+Deno.test("me answers the caller's profile, roles and permissions in the token's tenant", async () => {
+  const user = await person(t, { role: "Visitor" });
+  const { status, body, headers } = await bearer(t, await signIn(t, user.email)).get("/api/v1/auth/me");
+  assert.equal(status, 200);
+  assert.equal(body.user.email, user.email);
+  assert.deepEqual(body.user.roles, ["Visitor"]);
+  assert.deepEqual(body.permissions, [
+    "read:files",
+    "read:permissions",
+    "read:roles",
+    "read:tenants",
+    "read:users",
+  ]);
+  assert.equal(headers.get("etag"), '"1"');
+});
+
+Deno.test("the profile claims nothing for a deactivated link to the platform tenant", async () => {
+  const user = await person(t, { links: [t.platformTenantId], role: "SystemAdmin" });
+  await sql`update user_tenants set is_active = false where user_id = ${user.id}`;
+  const { body } = await signIn(t, user.email);
+  assert.equal(body.tenant, null);
+  assert.deepEqual(body.permissions, []);
+});
+
+Deno.test("one changes one's own names and number, and nothing else of oneself", async () => {
+  const user = await person(t);
+  const me = bearer(t, await signIn(t, user.email));
+  const changed = await me.put("/api/v1/auth/me", {
+    firstName: " Ada ",
+    lastName: "Lovelace ✓",
+    phoneNumber: "+351 1",
+    email: "other@example.test",
+    isActive: false,
+    appIds: ["x"],
+  });
+  assert.equal(changed.status, 200);
+  assert.equal(changed.body.user.firstName, "Ada");
+  assert.equal(changed.body.user.lastName, "Lovelace ✓");
+  assert.equal(changed.body.user.phoneNumber, "+351 1");
+  assert.equal(changed.body.user.email, user.email);
+  assert.deepEqual(changed.body.user.appIds, []);
+  assert.equal(changed.headers.get("etag"), '"2"');
+  const partly = await me.put("/api/v1/auth/me", { phoneNumber: null });
+  assert.equal(partly.body.user.firstName, "Ada");
+  assert.equal(partly.body.user.phoneNumber, null);
+  const [audited] = await sql`select actor_id, action, before, after from audit_log
+    where target_id = ${user.id} order by id limit 1`;
+  assert.equal(audited?.actorId, user.id);
+  assert.equal(audited?.action, "user.update");
+  assert.equal(audited?.before.firstName, "Some");
+  assert.equal(audited?.after.firstName, "Ada");
+});
+
+Deno.test("a profile change that changes nothing leaves the version, a stale If-Match is refused", async () => {
+  const user = await person(t);
+  const me = bearer(t, await signIn(t, user.email));
+  assert.equal((await me.put("/auth/me", { firstName: "Some" })).headers.get("etag"), '"1"');
+  assert.equal((await me.put("/auth/me", { firstName: "New" }, { "if-match": '"1"' })).status, 200);
+  const stale = await me.put("/auth/me", { firstName: "Newer" }, { "if-match": '"1"' });
+  assert.equal(stale.status, 412);
+  assert.equal(stale.body.code, "PRECONDITION_FAILED");
+  for (const body of [{ firstName: 1 }, { lastName: "x".repeat(101) }, { phoneNumber: "1".repeat(41) }, []]) {
+    assert.equal((await me.put("/auth/me", body)).body.code, "VALIDATION_ERROR", JSON.stringify(body));
+  }
+});
+
+Deno.test("a profile change does not end the caller's tokens", async () => {
+  const me = bearer(t, await signIn(t, (await person(t)).email));
+  await me.put("/auth/me", { firstName: "Same" });
+  assert.equal((await me.get("/auth/me")).status, 200);
+});
+
+Deno.test("changing the password ends the other sessions and keeps the caller's", async () => {
+  const user = await person(t);
+  const [mine, other] = [await signIn(t, user.email), await signIn(t, user.email)];
+  const changed = await bearer(t, mine).post("/api/v1/auth/change-password", {
+    currentPassword: PASSWORD,
+    newPassword: "another good one",
+  });
+  assert.equal(changed.status, 204);
+  assert.equal((await bearer(t, mine).get("/auth/me")).status, 200);
+  assert.equal((await bearer(t, other).get("/auth/me")).body.code, "TOKEN_REVOKED");
+  assert.equal((await signIn(t, user.email)).status, 401);
+  assert.equal((await signIn(t, user.email, "another good one")).status, 200);
+  const rows = await sql`select action, before, after from audit_log where target_id = ${user.id}`;
+  assert.deepEqual(rows.map((row) => ({ ...row })), [{
+    action: "user.change-password",
+    before: null,
+    after: null,
+  }]);
+});
+
+Deno.test("a new password of the wrong length, or the email itself, is refused", async () => {
+  const user = await person(t);
+  const me = bearer(t, await signIn(t, user.email));
+  for (const newPassword of ["short-one", "x".repeat(129), user.email.toUpperCase()]) {
+    const answer = await me.post("/auth/change-password", { currentPassword: PASSWORD, newPassword });
+    assert.equal(answer.status, 400);
+    assert.match(answer.body.errors[0], /^newPassword: /);
+  }
+});
+
+Deno.test("wrong current passwords are refused by field and lock the account at the fifth", async () => {
+  const user = await person(t);
+  const me = bearer(t, await signIn(t, user.email));
+  const attempt = (currentPassword: string) =>
+    me.post("/auth/change-password", { currentPassword, newPassword: "another good one" });
+  for (let n = 0; n < 5; n++) {
+    const answer = await attempt("not mine at all");
+    assert.equal(answer.status, 400);
+    assert.match(answer.body.errors[0], /^currentPassword: /);
+  }
+  assert.equal((await attempt(PASSWORD)).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  assert.equal((await signIn(t, user.email)).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+});
+
+Deno.test("of simultaneous password changes one wins", async () => {
+  const me = bearer(t, await signIn(t, (await person(t)).email));
+  const answers = await Promise.all(
+    Array.from(
+      { length: 4 },
+      (_, n) =>
+        me.post("/auth/change-password", { currentPassword: PASSWORD, newPassword: `another one ${n}` }),
+    ),
+  );
+  assert.deepEqual(answers.map((answer) => answer.status).sort(), [204, 400, 400, 400]);
+});
+
+Deno.test("a user without a password is told how to set one", async () => {
+  const user = await t.actor();
+  const answer = await user.post("/auth/change-password", {
+    currentPassword: "whatever it is",
+    newPassword: "another good one",
+  });
+  assert.equal(answer.status, 400);
+  assert.match(answer.body.errors[0], /forgot-password/);
+});
+
+Deno.test("one lists one's own open sessions, newest first, and ends any of them", async () => {
+  const user = await person(t);
+  const first = await t.nobody.with({ "user-agent": "First" })
+    .post("/auth/login", { email: user.email, password: PASSWORD });
+  const second = bearer(t, await signIn(t, user.email));
+  await signIn(t, (await person(t)).email);
+  const { status, body } = await second.get("/api/v1/auth/sessions");
+  assert.equal(status, 200);
+  assert.deepEqual(
+    body.map((s: { isCurrent: boolean; userAgent: string }) => s.isCurrent || s.userAgent),
+    [true, "First"],
+  );
+  assert.equal((await second.delete(`/api/v1/auth/sessions/${body[1].id}`)).status, 204);
+  assert.equal((await bearer(t, first).get("/auth/me")).body.code, "TOKEN_REVOKED");
+  assert.equal((await second.get("/auth/sessions")).body.length, 1);
+  assert.equal((await second.delete(`/auth/sessions/${body[0].id}`)).status, 204);
+  assert.equal((await second.get("/auth/me")).body.code, "TOKEN_REVOKED");
+});
+
+Deno.test("sessions of others, ended ones and unknown ones are all not found", async () => {
+  const [mine, theirs] = [await t.actor(), await t.actor()];
+  const [session] = (await theirs.get("/auth/sessions")).body;
+  for (const id of [session.id, newId()]) {
+    const answer = await mine.delete(`/auth/sessions/${id}`);
+    assert.equal(answer.status, 404);
+    assert.equal(answer.body.code, "SESSION_NOT_FOUND");
+  }
+  assert.equal((await theirs.get("/auth/me")).status, 200);
+  assert.equal((await mine.delete("/auth/sessions/nothing")).body.code, "VALIDATION_ERROR");
+});

@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { newId } from "../../../domain/shared/ids.ts";
+import { setup } from "../../support/setup.ts";
+import { bearer, PASSWORD, person, signIn } from "./people.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+Deno.test("the first administrator signs in and gets tokens for the platform tenant", async () => {
+  const { status, body, headers } = await signIn(t, "admin@steward.local", "steward-admin-dev");
+  assert.equal(status, 200);
+  assert.equal(body.tokenType, "Bearer");
+  assert.equal(body.expiresIn, 900);
+  assert.equal(body.refreshExpiresIn, 14 * 24 * 3600);
+  assert.equal(body.tenant.id, t.platformTenantId);
+  assert.deepEqual(body.user.roles, ["Admin", "SystemAdmin"]);
+  assert.ok(body.permissions.includes("admin:system"));
+  assert.equal(headers.get("cache-control"), "no-store");
+});
+
+Deno.test("the email is taken in any case and with spaces around it", async () => {
+  const { email } = await person(t);
+  assert.equal((await signIn(t, `  ${email.toUpperCase()} `)).status, 200);
+});
+
+Deno.test("wrong password, unknown email, inactive, deleted and passwordless users are one answer", async () => {
+  const known = await person(t);
+  const inactive = await person(t, { isActive: false });
+  const deleted = await person(t);
+  await sql`update users set deleted_at = now() where id = ${deleted.id}`;
+  const passwordless = await person(t, { passwordHash: null });
+  const answers = await Promise.all([
+    signIn(t, known.email, "wrong-password"),
+    signIn(t, "nobody@example.test"),
+    signIn(t, inactive.email),
+    signIn(t, deleted.email),
+    signIn(t, passwordless.email),
+  ]);
+  const strip = ({ traceId: _, ...rest }: Record<string, unknown>) => rest;
+  for (const { status, body } of answers) {
+    assert.equal(status, 401);
+    assert.equal(body.code, "CREDENTIALS_INVALID_UNAUTHORIZED");
+    assert.deepEqual(strip(body), strip(answers[0]?.body));
+  }
+});
+
+Deno.test("without tenantId a sign-in lands in the default link's tenant, else the first active one, else in none", async () => {
+  const [first, second] = [await t.tenant(), await t.tenant()];
+  const user = await person(t, { links: [first, second] });
+  const landing = async () => (await signIn(t, user.email)).body.tenant?.id ?? null;
+  assert.equal(await landing(), first);
+  await sql`update user_tenants set is_default = tenant_id = ${second} where user_id = ${user.id} and is_default`;
+  await sql`update user_tenants set is_default = true where user_id = ${user.id} and tenant_id = ${second}`;
+  assert.equal(await landing(), second);
+  await sql`update user_tenants set is_active = false where user_id = ${user.id} and tenant_id = ${second}`;
+  assert.equal(await landing(), first);
+  await sql`update tenants set is_active = false where id = ${first}`;
+  assert.equal(await landing(), null);
+});
+
+Deno.test("tenantId names the tenant; global asks for none even where there is a default", async () => {
+  const [first, second] = [await t.tenant(), await t.tenant()];
+  const user = await person(t, { links: [first, second] });
+  assert.equal((await signIn(t, user.email, PASSWORD, { tenantId: second })).body.tenant.id, second);
+  const global = await signIn(t, user.email, PASSWORD, { global: true });
+  assert.equal(global.body.tenant, null);
+  assert.deepEqual(global.body.permissions, []);
+  const elsewhere = await signIn(t, user.email, PASSWORD, { tenantId: await t.tenant() });
+  assert.equal(elsewhere.status, 403);
+  assert.equal(elsewhere.body.code, "TENANT_FORBIDDEN");
+  const unknown = await signIn(t, user.email, PASSWORD, { tenantId: newId() });
+  assert.equal(unknown.body.code, "TENANT_FORBIDDEN");
+});
+
+Deno.test("bodies of the wrong shape are refused by field, as a list", async () => {
+  const bodies = [
+    {},
+    { email: 1, password: [] },
+    { email: "", password: "x" },
+    { email: "a@b.c", password: "" },
+    {
+      email: "a@b.c",
+      password: "x",
+      tenantId: "no-uuid",
+    },
+    { email: "a@b.c\0", password: "x" },
+    { email: "x".repeat(321), password: "x" },
+  ];
+  for (const body of bodies) {
+    const answer = await t.nobody.post("/auth/login", body);
+    assert.equal(answer.status, 400, JSON.stringify(body));
+    assert.equal(answer.body.code, "VALIDATION_ERROR");
+    assert.ok(Array.isArray(answer.body.errors));
+  }
+});
+
+Deno.test("a refresh token works once; seen again it ends its session", async () => {
+  const first = (await signIn(t, (await person(t)).email)).body;
+  const second = await t.nobody.post("/api/v1/auth/refresh", { refreshToken: first.refreshToken });
+  assert.equal(second.status, 200);
+  assert.equal(second.body.tenant.id, first.tenant.id);
+  const reuse = await t.nobody.post("/api/v1/auth/refresh", { refreshToken: first.refreshToken });
+  assert.equal(reuse.status, 401);
+  assert.equal(reuse.body.code, "TOKEN_REVOKED");
+  assert.equal((await bearer(t, second).get("/api/v1/auth/me")).body.code, "TOKEN_REVOKED");
+  const successor = await t.nobody.post("/auth/refresh", { refreshToken: second.body.refreshToken });
+  assert.equal(successor.body.code, "TOKEN_REVOKED");
+});
+
+Deno.test("ten simultaneous uses of one refresh token give at most one success and end the session", async () => {
+  const { refreshToken } = (await signIn(t, (await person(t)).email)).body;
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => t.nobody.post("/auth/refresh", { refreshToken })),
+  );
+  const good = answers.filter((answer) => answer.status === 200);
+  assert.equal(good.length, 1);
+  assert.ok(answers.every(({ status, body }) => status === 200 || body.code === "TOKEN_REVOKED"));
+  assert.equal((await bearer(t, good[0]!).get("/auth/me")).body.code, "TOKEN_REVOKED");
+});
+
+Deno.test("refresh tells unknown, expired and an inactive user's tokens apart", async () => {
+  const refresh = (refreshToken: string) => t.nobody.post("/auth/refresh", { refreshToken });
+  assert.equal((await refresh("nothing-of-ours")).body.code, "TOKEN_INVALID");
+  const user = await person(t);
+  const { refreshToken } = (await signIn(t, user.email)).body;
+  await sql`update users set is_active = false where id = ${user.id}`;
+  assert.equal((await refresh(refreshToken)).body.code, "SESSION_INVALIDATED");
+  await sql`update users set is_active = true where id = ${user.id}`;
+  await sql`update refresh_tokens set expires_at = now() - interval '1 second'
+    where session_id in (select id from sessions where user_id = ${user.id})`;
+  assert.equal((await refresh(refreshToken)).body.code, "TOKEN_EXPIRED");
+});
+
+Deno.test("a refresh gives the rights as they are now, and no tenant where the link is gone", async () => {
+  const user = await person(t);
+  const first = (await signIn(t, user.email)).body;
+  await sql`update users set security_version = security_version + 1 where id = ${user.id}`;
+  const second = await t.nobody.post("/auth/refresh", { refreshToken: first.refreshToken });
+  assert.equal((await bearer(t, second).get("/auth/me")).status, 200);
+  await sql`update user_tenants set is_active = false where user_id = ${user.id}`;
+  const third = await t.nobody.post("/auth/refresh", { refreshToken: second.body.refreshToken });
+  assert.equal(third.status, 200);
+  assert.equal(third.body.tenant, null);
+  assert.deepEqual(third.body.permissions, []);
+});
+
+Deno.test("signing out ends the session for the very next request, and its refresh token", async () => {
+  const answer = await signIn(t, (await person(t)).email);
+  const me = bearer(t, answer);
+  assert.equal((await me.get("/auth/me")).status, 200);
+  assert.equal((await me.post("/auth/logout")).status, 204);
+  assert.equal((await me.get("/auth/me")).body.code, "TOKEN_REVOKED");
+  const { refreshToken } = answer.body;
+  assert.equal((await t.nobody.post("/auth/refresh", { refreshToken })).body.code, "TOKEN_REVOKED");
+});
+
+Deno.test("switch-tenant gives tokens for a linked tenant, uses up the refresh token and keeps the old access token", async () => {
+  const [first, second] = [await t.tenant(), await t.tenant()];
+  const user = await person(t, { links: [first, second] });
+  const before = await signIn(t, user.email);
+  const switched = await bearer(t, before).post("/api/v1/auth/switch-tenant", { tenantId: second });
+  assert.equal(switched.status, 200);
+  assert.equal(switched.body.tenant.id, second);
+  assert.equal((await bearer(t, switched).get("/auth/me")).body.tenant.id, second);
+  assert.equal((await bearer(t, before).get("/auth/me")).body.tenant.id, first);
+  const { refreshToken } = before.body;
+  assert.equal((await t.nobody.post("/auth/refresh", { refreshToken })).body.code, "TOKEN_REVOKED");
+});
+
+Deno.test("switch-tenant to an unlinked, unknown, deactivated or closed tenant is forbidden, for admin:system too", async () => {
+  const tenantId = await t.tenant();
+  const closed = await t.tenant();
+  const user = await person(t, { links: [t.platformTenantId, tenantId, closed], role: "SystemAdmin" });
+  await sql`update user_tenants set is_active = false where user_id = ${user.id} and tenant_id = ${tenantId}`;
+  await sql`update tenants set is_active = false where id = ${closed}`;
+  const admin = bearer(t, await signIn(t, user.email));
+  for (const target of [tenantId, closed, await t.tenant(), newId()]) {
+    const answer = await admin.post("/auth/switch-tenant", { tenantId: target });
+    assert.equal(answer.status, 403);
+    assert.equal(answer.body.code, "TENANT_FORBIDDEN");
+  }
+  assert.equal((await admin.post("/auth/switch-tenant", { tenantId: "x" })).body.code, "VALIDATION_ERROR");
+  assert.equal((await t.nobody.post("/auth/switch-tenant", { tenantId })).body.code, "TOKEN_MISSING");
+});
+
+Deno.test("a good sign-in keeps when it was, and where from on its session", async () => {
+  const user = await person(t);
+  const answer = await t.nobody.with({ "user-agent": "Trial/1.0" })
+    .post("/auth/login", { email: user.email, password: PASSWORD });
+  assert.ok(Date.now() - Date.parse(answer.body.user.lastLoginAt) < 60_000);
+  const [session] = await sql`select ip, user_agent from sessions where user_id = ${user.id}`;
+  assert.deepEqual({ ...session }, { ip: "127.0.0.1", userAgent: "Trial/1.0" });
+});

@@ -1,0 +1,85 @@
+// A worker in a process of its own, for tests that kill, freeze or drain it.
+// Job types: `test.note {n, ms}` writes a row and takes a while; `test.crash` kills its process at once.
+import { setTimeout as pause } from "node:timers/promises";
+import { z } from "zod";
+import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
+import { startWorker } from "../../domain/jobs/worker.ts";
+import { createLog } from "../../infra/log.ts";
+import { connectPostgres } from "../../infra/postgres/postgres.ts";
+
+/** How the process is told to behave. */
+export interface WorkerProcessOptions {
+  databaseUrl: string;
+  concurrency?: number;
+  leaseSeconds?: number;
+  queues?: string[];
+}
+
+/** Starts a worker process and resolves once it works. */
+export async function startWorkerProcess(o: WorkerProcessOptions): Promise<Deno.ChildProcess> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", import.meta.filename ?? "", JSON.stringify(o)],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  if (!new TextDecoder().decode(value).includes("working")) {
+    throw new Error("the worker process did not start");
+  }
+  reader.releaseLock();
+  child.stdout.pipeTo(new WritableStream()).catch(() => {}); // keeps the pipe from filling; ends with the process
+  return child;
+}
+
+async function work(o: WorkerProcessOptions): Promise<void> {
+  const sql = connectPostgres(o.databaseUrl, { max: 5 });
+  await sql`create table if not exists notes (n integer not null, pid integer not null, began timestamptz not null,
+    ended timestamptz not null)`.catch(() => {}); // several processes may make it at once
+  const types = new JobTypes();
+  types.register(
+    defineJob({
+      name: "test.note",
+      args: z.object({ n: z.number(), ms: z.number() }),
+      async run({ n, ms }) {
+        const began = new Date();
+        await pause(ms);
+        await sql`insert into notes (n, pid, began, ended) values (${n}, ${Deno.pid}, ${began}, ${new Date()})`;
+        return { n };
+      },
+    }),
+    defineJob({
+      name: "test.limited",
+      args: z.object({ n: z.number(), ms: z.number() }),
+      concurrency: 2,
+      async run({ n, ms }) {
+        const began = new Date();
+        await pause(ms);
+        await sql`insert into notes (n, pid, began, ended) values (${n}, ${Deno.pid}, ${began}, ${new Date()})`;
+      },
+    }),
+    defineJob({
+      name: "test.crash",
+      args: z.object({}),
+      run: () => Deno.exit(137),
+    }),
+  );
+  const worker = await startWorker({
+    sql,
+    types,
+    log: createLog("error"),
+    host: "test",
+    concurrency: o.concurrency ?? 10,
+    queues: o.queues ?? null,
+    pollMs: 200,
+    leaseSeconds: o.leaseSeconds ?? 60,
+  });
+  Deno.addSignalListener("SIGTERM", async () => {
+    await worker.stop(5_000);
+    Deno.exit(0);
+  });
+  console.log("working");
+}
+
+if (import.meta.main) await work(JSON.parse(Deno.args[0] ?? "{}"));
