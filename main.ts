@@ -105,7 +105,7 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
   const { mail, outbox } = await openMail(config);
   const scanner = openScanner(config);
 
-  let stopping = false;
+  const stopping = new AbortController();
   const platform: Platform = {
     config,
     log,
@@ -120,18 +120,20 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
     mail,
     outbox,
     reports: await openReports(config),
+    stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
   platform.jobTypes.register(...allJobTypes(platform));
-  const endpoints = allEndpoints(platform, { isStopping: () => stopping });
+  const endpoints = allEndpoints(platform, { isStopping: () => stopping.signal.aborted });
   const handle = createApp({
     endpoints,
     authenticate: (call) =>
       authenticate(platform, {
         authorization: call.request.headers.get("authorization"),
         tenantHeader: call.request.headers.get("x-tenant-id"),
-        tenantQuery: call.url.searchParams.getAll("tenantId"),
-        queryIsFilter: call.url.pathname.startsWith("/api/v1/admin/"),
+        tenantQuery: call.request.url.includes("tenantId") ? call.url.searchParams.getAll("tenantId") : [],
+        queryIsFilter: call.request.url.includes("tenantId") &&
+          call.url.pathname.startsWith("/api/v1/admin/"),
         traceId: call.traceId,
         ip: call.ip,
       }),
@@ -175,7 +177,7 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
       await alarm.sweep();
     },
     async stop(drainMs = DRAIN_MS) {
-      stopping = true;
+      stopping.abort();
       await Promise.all([server.shutdown(), worker?.stop(drainMs), recurring.stop()]);
       await Promise.all([alarm.stop(), accessChannel.stop(), jobChannel.stop()]);
       await Promise.all([scanner.close(), ...mail.map((transport) => transport.close())]);

@@ -5,7 +5,7 @@ import type { Log } from "../infra/log.ts";
 import type { Answer } from "./shared/answer.ts";
 import { BODY_LIMIT, Call, parse, requireStorableText } from "./shared/call.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
-import { problemResponse } from "./shared/problem_document.ts";
+import { problemAnswer } from "./shared/problem_document.ts";
 import { traceIdOf, traceResponse } from "./shared/trace.ts";
 import { queryValues } from "./shared/validation.ts";
 
@@ -18,6 +18,9 @@ export interface AppOptions {
   /** Tests: compare every success with the shape its endpoint declares, and fail where they differ. */
   checkAnswers?: boolean;
 }
+
+const COMMON_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+const JSON_HEADERS = { ...COMMON_HEADERS, "content-type": "application/json" };
 
 type Handle = (request: Request, ip: string | null) => Promise<Response>;
 
@@ -53,10 +56,8 @@ export function createApp(o: AppOptions): Handle {
         },
       );
     const traceId = traceIdOf(c.req.raw.headers);
-    return finish(
-      problemResponse(failure, { baseUrl: o.baseUrl(), instance: path, traceId, errorList: false }, o.log),
-      traceId,
-    );
+    const context = { baseUrl: o.baseUrl(), instance: path, traceId, errorList: false };
+    return respond(problemAnswer(failure, context, o.log), traceId);
   });
   return async (request, ip) => await app.fetch(request, { ip });
 }
@@ -69,24 +70,23 @@ async function serve(
   o: AppOptions,
 ): Promise<Response> {
   const started = performance.now();
-  const url = new URL(request.url);
-  const call = new Call(request, url, traceIdOf(request.headers), ip, spec.bodyLimit ?? BODY_LIMIT);
-  let response: Response;
+  const call = new Call(request, traceIdOf(request.headers), ip, spec.bodyLimit ?? BODY_LIMIT);
+  let answer: Answer;
   try {
-    response = respond(await run(spec, call, rawParams, o));
+    answer = await run(spec, call, rawParams, o);
   } catch (failure) {
     const errorList = AREAS_WITH_ERROR_LISTS.has(spec.area);
-    const context = { baseUrl: o.baseUrl(), instance: url.pathname, traceId: call.traceId, errorList };
-    response = problemResponse(failure, context, o.log);
+    const context = { baseUrl: o.baseUrl(), instance: call.url.pathname, traceId: call.traceId, errorList };
+    answer = problemAnswer(failure, context, o.log);
   }
   o.log.debug("request", {
     method: request.method,
     route: spec.path,
-    status: response.status,
+    status: answer.status,
     durationMs: Math.round((performance.now() - started) * 10) / 10,
     traceId: call.traceId,
   });
-  return finish(response, call.traceId);
+  return respond(answer, call.traceId);
 }
 
 async function run(
@@ -95,9 +95,10 @@ async function run(
   rawParams: Record<string, string>,
   o: AppOptions,
 ): Promise<Answer> {
+  const { request } = call;
   const caller = spec.access.admit(spec.access.needsCaller ? await o.authenticate(call) : null);
-  const rawQuery = queryValues(call.url.searchParams);
-  if (call.request.url.includes("%")) {
+  const rawQuery = request.url.includes("?") ? queryValues(call.url.searchParams) : {};
+  if (request.url.includes("%")) {
     requireStorableText(rawParams, "path");
     requireStorableText(rawQuery, "query");
   }
@@ -109,20 +110,18 @@ async function run(
   return answer;
 }
 
-function respond({ status, headers, body }: Answer): Response {
-  if (body === undefined) return new Response(null, { status, headers });
-  if (headers["content-type"]) return new Response(body as BodyInit, { status, headers });
-  return new Response(JSON.stringify(body), {
+/** All headers are given at once: setting them one by one on a response is several times slower. */
+function respond({ status, headers, body }: Answer, traceId: string): Response {
+  const hasBody = body !== undefined;
+  const isJson = hasBody && headers["content-type"] === undefined;
+  return new Response(isJson ? JSON.stringify(body) : hasBody ? body as BodyInit : null, {
     status,
-    headers: { "content-type": "application/json", ...headers },
+    headers: {
+      ...(isJson ? JSON_HEADERS : COMMON_HEADERS),
+      ...headers,
+      traceresponse: traceResponse(traceId),
+    },
   });
-}
-
-function finish(response: Response, traceId: string): Response {
-  response.headers.set("traceresponse", traceResponse(traceId));
-  response.headers.set("x-content-type-options", "nosniff");
-  if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
-  return response;
 }
 
 function checkAnswer(spec: Endpoint, { status, headers, body }: Answer): void {

@@ -41,6 +41,9 @@ export async function countRemembered(sql: Sql, key: string, count: () => Promis
   }
 }
 
+/** Was this counted before and found large? A hint on which way to go; the total may have changed since. */
+export const isKnownLarge = (sql: Sql, key: string): boolean => memories.get(sql)?.entries.has(key) ?? false;
+
 /** Has every large total counted anew once `tx` has committed. */
 export function recount(sql: Sql, tx: Tx): void {
   afterCommit(tx, () => {

@@ -55,11 +55,10 @@ export async function suggestCategories(
   caller: TenantCaller,
   { search, limit }: { search?: string | undefined; limit: number },
 ): Promise<CategorySuggestion[]> {
-  const begins = search?.trim()
-    ? sql`fold(p.category) like substr(search_pattern(${search.trim()}), 2)`
-    : sql`true`;
+  const text = search?.trim();
+  const begins = text ? sql`fold(p.category) like substr(search_pattern(${text}), 2) desc,` : sql``;
   return await sql<CategorySuggestion[]>`
     select p.category, count(*) as permission_count from permissions p
     where ${wherePermissions(sql, caller.tenantId, {})} and ${matches(sql, "fold(p.category)", search)}
-    group by p.category order by ${begins} desc, count(*) desc, p.category limit ${limit}`;
+    group by p.category order by ${begins} count(*) desc, p.category limit ${limit}`;
 }

@@ -15,7 +15,15 @@ export interface RawRow {
 
 export const MAX_IMPORT_ROWS = 50_000;
 const COLUMNS = ["code", "description", "category"] as const;
-/** Unclosed quotes are looked past so many times; each time the rest of the file is read anew. */
+const UNCLOSED = "a quoted field is never closed";
+const QUOTE_FAULTS: Record<string, string> = {
+  CSV_QUOTE_NOT_CLOSED: UNCLOSED,
+  CSV_INVALID_CLOSING_QUOTE:
+    "a closing quote is followed by more text; quotes inside a quoted field are doubled",
+  INVALID_OPENING_QUOTE:
+    "a quote stands inside a field that is not quoted; such a field is quoted as a whole",
+};
+/** Each unclosed quote has the rest of the file read to its end, so only so many are looked past. */
 const MAX_UNCLOSED_QUOTES = 20;
 
 /** What an import document or file holds. */
@@ -110,18 +118,19 @@ interface CsvRecord {
 }
 
 /**
- * The records of a CSV text; stray quotes are data. A quote that is never closed would swallow the rest of the file:
- * its line becomes a faulty record, and reading goes on with the next line.
+ * The records of a CSV text. After a quote out of place the parser cannot tell where the record ends, and one that is
+ * never closed would swallow the rest of the file: the record's first line is taken for faulty, and reading goes on
+ * with the next.
  */
 function readRecords(text: string): CsvRecord[] {
   const records: CsvRecord[] = [];
   let rest = new TextEncoder().encode(text);
-  for (let unclosed = 0;; unclosed++) {
+  let unclosed = 0;
+  while (rest.length > 0 && records.length <= MAX_IMPORT_ROWS + 1) {
     let read = 0;
     try {
       parse(rest, {
         relax_column_count: true,
-        relax_quotes: true,
         skip_empty_lines: true,
         to: MAX_IMPORT_ROWS + 2 - records.length,
         on_record: (fields: string[], { bytes }) => {
@@ -130,18 +139,16 @@ function readRecords(text: string): CsvRecord[] {
           return null;
         },
       });
-      return records;
+      break;
     } catch (error) {
-      if (!(error instanceof CsvError) || error.code !== "CSV_QUOTE_NOT_CLOSED") throw error;
-      const last = unclosed === MAX_UNCLOSED_QUOTES;
-      records.push({
-        fields: [],
-        fault: `a quoted field is never closed${last ? "; nothing after it was read" : ""}`,
-      });
-      rest = afterFirstLine(rest.subarray(read));
-      if (last || rest.length === 0) return records;
+      const fault = error instanceof CsvError ? QUOTE_FAULTS[error.code] : undefined;
+      if (!fault) throw error;
+      const last = fault === UNCLOSED && ++unclosed > MAX_UNCLOSED_QUOTES;
+      records.push({ fields: [], fault: last ? `${fault}; nothing after it was read` : fault });
+      rest = last ? new Uint8Array() : afterFirstLine(rest.subarray(read));
     }
   }
+  return records;
 }
 
 function afterFirstLine(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {

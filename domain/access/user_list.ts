@@ -1,6 +1,6 @@
 import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { countRemembered } from "./large_counts.ts";
+import { countRemembered, isKnownLarge } from "./large_counts.ts";
 import { matches, type SortDirection } from "./list_order.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
 
@@ -21,9 +21,6 @@ export interface UserListRequest extends PageRequest {
   sortDirection: SortDirection;
 }
 
-/** Up to so many rows are sorted after they were found; more are read in the order of an index until the page is full. */
-const SORTED_AFTERWARDS = 2_000;
-
 /** The users of one tenant. */
 export async function listTenantUsers(
   sql: Sql,
@@ -38,49 +35,96 @@ export async function listAllUsers(sql: Sql, request: UserListRequest): Promise<
   return await listUsers<AdminUser>(sql, request, adminUserColumns(sql));
 }
 
-/**
- * Counts first: how many rows there are tells which way to the page is short. The page's ids are found before any
- * detail is read; a page nearer to the end is read from the end.
- */
+/** Up to so many rows are found first and sorted then; of more, a page is read in the order of an index. */
+const FEW = 2_000;
+/** Probing links and roles user by user is the shorter way to a page as long as not many users come before it. */
+const FEW_PROBES = 500;
+
+interface Selection {
+  request: UserListRequest;
+  /** Names the selection among remembered totals. */
+  key: string;
+}
+
+/** In either way the ids of the page come first and the details of those few rows after. */
 async function listUsers<T extends User | AdminUser>(
   sql: Sql,
   request: UserListRequest,
   columns: ReturnType<typeof userColumns>,
 ): Promise<PagedResult<T>> {
-  const { page, pageSize, sortBy: _, sortDirection: __, ...filter } = request;
-  const total = await countRemembered(sql, `users ${JSON.stringify(filter)}`, () => countUsers(sql, request));
-  const offset = offsetOf({ page, pageSize });
-  if (offset >= total) return pagedResult<T>([], total, request);
+  const { page: _, pageSize: __, sortBy: ___, sortDirection: ____, ...filter } = request;
+  const selection: Selection = { request, key: `users ${JSON.stringify(filter)}` };
+  if (isKnownLarge(sql, selection.key)) return await readLargeList<T>(sql, selection, columns);
+  return await readSmallList<T>(sql, selection, columns) ?? await readLargeList<T>(sql, selection, columns);
+}
 
-  const length = Math.min(pageSize, total - offset);
+/** Counts and reads at once; null when there are more than a few rows. */
+async function readSmallList<T extends User | AdminUser>(
+  sql: Sql,
+  selection: Selection,
+  columns: ReturnType<typeof userColumns>,
+): Promise<PagedResult<T> | null> {
+  const { request } = selection;
+  const sorted = () => order(sql, request.sortBy, request.sortDirection === "Descending");
+  const rows = await sql<(T & { total: number })[]>`
+    with found as materialized (
+      select ${sortKeys(sql, request.sortBy)} from users u where ${where(sql, selection, "find")} limit ${
+    FEW + 1
+  }
+    ), page as materialized (
+      select u.id from found u order by ${sorted()} limit ${request.pageSize} offset ${offsetOf(request)}
+    )
+    select ${columns}, (select count(*) from found) as total
+    from users u where u.id in (select id from page) order by ${sorted()}`;
+  const [first] = rows;
+  if (!first) {
+    const total = request.page === 1 ? 0 : await countUsers(sql, selection, "find");
+    return total > FEW ? null : pagedResult<T>([], total, request);
+  }
+  if (first.total > FEW) return null;
+  return pagedResult<T>(rows.map(({ total: _, ...row }) => row as unknown as T), first.total, request);
+}
+
+/** Counts, or remembers the total, and reads a page in the order of an index, from whichever end is nearer. */
+async function readLargeList<T extends User | AdminUser>(
+  sql: Sql,
+  selection: Selection,
+  columns: ReturnType<typeof userColumns>,
+): Promise<PagedResult<T>> {
+  const { request } = selection;
+  const total = await countRemembered(sql, selection.key, () => countUsers(sql, selection, "hash"));
+  const offset = offsetOf(request);
+  if (offset >= total) return pagedResult<T>([], total, request);
+  const length = Math.min(request.pageSize, total - offset);
   const fromEnd = offset > total / 2;
+  const skipped = fromEnd ? total - offset - length : offset;
   const descending = request.sortDirection === "Descending";
-  const scan = () => order(sql, request.sortBy, descending !== fromEnd);
-  const skip = fromEnd ? total - offset - length : offset;
-  const ids = total <= SORTED_AFTERWARDS
-    ? sql`with found as materialized (select ${sortKeys(sql, request.sortBy)} from users u where ${
-      where(sql, request)
-    })
-      select u.id from found u order by ${scan()}
-      limit ${length} offset ${skip}`
-    : sql`select u.id from users u where ${
-      where(sql, request)
-    } order by ${scan()} limit ${length} offset ${skip}`;
   const rows = await sql<T[]>`
-    with page as materialized (${ids})
+    with page as materialized (
+      select u.id from users u where ${where(sql, selection, skipped <= FEW_PROBES ? "probe" : "hash")}
+      order by ${order(sql, request.sortBy, descending !== fromEnd)}
+      limit ${length} offset ${skipped}
+    )
     select ${columns} from users u where u.id in (select id from page)
     order by ${order(sql, request.sortBy, descending)}`;
   return pagedResult<T>([...rows], total, request);
 }
 
-async function countUsers(sql: Sql, request: UserListRequest): Promise<number> {
-  const [row] = await sql<{ total: number }[]>`select count(*)::int as total from users u where ${
-    where(sql, request)
-  }`;
+async function countUsers(sql: Sql, selection: Selection, way: Way): Promise<number> {
+  const [row] = await sql<{ total: number }[]>`
+    select count(*) as total from users u where ${where(sql, selection, way)}`;
   return row?.total ?? 0;
 }
 
-function where(q: Queryable, o: UserListRequest) {
+/**
+ * How links and roles are looked up. `find`: from their side, for few rows. `hash`: all of them once, into a hash
+ * that every user is held against. `probe`: user by user, while a page fills. The planner cannot know how many rows a
+ * tenant or role has, so it is kept from choosing: by `is true`, under which it leaves a subquery alone, and by
+ * `limit`, which it does not hash.
+ */
+type Way = "find" | "hash" | "probe";
+
+function where(q: Queryable, { request: o }: Selection, way: Way) {
   const all = [
     o.includeDeleted ? q`true` : q`u.deleted_at is null`,
     ...o.isActive === undefined ? [] : [o.isActive ? q`u.is_active` : q`not u.is_active`],
@@ -92,20 +136,26 @@ function where(q: Queryable, o: UserListRequest) {
     matches(q, "u.search_text", o.search),
     ...o.tenantId === undefined
       ? []
-      : [q`u.id in (select m.user_id from user_tenants m where m.tenant_id = ${o.tenantId})`],
-    ...o.roleName === undefined ? [] : [q`u.id in (${roleHolders(q, o.roleName, o.tenantId)})`],
+      : [among(q, way, q`select l.user_id from user_tenants l where l.tenant_id = ${o.tenantId}`)],
+    ...o.roleName === undefined ? [] : [among(q, way, roleHolders(q, o.roleName, o.tenantId))],
   ];
   return all.reduce((left, right) => q`${left} and ${right}`);
 }
 
-function roleHolders(q: Queryable, roleName: string, tenantId: string | undefined) {
-  const held = q`select l.user_id from roles r join user_tenant_roles l on l.role_id = r.id`;
+type Fragment = ReturnType<typeof sortKeys>;
+
+/** The condition that the user is one of `userIds`, a query of `l.user_id`. */
+function among(q: Queryable, way: Way, userIds: Fragment): Fragment {
+  if (way === "find") return q`u.id in (${userIds})`;
+  if (way === "hash") return q`(u.id in (${userIds})) is true`;
+  return q`(${userIds} and l.user_id = u.id limit 1) is not null`;
+}
+
+function roleHolders(q: Queryable, roleName: string, tenantId: string | undefined): Fragment {
+  const held = q`select l.user_id from user_tenant_roles l join roles r on r.id = l.role_id`;
   const named = q`lower(r.name) = lower(${roleName}) and r.deleted_at is null`;
   if (tenantId !== undefined) return q`${held} where ${named} and r.tenant_id = ${tenantId}`;
-  return q`${held}
-    join tenants t on t.id = r.tenant_id and t.is_active and t.deleted_at is null
-    join user_tenants m on m.user_id = l.user_id and m.tenant_id = l.tenant_id and m.is_active
-    where ${named}`;
+  return q`${held} join tenants t on t.id = r.tenant_id where ${named} and t.is_active and t.deleted_at is null`;
 }
 
 function sortKeys(q: Queryable, sortBy: UserListRequest["sortBy"]) {

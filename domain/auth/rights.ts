@@ -2,7 +2,7 @@ import type { Channel } from "../../infra/postgres/listen.ts";
 import { afterCommit, type Queryable, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 
 /** A change made elsewhere is seen at the latest this much later, even when its ring was lost. */
-const FRESH_MS = 800;
+const FRESH_MS = 600;
 const USERS_REMEMBERED = 5_000;
 /** More changed users than this are told to other instances as "everyone". */
 const NAMED_AT_MOST = 100;

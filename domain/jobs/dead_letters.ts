@@ -6,6 +6,7 @@ import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../sh
 import type { Platform } from "../shared/platform.ts";
 import { insertJobs, type JobPriority, PRIORITIES } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
+import { limitKeyOf } from "./job_type.ts";
 import { readJob } from "./jobs.ts";
 import { type JobReach, jobReach, within } from "./reach.ts";
 
@@ -103,6 +104,7 @@ export async function reenqueueLocked(
       queue: entry.queue,
       priority: priorityAt(entry.priority),
       maxRetries: entry.maxRetries ?? p.jobTypes.get(entry.jobTypeName)?.maxRetries ?? 0,
+      limitKey: limitKeyOf(p.jobTypes.get(entry.jobTypeName)),
       tenantId: entry.tenantId,
       createdBy: caller.userId,
       traceId: caller.traceId,

@@ -3,7 +3,7 @@ import { afterCommit, type Queryable, type Tx } from "../../infra/postgres/postg
 import { newId, timeOfId } from "./job_ids.ts";
 import { lockParents } from "./continuations.ts";
 import { JOB_COLUMNS, type JobPriority, type JobRow, PRIORITIES } from "./job_row.ts";
-import type { JobType } from "./job_type.ts";
+import { type JobType, limitKeyOf } from "./job_type.ts";
 import { laneName } from "./lanes.ts";
 
 export { type JobPriority, PRIORITIES };
@@ -48,7 +48,7 @@ export async function enqueueJob<A>(
     jobTypeName: type.name,
     serializedArgs: JSON.stringify(args),
     maxRetries,
-    limitKey: type.concurrency === undefined ? null : type.name,
+    limitKey: limitKeyOf(type),
   }]);
   return id;
 }

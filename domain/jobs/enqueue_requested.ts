@@ -5,7 +5,7 @@ import type { Platform } from "../shared/platform.ts";
 import { lockParents } from "./continuations.ts";
 import { type JobPriority, type NewJob, ringFor, writeJobs } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
-import type { JobType } from "./job_type.ts";
+import { type AnyJobType, limitKeyOf } from "./job_type.ts";
 import { jobReach, within } from "./reach.ts";
 
 /** What a caller asks to be enqueued. */
@@ -116,6 +116,7 @@ function toNewJob(p: Parts, caller: Caller, request: RequestedJob): NewJob {
   return {
     ...request,
     maxRetries: request.maxRetries ?? type.maxRetries,
+    limitKey: limitKeyOf(type),
     tenantId: caller.tenantId,
     createdBy: caller.userId,
     traceId: caller.traceId,
@@ -123,7 +124,7 @@ function toNewJob(p: Parts, caller: Caller, request: RequestedJob): NewJob {
 }
 
 /** The type callers may enqueue by this name. @throws JOB_TYPE_UNKNOWN */
-export function requireExposedType(p: Pick<Platform, "jobTypes">, name: string): JobType {
+export function requireExposedType(p: Pick<Platform, "jobTypes">, name: string): AnyJobType {
   const type = p.jobTypes.get(name);
   if (type?.exposed) return type;
   throw problem(
@@ -135,7 +136,7 @@ export function requireExposedType(p: Pick<Platform, "jobTypes">, name: string):
 }
 
 /** @throws VALIDATION_ERROR when the arguments are no JSON or do not fit the type. */
-export function requireFittingArgs(type: JobType, serializedArgs: string): void {
+export function requireFittingArgs(type: AnyJobType, serializedArgs: string): void {
   let value: unknown;
   try {
     value = JSON.parse(serializedArgs);

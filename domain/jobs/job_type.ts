@@ -65,6 +65,10 @@ export class HopelessJob extends Error {
 // deno-lint-ignore no-explicit-any -- types of different arguments live in one registry
 export type AnyJobType = JobType<any>;
 
+/** What keeps jobs of this type together where it limits how many run at once; null where it does not. */
+export const limitKeyOf = (type: AnyJobType | undefined): string | null =>
+  type?.concurrency === undefined ? null : type.name;
+
 /** The job types of a service, by name. */
 export class JobTypes {
   #byName = new Map<string, AnyJobType>();

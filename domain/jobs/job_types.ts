@@ -2,8 +2,9 @@ import type { Platform } from "../shared/platform.ts";
 import { httpRequest } from "./built_in/http_request.ts";
 import { pruneEndedJobs } from "./built_in/prune_jobs.ts";
 import { echo, fail, sleep } from "./built_in/trials.ts";
-import type { JobType } from "./job_type.ts";
+import type { AnyJobType } from "./job_type.ts";
 
 /** The background work of the jobs area. */
-export const jobsJobTypes = (p: Platform): JobType<never>[] =>
-  [echo, sleep, fail, httpRequest(p), pruneEndedJobs(p)] as JobType<never>[];
+export const jobsJobTypes = (
+  p: Platform,
+): AnyJobType[] => [echo, sleep, fail, httpRequest(p), pruneEndedJobs(p)];

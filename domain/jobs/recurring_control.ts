@@ -5,9 +5,13 @@ import type { Platform } from "../shared/platform.ts";
 import { nextRun } from "./cron.ts";
 import { insertJobs } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
+import { limitKeyOf } from "./job_type.ts";
 import { readJob } from "./jobs.ts";
 import { auditRecurring, lockRecurring } from "./recurring.ts";
 import { type RecurringJob, recurringJob, type RecurringRow } from "./recurring_row.ts";
+
+/** Retries of a job whose type this instance does not know. */
+const RETRIES_OF_UNKNOWN = 3;
 
 /** @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED */
 export async function pauseRecurringJob(
@@ -69,12 +73,13 @@ export async function triggerRecurringJob(
 
 /** The job that one run of a recurring job is. */
 export function runOf(p: Pick<Platform, "jobTypes">, recurring: Omit<RecurringRow, "lastStatus">) {
-  const DEFAULT_RETRIES = 3; // of a type this instance does not know
+  const type = p.jobTypes.get(recurring.jobTypeName);
   return {
     jobTypeName: recurring.jobTypeName,
     serializedArgs: recurring.serializedArgs,
     argsTypeName: recurring.argsTypeName,
-    maxRetries: p.jobTypes.get(recurring.jobTypeName)?.maxRetries ?? DEFAULT_RETRIES,
+    maxRetries: type?.maxRetries ?? RETRIES_OF_UNKNOWN,
+    limitKey: limitKeyOf(type),
     queue: recurring.queue,
     tenantId: recurring.tenantId,
     createdBy: recurring.createdBy,

@@ -25,16 +25,18 @@ export async function retryJobNow(
       );
     }
     const [row] = await tx<JobRow[]>`
-      update jobs set due_at = now() where id = ${id} returning ${tx.unsafe(JOB_COLUMNS)}`;
+      update jobs set status = 'Enqueued', due_at = now() where id = ${id} returning ${
+      tx.unsafe(JOB_COLUMNS)
+    }`;
     if (!row) throw new Error(`job ${id} vanished under its lock`);
     await recordAudit(tx, caller, {
       action: "job.retryNow",
       targetType: "job",
       targetId: id,
-      before: { nextRetryAt: job.dueAt },
-      after: { nextRetryAt: row.dueAt },
+      before: { status: job.status, nextRetryAt: job.dueAt },
+      after: { status: row.status },
     });
-    afterCommit(tx, () => p.bell.ring(row.dueAt));
+    afterCommit(tx, () => p.bell.ring(new Date(0)));
     return jobSummary(row);
   });
 }

@@ -20,13 +20,13 @@ export async function readJobStats(sql: Sql, reach: JobReach): Promise<JobDashbo
   const scope = countScope(reach);
   const [stats] = await sql<JobDashboardStats[]>`
     select
-      coalesce(sum(n), 0)::bigint as total_jobs,
-      coalesce(sum(n) filter (where status = 'Enqueued'), 0)::bigint as enqueued_jobs,
-      coalesce(sum(n) filter (where status = 'Processing'), 0)::bigint as processing_jobs,
-      coalesce(sum(n) filter (where status = 'Succeeded'), 0)::bigint as succeeded_jobs,
-      coalesce(sum(n) filter (where status = 'Failed'), 0)::bigint as failed_jobs,
-      coalesce(sum(n) filter (where status = 'DeadLettered'), 0)::bigint as dead_lettered_jobs,
-      coalesce(sum(n) filter (where status = 'Scheduled'), 0)::bigint as scheduled_jobs,
+      coalesce(sum(counted.n), 0)::bigint as total_jobs,
+      coalesce(sum(counted.n) filter (where status = 'Enqueued'), 0)::bigint as enqueued_jobs,
+      coalesce(sum(counted.n) filter (where status = 'Processing'), 0)::bigint as processing_jobs,
+      coalesce(sum(counted.n) filter (where status = 'Succeeded'), 0)::bigint as succeeded_jobs,
+      coalesce(sum(counted.n) filter (where status = 'Failed'), 0)::bigint as failed_jobs,
+      coalesce(sum(counted.n) filter (where status = 'DeadLettered'), 0)::bigint as dead_lettered_jobs,
+      coalesce(sum(counted.n) filter (where status = 'Scheduled'), 0)::bigint as scheduled_jobs,
       (select count(*) from recurring_jobs where ${within(sql, reach)}) as recurring_jobs,
       executions.n as total_executions,
       case when executions.n > 0 then executions.duration_ms / executions.n else 0 end as average_execution_duration_ms

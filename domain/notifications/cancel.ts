@@ -9,7 +9,11 @@ import { type NotificationResult, type NotificationStatus, resultOf } from "./st
  * whoever changes the status first wins.
  * @throws NOTIFICATION_NOT_FOUND, NOTIFICATION_ALREADY_CANCELLED, NOTIFICATION_CANNOT_CANCEL
  */
-export async function cancelScheduled(sql: Sql, tenantId: string | null, id: string): Promise<NotificationResult> {
+export async function cancelScheduled(
+  sql: Sql,
+  tenantId: string | null,
+  id: string,
+): Promise<NotificationResult> {
   return await transact(sql, async (tx) => {
     const [cancelled] = await tx<{ jobId: string }[]>`
       update notifications set status = 'Cancelled', updated_at = now()
@@ -27,7 +31,11 @@ export async function cancelScheduled(sql: Sql, tenantId: string | null, id: str
 }
 
 /** @throws NOTIFICATION_NOT_FOUND also for another tenant's */
-export async function readStatus(q: Queryable, tenantId: string | null, id: string): Promise<NotificationStatus> {
+export async function readStatus(
+  q: Queryable,
+  tenantId: string | null,
+  id: string,
+): Promise<NotificationStatus> {
   const [row] = await q<{ status: NotificationStatus }[]>`
     select status from notifications where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
   if (!row) throw notificationNotFound(id);

@@ -119,9 +119,13 @@ export async function settleNotification(
     ), tried as (
       insert into notification_attempts (id, notification_id, provider_name, is_success, duration_ms, attempted_at, error_message)
       select given.id, held.id, provider_name, is_success = 1, duration_ms, attempted_at, error_message
-      from held cross join unnest(${tries.map(() => newId())}::uuid[], ${tries.map((t) => t.providerName)}::text[],
+      from held cross join unnest(${tries.map(() => newId())}::uuid[], ${
+    tries.map((t) => t.providerName)
+  }::text[],
         ${tries.map((t) => Number(t.isSuccess))}::int[], ${tries.map((t) => t.durationMs)}::int[],
-        ${tries.map((t) => t.attemptedAt.toISOString())}::timestamptz[], ${tries.map((t) => t.errorMessage)}::text[])
+        ${tries.map((t) => t.attemptedAt.toISOString())}::timestamptz[], ${
+    tries.map((t) => t.errorMessage)
+  }::text[])
         as given (id, provider_name, is_success, duration_ms, attempted_at, error_message)
     ), answered as (
       update notification_recipients r set status = o.status, error_message = o.error_message,
@@ -136,8 +140,12 @@ export async function settleNotification(
       template_version = coalesce(${rendition?.templateVersion ?? null}, n.template_version),
       template_locale = coalesce(${rendition?.locale ?? null}, n.template_locale),
       subject = case when ${rendition !== null} then ${rendition?.subject ?? null} else n.subject end,
-      html_body = case when ${drops} then null when ${keeps} then ${rendition?.htmlBody ?? null} else n.html_body end,
-      text_body = case when ${drops} then null when ${keeps} then ${rendition?.textBody ?? null} else n.text_body end,
+      html_body = case when ${drops} then null when ${keeps} then ${
+    rendition?.htmlBody ?? null
+  } else n.html_body end,
+      text_body = case when ${drops} then null when ${keeps} then ${
+    rendition?.textBody ?? null
+  } else n.text_body end,
       template_data = case when ${drops} then null else n.template_data end
     from held where n.id = held.id and held.is_ours`;
   return rows.count === 1;

@@ -70,7 +70,9 @@ export async function sendDirectPush(
     const mistake = addressMistake("Push", token);
     if (mistake) errors[`deviceTokens.${index}`] = [mistake];
   });
-  const known = new Set((await findUsersInTenant(p.sql, sender.tenantId, push.userIds)).map((user) => user.id));
+  const known = new Set(
+    (await findUsersInTenant(p.sql, sender.tenantId, push.userIds)).map((user) => user.id),
+  );
   push.userIds.forEach((id, index) => {
     if (!known.has(id)) errors[`userIds.${index}`] = [`"${id}" is not an active user of this tenant`];
   });

@@ -70,7 +70,11 @@ export async function tryProviders(
   return { tries, outcomes: [...outcomes.values()] };
 }
 
-async function answersOf(provider: Provider, owed: HeldRecipient[], signal?: AbortSignal): Promise<RecipientAnswer[]> {
+async function answersOf(
+  provider: Provider,
+  owed: HeldRecipient[],
+  signal?: AbortSignal,
+): Promise<RecipientAnswer[]> {
   try {
     return (await provider.deliver(owed, signal)).map((answer) =>
       answer.accepted ? answer : { ...answer, reason: shorten(answer.reason) }

@@ -114,7 +114,9 @@ export async function readNotificationStatus(q: Queryable, id: string): Promise<
   const [row] = await q<{ status: NotificationStatus; lastError: string | null }[]>`
     select status, last_error from notifications where id = ${id}`;
   if (!row) return null;
-  const recipients = await q<{ address: string; status: "Owed" | "Sent" | "Refused"; errorMessage: string | null }[]>`
+  const recipients = await q<
+    { address: string; status: "Owed" | "Sent" | "Refused"; errorMessage: string | null }[]
+  >`
     select address, status, error_message from notification_recipients where notification_id = ${id} order by id`;
   return { ...row, recipients };
 }

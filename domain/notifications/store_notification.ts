@@ -32,7 +32,9 @@ export async function insertNotification(tx: Tx, n: NewNotification): Promise<vo
       insert into notifications (id, tenant_id, channel, status, priority, subject, html_body, text_body, locale,
         template_slug, template_data, push_data, category, icon, action_url, from_address, from_name,
         is_confidential, recipient_count, max_retries, scheduled_at, job_id, created_by)
-      values (${id}, ${n.sender.tenantId}, ${m.channel}, ${n.status}, ${m.priority ?? "Normal"}, ${m.subject ?? null},
+      values (${id}, ${n.sender.tenantId}, ${m.channel}, ${n.status}, ${m.priority ?? "Normal"}, ${
+    m.subject ?? null
+  },
         ${m.htmlBody ?? null}, ${m.textBody ?? null}, ${m.locale ?? null}, ${m.templateSlug ?? null},
         ${json(m.templateData)}::text::jsonb, ${json(m.pushData)}::text::jsonb, ${m.category ?? null},
         ${m.icon ?? null}, ${m.actionUrl ?? null}, ${m.fromAddress ?? null}, ${m.fromName ?? null},
@@ -48,6 +50,8 @@ export async function insertNotification(tx: Tx, n: NewNotification): Promise<vo
     insert into notification_recipients (id, notification_id, kind, address, display_name)
     select id, ${id}, kind, address, display_name
     from unnest(${m.recipients.map(newId)}::uuid[], ${m.recipients.map((r) => r.kind ?? "to")}::text[],
-      ${m.recipients.map((r) => r.address)}::text[], ${m.recipients.map((r) => r.displayName ?? null)}::text[])
+      ${m.recipients.map((r) => r.address)}::text[], ${
+    m.recipients.map((r) => r.displayName ?? null)
+  }::text[])
       as given (id, kind, address, display_name)`;
 }

@@ -44,7 +44,14 @@ async function settleRows(q: Queryable, rows: { id: string; jobId: string | null
   const ends = await readJobEnds(q, rows.flatMap((row) => row.jobId ?? []));
   const ended = rows.flatMap(({ id, jobId }) => {
     const end = jobId === null ? undefined : ends.get(jobId);
-    if (end) return [{ id, jobId, status: end.status === "Cancelled" ? "Cancelled" : "DeadLettered", error: end.lastError }];
+    if (end) {
+      return [{
+        id,
+        jobId,
+        status: end.status === "Cancelled" ? "Cancelled" : "DeadLettered",
+        error: end.lastError,
+      }];
+    }
     return [];
   });
   const direct = rows.filter((row) => row.jobId === null).map((row) => row.id);
@@ -52,7 +59,9 @@ async function settleRows(q: Queryable, rows: { id: string; jobId: string | null
     q`update notifications n set status = e.status::notification_status, updated_at = now(),
         last_error = coalesce(e.error, n.last_error, 'The job of this message ended without it.')
       from unnest(${ended.map((e) => e.id)}::uuid[], ${ended.map((e) => e.jobId)}::uuid[],
-        ${ended.map((e) => e.status)}::text[], ${ended.map((e) => e.error)}::text[]) as e (id, job_id, status, error)
+        ${ended.map((e) => e.status)}::text[], ${
+      ended.map((e) => e.error)
+    }::text[]) as e (id, job_id, status, error)
       where n.id = e.id and n.job_id = e.job_id and n.status in ('Queued', 'Scheduled', 'Sending', 'Failed')`,
     q`update notifications set status = 'Failed', updated_at = now(),
         last_error = 'The service stopped before the delivery ended; it may or may not have gone out.'

@@ -55,7 +55,10 @@ async function takeSlot(p: Platform, signal: AbortSignal): Promise<() => void> {
     return await p.reports.slots.take(AbortSignal.any([signal, patience.signal]));
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new PostponeJob("as many reports as may run at once are running", 1_000 * (1 + p.reports.slots.waiting));
+    throw new PostponeJob(
+      "as many reports as may run at once are running",
+      1_000 * (1 + p.reports.slots.waiting),
+    );
   } finally {
     clearTimeout(timer);
   }

@@ -57,7 +57,9 @@ async function runWithin(p: Platform, id: string, signal: AbortSignal): Promise<
 const tooLarge = (limitMs: number): Problem =>
   problem(
     "REPORT_TOO_LARGE_FOR_SYNC",
-    `The report was not ready after the ${limitMs / 1000} s a synchronous generation may take; use generate-async.`,
+    `The report was not ready after the ${
+      limitMs / 1000
+    } s a synchronous generation may take; use generate-async.`,
   );
 
 const deletedMeanwhile = (id: string): Problem =>

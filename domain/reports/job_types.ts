@@ -5,5 +5,4 @@ import { expiryJob } from "./expiry.ts";
 import { generateJob } from "./generate_job.ts";
 
 /** The background work of the reports area. The registry forgets argument types: `args` proves them at run time. */
-export const reportsJobTypes = (p: Platform): AnyJobType[] =>
-  [generateJob(p), deliverJob(p), expiryJob(p)];
+export const reportsJobTypes = (p: Platform): AnyJobType[] => [generateJob(p), deliverJob(p), expiryJob(p)];

@@ -16,7 +16,10 @@ export function holdsAll(caller: RightsHolder, permissions: string[]): boolean {
 export function requireAll(caller: RightsHolder, permissions: string[]): void {
   const missing = missingOf(caller, permissions);
   if (missing.length === 0) return;
-  throw problem("MISSING_PERMISSION", `The report needs ${missing.join(" and ")}, which the caller does not hold.`);
+  throw problem(
+    "MISSING_PERMISSION",
+    `The report needs ${missing.join(" and ")}, which the caller does not hold.`,
+  );
 }
 
 /** What a query needs to compare `required_permissions` with: codes held, and whether admin:system covers the rest. */

@@ -1,12 +1,12 @@
 import { PostgresError, transact } from "../../infra/postgres/postgres.ts";
 import { storeServiceFile } from "../files/service_files.ts";
-import { problem, Problem } from "../problems/problem.ts";
+import { Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { oweDeliveries } from "./delivery/owe.ts";
 import type { Execution } from "./execution.ts";
 import { FORMATS } from "./formats.ts";
 import { requireTemplate } from "./registry.ts";
-import { type Row, readRows } from "./rows.ts";
+import { readRows, type Row } from "./rows.ts";
 import { completeRun, FILE_SCOPE, isCurrent, type MadeDocument, type Run } from "./run.ts";
 import { readScope } from "./scope.ts";
 import { writerOf } from "./writers/mod.ts";
@@ -47,9 +47,14 @@ async function makeDocument(p: Platform, run: Run, signal: AbortSignal): Promise
   const { tenantIds, tenantName } = await readScope(p.sql, template, run.tenantId, parameters);
   const generatedAt = p.clock.now();
   const { extension, contentType } = FORMATS[run.format];
-  const fileName = `${template.id}-${generatedAt.toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-")}.${extension}`;
+  const fileName = `${template.id}-${
+    generatedAt.toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-")
+  }.${extension}`;
   const rows = { count: 0 };
-  const batches = counted(readRows(p.config.DATABASE_URL ?? "", template, { tenantIds, parameters }, signal), rows);
+  const batches = counted(
+    readRows(p.config.DATABASE_URL ?? "", template, { tenantIds, parameters }, signal),
+    rows,
+  );
   const head = { template, parameters, tenantName, requestedBy: run.requestedBy, generatedAt };
   const { fileId, sizeBytes } = await storeServiceFile(p, {
     ...{ tenantId: run.tenantId, profile: "report", fileName, contentType, createdBy: run.createdBy },

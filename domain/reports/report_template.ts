@@ -84,7 +84,9 @@ export function defineReport<P extends z.ZodObject, C extends string>(
   }
   if (Object.keys(columns).length === 0) throw new Error(`report "${id}" has no columns`);
   for (const column of chart ? [chart.by, ...chart.sum ? [chart.sum] : []] : []) {
-    if (!Object.hasOwn(columns, column)) throw new Error(`report "${id}": its chart names no column ${column}`);
+    if (!Object.hasOwn(columns, column)) {
+      throw new Error(`report "${id}": its chart names no column ${column}`);
+    }
   }
   const parameters = isGlobal ? definition.parameters : definition.parameters.extend(CHILD_TENANTS);
   z.toJSONSchema(parameters, { io: "input" });

@@ -23,7 +23,8 @@ export async function* readRows(
 ): AsyncGenerator<Row[]> {
   signal.throwIfAborted();
   const reader = connectReportReader(databaseUrl);
-  const query = template.query(reader, { ...input, parameters: withNulls(template, input.parameters) }).values();
+  const query = template.query(reader, { ...input, parameters: withNulls(template, input.parameters) })
+    .values();
   const cancel = () => query.cancel();
   signal.addEventListener("abort", cancel, { once: true });
   try {
@@ -46,7 +47,9 @@ export async function* readRows(
 }
 
 function withNulls(template: ReportTemplate, given: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.keys(template.parameters.shape).map((name) => [name, given[name] ?? null]));
+  return Object.fromEntries(
+    Object.keys(template.parameters.shape).map((name) => [name, given[name] ?? null]),
+  );
 }
 
 function positionsOf(template: ReportTemplate, names: string[]): number[] {

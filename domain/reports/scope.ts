@@ -16,7 +16,10 @@ export async function readScope(
       or (${withChildren} and parent_tenant_id = ${tenantId} and deleted_at is null
         and exists (select from tenants g where g.id = ${tenantId} and g.type = 'Group'))`;
   const own = tenants.find((tenant) => tenant.id === tenantId);
-  return { tenantIds: [tenantId, ...tenants.filter((t) => t !== own).map((t) => t.id)], tenantName: own?.name ?? null };
+  return {
+    tenantIds: [tenantId, ...tenants.filter((t) => t !== own).map((t) => t.id)],
+    tenantName: own?.name ?? null,
+  };
 }
 
 /** What somebody must hold to run this, and later to see what it gave. */

@@ -34,6 +34,8 @@ export interface Platform {
   outbox: Outbox | null;
   /** Report templates, and how many documents are made at once. */
   reports: Reports;
+  /** Aborted when the service begins to stop; answers without an end of their own end then. */
+  stopping: AbortSignal;
   /** The URL callers reach the service by, without a trailing slash. */
   baseUrl(): string;
 }

@@ -52,7 +52,8 @@ export function messageRoutes(p: Platform): Endpoint[] {
         .meta({ id: "ScheduleNotificationRequest" }),
       answers: result("The message is scheduled; a past time is due at once"),
       problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_VARIABLES_MISSING"],
-      run: async ({ caller, body }) => ok(await scheduleMessage(p, caller, body.notification, body.scheduledAt)),
+      run: async ({ caller, body }) =>
+        ok(await scheduleMessage(p, caller, body.notification, body.scheduledAt)),
     }),
     endpoint({
       method: "delete",

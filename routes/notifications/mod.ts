@@ -3,6 +3,7 @@ import type { Endpoint } from "../shared/endpoint.ts";
 import { deviceRoutes } from "./devices.ts";
 import { directRoutes } from "./direct.ts";
 import { messageRoutes } from "./messages.ts";
+import { streamRoutes } from "./stream.ts";
 import { templateRoutes } from "./templates.ts";
 import { userNotificationRoutes } from "./user_notifications.ts";
 
@@ -13,4 +14,5 @@ export const notificationsRoutes = (p: Platform): Endpoint[] => [
   ...templateRoutes(p),
   ...userNotificationRoutes(p),
   ...deviceRoutes(p),
+  ...streamRoutes(p),
 ];

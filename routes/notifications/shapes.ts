@@ -70,7 +70,9 @@ export const NotificationDetailDto = z.object({
   textBody: z.string().nullable(),
   templateSlug: z.string().nullable(),
   templateLocale: z.string().nullable(),
-  templateVersion: z.int().nullable().meta({ description: "The version that was filled in; null before that" }),
+  templateVersion: z.int().nullable().meta({
+    description: "The version that was filled in; null before that",
+  }),
   fromAddress: z.string().nullable(),
   fromName: z.string().nullable(),
   maxRetries: z.int(),
@@ -148,4 +150,7 @@ export const UserDeviceDto = z.object({
   userId: z.uuid(),
   platform: z.string().nullable(),
   createdAt: timestamp,
-}).meta({ id: "UserDeviceDto", description: "A device that takes a user's push messages; its token is not shown" });
+}).meta({
+  id: "UserDeviceDto",
+  description: "A device that takes a user's push messages; its token is not shown",
+});

@@ -1,9 +1,17 @@
 import { z } from "zod";
 import { inTenant, inTenantOrService } from "../../domain/access/checks.ts";
 import { readDefaultLocale, setDefaultLocale } from "../../domain/notifications/templates/locales.ts";
-import { listTemplates, readTemplate, type StoredTemplate } from "../../domain/notifications/templates/read.ts";
+import {
+  listTemplates,
+  readTemplate,
+  type StoredTemplate,
+} from "../../domain/notifications/templates/read.ts";
 import { renderTemplate } from "../../domain/notifications/templates/render.ts";
-import { createTemplate, deleteTemplate, updateTemplate } from "../../domain/notifications/templates/write.ts";
+import {
+  createTemplate,
+  deleteTemplate,
+  updateTemplate,
+} from "../../domain/notifications/templates/write.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -25,8 +33,14 @@ const variables = z.string().max(2_000);
 const kept = (max: number) => z.string().max(max).nullish();
 const Settings = z.object({ defaultLocale: z.string().nullable() }).meta({ id: "NotificationSettingsDto" });
 
-const summaryOf = ({ id, slug, name, locale, version, createdAt }: StoredTemplate) =>
-  ({ id, slug, name, locale, version, createdAt });
+const summaryOf = ({ id, slug, name, locale, version, createdAt }: StoredTemplate) => ({
+  id,
+  slug,
+  name,
+  locale,
+  version,
+  createdAt,
+});
 const detailOf = ({ tenantId, ...rest }: StoredTemplate) => ({ ...rest, isShipped: tenantId === null });
 
 /** Texts with variables, and filling them in to look at. */
@@ -106,7 +120,9 @@ export function templateRoutes(p: Platform): Endpoint[] {
         locale: z.string().max(35).optional(),
         includeShipped: queryBoolean.default(false).meta({ description: "Also those the service ships" }),
       }),
-      answers: { 200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateDto) } },
+      answers: {
+        200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateDto) },
+      },
       problems: [],
       run: async ({ caller, query }) => {
         const { locale = null, includeShipped } = query;

@@ -78,7 +78,10 @@ export function userNotificationRoutes(p: Platform): Endpoint[] {
       access,
       query: z.object(ofUser),
       answers: {
-        200: { description: "How many were unread", schema: z.object({ updated: z.int() }).meta({ id: "ReadAllResult" }) },
+        200: {
+          description: "How many were unread",
+          schema: z.object({ updated: z.int() }).meta({ id: "ReadAllResult" }),
+        },
       },
       problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
       async run({ caller, query: { userId } }) {

@@ -98,7 +98,9 @@ export const DeliveryOptionsShape = z.object({
   method: z.int().min(1).max(4).transform((value) => value as ReportFormat).meta({
     description: "1 Download, 2 Email, 3 Storage, 4 Webhook",
   }),
-  recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((value) => value ?? []),
+  recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((value) =>
+    value ?? []
+  ),
   emailSubject: optionalText(500),
   emailBody: optionalText(20_000),
   webhookUrl: optionalText(2_000),

@@ -6,13 +6,19 @@ export const BODY_LIMIT = 1024 * 1024;
 
 /** One request on its way through the service: its trace, its origin, and its body when an endpoint asks for it. */
 export class Call {
+  #url: URL | undefined;
+
   constructor(
     readonly request: Request,
-    readonly url: URL,
     readonly traceId: string,
     readonly ip: string | null,
     readonly bodyLimit: number,
   ) {}
+
+  /** The request's URL, parsed when something asks for it. */
+  get url(): URL {
+    return this.#url ??= new URL(this.request.url);
+  }
 
   /** The If-Match header, when the caller makes the change depend on a version. */
   get ifMatch(): string | null {

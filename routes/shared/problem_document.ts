@@ -2,6 +2,7 @@ import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts"
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { type FieldErrors, Problem } from "../../domain/problems/problem.ts";
 import type { Log } from "../../infra/log.ts";
+import type { Answer } from "./answer.ts";
 
 export interface ProblemContext {
   baseUrl: string;
@@ -15,7 +16,7 @@ export interface ProblemContext {
  * The problem document of a failure. What is not a refusal of the catalogue becomes INTERNAL_ERROR: the answer tells
  * nothing of it, the log has it whole under the same trace id.
  */
-export function problemResponse(failure: unknown, context: ProblemContext, log: Log): Response {
+export function problemAnswer(failure: unknown, context: ProblemContext, log: Log): Answer {
   const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
   if (refusal) return document(refusal, context);
   log.error("a request failed unexpectedly", {
@@ -35,7 +36,7 @@ export function problemResponse(failure: unknown, context: ProblemContext, log: 
 /** RFC 9457: the title of `about:blank` is the status's own phrase; the contract has only a 400 without code. */
 const UNCODED_TITLE = "Bad Request";
 
-function document({ code, status, message, extras }: Problem, context: ProblemContext): Response {
+function document({ code, status, message, extras }: Problem, context: ProblemContext): Answer {
   const { uncoded } = extras;
   const body = {
     type: uncoded ? "about:blank" : problemType(context.baseUrl, code),
@@ -47,10 +48,8 @@ function document({ code, status, message, extras }: Problem, context: ProblemCo
     ...(uncoded ? {} : { code }),
     ...(extras.errors ? { errors: shapeErrors(extras.errors, context.errorList) } : {}),
   };
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { "content-type": "application/problem+json", "cache-control": "no-store", ...extras.headers },
-  });
+  const headers = { "content-type": "application/problem+json", ...extras.headers };
+  return { status, headers, body: JSON.stringify(body) };
 }
 
 /** The URI that names a kind of problem and leads to its page. */

@@ -1,4 +1,9 @@
-import { type MailAddress, MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
+import {
+  type MailAddress,
+  MailDeliveryFailed,
+  type MailMessage,
+  type MailTransport,
+} from "../../../infra/mail/mail.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { addressKey } from "../addresses.ts";
 import type { Content } from "../content.ts";
@@ -22,7 +27,10 @@ async function deliver(
   signal?: AbortSignal,
 ): Promise<RecipientAnswer[]> {
   const key = (address: string) => addressKey("Email", address);
-  const answers = (refused: { address: string; reason: string; permanent: boolean }[], others: RecipientAnswer) => {
+  const answers = (
+    refused: { address: string; reason: string; permanent: boolean }[],
+    others: RecipientAnswer,
+  ) => {
     const byAddress = new Map(refused.map((refusal) => [key(refusal.address), refusal]));
     return owed.map(({ address }): RecipientAnswer => {
       const refusal = byAddress.get(key(address));
@@ -45,7 +53,10 @@ function mailOf(p: Platform, held: HeldNotification, content: Content, owed: Hel
     ? { address: held.fromAddress, displayName: held.fromName }
     : { ...sender, displayName: held.fromName ?? sender.displayName };
   const named = (kind: HeldRecipient["kind"]): MailAddress[] =>
-    owed.filter((recipient) => recipient.kind === kind).map(({ address, displayName }) => ({ address, displayName }));
+    owed.filter((recipient) => recipient.kind === kind).map(({ address, displayName }) => ({
+      address,
+      displayName,
+    }));
   return {
     messageId: `${held.id}@${messageDomain(sender.address)}`,
     from,

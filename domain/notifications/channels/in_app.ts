@@ -15,7 +15,7 @@ export function inAppProviders(p: Platform, held: HeldNotification, content: Con
       const ids = owed.map((recipient) => recipient.address.toLowerCase());
       const known = new Set((await findUsersInTenant(p.sql, held.tenantId, ids)).map((user) => user.id));
       const body = content.text ?? "";
-      await insertUserNotifications(p.sql, held, {
+      await insertUserNotifications(p, held, {
         userIds: ids.filter((id) => known.has(id)),
         title: content.subject || body.slice(0, TITLE_LENGTH),
         body,

@@ -36,7 +36,7 @@ export async function listUserNotifications(
     q<UserNotification[]>`
       select ${userNotificationColumns(q)} from user_notifications where user_id = ${userId} ${readState}
         ${category === undefined ? q`` : q`and category = ${category}`}
-      order by id desc limit ${page.pageSize} offset ${offsetOf(page)}`,
+      order by seq desc limit ${page.pageSize} offset ${offsetOf(page)}`,
     countUserNotifications(q, filter),
   ]);
   return pagedResult([...items], count, page);

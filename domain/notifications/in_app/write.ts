@@ -1,18 +1,31 @@
-import type { Queryable } from "../../../infra/postgres/postgres.ts";
+import type { Platform } from "../../shared/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import type { HeldNotification } from "../delivery_ledger.ts";
+import { ringUsers } from "./user_bell.ts";
 
-/** Gives each user the message, once: a second time changes nothing. */
+/** Gives each user the message, once: a second time changes nothing. Then rings for the users' open streams. */
 export async function insertUserNotifications(
-  q: Queryable,
+  p: Pick<Platform, "sql" | "log">,
   held: Pick<HeldNotification, "id" | "tenantId" | "icon" | "category" | "actionUrl" | "priority">,
   o: { userIds: string[]; title: string; body: string },
 ): Promise<void> {
   if (o.userIds.length === 0) return;
-  await q`
-    insert into user_notifications (id, tenant_id, user_id, notification_id, title, body, icon, category, action_url, priority)
-    select given.id, ${held.tenantId}, given.user_id, ${held.id}, ${o.title}, ${o.body}, ${held.icon}, ${held.category},
-      ${held.actionUrl}, ${held.priority}
-    from unnest(${o.userIds.map(() => newId())}::uuid[], ${o.userIds}::uuid[]) as given (id, user_id)
+  const userIds = o.userIds.toSorted(); // streams are locked in one order, so that two messages never wait for each other
+  await p.sql`
+    with numbered as (
+      insert into user_notification_streams as s (user_id, last_seq)
+      select user_id, 1 from unnest(${userIds}::uuid[]) as given (user_id)
+      on conflict (user_id) do update set last_seq = s.last_seq + 1
+      returning user_id, last_seq
+    )
+    insert into user_notifications (id, tenant_id, user_id, seq, notification_id, title, body, icon, category,
+      action_url, priority)
+    select given.id, ${held.tenantId}, user_id, last_seq, ${held.id}, ${o.title}, ${o.body}, ${held.icon},
+      ${held.category}, ${held.actionUrl}, ${held.priority}
+    from numbered join unnest(${
+    userIds.map(() => newId())
+  }::uuid[], ${userIds}::uuid[]) as given (id, user_id)
+      using (user_id)
     on conflict (notification_id, user_id) do nothing`;
+  await ringUsers(p, userIds);
 }

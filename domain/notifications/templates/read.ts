@@ -20,10 +20,17 @@ export interface StoredTemplate {
   updatedAt: Date;
 }
 
-export type TemplateSummary = Pick<StoredTemplate, "id" | "slug" | "name" | "locale" | "version" | "createdAt">;
+export type TemplateSummary = Pick<
+  StoredTemplate,
+  "id" | "slug" | "name" | "locale" | "version" | "createdAt"
+>;
 
 /** One of the caller's own templates, or one the service ships. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
-export async function readTemplate(q: Queryable, tenantId: string | null, id: string): Promise<StoredTemplate> {
+export async function readTemplate(
+  q: Queryable,
+  tenantId: string | null,
+  id: string,
+): Promise<StoredTemplate> {
   const [row] = await q<StoredTemplate[]>`
     select * from notification_templates where id = ${id} and (tenant_id = ${tenantId} or tenant_id is null)`;
   if (!row) throw templateNotFound(id);
@@ -81,7 +88,10 @@ export async function listTemplates(
 }
 
 /** Only for a page beyond the end, where no row carries the total. */
-async function countTemplates(q: Queryable, { tenantId, locale, includeShipped }: TemplateFilter): Promise<number> {
+async function countTemplates(
+  q: Queryable,
+  { tenantId, locale, includeShipped }: TemplateFilter,
+): Promise<number> {
   const [row] = await q<{ count: number }[]>`
     select count(*) from notification_templates
     where (tenant_id = ${tenantId} or (tenant_id is null and (${includeShipped} or ${tenantId}::uuid is null)))

@@ -6,9 +6,9 @@ import {
   compileTemplate,
   htmlToText,
   parseRequiredVariables,
-  type TemplateSource,
   TemplateInvalid,
   TemplateLimitExceeded,
+  type TemplateSource,
   TemplateVariablesMissing,
 } from "../rendering/mod.ts";
 import { missingVariables } from "../rendering/required_variables.ts";

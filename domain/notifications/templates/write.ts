@@ -11,7 +11,13 @@ import { requireValidTemplate } from "./render.ts";
 
 export type NewTemplate = Pick<
   StoredTemplate,
-  "slug" | "name" | "locale" | "subjectTemplate" | "htmlBodyTemplate" | "textBodyTemplate" | "requiredVariables"
+  | "slug"
+  | "name"
+  | "locale"
+  | "subjectTemplate"
+  | "htmlBodyTemplate"
+  | "textBodyTemplate"
+  | "requiredVariables"
 >;
 /** What is left out stays as it is; null takes a text away. */
 export type TemplateChange = { templateId: string } & Partial<Omit<NewTemplate, "slug" | "locale">>;
@@ -93,13 +99,20 @@ async function lockOwnTemplate(tx: Tx, tenantId: string | null, id: string): Pro
   return row;
 }
 
-function requireSomeText(template: Pick<NewTemplate, "subjectTemplate" | "htmlBodyTemplate" | "textBodyTemplate">) {
+function requireSomeText(
+  template: Pick<NewTemplate, "subjectTemplate" | "htmlBodyTemplate" | "textBodyTemplate">,
+) {
   if (template.subjectTemplate || template.htmlBodyTemplate || template.textBodyTemplate) return;
   throw invalid({ htmlBodyTemplate: ["expected at least one of subject, HTML body and text body"] });
 }
 
 /** Texts are told by name and version only: the audit log is no archive of mail bodies. */
-function auditOf(verb: string, id: string, before: StoredTemplate | undefined, after: StoredTemplate | undefined) {
+function auditOf(
+  verb: string,
+  id: string,
+  before: StoredTemplate | undefined,
+  after: StoredTemplate | undefined,
+) {
   const told = (t: StoredTemplate | undefined) =>
     t && { slug: t.slug, locale: t.locale, name: t.name, requiredVariables: t.requiredVariables };
   return {

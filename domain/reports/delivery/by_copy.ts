@@ -19,6 +19,9 @@ export async function deliverByCopy(
   } catch (error) {
     if (error instanceof Problem) return { status: "Failed", reason: error.message };
     if (!(error instanceof ObjectStoreUnavailable)) throw error;
-    return { status: attempts + 1 < MOST_ATTEMPTS ? "Owed" : "Failed", reason: "The storage does not answer." };
+    return {
+      status: attempts + 1 < MOST_ATTEMPTS ? "Owed" : "Failed",
+      reason: "The storage does not answer.",
+    };
   }
 }

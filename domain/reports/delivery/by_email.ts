@@ -58,8 +58,14 @@ async function templateData(p: Platform, execution: Deliverable): Promise<Record
   const { emailBody }: DeliveryOptions = JSON.parse(execution.deliveryJson ?? "{}");
   const data = { reportName: execution.reportName, ...(emailBody ? { message: emailBody } : {}) };
   if ((execution.fileSizeBytes ?? 0) <= LARGEST_ATTACHMENT_BYTES) return data;
-  const { url, expiresAt } = await signFileDownload(p, execution.storedFileId, { expiresInSeconds: LINK_SECONDS });
-  return { ...data, downloadUrl: url, expiresAt: `${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC` };
+  const { url, expiresAt } = await signFileDownload(p, execution.storedFileId, {
+    expiresInSeconds: LINK_SECONDS,
+  });
+  return {
+    ...data,
+    downloadUrl: url,
+    expiresAt: `${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC`,
+  };
 }
 
 async function outcomeOf(p: Platform, notificationId: string): Promise<Outcome> {

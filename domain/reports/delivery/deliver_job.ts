@@ -5,7 +5,14 @@ import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import { deliverByCopy } from "./by_copy.ts";
 import { deliverByEmail } from "./by_email.ts";
-import { listOwed, type Outcome, type OwedDelivery, readDeliverable, recordOutcome, sumUpDelivery } from "./delivery.ts";
+import {
+  listOwed,
+  type Outcome,
+  type OwedDelivery,
+  readDeliverable,
+  recordOutcome,
+  sumUpDelivery,
+} from "./delivery.ts";
 import { METHOD } from "./options.ts";
 
 const args = z.object({ executionId: z.uuid() });
@@ -47,7 +54,10 @@ async function fileObstacle(p: Platform, fileId: string): Promise<Outcome | null
   const file = await readFileState(p.sql, fileId);
   if (file?.status === "Available") return null;
   if (file?.status === "Pending" || file?.status === "Scanning") {
-    return { status: "Owed", reason: `the document is ${file.status}; it is delivered when the scan has passed it` };
+    return {
+      status: "Owed",
+      reason: `the document is ${file.status}; it is delivered when the scan has passed it`,
+    };
   }
   return { status: "Failed", reason: `The document is ${file?.status ?? "gone"}.` };
 }

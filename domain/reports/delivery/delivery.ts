@@ -17,7 +17,10 @@ export interface OwedDelivery {
 export type Outcome = { status: "Delivered" } | { status: "Failed" | "Owed"; reason: string };
 
 /** An execution whose document waits to be delivered: Completed, and not deleted. */
-export async function readDeliverable(q: Queryable, id: string): Promise<(Execution & { storedFileId: string }) | null> {
+export async function readDeliverable(
+  q: Queryable,
+  id: string,
+): Promise<(Execution & { storedFileId: string }) | null> {
   const [execution] = await q<(Execution & { storedFileId: string })[]>`
     select * from report_executions where id = ${id} and status = ${STATUS.Completed} and deleted_at is null`;
   return execution ?? null;

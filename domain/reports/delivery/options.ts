@@ -80,7 +80,10 @@ function checkWebhook(webhookUrl: string | null, refuse: Refuse): void {
 export function targetPathOf(options: DeliveryOptions, execution: Execution): string {
   const at = execution.completedAt ?? execution.createdAt;
   const { templateId, id, fileName } = execution;
-  return fillIn(options.targetPath ?? "", placeholders(at.toISOString().slice(0, 10), templateId, id, fileName ?? id));
+  return fillIn(
+    options.targetPath ?? "",
+    placeholders(at.toISOString().slice(0, 10), templateId, id, fileName ?? id),
+  );
 }
 
 const placeholders = (date: string, templateId: string, executionId: string, fileName: string) => ({

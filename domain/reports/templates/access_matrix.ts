@@ -13,7 +13,10 @@ export const accessMatrixReport = defineReport({
       title: "Permission",
       description: "Only holders of the permission with this code",
     }),
-    roleName: z.string().min(1).max(200).optional().meta({ title: "Role", description: "Only what this role gives" }),
+    roleName: z.string().min(1).max(200).optional().meta({
+      title: "Role",
+      description: "Only what this role gives",
+    }),
     onlyEffective: z.boolean().default(true).meta({
       title: "Only effective",
       description: "Leave out inactive users and deactivated links, whose permissions do not count",

@@ -5,7 +5,8 @@ import { dayParameter, defineReport, instant, integer, text } from "../report_te
 export const deadLettersReport = defineReport({
   id: "dead-letters",
   name: "Dead letters",
-  description: "The tenant's jobs that used up their retries, with the last error and whether they were retried",
+  description:
+    "The tenant's jobs that used up their retries, with the last error and whether they were retried",
   version: 1,
   permissions: [],
   parameters: z.object({

@@ -9,7 +9,10 @@ export const rolePermissionsReport = defineReport({
   version: 1,
   permissions: ["read:roles"],
   parameters: z.object({
-    roleName: z.string().min(1).max(200).optional().meta({ title: "Role", description: "Only the role of this name" }),
+    roleName: z.string().min(1).max(200).optional().meta({
+      title: "Role",
+      description: "Only the role of this name",
+    }),
     isSystemRole: z.boolean().optional().meta({
       title: "System role",
       description: "Only roles the service brings, or only the tenant's own",

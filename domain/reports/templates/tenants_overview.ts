@@ -14,7 +14,10 @@ export const tenantsOverviewReport = defineReport({
       title: "Type",
       description: "Only tenants of this type",
     }),
-    isActive: z.boolean().optional().meta({ title: "Active", description: "Only active or only inactive tenants" }),
+    isActive: z.boolean().optional().meta({
+      title: "Active",
+      description: "Only active or only inactive tenants",
+    }),
   }),
   columns: {
     name: text("Tenant", 30),

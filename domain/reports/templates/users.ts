@@ -9,7 +9,10 @@ export const usersReport = defineReport({
   version: 1,
   permissions: ["read:users"],
   parameters: z.object({
-    isActive: z.boolean().optional().meta({ title: "Active", description: "Only active or only inactive users" }),
+    isActive: z.boolean().optional().meta({
+      title: "Active",
+      description: "Only active or only inactive users",
+    }),
     roleName: z.string().min(1).max(200).optional().meta({
       title: "Role",
       description: "Only users who hold the role of this name",

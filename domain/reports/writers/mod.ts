@@ -1,8 +1,14 @@
 import { FORMAT, type ReportFormat } from "../formats.ts";
 import { writeCsv } from "./csv.ts";
+import { writeExcel } from "./excel.ts";
+import { writeHtml } from "./html.ts";
 import type { ReportWriter } from "./writer.ts";
 
-const WRITERS: Partial<Record<ReportFormat, ReportWriter>> = { [FORMAT.Csv]: writeCsv };
+const WRITERS: Partial<Record<ReportFormat, ReportWriter>> = {
+  [FORMAT.Excel]: writeExcel,
+  [FORMAT.Csv]: writeCsv,
+  [FORMAT.Html]: writeHtml,
+};
 
 /** The formats documents are written in. */
 export const SUPPORTED_FORMATS = Object.keys(WRITERS).map(Number) as ReportFormat[];

@@ -154,10 +154,18 @@ create table notification_settings (
   updated_at timestamptz not null default now()
 );
 
+-- The number of a user's latest in-app notification. Its row is locked while one is added, so that a user's numbers
+-- become visible in their order and a stream that goes on after a number misses nothing.
+create table user_notification_streams (
+  user_id uuid primary key,
+  last_seq bigint not null
+) with (fillfactor = 50);
+
 create table user_notifications (
   id uuid primary key,
   tenant_id uuid,
   user_id uuid not null,
+  seq bigint not null,
   notification_id uuid,
   title text not null,
   body text not null,
@@ -171,9 +179,9 @@ create table user_notifications (
   constraint user_notifications_once unique (notification_id, user_id),
   constraint user_notifications_read_at check (is_read = (read_at is not null))
 );
-create index user_notifications_user on user_notifications (user_id, id);
-create index user_notifications_category on user_notifications (user_id, category, id);
-create index user_notifications_unread on user_notifications (user_id, id) where not is_read;
+create unique index user_notifications_user on user_notifications (user_id, seq);
+create index user_notifications_category on user_notifications (user_id, category, seq);
+create index user_notifications_unread on user_notifications (user_id, seq) where not is_read;
 
 -- How many in-app notifications a user has by category, all and unread.
 create table user_notification_counts (

@@ -41,11 +41,25 @@ Deno.test("kept counts equal counted rows, for every filter and every edge of a 
   await sql`update notifications set status = 'Sent' where status = 'Queued' and channel = 'Push'`;
   await sql`update notifications set channel = 'Sms' where channel = 'InApp' and status = 'Failed'`;
   await sql`delete from notifications where status = 'Failed' and channel = 'Email'`;
-  const instants = ["2026-02-01", "2026-03-02", "2026-03-02T00:00:00.001Z", "2026-03-03T13:37:00Z", "2026-03-05", "2027-01-01"]
+  const instants = [
+    "2026-02-01",
+    "2026-03-02",
+    "2026-03-02T00:00:00.001Z",
+    "2026-03-03T13:37:00Z",
+    "2026-03-05",
+    "2027-01-01",
+  ]
     .map((text) => new Date(text));
-  const ranges = [undefined, ...instants].flatMap((fromDate) => [undefined, ...instants].map((toDate) => ({ fromDate, toDate })));
+  const ranges = [undefined, ...instants].flatMap((fromDate) =>
+    [undefined, ...instants].map((toDate) => ({ fromDate, toDate }))
+  );
   for (const range of ranges) {
-    for (const rest of [{ tenantId }, { tenantId: null }, { tenantId, channel: "Sms" as const }, { tenantId, status: "Sent" as const }]) {
+    for (
+      const rest of [{ tenantId }, { tenantId: null }, { tenantId, channel: "Sms" as const }, {
+        tenantId,
+        status: "Sent" as const,
+      }]
+    ) {
       const filter = { ...rest, ...range };
       assert.deepEqual(await counted(filter), await plainly(filter), JSON.stringify(filter));
     }

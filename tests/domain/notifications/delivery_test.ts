@@ -4,7 +4,11 @@ import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../
 import { deliveryJob } from "../../../domain/notifications/deliver.ts";
 import { holdNotification } from "../../../domain/notifications/delivery_ledger.ts";
 import { readNotification } from "../../../domain/notifications/read.ts";
-import { readNotificationStatus, sendNotification, sendTemplatedMail } from "../../../domain/notifications/send.ts";
+import {
+  readNotificationStatus,
+  sendNotification,
+  sendTemplatedMail,
+} from "../../../domain/notifications/send.ts";
 import { settleAbandoned } from "../../../domain/notifications/sweep.ts";
 import { setup } from "../../support/setup.ts";
 
@@ -27,7 +31,10 @@ async function withServers(servers: MailTransport[], use: () => Promise<void>): 
 }
 
 /** A mail server that answers as told and remembers what it took. */
-function server(name: string, send: (message: MailMessage) => MailDeliveryFailed | null): MailTransport & { took: MailMessage[] } {
+function server(
+  name: string,
+  send: (message: MailMessage) => MailDeliveryFailed | null,
+): MailTransport & { took: MailMessage[] } {
   const took: MailMessage[] = [];
   return {
     ...{ name, took, ping: () => Promise.resolve(), close: () => Promise.resolve() },
@@ -39,17 +46,27 @@ function server(name: string, send: (message: MailMessage) => MailDeliveryFailed
     },
   };
 }
-const away = (permanent = false) => new MailDeliveryFailed("the server is away", { permanent, code: "ECONNECTION" });
+const away = (permanent = false) =>
+  new MailDeliveryFailed("the server is away", { permanent, code: "ECONNECTION" });
 
 const queue = (message: Parameters<typeof sendNotification>[3]) =>
   transact(p.sql, (tx) => sendNotification(p, tx, service, message)).then((sent) => sent.notificationId);
 
 /** Runs the delivery job by hand, as a worker would; returns what it threw, or what it gave. */
-async function run(id: string, o: { attempt?: number; failures?: number; jobId?: string } = {}): Promise<unknown> {
+async function run(
+  id: string,
+  o: { attempt?: number; failures?: number; jobId?: string } = {},
+): Promise<unknown> {
   const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
   const context = {
     ...{ jobId: o.jobId ?? row?.jobId ?? "", tenantId: null, createdBy: null, attempt: o.attempt ?? 1 },
-    ...{ failures: o.failures ?? 0, maxRetries: 3, signal: new AbortController().signal, log: p.log, progress() {} },
+    ...{
+      failures: o.failures ?? 0,
+      maxRetries: 3,
+      signal: new AbortController().signal,
+      log: p.log,
+      progress() {},
+    },
   };
   return await deliveryJob(p).run({ notificationId: id }, context).catch((error) => error);
 }
@@ -71,10 +88,13 @@ Deno.test("when the first server is away the next one takes the message, and bot
     await run(id);
     const detail = await read(id);
     assert.equal(detail.status, "Sent");
-    assert.deepEqual(detail.deliveryAttempts.map((a) => [a.attemptNumber, a.providerName, a.isSuccess, a.errorMessage]), [
-      [1, "first", false, "the server is away"],
-      [2, "second", true, null],
-    ]);
+    assert.deepEqual(
+      detail.deliveryAttempts.map((a) => [a.attemptNumber, a.providerName, a.isSuccess, a.errorMessage]),
+      [
+        [1, "first", false, "the server is away"],
+        [2, "second", true, null],
+      ],
+    );
     assert.equal(second.took[0]?.messageId, `${id}@localhost`);
   });
 });
@@ -85,7 +105,11 @@ Deno.test("what one server refuses for good is not given to the next", async () 
     const id = await queue(mail());
     assert.match(String(await run(id)), /HopelessJob/);
     const detail = await read(id);
-    assert.deepEqual([detail.status, detail.recipients[0]?.status, second.took.length], ["DeadLettered", "Refused", 0]);
+    assert.deepEqual([detail.status, detail.recipients[0]?.status, second.took.length], [
+      "DeadLettered",
+      "Refused",
+      0,
+    ]);
   });
 });
 
@@ -132,13 +156,19 @@ Deno.test("a worker that comes back late cannot undo what a later attempt settle
   open();
   await first;
   const detail = await read(id);
-  assert.deepEqual([detail.status, detail.recipients[0]?.status, detail.deliveryAttempts.length], ["Sent", "Sent", 2]);
+  assert.deepEqual([detail.status, detail.recipients[0]?.status, detail.deliveryAttempts.length], [
+    "Sent",
+    "Sent",
+    2,
+  ]);
 });
 
 Deno.test("a job that is not the message's own takes it only from the dead letters", async () => {
   const id = await queue(mail());
   const stranger = crypto.randomUUID();
-  assert.deepEqual(await run(id, { jobId: stranger }), { skipped: "the message is not waiting for this job" });
+  assert.deepEqual(await run(id, { jobId: stranger }), {
+    skipped: "the message is not waiting for this job",
+  });
   await p.sql`update notifications set status = 'DeadLettered' where id = ${id}`;
   assert.deepEqual(await run(id, { jobId: stranger }), { status: "Sent" });
 });
@@ -167,7 +197,11 @@ Deno.test("a message whose job ended without it is settled by the sweep", async 
 Deno.test("a mail of the service's own cannot be read back and is forgotten once sent", async () => {
   const { notificationId: id } = await transact(p.sql, (tx) =>
     sendTemplatedMail(p, tx, {
-      ...{ tenantId: null, to: { address: "zoe@x.test", displayName: "Zoë" }, templateSlug: "password-reset" },
+      ...{
+        tenantId: null,
+        to: { address: "zoe@x.test", displayName: "Zoë" },
+        templateSlug: "password-reset",
+      },
       ...{ locale: "pt-PT", data: { resetUrl: "https://x.test/secret-token" } },
     }));
   await withServers([server("s", () => away())], async () => void await run(id));

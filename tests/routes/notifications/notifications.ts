@@ -26,8 +26,12 @@ export async function jobOf(t: TestService, notificationId: string): Promise<str
 const ENDED = ["Succeeded", "Failed", "DeadLettered", "Cancelled"];
 
 /** Waits until the delivery job has come to one of `statuses` and returns the notification's detail. */
-// deno-lint-ignore no-explicit-any -- tests look into answers of every shape
-export async function settledDetail(t: TestService, actor: Actor, id: string, statuses = ENDED): Promise<any> {
+export async function settledDetail(
+  t: TestService,
+  actor: Actor,
+  id: string,
+  statuses = ENDED,
+): Promise<HttpAnswer["body"]> {
   await t.settled(await jobOf(t, id), statuses);
   return (await actor.get(`${path}/${id}`)).body;
 }

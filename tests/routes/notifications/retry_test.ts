@@ -7,7 +7,11 @@ const refusing = new Set<string>();
 const receiver = await startReceiver({
   onRcptTo({ address }, _session, callback) {
     const code = /^code(\d{3})@/.exec(address)?.[1];
-    callback(code && !refusing.has(`let ${address}`) ? Object.assign(new Error("refused as asked"), { responseCode: Number(code) }) : null);
+    callback(
+      code && !refusing.has(`let ${address}`)
+        ? Object.assign(new Error("refused as asked"), { responseCode: Number(code) })
+        : null,
+    );
   },
 });
 const t = await setup({ SMTP_URL: receiver.url, MAIL_FROM: "Steward <service@steward.test>" });
@@ -19,7 +23,8 @@ const ann = await t.actor({ permissions: ["send:notifications"] });
 const to = (...addresses: string[]) => ({ recipients: addresses.map((address) => ({ address })) });
 const statuses = (detail: { recipients: { address: string; status: string }[] }) =>
   Object.fromEntries(detail.recipients.map((recipient) => [recipient.address, recipient.status]));
-const mailsOf = (id: string) => receiver.received.filter((mail) => mail.raw.includes(`Message-ID: <${id}@steward.test>`));
+const mailsOf = (id: string) =>
+  receiver.received.filter((mail) => mail.raw.includes(`Message-ID: <${id}@steward.test>`));
 
 Deno.test("a refusal for now is retried three times with the same Message-ID, then dead-lettered", async () => {
   const id = await sent(ann, email(to("code451@x.test")));
@@ -36,8 +41,17 @@ Deno.test("a refusal for now is retried three times with the same Message-ID, th
   }
   const detail = await settledDetail(t, ann, id, ["DeadLettered"]);
   assert.deepEqual([detail.status, detail.retryCount, detail.maxRetries], ["DeadLettered", 3, 3]);
-  assert.deepEqual(detail.deliveryAttempts.map((a: { attemptNumber: number }) => a.attemptNumber), [1, 2, 3, 4]);
-  assert.ok(detail.deliveryAttempts.every((a: { isSuccess: boolean; errorMessage: string }) => !a.isSuccess && a.errorMessage));
+  assert.deepEqual(detail.deliveryAttempts.map((a: { attemptNumber: number }) => a.attemptNumber), [
+    1,
+    2,
+    3,
+    4,
+  ]);
+  assert.ok(
+    detail.deliveryAttempts.every((a: { isSuccess: boolean; errorMessage: string }) =>
+      !a.isSuccess && a.errorMessage
+    ),
+  );
 
   refusing.add("let code451@x.test");
   const again = await ann.post(`${path}/${id}/retry`);
@@ -68,7 +82,11 @@ Deno.test("of many recipients only those still owed are asked again", async () =
 Deno.test("when every recipient is refused for good nothing is retried by itself, and a retry asks them again", async () => {
   const id = await sent(ann, email(to("code553@x.test")));
   const detail = await settledDetail(t, ann, id);
-  assert.deepEqual([detail.status, detail.retryCount, detail.deliveryAttempts.length], ["DeadLettered", 0, 1]);
+  assert.deepEqual([detail.status, detail.retryCount, detail.deliveryAttempts.length], [
+    "DeadLettered",
+    0,
+    1,
+  ]);
   refusing.add("let code553@x.test");
   assert.equal((await ann.post(`${path}/${id}/retry`)).status, 200);
   assert.equal((await settledDetail(t, ann, id)).status, "Sent");
@@ -121,7 +139,11 @@ Deno.test("a direct email answers what the mail server said, and is recorded eit
 });
 
 Deno.test("a direct email that some could not get yet is finished by a job", async () => {
-  const answer = await ann.post(`${path}/email`, { to: ["a@x.test", "code452@x.test"], subject: "S", htmlBody: "x" });
+  const answer = await ann.post(`${path}/email`, {
+    to: ["a@x.test", "code452@x.test"],
+    subject: "S",
+    htmlBody: "x",
+  });
   assert.deepEqual([answer.status, answer.body.status], [200, "Failed"]);
   refusing.add("let code452@x.test");
   await hurry(t, answer.body.notificationId);
@@ -131,10 +153,20 @@ Deno.test("a direct email that some could not get yet is finished by a job", asy
 });
 
 Deno.test("a direct email needs recipients that are addresses", async () => {
-  const answer = await ann.post(`${path}/email`, { to: ["a@x.test", "nobody"], cc: ["x y"], subject: "S", htmlBody: "x", fromAddress: "me" });
+  const answer = await ann.post(`${path}/email`, {
+    to: ["a@x.test", "nobody"],
+    cc: ["x y"],
+    subject: "S",
+    htmlBody: "x",
+    fromAddress: "me",
+  });
   refused(answer, 400, "VALIDATION_ERROR");
   assert.deepEqual(Object.keys(answer.body.errors), ["to.1", "cc.0"]);
   refused(await ann.post(`${path}/email`, { to: [], subject: "S", htmlBody: "x" }), 400, "VALIDATION_ERROR");
   refused(await ann.post(`${path}/email`, { to: ["a@x.test"] }), 400, "VALIDATION_ERROR");
-  refused(await ann.post(`${path}/email`, { to: ["a@x.test"], subject: "S", fromAddress: "me" }), 400, "VALIDATION_ERROR");
+  refused(
+    await ann.post(`${path}/email`, { to: ["a@x.test"], subject: "S", fromAddress: "me" }),
+    400,
+    "VALIDATION_ERROR",
+  );
 });

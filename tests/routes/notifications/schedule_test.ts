@@ -80,5 +80,9 @@ Deno.test("schedule refuses what send refuses, and a time that is none", async (
   const answer = await schedule(inAnHour(), email({ recipients: [{ address: "nobody" }] }));
   refused(answer, 400, "VALIDATION_ERROR");
   assert.deepEqual(Object.keys(answer.body.errors), ["notification.recipients.0.address"]);
-  refused(await schedule(inAnHour(), email({ templateSlug: "none" })), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  refused(
+    await schedule(inAnHour(), email({ templateSlug: "none" })),
+    404,
+    "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  );
 });

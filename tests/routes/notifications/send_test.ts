@@ -16,7 +16,13 @@ Deno.test("an email is queued, delivered, and its detail tells the whole story",
   const detail = await settledDetail(t, ann, notificationId);
   const { createdAt, sentAt, recipients, deliveryAttempts, ...fields } = detail;
   assert.deepEqual(fields, {
-    ...{ id: notificationId, channel: "Email", channelDisplay: "Email", status: "Sent", statusDisplay: "Sent" },
+    ...{
+      id: notificationId,
+      channel: "Email",
+      channelDisplay: "Email",
+      status: "Sent",
+      statusDisplay: "Sent",
+    },
     ...{ priority: "High", subject: "Hello", htmlBody: "<p>Hello <b>Ann</b></p>", textBody: null },
     ...{ templateSlug: null, templateLocale: null, templateVersion: null, fromAddress: null, fromName: null },
     ...{ retryCount: 0, maxRetries: 3, lastError: null, scheduledAt: null },
@@ -29,12 +35,18 @@ Deno.test("an email is queued, delivered, and its detail tells the whole story",
     "Sent",
   ]);
   assert.equal(deliveryAttempts.length, 1);
-  assert.deepEqual([deliveryAttempts[0].attemptNumber, deliveryAttempts[0].providerName, deliveryAttempts[0].isSuccess], [
+  assert.deepEqual([
+    deliveryAttempts[0].attemptNumber,
+    deliveryAttempts[0].providerName,
+    deliveryAttempts[0].isSuccess,
+  ], [
     1,
     "outbox",
     true,
   ]);
-  const [mail] = (await outbox("Email", "ann@example.test")).filter((m) => m.messageId?.startsWith(notificationId));
+  const [mail] = (await outbox("Email", "ann@example.test")).filter((m) =>
+    m.messageId?.startsWith(notificationId)
+  );
   assert.equal(mail?.messageId, `${notificationId}@localhost`);
   assert.equal(mail?.textBody, "Hello Ann", "a plain text is made from the HTML");
 });
@@ -47,7 +59,11 @@ Deno.test("text messages and push messages reach the outbox", async () => {
   });
   assert.equal((await settledDetail(t, ann, sms)).status, "Sent");
   assert.equal((await outbox("Sms", "+351912345679"))[0]?.textBody, "Your code is 1");
-  const push = await sent(ann, { channel: "Push", recipients: [{ address: "device-token-1" }], subject: "Ping" });
+  const push = await sent(ann, {
+    channel: "Push",
+    recipients: [{ address: "device-token-1" }],
+    subject: "Ping",
+  });
   assert.equal((await settledDetail(t, ann, push)).channelDisplay, "Push");
   assert.equal((await outbox("Push", "device-token-1"))[0]?.subject, "Ping");
 });
@@ -73,7 +89,16 @@ Deno.test("a message needs a channel, a recipient and something to say", async (
 
 Deno.test("every address that does not fit its channel is named", async () => {
   const cases: [string, string[]][] = [
-    ["Email", ["nobody", "a@b@c", "a b@c.test", "a@", "@b.test", "a@b..c", "x@y.test\r\nBcc: z@y.test", "<a@b.test>"]],
+    ["Email", [
+      "nobody",
+      "a@b@c",
+      "a b@c.test",
+      "a@",
+      "@b.test",
+      "a@b..c",
+      "x@y.test\r\nBcc: z@y.test",
+      "<a@b.test>",
+    ]],
     ["Sms", ["912345678", "+0123", "+351 912", "+1234567890123456"]],
     ["Push", ["two words", "é"]],
     ["InApp", ["ann", crypto.randomUUID(), (await t.actor()).userId]],
@@ -83,14 +108,26 @@ Deno.test("every address that does not fit its channel is named", async () => {
     const answer = await ann.post(`${path}/send`, body);
     refused(answer, 400, "VALIDATION_ERROR");
     const named = Object.keys(answer.body.errors);
-    if (channel !== "InApp") assert.deepEqual(named, addresses.map((_, index) => `recipients.${index}.address`));
-    else assert.deepEqual(named, ["recipients.0.address"], "what is no UUID is refused before users are looked up");
+    if (channel !== "InApp") {
+      assert.deepEqual(
+        named,
+        addresses.map((_, index) => `recipients.${index}.address`),
+      );
+    } else {assert.deepEqual(
+        named,
+        ["recipients.0.address"],
+        "what is no UUID is refused before users are looked up",
+      );}
     for (const name of named) {
       const index = Number(name.split(".")[1]);
       assert.ok(answer.body.errors[name][0].includes(JSON.stringify(addresses[index]).slice(1, 8)), name);
     }
   }
-  const strangers = { channel: "InApp", subject: "x", recipients: cases[3]?.[1].slice(1).map((address) => ({ address })) };
+  const strangers = {
+    channel: "InApp",
+    subject: "x",
+    recipients: cases[3]?.[1].slice(1).map((address) => ({ address })),
+  };
   const answer = await ann.post(`${path}/send`, strangers);
   refused(answer, 400, "VALIDATION_ERROR");
   assert.deepEqual(
@@ -108,7 +145,11 @@ Deno.test("a recipient named twice gets one message", async () => {
 
 Deno.test("a line break in a subject becomes a space, and display names cannot add headers", async () => {
   const recipients = [{ address: "crlf@example.test", displayName: "Eve\r\nBcc: all@example.test <b>" }];
-  const detail = await settledDetail(t, ann, await sent(ann, email({ subject: "One\r\nBcc: two", recipients })));
+  const detail = await settledDetail(
+    t,
+    ann,
+    await sent(ann, email({ subject: "One\r\nBcc: two", recipients })),
+  );
   assert.equal(detail.subject, "One Bcc: two");
   assert.deepEqual((await outbox("Email", "crlf@example.test"))[0]?.to, ["crlf@example.test"]);
 });
@@ -122,16 +163,38 @@ Deno.test("a template is filled in when the message is sent, and the detail says
     requiredVariables: "name",
   });
   assert.equal(made.status, 201);
-  const body = email({ subject: null, htmlBody: null, templateSlug: "welcome", templateData: { name: "<Ann>" } });
+  const body = email({
+    subject: null,
+    htmlBody: null,
+    templateSlug: "welcome",
+    templateData: { name: "<Ann>" },
+  });
   const first = await settledDetail(t, ann, await sent(ann, body));
-  assert.deepEqual([first.subject, first.htmlBody, first.textBody, first.templateVersion, first.templateLocale], [
+  assert.deepEqual([
+    first.subject,
+    first.htmlBody,
+    first.textBody,
+    first.templateVersion,
+    first.templateLocale,
+  ], [
     ...["Hi <ANN>", "<p>Hi &lt;Ann&gt;</p>", "Hi <Ann>", 1, "en"],
   ]);
-  await ann.put(`${templates}/${made.body.id}`, { templateId: made.body.id, subjectTemplate: "Bye {{ name }}" });
+  await ann.put(`${templates}/${made.body.id}`, {
+    templateId: made.body.id,
+    subjectTemplate: "Bye {{ name }}",
+  });
   const second = await settledDetail(t, ann, await sent(ann, { ...body, subject: "Mine" }));
-  assert.deepEqual([second.subject, second.htmlBody, second.templateVersion], ["Mine", "<p>Hi &lt;Ann&gt;</p>", 2]);
+  assert.deepEqual([second.subject, second.htmlBody, second.templateVersion], [
+    "Mine",
+    "<p>Hi &lt;Ann&gt;</p>",
+    2,
+  ]);
 
-  refused(await ann.post(`${path}/send`, { ...body, templateSlug: "none" }), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  refused(
+    await ann.post(`${path}/send`, { ...body, templateSlug: "none" }),
+    404,
+    "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  );
   refused(
     await ann.post(`${path}/send`, { ...body, templateData: {} }),
     400,
@@ -140,9 +203,16 @@ Deno.test("a template is filled in when the message is sent, and the detail says
 });
 
 Deno.test("a template that fails while it is filled in ends that message alone, with the reason", async () => {
-  await ann.post(templates, { slug: "huge", name: "x", htmlBodyTemplate: "{{#each a}}{{#each ../a}}{{.}}{{/each}}{{/each}}" });
+  await ann.post(templates, {
+    slug: "huge",
+    name: "x",
+    htmlBodyTemplate: "{{#each a}}{{#each ../a}}{{.}}{{/each}}{{/each}}",
+  });
   const a = Array(5000).fill("xxxxxxxxxx");
-  const id = await sent(ann, email({ subject: null, htmlBody: null, templateSlug: "huge", templateData: { a } }));
+  const id = await sent(
+    ann,
+    email({ subject: null, htmlBody: null, templateSlug: "huge", templateData: { a } }),
+  );
   const detail = await settledDetail(t, ann, id);
   assert.equal(detail.status, "DeadLettered");
   assert.match(detail.lastError, /most one render may/);
@@ -153,12 +223,14 @@ Deno.test("a message is its tenant's: others cannot see, retry or cancel it", as
   const id = await sent(ann, email());
   await settledDetail(t, ann, id);
   const other = await t.actor({ permissions: ["send:notifications"] });
-  for (const answer of [
-    await other.get(`${path}/${id}`),
-    await other.post(`${path}/${id}/retry`),
-    await other.delete(`${path}/schedule/${id}`),
-    await ann.get(`${path}/${crypto.randomUUID()}`),
-  ]) refused(answer, 404, "NOTIFICATION_NOT_FOUND");
+  for (
+    const answer of [
+      await other.get(`${path}/${id}`),
+      await other.post(`${path}/${id}/retry`),
+      await other.delete(`${path}/schedule/${id}`),
+      await ann.get(`${path}/${crypto.randomUUID()}`),
+    ]
+  ) refused(answer, 404, "NOTIFICATION_NOT_FOUND");
   assert.equal((await other.get(path)).body.totalCount, 0);
   assert.equal((await other.get(`${path}/stats`)).body.totalNotifications, 0);
 });
@@ -166,15 +238,26 @@ Deno.test("a message is its tenant's: others cannot see, retry or cancel it", as
 Deno.test("without a token, a permission or a tenant nothing is sent", async () => {
   refused(await t.nobody.post(`${path}/send`, email()), 401, "TOKEN_MISSING");
   const visitor = await t.actor({ role: "Visitor" });
-  for (const [method, url] of [
-    ...[["POST", `${path}/send`], ["POST", `${path}/email`], ["POST", `${path}/push`], ["POST", `${path}/schedule`]],
-    ...[["DELETE", `${path}/schedule/x`], ["POST", `${path}/x/retry`], ["GET", `${path}/x`], ["GET", path]],
-    ...[["GET", `${path}/stats`], ["POST", templates], ["PUT", `${templates}/x`], ["DELETE", `${templates}/x`]],
-    ...[["GET", templates], ["POST", `${templates}/render`]],
-  ] as [string, string][]) refused(await visitor.send(method, url, method === "GET" ? undefined : {}), 403, "MISSING_PERMISSION");
+  for (
+    const [method, url] of [
+      ...[["POST", `${path}/send`], ["POST", `${path}/email`], ["POST", `${path}/push`], [
+        "POST",
+        `${path}/schedule`,
+      ]],
+      ...[["DELETE", `${path}/schedule/x`], ["POST", `${path}/x/retry`], ["GET", `${path}/x`], ["GET", path]],
+      ...[["GET", `${path}/stats`], ["POST", templates], ["PUT", `${templates}/x`], [
+        "DELETE",
+        `${templates}/x`,
+      ]],
+      ...[["GET", templates], ["POST", `${templates}/render`]],
+    ] as [string, string][]
+  ) refused(await visitor.send(method, url, method === "GET" ? undefined : {}), 403, "MISSING_PERMISSION");
   const global = await t.actor({ permissions: ["send:notifications"], global: true });
   refused(await global.post(`${path}/send`, email()), 403, "FORBIDDEN");
-  assert.equal((await global.with({ "x-tenant-id": global.tenantId ?? "" }).post(`${path}/send`, email())).status, 200);
+  assert.equal(
+    (await global.with({ "x-tenant-id": global.tenantId ?? "" }).post(`${path}/send`, email())).status,
+    200,
+  );
   refused(await ann.get(`${path}/not-a-uuid`), 400, "VALIDATION_ERROR");
 });
 
@@ -198,14 +281,27 @@ Deno.test("the list filters by channel, status and time, newest first, and count
   assert.deepEqual(all.items.map((item: { id: string }) => item.id), ids.toReversed());
   const { createdAt, ...summary } = all.items[0];
   assert.deepEqual(summary, {
-    ...{ id: ids[5], channel: "Sms", channelDisplay: "SMS", status: "Sent", statusDisplay: "Sent", priority: "Normal" },
+    ...{
+      id: ids[5],
+      channel: "Sms",
+      channelDisplay: "SMS",
+      status: "Sent",
+      statusDisplay: "Sent",
+      priority: "Normal",
+    },
     ...{ subject: null, recipientCount: 1, retryCount: 0, scheduledAt: null, sentAt: summary.sentAt },
   });
   assert.equal((await list("channel=sms")).totalCount, 1);
   assert.equal((await list("channel=Email&status=Sent")).totalCount, 5);
   assert.equal((await list("status=DeadLettered")).totalCount, 0);
   const page = await list("page=2&pageSize=4");
-  assert.deepEqual([page.items.length, page.totalCount, page.totalPages, page.hasNext, page.hasPrevious], [2, 6, 2, false, true]);
+  assert.deepEqual([page.items.length, page.totalCount, page.totalPages, page.hasNext, page.hasPrevious], [
+    2,
+    6,
+    2,
+    false,
+    true,
+  ]);
   const from = encodeURIComponent(createdAt);
   assert.ok((await list(`fromDate=${from}`)).totalCount >= 1);
   assert.equal((await list(`fromDate=${new Date(Date.now() + 60_000).toISOString()}`)).totalCount, 0);

@@ -39,9 +39,14 @@ Deno.test("a template is made, read, changed with a higher version, and deleted"
   const change = { templateId: id, name: "New", subjectTemplate: "S", htmlBodyTemplate: "<p>{{ x }}</p>" };
   const updated = await ann.put(`${templates}/${id}`, change);
   assert.deepEqual([updated.status, updated.body.version, updated.body.name], [200, 2, "New"]);
-  const partly = await ann.put(`${templates}/${id}`, { templateId: id, textBodyTemplate: "T", requiredVariables: "" });
+  const partly = await ann.put(`${templates}/${id}`, {
+    templateId: id,
+    textBodyTemplate: "T",
+    requiredVariables: "",
+  });
   assert.equal(partly.body.version, 3);
-  const { subjectTemplate, textBodyTemplate, requiredVariables, name } = (await ann.get(`${templates}/${id}`)).body;
+  const { subjectTemplate, textBodyTemplate, requiredVariables, name } =
+    (await ann.get(`${templates}/${id}`)).body;
   assert.deepEqual([subjectTemplate, textBodyTemplate, requiredVariables, name], ["S", "T", "", "New"]);
 
   refused(await ann.put(`${templates}/${id}`, change, { "if-match": '"1"' }), 412, "PRECONDITION_FAILED");
@@ -53,10 +58,16 @@ Deno.test("a template is made, read, changed with a higher version, and deleted"
 
 Deno.test("slug and locale are unique in the tenant, whatever the spelling of the locale", async () => {
   await made({ slug: "unique", locale: "pt-BR" });
-  refused(await ann.post(templates, template({ slug: "unique", locale: "pt_br" })), 409, "NOTIFICATION_TEMPLATE_ALREADY_EXISTS");
+  refused(
+    await ann.post(templates, template({ slug: "unique", locale: "pt_br" })),
+    409,
+    "NOTIFICATION_TEMPLATE_ALREADY_EXISTS",
+  );
   await made({ slug: "unique", locale: "pt" });
   await made({ slug: "unique", locale: "pt-BR" }, other);
-  const answers = await Promise.all(Array.from({ length: 6 }, () => ann.post(templates, template({ slug: "race" }))));
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => ann.post(templates, template({ slug: "race" }))),
+  );
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [201, 409, 409, 409, 409, 409]);
 });
 
@@ -71,7 +82,12 @@ Deno.test("simultaneous changes each raise the version by one", async () => {
 Deno.test("an update whose templateId is another or missing is refused, before anything else", async () => {
   const { id } = await made({ slug: "mismatch" });
   const body = { templateId: crypto.randomUUID(), name: "x", subjectTemplate: "x", htmlBodyTemplate: "x" };
-  for (const [target, given] of [[id, body], [crypto.randomUUID(), body], [id, { ...body, templateId: undefined }]] as const) {
+  for (
+    const [target, given] of [[id, body], [crypto.randomUUID(), body], [id, {
+      ...body,
+      templateId: undefined,
+    }]] as const
+  ) {
     const answer = await ann.put(`${templates}/${target}`, given);
     refused(answer, 400, "VALIDATION_ERROR");
     assert.deepEqual(Object.keys(answer.body.errors), ["templateId"]);
@@ -89,10 +105,18 @@ Deno.test("a template with a mistake is refused with line and column", async () 
     const answer = await ann.post(templates, template({ slug: "broken", ...change }));
     refused(answer, 400, "NOTIFICATION_TEMPLATE_INVALID");
     assert.match(answer.body.detail, reason);
-    refused(await ann.put(`${templates}/${id}`, { templateId: id, ...change }), 400, "NOTIFICATION_TEMPLATE_INVALID");
+    refused(
+      await ann.put(`${templates}/${id}`, { templateId: id, ...change }),
+      400,
+      "NOTIFICATION_TEMPLATE_INVALID",
+    );
   }
-  const wrong = [{ slug: "a b" }, { slug: "" }, { slug: undefined }, { name: "" }, { locale: "english please" }];
-  for (const change of [...wrong, { subjectTemplate: null, htmlBodyTemplate: null }, { requiredVariables: 7 }]) {
+  const wrong = [{ slug: "a b" }, { slug: "" }, { slug: undefined }, { name: "" }, {
+    locale: "english please",
+  }];
+  for (
+    const change of [...wrong, { subjectTemplate: null, htmlBodyTemplate: null }, { requiredVariables: 7 }]
+  ) {
     refused(await ann.post(templates, template({ slug: "wrong", ...change })), 400, "VALIDATION_ERROR");
   }
   refused(
@@ -100,7 +124,11 @@ Deno.test("a template with a mistake is refused with line and column", async () 
     400,
     "VALIDATION_ERROR",
   );
-  assert.equal((await ann.get(`${templates}/${id}`)).headers.get("etag"), '"1"', "a refused change changes nothing");
+  assert.equal(
+    (await ann.get(`${templates}/${id}`)).headers.get("etag"),
+    '"1"',
+    "a refused change changes nothing",
+  );
 });
 
 Deno.test("rendering shows what would be sent, with the text made from the HTML", async () => {
@@ -137,10 +165,15 @@ Deno.test("hostile templates get no further than their own render", async () => 
 
 Deno.test("locales fall back from region to language to the tenant's default to English", async () => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
-  const found = async (locale?: string) => (await render({ templateSlug: "fall", ...(locale ? { locale } : {}) }, actor)).body.locale;
+  const found = async (locale?: string) =>
+    (await render({ templateSlug: "fall", ...(locale ? { locale } : {}) }, actor)).body.locale;
   const make = (locale: string) => made({ slug: "fall", locale, requiredVariables: "" }, actor);
   await make("fr");
-  refused(await render({ templateSlug: "fall", locale: "pt-BR" }, actor), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  refused(
+    await render({ templateSlug: "fall", locale: "pt-BR" }, actor),
+    404,
+    "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  );
   await make("en");
   assert.equal(await found("pt-BR"), "en");
   const settings = "/api/v1/notification-settings";
@@ -172,9 +205,15 @@ Deno.test("the shipped templates are there in English and Portuguese, and a tena
     assert.ok(!body.htmlBody.includes("href"), "without a link the report is attached");
   }
   await made({ slug: "password-reset", subjectTemplate: "Ours" });
-  assert.equal((await render({ templateSlug: "password-reset", data: { ...data, name: "x" } })).body.subject, "Ours");
+  assert.equal(
+    (await render({ templateSlug: "password-reset", data: { ...data, name: "x" } })).body.subject,
+    "Ours",
+  );
   assert.equal((await render({ templateSlug: "password-reset", locale: "pt", data })).body.locale, "pt");
-  assert.equal((await render({ templateSlug: "password-reset", data }, other)).body.subject, "Reset your password");
+  assert.equal(
+    (await render({ templateSlug: "password-reset", data }, other)).body.subject,
+    "Reset your password",
+  );
 });
 
 Deno.test("the list shows the tenant's own, by locale, and the shipped ones when asked", async () => {
@@ -183,14 +222,31 @@ Deno.test("the list shows the tenant's own, by locale, and the shipped ones when
   await made({ slug: "a" }, actor);
   const list = async (query = "") => (await actor.get(`${templates}?${query}`)).body;
   const all = await list();
-  assert.deepEqual(all.items.map((i: { slug: string; locale: string }) => `${i.slug} ${i.locale}`), ["a en", "b en", "b fr", "b pt"]);
-  assert.deepEqual(Object.keys(all.items[0]).sort(), ["createdAt", "id", "locale", "name", "slug", "version"]);
+  assert.deepEqual(all.items.map((i: { slug: string; locale: string }) => `${i.slug} ${i.locale}`), [
+    "a en",
+    "b en",
+    "b fr",
+    "b pt",
+  ]);
+  assert.deepEqual(Object.keys(all.items[0]).sort(), [
+    "createdAt",
+    "id",
+    "locale",
+    "name",
+    "slug",
+    "version",
+  ]);
   assert.equal((await list("locale=EN")).totalCount, 2);
   assert.equal((await list("includeShipped=true")).totalCount, 8);
-  assert.deepEqual([(await list("page=2&pageSize=3")).items.length, (await list("page=9")).totalCount], [1, 4]);
+  assert.deepEqual([(await list("page=2&pageSize=3")).items.length, (await list("page=9")).totalCount], [
+    1,
+    4,
+  ]);
   assert.deepEqual((await list("page=9")).items, []);
   refused(await actor.get(`${templates}?pageSize=101`), 400, "VALIDATION_ERROR");
-  const shipped = (await list("includeShipped=true&locale=pt")).items.find((i: { slug: string }) => i.slug === "report-ready");
+  const shipped = (await list("includeShipped=true&locale=pt")).items.find((i: { slug: string }) =>
+    i.slug === "report-ready"
+  );
   assert.equal((await actor.get(`${templates}/${shipped.id}`)).body.isShipped, true);
   refused(await actor.delete(`${templates}/${shipped.id}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
@@ -199,6 +255,14 @@ Deno.test("a template of another tenant is as good as none", async () => {
   const { id } = await made({ slug: "secret" });
   refused(await other.get(`${templates}/${id}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
   refused(await other.delete(`${templates}/${id}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
-  refused(await other.put(`${templates}/${id}`, { templateId: id, name: "x" }), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
-  refused(await render({ templateSlug: "secret", data: { name: "x" } }, other), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  refused(
+    await other.put(`${templates}/${id}`, { templateId: id, name: "x" }),
+    404,
+    "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  );
+  refused(
+    await render({ templateSlug: "secret", data: { name: "x" } }, other),
+    404,
+    "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  );
 });

@@ -33,7 +33,11 @@ Deno.test("an in-app message becomes one notification for each user, who reads i
   });
   const read = await ann.put(`${own}/${id}/read?userId=${ann.userId}`);
   assert.deepEqual([read.status, read.body.isRead], [200, true]);
-  assert.equal((await ann.put(`${own}/${id}/read?userId=${ann.userId}`)).status, 200, "reading twice is reading once");
+  assert.equal(
+    (await ann.put(`${own}/${id}/read?userId=${ann.userId}`)).status,
+    200,
+    "reading twice is reading once",
+  );
   assert.deepEqual([await unread(ann), await unread(bob)], [0, 1]);
   assert.equal((await ann.delete(`${own}/${id}?userId=${ann.userId}`)).status, 200);
   refused(await ann.delete(`${own}/${id}?userId=${ann.userId}`), 404, "NOTIFICATION_INAPP_NOT_FOUND");
@@ -70,10 +74,18 @@ Deno.test("only the user and a system administrator get at a user's notification
   const [ann, eve] = [await t.actor({ tenantId }), await t.actor({ tenantId, role: "Admin" })];
   await notify([ann, eve]);
   const id = (await ann.get(of(ann))).body.items[0].id;
-  for (const [method, url] of [
-    ...[["GET", own], ["GET", `${own}/unread-count`], ["PUT", `${own}/${id}/read`], ["PUT", `${own}/read-all`]],
-    ...[["DELETE", `${own}/${id}`], ["PUT", `${own}/${crypto.randomUUID()}/read`], ["GET", `${own}/devices`]],
-  ] as [string, string][]) {
+  for (
+    const [method, url] of [
+      ...[["GET", own], ["GET", `${own}/unread-count`], ["PUT", `${own}/${id}/read`], [
+        "PUT",
+        `${own}/read-all`,
+      ]],
+      ...[["DELETE", `${own}/${id}`], ["PUT", `${own}/${crypto.randomUUID()}/read`], [
+        "GET",
+        `${own}/devices`,
+      ]],
+    ] as [string, string][]
+  ) {
     refused(await eve.send(method, `${url}?userId=${ann.userId}`), 403, "NOTIFICATION_INAPP_FORBIDDEN");
     refused(await t.nobody.send(method, `${url}?userId=${ann.userId}`), 401, "TOKEN_MISSING");
   }
@@ -115,7 +127,11 @@ Deno.test("a push message goes to device tokens and to the devices of users", as
   });
   assert.deepEqual([answer.status, answer.body.status], [200, "Sent"]);
   const [message] = await t.steward.platform.outbox?.list() ?? [];
-  assert.deepEqual([message?.channel, message?.to, message?.textBody], ["Push", ["tok:1", "tok:ann"], "Pong"]);
+  assert.deepEqual([message?.channel, message?.to, message?.textBody], [
+    "Push",
+    ["tok:1", "tok:ann"],
+    "Pong",
+  ]);
   assert.equal((await ann.get(`${devices}?userId=${ann.userId}`)).body.length, 1);
   assert.equal((await ann.delete(`${devices}/${device.body.id}?userId=${ann.userId}`)).status, 204);
   refused(
@@ -124,12 +140,14 @@ Deno.test("a push message goes to device tokens and to the devices of users", as
     "NOTIFICATION_DEVICE_NOT_FOUND",
   );
   const stranger = await t.actor();
-  for (const body of [
-    { title: "x" },
-    { title: "x", userIds: [ann.userId] },
-    { title: "x", userIds: [stranger.userId] },
-    { title: "x", deviceTokens: ["has blank"] },
-    { title: "", deviceTokens: ["tok:1"] },
-    { title: "x", deviceTokens: ["tok:1"], data: { a: 1 } },
-  ]) refused(await sender.post(`${path}/push`, body), 400, "VALIDATION_ERROR");
+  for (
+    const body of [
+      { title: "x" },
+      { title: "x", userIds: [ann.userId] },
+      { title: "x", userIds: [stranger.userId] },
+      { title: "x", deviceTokens: ["has blank"] },
+      { title: "", deviceTokens: ["tok:1"] },
+      { title: "x", deviceTokens: ["tok:1"], data: { a: 1 } },
+    ]
+  ) refused(await sender.post(`${path}/push`, body), 400, "VALIDATION_ERROR");
 });

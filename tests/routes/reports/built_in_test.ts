@@ -22,13 +22,18 @@ async function rowsOf(by: Actor, templateId: string, parameters = {}): Promise<R
 Deno.test("nine reports are built in, and each runs in a tenant that has nothing and in one that has much", async () => {
   const { body } = await t.systemAdmin.get("/api/v1/reports");
   const own = ["cells", "failing", "lines", "slow"];
-  const ids = body.map((item: { templateId: string }) => item.templateId).filter((id: string) => !own.includes(id));
+  const ids = body.map((item: { templateId: string }) => item.templateId).filter((id: string) =>
+    !own.includes(id)
+  );
   assert.deepEqual(ids, [
     ...["users", "access-matrix", "role-permissions", "audit-log", "job-executions", "dead-letters"],
     ...["notification-deliveries", "tenants-overview"], // file-inventory needs read:files itself
   ]);
   for (const templateId of ids) await rowsOf(t.systemAdmin, templateId);
-  assert.equal(body.find((item: { templateId: string }) => item.templateId === "tenants-overview").isGlobal, true);
+  assert.equal(
+    body.find((item: { templateId: string }) => item.templateId === "tenants-overview").isGlobal,
+    true,
+  );
 });
 
 Deno.test("the access matrix says who holds which permission through which role", async () => {
@@ -42,7 +47,11 @@ Deno.test("the access matrix says who holds which permission through which role"
   ]);
   assert.deepEqual(new Set(rows.map((row) => row.Tenant)), new Set(["Matrix"]));
   const deleters = await rowsOf(admin, "access-matrix", { permission: "delete:users" });
-  assert.deepEqual(deleters.map((row) => [row.Email, row.Role, row.Effective]), [[admin.email, "Admin", "true"]]);
+  assert.deepEqual(deleters.map((row) => [row.Email, row.Role, row.Effective]), [[
+    admin.email,
+    "Admin",
+    "true",
+  ]]);
   await sql`update users set is_active = false where id = ${visitor.userId}`;
   assert.equal((await rowsOf(admin, "access-matrix", { roleName: "Visitor" })).length, 0);
   const all = await rowsOf(admin, "access-matrix", { roleName: "Visitor", onlyEffective: false });
@@ -53,10 +62,17 @@ Deno.test("role permissions list every role, those without permissions too", asy
   const admin = await t.actor({ role: "Admin" });
   const rows = await rowsOf(admin, "role-permissions");
   assert.deepEqual([...new Set(rows.map((row) => row.Role))], ["Admin", "GroupAdmin", "Visitor"]);
-  assert.deepEqual(new Set(rows.filter((row) => row.Role === "Admin").map((row) => row.Users)), new Set(["1"]));
+  assert.deepEqual(
+    new Set(rows.filter((row) => row.Role === "Admin").map((row) => row.Users)),
+    new Set(["1"]),
+  );
   const bare = await t.actor({ tenantId: admin.tenantId ?? "", permissions: [] });
   const own = await rowsOf(admin, "role-permissions", { isSystemRole: false });
-  assert.deepEqual(own.map((row) => [row.Role, row.Permission, row.Users]), [[`Role ${bare.roleId}`, "", "1"]]);
+  assert.deepEqual(own.map((row) => [row.Role, row.Permission, row.Users]), [[
+    `Role ${bare.roleId}`,
+    "",
+    "1",
+  ]]);
 });
 
 Deno.test("the audit log shows the tenant's changes, newest first", async () => {
@@ -68,7 +84,10 @@ Deno.test("the audit log shows the tenant's changes, newest first", async () => 
     [admin.email, "report", deleted.body.id],
   ]);
   assert.equal((await rowsOf(admin, "audit-log", { to: "2001-01-01" })).length, 0);
-  assert.equal((await rowsOf(await t.actor({ role: "Admin" }), "audit-log", { action: "report.delete" })).length, 0);
+  assert.equal(
+    (await rowsOf(await t.actor({ role: "Admin" }), "audit-log", { action: "report.delete" })).length,
+    0,
+  );
 });
 
 Deno.test("job executions, dead letters, messages and files are those of the tenant", async () => {
@@ -79,7 +98,10 @@ Deno.test("job executions, dead letters, messages and files are those of the ten
     delivery: { method: 2, recipients: ["someone@example.test"] },
   });
   await until(() => admin.get(`/api/v1/reports/${body.id}`), (answer) => answer.body.status === 5);
-  const { body: failing } = await admin.post("/api/v1/reports/generate-async", { templateId: "failing", format: CSV });
+  const { body: failing } = await admin.post("/api/v1/reports/generate-async", {
+    templateId: "failing",
+    format: CSV,
+  });
   await until(() => admin.get(`/api/v1/reports/${failing.id}`), (answer) => answer.body.status === 4);
   const [job] = await sql<{ id: string }[]>`
     select id from jobs where serialized_args = ${JSON.stringify({ executionId: failing.id })}`;
@@ -106,7 +128,10 @@ Deno.test("job executions, dead letters, messages and files are those of the ten
 Deno.test("the tenants overview is for system administrators, in any context", async () => {
   const tenantId = await t.tenant({ name: "Overseen" });
   const admin = await t.actor({ tenantId, role: "Admin" });
-  const refused = await admin.post("/api/v1/reports/generate", { templateId: "tenants-overview", format: CSV });
+  const refused = await admin.post("/api/v1/reports/generate", {
+    templateId: "tenants-overview",
+    format: CSV,
+  });
   assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"]);
   const rows = await rowsOf(t.systemAdmin, "tenants-overview", { type: "Standard" });
   const overseen = rows.find((row) => row.Tenant === "Overseen");
@@ -115,6 +140,9 @@ Deno.test("the tenants overview is for system administrators, in any context", a
 });
 
 Deno.test("file inventory is not opened by admin:system alone", async () => {
-  const refused = await t.systemAdmin.post("/api/v1/reports/generate", { templateId: "file-inventory", format: CSV });
+  const refused = await t.systemAdmin.post("/api/v1/reports/generate", {
+    templateId: "file-inventory",
+    format: CSV,
+  });
   assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"]);
 });

@@ -8,7 +8,8 @@ const t = await setupReports({ REPORT_CONCURRENCY: "2" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const analyst = await t.actor({ permissions: ["read:users"] });
-const start = (body: Record<string, unknown>, by = analyst) => by.post("/api/v1/reports/generate-async", body);
+const start = (body: Record<string, unknown>, by = analyst) =>
+  by.post("/api/v1/reports/generate-async", body);
 
 /** Reads a report's query that runs at the moment. */
 const queriesRunning = async () =>
@@ -57,9 +58,12 @@ Deno.test("refusals are those of generate, and delivery options are named field 
   assert.deepEqual(await fields({ method: 2, recipients: ["a@b.test", "nobody", "x@y\n.test"] }), [
     ...["delivery.recipients.1", "delivery.recipients.2"],
   ]);
-  assert.deepEqual(await fields({ method: 2, recipients: Array.from({ length: 51 }, (_, i) => `a${i}@b.test`) }), [
-    "delivery.recipients",
-  ]);
+  assert.deepEqual(
+    await fields({ method: 2, recipients: Array.from({ length: 51 }, (_, i) => `a${i}@b.test`) }),
+    [
+      "delivery.recipients",
+    ],
+  );
   assert.deepEqual(await fields({ method: 3 }), ["delivery.targetPath"]);
   assert.deepEqual(await fields({ method: 3, targetPath: "../up.csv" }), ["delivery.targetPath"]);
   assert.deepEqual(await fields({ method: 3, targetPath: "{tenant}/x.csv" }), ["delivery.targetPath"]);
@@ -122,10 +126,16 @@ Deno.test("a run after a crash takes over, and no second file is held", async ()
   const detail = await reached(analyst, body.id, STATUS.Completed);
   assert.notEqual(detail.storedFileId, before?.storedFileId);
   const [references] = await sql<{ count: number }[]>`
-    select count(*) as count from file_references where owner_id = ${before?.runId ?? ""} and released_at is null`;
+    select count(*) as count from file_references where owner_id = ${
+    before?.runId ?? ""
+  } and released_at is null`;
   assert.equal(references?.count, 0, "the first run's file is left to collection");
   assert.equal(await filesHeldBy(body.id), 1);
-  assert.deepEqual(await job.run({ executionId: body.id }, context), { generated: false }, "again changes nothing");
+  assert.deepEqual(
+    await job.run({ executionId: body.id }, context),
+    { generated: false },
+    "again changes nothing",
+  );
 });
 
 Deno.test("a late run neither completes nor keeps its file", async () => {
@@ -140,7 +150,9 @@ Deno.test("a late run neither completes nor keeps its file", async () => {
   assert.equal(await t.settled(job?.id ?? ""), "Succeeded");
   assert.equal((await analyst.get(`/api/v1/reports/${body.id}`)).body.status, STATUS.Generating);
   const [held] = await sql<{ count: number }[]>`
-    select count(*) as count from file_references where owner_id = ${late?.runId ?? ""} and released_at is null`;
+    select count(*) as count from file_references where owner_id = ${
+    late?.runId ?? ""
+  } and released_at is null`;
   assert.equal(held?.count, 0);
 });
 

@@ -13,7 +13,16 @@ Deno.test("a report is generated while the caller waits, and read back whole", a
   assert.equal(status, 201);
   assert.equal(headers.get("location"), `/api/v1/reports/${body.id}`);
   assert.deepEqual(Object.keys(body).sort(), [
-    ...["createdAt", "fileName", "fileSizeBytes", "format", "generationDuration", "id", "reportName", "status"],
+    ...[
+      "createdAt",
+      "fileName",
+      "fileSizeBytes",
+      "format",
+      "generationDuration",
+      "id",
+      "reportName",
+      "status",
+    ],
     ...["storedFileId", "templateId"],
   ]);
   assert.equal(body.status, STATUS.Completed);
@@ -187,8 +196,19 @@ Deno.test("the filters of the users report hold", async () => {
 });
 
 Deno.test("a generation over the time limit is ended, its query too", async () => {
-  const caller = { userId: analyst.userId, tenantId: analyst.tenantId, permissions: new Set<string>(), traceId: "" };
-  const request = { templateId: "slow", format: CSV, parameters: { rows: 10_000 }, requestedBy: null, delivery: null };
+  const caller = {
+    userId: analyst.userId,
+    tenantId: analyst.tenantId,
+    permissions: new Set<string>(),
+    traceId: "",
+  };
+  const request = {
+    templateId: "slow",
+    format: CSV,
+    parameters: { rows: 10_000 },
+    requestedBy: null,
+    delivery: null,
+  };
   await assert.rejects(
     generateNow(t.steward.platform, caller, request as Parameters<typeof generateNow>[2], 150),
     (error) => error instanceof Problem && error.code === "REPORT_TOO_LARGE_FOR_SYNC" && error.status === 400,
@@ -212,7 +232,10 @@ Deno.test("a query that fails makes the execution fail, and tells nothing of the
 
 Deno.test("a system administrator without a tenant reports on every tenant, and a tenant never sees that", async () => {
   const service = await t.actor({ role: "SystemAdmin", global: true });
-  const { status, body } = await service.post("/api/v1/reports/generate", { templateId: "users", format: CSV });
+  const { status, body } = await service.post("/api/v1/reports/generate", {
+    templateId: "users",
+    format: CSV,
+  });
   assert.equal(status, 201);
   const detail = await service.get(`/api/v1/reports/${body.id}`);
   assert.ok(detail.body.rowCount > 5, "users of all tenants");

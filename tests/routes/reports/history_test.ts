@@ -46,7 +46,9 @@ Deno.test("the list of templates shows what the caller may run, with documented 
 Deno.test("the history is paged, newest first, and filtered", async () => {
   const actor = await t.actor({ permissions: [] });
   const made = [];
-  for (let i = 0; i < 3; i++) made.push(await generate(actor, i === 1 ? "lines" : "cells", i === 1 ? { rows: 1 } : {}));
+  for (let i = 0; i < 3; i++) {
+    made.push(await generate(actor, i === 1 ? "lines" : "cells", i === 1 ? { rows: 1 } : {}));
+  }
   const page = async (query = "") => (await actor.get(`/api/v1/reports/history${query}`)).body;
   const ids = async (query = "") => (await page(query)).items.map((item: { id: string }) => item.id);
   const [first, second, third] = made.map(({ id }) => id);
@@ -61,7 +63,15 @@ Deno.test("the history is paged, newest first, and filtered", async () => {
   assert.deepEqual(await ids("?pageSize=1&pageNumber=2"), [second]);
   const last = await page("?pageSize=2&pageNumber=2");
   assert.deepEqual({ ...last, items: last.items.length }, {
-    ...{ items: 1, totalCount: 3, pageNumber: 2, pageSize: 2, totalPages: 2, hasNext: false, hasPrevious: true },
+    ...{
+      items: 1,
+      totalCount: 3,
+      pageNumber: 2,
+      pageSize: 2,
+      totalPages: 2,
+      hasNext: false,
+      hasPrevious: true,
+    },
   });
   assert.deepEqual(Object.keys(last.items[0]).sort(), [
     ...["completedAt", "createdAt", "fileSizeBytes", "format", "id", "reportName", "status", "templateId"],
@@ -75,12 +85,14 @@ Deno.test("executions of another tenant do not exist, on any route", async () =>
   const [own, other] = [await t.actor(), await t.actor()];
   const { id } = await generate(own);
   assert.equal((await other.get("/api/v1/reports/history")).body.totalCount, 0);
-  for (const answer of [
-    await other.get(`/api/v1/reports/${id}`),
-    await other.get(`/api/v1/reports/${id}/download`),
-    await other.delete(`/api/v1/reports/${id}`),
-    await other.get(`/api/v1/reports/${crypto.randomUUID()}`),
-  ]) assert.deepEqual([answer.status, answer.body.code], [404, "REPORT_NOT_FOUND"]);
+  for (
+    const answer of [
+      await other.get(`/api/v1/reports/${id}`),
+      await other.get(`/api/v1/reports/${id}/download`),
+      await other.delete(`/api/v1/reports/${id}`),
+      await other.get(`/api/v1/reports/${crypto.randomUUID()}`),
+    ]
+  ) assert.deepEqual([answer.status, answer.body.code], [404, "REPORT_NOT_FOUND"]);
   assert.equal((await own.get(`/api/v1/reports/not-a-uuid`)).body.code, "VALIDATION_ERROR");
   assert.equal((await own.get(`/api/v1/reports/${id}`)).status, 200);
 });
@@ -92,11 +104,13 @@ Deno.test("a colleague sees an execution only with the permission its rows need"
   const visitor = await t.actor({ tenantId, permissions: [] });
   const { id } = await generate(analyst, "users");
   assert.equal((await colleague.get(`/api/v1/reports/${id}`)).status, 200);
-  for (const answer of [
-    await visitor.get(`/api/v1/reports/${id}`),
-    await visitor.get(`/api/v1/reports/${id}/download`),
-    await visitor.delete(`/api/v1/reports/${id}`),
-  ]) assert.deepEqual([answer.status, answer.body.code], [403, "MISSING_PERMISSION"]);
+  for (
+    const answer of [
+      await visitor.get(`/api/v1/reports/${id}`),
+      await visitor.get(`/api/v1/reports/${id}/download`),
+      await visitor.delete(`/api/v1/reports/${id}`),
+    ]
+  ) assert.deepEqual([answer.status, answer.body.code], [403, "MISSING_PERMISSION"]);
   assert.equal((await visitor.get("/api/v1/reports/history")).body.totalCount, 0);
 });
 
@@ -124,10 +138,15 @@ Deno.test("a document still being scanned is not available, a collected one was 
 Deno.test("deleting hides an execution and lets go of its file", async () => {
   const actor = await t.actor();
   const { id, storedFileId } = await generate(actor);
-  const held = async () => (await sql`select reference_count from files where id = ${storedFileId}`)[0]?.referenceCount;
+  const held = async () =>
+    (await sql`select reference_count from files where id = ${storedFileId}`)[0]?.referenceCount;
   assert.equal(await held(), 1);
   const answers = await Promise.all([1, 2, 3].map(() => actor.delete(`/api/v1/reports/${id}`)));
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404], "one of three at once deletes it");
+  assert.deepEqual(
+    answers.map(({ status }) => status).sort(),
+    [204, 404, 404],
+    "one of three at once deletes it",
+  );
   assert.equal(await held(), 0);
   assert.equal((await actor.get("/api/v1/reports/history")).body.totalCount, 0);
   const all = await actor.get("/api/v1/reports/history?includeDeleted=true");

@@ -17,7 +17,11 @@ export const CSV = 3;
 export const STATUS = { Queued: 1, Generating: 2, Completed: 3, Failed: 4, Delivered: 5, Cancelled: 6 };
 
 /** Asks until `done` says so; for what another part of the service does in its own time. */
-export async function until<T>(ask: () => Promise<T>, done: (value: T) => boolean, withinMs = 10_000): Promise<T> {
+export async function until<T>(
+  ask: () => Promise<T>,
+  done: (value: T) => boolean,
+  withinMs = 10_000,
+): Promise<T> {
   for (const since = performance.now();;) {
     const value = await ask();
     if (done(value)) return value;
@@ -48,7 +52,10 @@ export async function downloadUrl(actor: Actor, id: string): Promise<string> {
 }
 
 /** The document's bytes, as a caller gets them. */
-export async function fetchDocument(actor: Actor, id: string): Promise<{ bytes: Uint8Array; headers: Headers }> {
+export async function fetchDocument(
+  actor: Actor,
+  id: string,
+): Promise<{ bytes: Uint8Array; headers: Headers }> {
   const response = await fetch(await downloadUrl(actor, id));
   if (!response.ok) throw new Error(`the storage answered ${response.status}: ${await response.text()}`);
   return { bytes: new Uint8Array(await response.arrayBuffer()), headers: response.headers };

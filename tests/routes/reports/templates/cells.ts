@@ -9,7 +9,10 @@ export default ({ boolean, date, decimal, defineReport, instant, integer, text, 
     version: 3,
     permissions: [],
     parameters: z.object({
-      content: z.string().max(2_000).default("plain").meta({ title: "Content", description: "What the text cell says" }),
+      content: z.string().max(2_000).default("plain").meta({
+        title: "Content",
+        description: "What the text cell says",
+      }),
       level: z.enum(["low", "high"]).default("low"),
       ratio: z.number().optional(),
       day: z.iso.date().optional(),

@@ -1,0 +1,190 @@
+import { isoInstant } from "../cells.ts";
+import type { Column, ColumnType } from "../report_template.ts";
+import type { Row } from "../rows.ts";
+import {
+  cellText,
+  columnLetters,
+  contentTypes,
+  PACKAGE_RELATIONS,
+  STYLES,
+  workbook,
+  workbookRelations,
+  xml,
+} from "./excel_parts.ts";
+import { factsOf } from "./facts.ts";
+import type { DocumentHead, ReportWriter } from "./writer.ts";
+import { type ZipPart, zipStream } from "./zip_stream.ts";
+
+/** Rows a sheet takes besides its head; more go on in a further sheet. */
+const SHEET_ROWS = 1_048_575;
+const WIDTHS: Record<ColumnType, number> = {
+  text: 24,
+  integer: 12,
+  decimal: 14,
+  boolean: 9,
+  instant: 19,
+  date: 11,
+};
+/** Numbers of more digits would be rounded by spreadsheet programs; they are written as text. */
+const EXACT_DIGITS = 15;
+const DAY_MS = 86_400_000;
+const EPOCH = Date.UTC(1899, 11, 30);
+/** Spreadsheets count a 29 February 1900 that never was; days before it are written as text. */
+const FIRST_SAFE_DAY = 61;
+
+/**
+ * A workbook with typed cells: numbers, booleans and dates are such, the head is frozen and filters, columns are as
+ * wide as the template says. Written as a stream; a last sheet says what the document is.
+ */
+export const writeExcel: ReportWriter = (head, batches) => zipStream(parts(head, batches));
+
+async function* parts(head: DocumentHead, batches: AsyncIterable<Row[]>): AsyncGenerator<ZipPart> {
+  const columns = Object.values(head.template.columns);
+  const source = new SheetSource(columns, batches);
+  yield { path: "_rels/.rels", content: [encode(PACKAGE_RELATIONS)] };
+  const names: string[] = [];
+  try {
+    do {
+      names.push(sheetName(head.template.name, names.length + 1));
+      yield { path: `xl/worksheets/sheet${names.length}.xml`, content: source.sheet(names.length === 1) };
+    } while (!source.isDone);
+  } finally {
+    await source.close();
+  }
+  names.push("About");
+  yield { path: `xl/worksheets/sheet${names.length}.xml`, content: [encode(about(head))] };
+  yield { path: "xl/styles.xml", content: [encode(STYLES)] };
+  yield { path: "xl/workbook.xml", content: [encode(workbook(names))] };
+  yield { path: "xl/_rels/workbook.xml.rels", content: [encode(workbookRelations(names.length))] };
+  yield { path: "[Content_Types].xml", content: [encode(contentTypes(names.length))] };
+}
+
+const encoder = new TextEncoder();
+const encode = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
+
+/** Hands the rows out sheet by sheet. */
+class SheetSource {
+  isDone = false;
+  #batches: AsyncIterator<Row[]>;
+  #left: Row[] = [];
+
+  constructor(private readonly columns: Column[], batches: AsyncIterable<Row[]>) {
+    this.#batches = batches[Symbol.asyncIterator]();
+  }
+
+  async *sheet(isFirst: boolean): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    const letters = this.columns.map((_, i) => columnLetters(i + 1));
+    yield encode(this.#head(letters, isFirst));
+    let written = 0;
+    try {
+      while (written < SHEET_ROWS) {
+        const rows = this.#left.length > 0 ? this.#left : await this.#next();
+        if (!rows) break;
+        const taken = rows.slice(0, SHEET_ROWS - written);
+        this.#left = rows.slice(taken.length);
+        yield encode(this.#rows(taken, letters, written + 2));
+        written += taken.length;
+      }
+      if (this.#left.length === 0) this.#left = await this.#next() ?? [];
+    } catch (error) {
+      this.isDone = true;
+      throw error;
+    }
+    yield encode(
+      `</sheetData><autoFilter ref="A1:${letters.at(-1)}${written + 1}"/>` +
+        `<pageMargins left="0.4" right="0.4" top="0.5" bottom="0.5" header="0.3" footer="0.3"/>` +
+        `<pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/></worksheet>`,
+    );
+  }
+
+  /** Lets go of the rows, read to their end or not. */
+  async close(): Promise<void> {
+    await this.#batches.return?.();
+  }
+
+  async #next(): Promise<Row[] | null> {
+    if (this.isDone) return null;
+    const next = await this.#batches.next();
+    this.isDone = next.done === true;
+    return next.done ? null : next.value;
+  }
+
+  #head(letters: string[], isFirst: boolean): string {
+    const widths = this.columns.map(({ type, width, title }, i) =>
+      `<col min="${i + 1}" max="${i + 1}" width="${
+        Math.max(width ?? WIDTHS[type], title.length + 3)
+      }" customWidth="1"/>`
+    );
+    const titles = this.columns.map(({ title }, i) => textCell(`${letters[i]}1`, title, 1));
+    return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n` +
+      `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
+      `<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>` +
+      `<sheetViews><sheetView workbookViewId="0"${isFirst ? ' tabSelected="1"' : ""}>` +
+      `<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>` +
+      `<cols>${widths.join("")}</cols><sheetData><row r="1">${titles.join("")}</row>`;
+  }
+
+  #rows(rows: Row[], letters: string[], first: number): string {
+    let text = "";
+    for (const [i, row] of rows.entries()) {
+      const number = first + i;
+      text += `<row r="${number}">`;
+      for (const [c, { type }] of this.columns.entries()) {
+        const cell = row[c];
+        if (cell !== null && cell !== undefined) text += typedCell(letters[c] + String(number), cell, type);
+      }
+      text += "</row>";
+    }
+    return text;
+  }
+}
+
+function typedCell(at: string, cell: string, type: ColumnType): string {
+  switch (type) {
+    case "integer":
+    case "decimal":
+      return isExact(cell) ? `<c r="${at}"><v>${cell}</v></c>` : textCell(at, cell);
+    case "boolean":
+      return `<c r="${at}" t="b"><v>${cell === "t" ? 1 : 0}</v></c>`;
+    case "instant":
+    case "date": {
+      const iso = type === "date" ? cell : isoInstant(cell);
+      const days = (Date.parse(iso) - EPOCH) / DAY_MS;
+      return days >= FIRST_SAFE_DAY && cell.length < 40
+        ? `<c r="${at}" s="${type === "date" ? 3 : 2}"><v>${days}</v></c>`
+        : textCell(at, iso);
+    }
+    default:
+      return textCell(at, cell);
+  }
+}
+
+const isExact = (cell: string): boolean =>
+  /^-?\d+(\.\d+)?$/.test(cell) && cell.replace(/^-?0*/, "").replace(".", "").length <= EXACT_DIGITS;
+
+const textCell = (at: string, text: string, style = 0): string =>
+  `<c r="${at}" t="inlineStr"${style ? ` s="${style}"` : ""}><is><t xml:space="preserve">${
+    cellText(text)
+  }</t></is></c>`;
+
+function about(head: DocumentHead): string {
+  const lines: [string, string][] = [
+    ["Report", head.template.name],
+    ["Content", head.template.description],
+    ...factsOf(head),
+  ];
+  const rows = lines.map(([name, value], i) =>
+    `<row r="${i + 1}">${textCell(`A${i + 1}`, name, 1)}${textCell(`B${i + 1}`, value)}</row>`
+  );
+  return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n` +
+    `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
+    `<cols><col min="1" max="1" width="24" customWidth="1"/><col min="2" max="2" width="70" customWidth="1"/></cols>` +
+    `<sheetData>${rows.join("")}</sheetData></worksheet>`;
+}
+
+/** A name a sheet may have: at most 31 characters, none of them special, told apart by a number. */
+function sheetName(name: string, number: number): string {
+  const suffix = number === 1 ? "" : ` (${number})`;
+  const plain = name.replaceAll(/[\\/?*[\]:]/g, " ").slice(0, 31 - suffix.length).toWellFormed().trim();
+  return xml((plain || "Report") + suffix);
+}

@@ -1,0 +1,85 @@
+/** The parts of a workbook that say how its sheets hang together. */
+
+const HEAD = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n`;
+const OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const SHEETML = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+const PACKAGE = "http://schemas.openxmlformats.org/package/2006";
+const TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml";
+
+export const PACKAGE_RELATIONS = `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">` +
+  `<Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`;
+
+/** Cell styles by index: 0 plain, 1 head, 2 instant, 3 day. */
+export const STYLES = `${HEAD}<styleSheet xmlns="${SHEETML}">` +
+  `<numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/>` +
+  `<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd"/></numFmts>` +
+  `<fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>` +
+  `<font><b/><sz val="11"/><color rgb="FFFFFFFF"/><name val="Calibri"/></font></fonts>` +
+  `<fills count="3"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill>` +
+  `<fill><patternFill patternType="solid"><fgColor rgb="FF24415F"/><bgColor indexed="64"/></patternFill></fill></fills>` +
+  `<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>` +
+  `<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>` +
+  `<cellXfs count="4"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>` +
+  `<xf numFmtId="0" fontId="1" fillId="2" borderId="0" xfId="0" applyFont="1" applyFill="1"/>` +
+  `<xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>` +
+  `<xf numFmtId="165" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>` +
+  `<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
+
+/** The workbook of these sheets (names already escaped). */
+export function workbook(names: string[]): string {
+  const sheets = names.map((name, i) => `<sheet name="${name}" sheetId="${i + 1}" r:id="rId${i + 1}"/>`);
+  return `${HEAD}<workbook xmlns="${SHEETML}" xmlns:r="${OFFICE}"><sheets>${
+    sheets.join("")
+  }</sheets></workbook>`;
+}
+
+export function workbookRelations(sheets: number): string {
+  const links = Array.from(
+    { length: sheets },
+    (_, i) =>
+      `<Relationship Id="rId${i + 1}" Type="${OFFICE}/worksheet" Target="worksheets/sheet${i + 1}.xml"/>`,
+  );
+  const styles = `<Relationship Id="rId${sheets + 1}" Type="${OFFICE}/styles" Target="styles.xml"/>`;
+  return `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${links.join("")}${styles}</Relationships>`;
+}
+
+export function contentTypes(sheets: number): string {
+  const overrides = Array.from(
+    { length: sheets },
+    (_, i) => `<Override PartName="/xl/worksheets/sheet${i + 1}.xml" ContentType="${TYPE}.worksheet+xml"/>`,
+  );
+  return `${HEAD}<Types xmlns="${PACKAGE}/content-types">` +
+    `<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+    `<Default Extension="xml" ContentType="application/xml"/>` +
+    `<Override PartName="/xl/workbook.xml" ContentType="${TYPE}.sheet.main+xml"/>` +
+    `<Override PartName="/xl/styles.xml" ContentType="${TYPE}.styles+xml"/>${overrides.join("")}</Types>`;
+}
+
+/** `A`, …, `Z`, `AA`, … of a column counted from 1. */
+export function columnLetters(column: number): string {
+  let letters = "";
+  for (let n = column; n > 0; n = Math.floor((n - 1) / 26)) {
+    letters = String.fromCharCode(65 + (n - 1) % 26) + letters;
+  }
+  return letters;
+}
+
+const LONGEST_CELL = 32_767;
+const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const SPECIAL = /[&<>"]/;
+// What XML cannot carry, spreadsheets write as _x0001_; so a text that looks like that is written with its own _x005F_.
+const UNCARRIED = /(?![\t\n])\p{Cc}|[\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/u;
+
+export const xml = (text: string): string =>
+  SPECIAL.test(text) ? text.replaceAll(/[&<>"]/g, (c) => ENTITIES[c] ?? c) : text;
+
+/** A cell's text as XML: escaped, and cut to what a cell can hold. */
+export function cellText(text: string): string {
+  const fitting = text.length > LONGEST_CELL ? text.slice(0, LONGEST_CELL - 1).toWellFormed() + "…" : text;
+  if (!UNCARRIED.test(fitting)) return xml(fitting);
+  const spelt = fitting.replaceAll(
+    new RegExp(UNCARRIED, "gu"),
+    (c) => `_x${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}_`,
+  );
+  return xml(spelt);
+}

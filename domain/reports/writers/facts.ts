@@ -1,0 +1,19 @@
+import type { DocumentHead } from "./writer.ts";
+
+/** What stands above the rows: whose data it is, when it was read, by whom, with which parameters. */
+export function factsOf(
+  { template, parameters, tenantName, requestedBy, generatedAt }: DocumentHead,
+): [string, string][] {
+  const given = Object.entries(template.parameters.shape)
+    .filter(([name]) => parameters[name] !== undefined && parameters[name] !== null)
+    .map(([name, shape]): [string, string] => [
+      shape.meta()?.title ?? name,
+      typeof parameters[name] === "boolean" ? (parameters[name] ? "yes" : "no") : String(parameters[name]),
+    ]);
+  return [
+    ["Tenant", tenantName ?? "All tenants"],
+    ["Generated", `${generatedAt.toISOString().slice(0, 19).replace("T", " ")} UTC`],
+    ...(requestedBy ? [["Requested by", requestedBy] as [string, string]] : []),
+    ...given,
+  ];
+}

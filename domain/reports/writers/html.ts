@@ -1,0 +1,110 @@
+import { isNumeric, isoInstant, readableText } from "../cells.ts";
+import type { ColumnType } from "../report_template.ts";
+import { factsOf } from "./facts.ts";
+import { type Bar, tallyOf } from "./tally.ts";
+import type { ReportWriter } from "./writer.ts";
+
+const STYLE = `
+:root { font: 14px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; color: #1a2230; }
+body { margin: 2rem auto; max-width: 96rem; padding: 0 1.5rem; background: #fff; }
+h1 { font-size: 1.7rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
+.lead { margin: 0 0 1rem; color: #4a5568; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0 0 1.5rem; }
+dt { color: #4a5568; } dd { margin: 0; overflow-wrap: anywhere; }
+.rows { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
+caption { text-align: left; color: #4a5568; padding-bottom: .4rem; }
+th, td { padding: .35rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #d9dee7; }
+thead th { background: #24415f; color: #fff; position: sticky; top: 0; }
+tbody tr:nth-child(even) { background: #f4f6f9; }
+td { overflow-wrap: anywhere; white-space: pre-line; } td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+td.t { white-space: nowrap; }
+svg { max-width: 100%; height: auto; } .empty { color: #4a5568; }
+@media print {
+  @page { size: A4 landscape; margin: 12mm; }
+  :root { font-size: 9px; } body { margin: 0; max-width: none; padding: 0; } .rows { overflow: visible; }
+  thead { display: table-header-group; } thead th { position: static; -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+  tr, figure { break-inside: avoid; }
+}`;
+
+/** One file that needs nothing else: no script, no request. Read by screen readers as a table, printed on A4. */
+export const writeHtml: ReportWriter = async function* (head, batches) {
+  const encoder = new TextEncoder();
+  const { template } = head;
+  const columns = Object.values(template.columns);
+  const tally = tallyOf(template);
+  yield encoder.encode(`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(template.name)}</title>
+<style>${STYLE}</style></head><body><main>
+<h1>${escape(template.name)}</h1><p class="lead">${escape(template.description)}</p>
+<dl>${factsOf(head).map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`).join("")}</dl>
+<div class="rows" role="region" aria-label="Rows" tabindex="0"><table><caption>${
+    escape(template.name)
+  }</caption>
+<thead><tr>${columns.map(({ title }) => `<th scope="col">${escape(title)}</th>`).join("")}</tr></thead><tbody>
+`);
+  let count = 0;
+  for await (const rows of batches) {
+    count += rows.length;
+    tally?.add(rows);
+    let text = "";
+    for (const row of rows) {
+      text += "<tr>";
+      for (const [i, { type }] of columns.entries()) text += htmlCell(row[i] ?? null, type);
+      text += "</tr>\n";
+    }
+    yield encoder.encode(text);
+  }
+  const total = count === 0
+    ? `<p class="empty">No rows.</p>`
+    : `<p>${count} ${count === 1 ? "row" : "rows"}</p>`;
+  const chart = tally && count > 0 ? figure(tally.chart.title, tally.bars()) : "";
+  yield encoder.encode(`</tbody></table></div>\n${total}\n${chart}</main></body></html>\n`);
+};
+
+function htmlCell(cell: string | null, type: ColumnType): string {
+  if (cell === null) return "<td></td>";
+  if (type === "text") return `<td dir="auto">${escape(cell)}</td>`;
+  if (isNumeric(type)) return `<td class="n">${escape(cell)}</td>`;
+  const text = escape(readableText(cell, type));
+  if (type === "instant") {
+    return `<td class="t"><time datetime="${escape(isoInstant(cell))}">${text}</time></td>`;
+  }
+  return `<td class="t">${text}</td>`;
+}
+
+/** A bar chart that is also a list to those who cannot see it. */
+function figure(title: string, bars: Bar[]): string {
+  const most = Math.max(...bars.map(({ value }) => value), 1);
+  const line = 26;
+  const drawn = bars.map(({ label, value }, i) => {
+    const width = Math.max(1, Math.round(Math.max(value, 0) / most * 460));
+    const y = i * line;
+    return `<text x="250" y="${y + 17}" text-anchor="end">${escape(shorten(label))}</text>` +
+      `<rect x="258" y="${y + 4}" width="${width}" height="18" fill="#3f6ea5"/>` +
+      `<text x="${264 + width}" y="${y + 17}">${number(value)}</text>`;
+  });
+  const told = bars.map(({ label, value }) => `${label}: ${number(value)}`).join("; ");
+  return `<h2>${escape(title)}</h2><figure style="margin:0"><svg role="img" aria-label="${escape(told)}" ` +
+    `viewBox="0 0 820 ${bars.length * line}" width="820" font-size="13" fill="#1a2230">${
+      drawn.join("")
+    }</svg></figure>\n`;
+}
+
+const shorten = (label: string): string => {
+  const characters = [...label];
+  return characters.length > 36 ? characters.slice(0, 35).join("") + "…" : label;
+};
+const number = (value: number): string => String(Math.round(value * 100) / 100);
+
+const ENTITIES: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+// Control characters are not characters of an HTML document; they are shown as the replacement character.
+const SPECIAL = /[&<>"']|(?![\t\n\r])\p{Cc}/gu;
+const escape = (text: string): string => text.replaceAll(SPECIAL, (c) => ENTITIES[c] ?? "\ufffd");

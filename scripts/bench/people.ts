@@ -1,0 +1,79 @@
+import { newId } from "../../domain/shared/ids.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+
+const FIRST = ["Zoë", "Otto", "Ana", "João", "Mia", "Noah", "Ines", "Łukasz", "Chloé", "Björn"];
+const LAST = [
+  "Silva",
+  "Müller",
+  "Novák",
+  "Costa",
+  "Okafor",
+  "Sørensen",
+  "Ionescu",
+  "Yılmaz",
+  "García",
+  "Dubois",
+];
+
+/** What `populate` made: one tenant with a hundredth of the users, and one role there. */
+export interface Population {
+  tenantId: string;
+  roleId: string;
+  userId: string;
+}
+
+/**
+ * Fills the tables with users in tenants, in two statements a table: `users` spread evenly, but a tenth of them in
+ * the first tenant, each linked to one role.
+ */
+export async function populate(sql: Sql, o: { users: number; tenants: number }): Promise<Population> {
+  const run = crypto.randomUUID().slice(0, 6);
+  const tenantIds = Array.from({ length: o.tenants }, newId);
+  const roleIds = Array.from({ length: o.tenants }, newId);
+  await sql`insert into tenants (id, name, type)
+    select id, ${`Bench ${run} `} || n, 'Standard' from unnest(${tenantIds}::uuid[]) with ordinality t (id, n)`;
+  await sql`insert into roles (id, tenant_id, name)
+    select r, t, 'Reader' from unnest(${roleIds}::uuid[], ${tenantIds}::uuid[]) x (r, t)`;
+  await sql`insert into role_permissions (role_id, permission_id)
+    select r, p.id from unnest(${roleIds}::uuid[]) r cross join permissions p where p.code = 'read:users' and p.tenant_id is null`;
+  let userId = "";
+  for (let from = 0; from < o.users; from += 10_000) {
+    const ids = Array.from({ length: Math.min(10_000, o.users - from) }, newId);
+    userId ||= ids[0] ?? "";
+    const at = (n: number) => n % 10 === 0 ? 0 : n % o.tenants;
+    await sql`insert into users (id, email, first_name, last_name, is_active)
+      select id, 'user' || (n + ${from}) || ${`.${run}@example.test`}, (${FIRST}::text[])[1 + n % 10],
+        (${LAST}::text[])[1 + (n / 10) % 10], n % 7 <> 0
+      from unnest(${ids}::uuid[]) with ordinality u (id, n)`;
+    await sql`insert into user_tenants (user_id, tenant_id, is_default)
+      select u, t, true from unnest(${ids}::uuid[], ${
+      ids.map((_, n) => tenantIds[at(from + n)] ?? "")
+    }::uuid[]) x (u, t)`;
+    await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
+      select u, t, r from unnest(${ids}::uuid[], ${ids.map((_, n) => tenantIds[at(from + n)] ?? "")}::uuid[],
+        ${ids.map((_, n) => roleIds[at(from + n)] ?? "")}::uuid[]) x (u, t, r)`;
+  }
+  await sql.unsafe("analyze");
+  return { tenantId: tenantIds[0] ?? "", roleId: roleIds[0] ?? "", userId };
+}
+
+/** Signs in over HTTP and returns the access token. */
+export async function signIn(port: number, email: string, password: string): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1/auth/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email, password }),
+  });
+  const body = await response.json();
+  if (response.status !== 200) {
+    throw new Error(`signing in answered ${response.status}: ${JSON.stringify(body)}`);
+  }
+  return body.accessToken;
+}
+
+/** Gives a user a password. */
+export async function givePassword(sql: Sql, userId: string, passwordHash: string): Promise<string> {
+  const [user] = await sql<{ email: string }[]>`
+    update users set password_hash = ${passwordHash}, is_active = true where id = ${userId} returning email`;
+  return user?.email ?? "";
+}

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { countJobs, foldCounts } from "../../../domain/jobs/counts.ts";
+import { readJobStats } from "../../../domain/jobs/stats.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const tenants = await Promise.all([t.actor(), t.actor()]);
+
+async function counted(tenantId: string) {
+  const [jobs] = await sql`
+    select count(*) as total, count(*) filter (where status = 'Enqueued') as enqueued,
+      count(*) filter (where status = 'Processing') as processing,
+      count(*) filter (where status = 'Succeeded') as succeeded, count(*) filter (where status = 'Failed') as failed,
+      count(*) filter (where status = 'DeadLettered') as dead, count(*) filter (where status = 'Scheduled') as scheduled
+    from jobs where tenant_id = ${tenantId}`;
+  const [executions] = await sql`
+    select count(*) as total, coalesce(avg(extract(epoch from e.completed_at - e.started_at) * 1000), 0)::float8 as average
+    from job_executions e join jobs j on j.id = e.job_id where j.tenant_id = ${tenantId}`;
+  return { jobs, executions };
+}
+
+Deno.test("the counters equal a count of the rows after everything that happens to jobs, with folds in between", async () => {
+  let folding = true;
+  const folds = (async () => {
+    while (folding) await foldCounts(sql, { always: true });
+  })();
+  const ids: string[] = [];
+  await Promise.all(tenants.flatMap((actor) =>
+    Array.from({ length: 60 }, async (_, index) => {
+      const kind = index % 4;
+      const { body } = await actor.post("/api/v1/jobs", {
+        jobTypeName: kind === 1 ? "steward.fail" : "steward.echo",
+        serializedArgs: "{}",
+        maxRetries: index % 3 === 0 ? 0 : 3,
+        queue: `q${index % 5}`,
+        priority: index % 2 ? "High" : "Low",
+        ...(kind === 2 ? { scheduledAt: "2050-01-01T00:00:00Z" } : {}),
+      });
+      ids.push(body.id);
+      if (kind === 2 && index % 8 === 2) await actor.post(`/api/v1/jobs/${body.id}/cancel`);
+      else if (kind !== 2) await t.settled(body.id, ["Succeeded", "Failed", "DeadLettered"]);
+    })
+  ));
+  folding = false;
+  await folds;
+  for (const { tenantId } of tenants) {
+    const reach = { everything: false as const, tenantId: tenantId ?? "" };
+    const stats = await readJobStats(sql, reach);
+    const { jobs, executions } = await counted(reach.tenantId);
+    assert.deepEqual({
+      total: stats.totalJobs,
+      enqueued: stats.enqueuedJobs,
+      processing: stats.processingJobs,
+      succeeded: stats.succeededJobs,
+      failed: stats.failedJobs,
+      dead: stats.deadLetteredJobs,
+      scheduled: stats.scheduledJobs,
+    }, { ...jobs });
+    assert.equal(stats.totalExecutions, executions?.total);
+    assert.ok(Math.abs(stats.averageExecutionDurationMs - executions?.average) < 0.01);
+    const [row] = await sql`select count(*) as n from jobs where tenant_id = ${reach.tenantId}
+      and queue = 'q1' and priority = 1 and job_type_name like '%fail%'`;
+    const filters = { queue: "q1", priority: 1, searchTerm: "Fail" };
+    assert.equal(await countJobs(sql, reach, filters), row?.n);
+  }
+  const everything = await readJobStats(sql, { everything: true });
+  const [all] = await sql`select count(*) as n from jobs`;
+  assert.equal(everything.totalJobs, all?.n);
+});
+
+Deno.test("a change that is rolled back was never counted", async () => {
+  const before = await readJobStats(sql, { everything: true });
+  await sql.begin(async (tx) => {
+    await tx`update jobs set status = 'Cancelled', completed_at = now() where status = 'Scheduled'`;
+    throw new Error("no");
+  }).catch(() => {});
+  assert.equal((await readJobStats(sql, { everything: true })).scheduledJobs, before.scheduledJobs);
+});
+
+Deno.test("folding leaves no deltas and no empty counters behind", async () => {
+  await sql`delete from job_executions where job_id in (select id from jobs where status = 'Scheduled')`;
+  await sql`delete from jobs where status = 'Scheduled'`;
+  await foldCounts(sql, { always: true });
+  const [row] = await sql`select (select count(*) from job_count_deltas) as deltas,
+    (select count(*) from job_counts where n <= 0) as empty`;
+  assert.deepEqual({ ...row }, { deltas: 0, empty: 0 });
+  assert.equal((await readJobStats(sql, { everything: true })).scheduledJobs, 0);
+});

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { fireDueRecurringJobs } from "../../../domain/jobs/fire_recurring.ts";
+import { ensureServiceRecurringJobs } from "../../../domain/jobs/service_recurring.ts";
+import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const { platform } = t.steward;
+const { sql } = platform;
+const at = (time: string) => ({ ...platform, clock: { now: () => new Date(time) } });
+
+/** Makes `count` recurring jobs of a new tenant, due at `nextRunAt`. */
+async function recurring(
+  o: { count?: number; cron?: string; zone?: string; nextRunAt: string },
+): Promise<string> {
+  const tenantId = await t.tenant();
+  await sql`
+    insert into recurring_jobs (id, tenant_id, job_id, job_type_name, cron_expression, time_zone_id, queue,
+      serialized_args, next_run_at)
+    select gen_random_uuid(), ${tenantId}, 'r' || n, 'steward.echo', ${o.cron ?? "0 12 * * *"}, ${
+    o.zone ?? "UTC"
+  },
+      'default', '{}', ${o.nextRunAt} from generate_series(1, ${o.count ?? 1}) n`;
+  return tenantId;
+}
+const jobsOf = (tenantId: string) =>
+  sql`select recurring_job_id, status, type from jobs where tenant_id = ${tenantId} order by id`;
+const nextOf = async (tenantId: string) => {
+  const [row] = await sql`select next_run_at from recurring_jobs where tenant_id = ${tenantId}`;
+  return row?.nextRunAt.toISOString();
+};
+const finish = (tenantId: string) =>
+  sql`update jobs set status = 'Succeeded', completed_at = now() where tenant_id = ${tenantId}`;
+
+Deno.test("a tick fires once and the next one is planned", async () => {
+  const tenantId = await recurring({ nextRunAt: "2020-03-01T12:00:00Z" });
+  assert.equal(await fireDueRecurringJobs(at("2020-03-01T11:59:59.999Z")), 0);
+  assert.equal(await fireDueRecurringJobs(at("2020-03-01T12:00:00Z")), 1);
+  assert.equal(await fireDueRecurringJobs(at("2020-03-01T12:00:00Z")), 0);
+  assert.equal(await nextOf(tenantId), "2020-03-02T12:00:00.000Z");
+  assert.deepEqual([...await jobsOf(tenantId)], [{
+    recurringJobId: "r1",
+    status: "Enqueued",
+    type: "Recurring",
+  }]);
+});
+
+Deno.test("ticks missed while nothing fired come to one run", async () => {
+  const tenantId = await recurring({ cron: "*/5 * * * *", nextRunAt: "2020-04-01T00:00:00Z" });
+  assert.equal(await fireDueRecurringJobs(at("2020-04-03T10:02:00Z")), 1);
+  assert.equal(await nextOf(tenantId), "2020-04-03T10:05:00.000Z");
+});
+
+Deno.test("a tick is skipped while the previous run is unfinished", async () => {
+  const tenantId = await recurring({ cron: "0 * * * *", nextRunAt: "2020-05-01T00:00:00Z" });
+  assert.equal(await fireDueRecurringJobs(at("2020-05-01T00:00:00Z")), 1);
+  assert.equal(await fireDueRecurringJobs(at("2020-05-01T01:00:00Z")), 0);
+  assert.equal(await nextOf(tenantId), "2020-05-01T02:00:00.000Z");
+  await finish(tenantId);
+  assert.equal(await fireDueRecurringJobs(at("2020-05-01T02:00:00Z")), 1);
+  assert.equal((await jobsOf(tenantId)).length, 2);
+});
+
+Deno.test("over a week around both changes of the clocks, a daily job fires once a day", async () => {
+  for (
+    const [zone, cron, first, until] of [
+      ["Europe/Lisbon", "30 1 * * *", "2026-03-26T01:30:00Z", "2026-04-02T12:00:00Z"],
+      ["America/New_York", "30 1 * * *", "2026-10-29T05:30:00Z", "2026-11-05T12:00:00Z"],
+    ] as const
+  ) {
+    const tenantId = await recurring({ zone, cron, nextRunAt: first });
+    let fired = 0;
+    for (let now = Date.parse(first); now < Date.parse(until); now += 15 * 60_000) {
+      fired += await fireDueRecurringJobs(at(new Date(now).toISOString()));
+      await finish(tenantId);
+    }
+    assert.equal(fired, 8, zone);
+    await sql`delete from recurring_jobs where tenant_id = ${tenantId}`;
+  }
+});
+
+Deno.test("ten thousand due in the same minute fire once each from four instances, in seconds", async () => {
+  const tenantId = await recurring({ count: 10_000, nextRunAt: "2020-06-01T12:00:00Z" });
+  const pools = Array.from(
+    { length: 4 },
+    () => connectPostgres(platform.config.DATABASE_URL ?? "", { max: 2 }),
+  );
+  const started = performance.now();
+  try {
+    const fired = await Promise.all(
+      pools.map((pool) => fireDueRecurringJobs({ ...at("2020-06-01T12:00:00Z"), sql: pool })),
+    );
+    const seconds = (performance.now() - started) / 1000;
+    assert.equal(fired.reduce((sum, n) => sum + n, 0), 10_000);
+    assert.ok(seconds < 10, `it took ${seconds} s`);
+  } finally {
+    await Promise.all(pools.map((pool) => pool.end()));
+  }
+  const [row] = await sql`
+    select count(*) as jobs, count(distinct recurring_job_id) as distinct from jobs where tenant_id = ${tenantId}`;
+  assert.deepEqual({ ...row }, { jobs: 10_000, distinct: 10_000 });
+});
+
+Deno.test("a schedule that makes no sense any more is paused and holds up nobody", async () => {
+  const broken = await recurring({ zone: "Europe/Atlantis", nextRunAt: "2020-07-01T12:00:00Z" });
+  const sound = await recurring({ nextRunAt: "2020-07-01T12:00:00Z" });
+  assert.equal(await fireDueRecurringJobs(at("2020-07-01T12:00:00Z")), 2);
+  const [row] = await sql`select is_paused from recurring_jobs where tenant_id = ${broken}`;
+  assert.equal(row?.isPaused, true);
+  assert.equal(await nextOf(sound), "2020-07-02T12:00:00.000Z");
+});
+
+Deno.test("the service's own recurring jobs follow the job types, from many instances at once", async () => {
+  const own = () =>
+    sql`select job_id, cron_expression, is_paused, next_run_at from recurring_jobs
+    where tenant_id is null order by job_id`;
+  const before = await own();
+  assert.ok(before.some((row) => row.jobId === "steward.prune-jobs"));
+  await sql`insert into recurring_jobs (id, job_id, job_type_name, cron_expression, time_zone_id, queue, serialized_args, next_run_at)
+    values (gen_random_uuid(), 'steward.gone', 'steward.gone', '* * * * *', 'UTC', 'default', '{}', now())`;
+  await sql`update recurring_jobs set cron_expression = '1 1 1 1 *', is_paused = true, next_run_at = null
+    where job_id = 'steward.prune-jobs'`;
+  await Promise.all(Array.from({ length: 5 }, () => ensureServiceRecurringJobs(platform)));
+  const after = await own();
+  assert.deepEqual(
+    after.map((row) => [row.jobId, row.cronExpression]),
+    before.map((row) => [row.jobId, row.cronExpression]),
+  );
+  const pruning = after.find((row) => row.jobId === "steward.prune-jobs");
+  assert.deepEqual([pruning?.isPaused, pruning?.nextRunAt], [true, null]);
+});

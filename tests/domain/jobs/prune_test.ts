@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { newId } from "../../../domain/shared/ids.ts";
+import { pruneJobs } from "../../../domain/jobs/prune.ts";
+import { firstIdOf } from "../../../domain/jobs/job_ids.ts";
+import { readJobStats } from "../../../domain/jobs/stats.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const now = new Date();
+const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
+
+async function job(
+  o: { tenantId: string; made: number; ended: number | null; status: string; letter?: boolean },
+) {
+  const id = firstIdOf(daysAgo(o.made)).slice(0, 19) + newId().slice(19);
+  await sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
+      created_at, completed_at, max_retries)
+    values (${id}, ${o.tenantId}, 'steward.echo', '{}', 'FireAndForget', ${o.status}, 2, 'default', 'default||', now(),
+      ${daysAgo(o.made)}, ${o.ended === null ? null : daysAgo(o.ended)}, 3)`;
+  await sql`insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, worker_id)
+    values (${id}, ${o.tenantId}, 1, 'Succeeded', now(), now(), ${newId()})`;
+  await sql`insert into job_log_lines values (${id}, 1, 1, now(), 'info', 'x', null)`;
+  await sql`insert into job_progress values (${id}, 1, 50, null)`;
+  if (o.letter) {
+    await sql`insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts)
+      values (${newId()}, ${id}, ${o.tenantId}, 'steward.echo', 'default', '{}', 1)`;
+  }
+  return id;
+}
+
+Deno.test("only what ended long enough ago goes, with all that belongs to it", async () => {
+  const tenantId = await t.tenant();
+  const gone = [
+    await job({ tenantId, made: 40, ended: 31, status: "Succeeded" }),
+    await job({ tenantId, made: 40, ended: 40, status: "Cancelled" }),
+    await job({ tenantId, made: 40, ended: 40, status: "DeadLettered" }),
+  ];
+  const kept = [
+    await job({ tenantId, made: 40, ended: 40, status: "DeadLettered", letter: true }),
+    await job({ tenantId, made: 40, ended: 29, status: "Succeeded" }),
+    await job({ tenantId, made: 40, ended: null, status: "Scheduled" }),
+    await job({ tenantId, made: 1, ended: 1, status: "Succeeded" }),
+  ];
+  assert.equal(await pruneJobs(sql, { retentionDays: 30, now }), gone.length);
+  const left = await sql`select id from jobs where tenant_id = ${tenantId}`;
+  assert.deepEqual(left.map((row) => row.id).sort(), kept.sort());
+  for (const table of ["job_executions", "job_log_lines", "job_progress"]) {
+    const rows = await sql`select job_id from ${sql(table)}`;
+    assert.deepEqual(rows.map((row) => row.jobId).sort(), kept, table);
+  }
+  const stats = await readJobStats(sql, { everything: false, tenantId });
+  assert.deepEqual([stats.totalJobs, stats.totalExecutions], [4, 4]);
+});
+
+Deno.test("many go in batches, past old ones that stay", async () => {
+  const tenantId = await t.tenant();
+  await sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
+      created_at, completed_at, max_retries)
+    select overlay(gen_random_uuid()::text placing ${
+    firstIdOf(daysAgo(50)).slice(0, 15)
+  } from 1 for 15)::uuid, ${tenantId},
+      'steward.echo', '{}', 'FireAndForget', case when n % 3 = 0 then 'Scheduled' else 'Succeeded' end::job_status, 2,
+      'default', 'default||', now(), ${daysAgo(50)}, case when n % 3 = 0 then null else ${
+    daysAgo(45)
+  }::timestamptz end, 3
+    from generate_series(1, 3000) n`;
+  assert.equal(await pruneJobs(sql, { retentionDays: 30, now }), 2000);
+  assert.equal((await sql`select 1 from jobs where tenant_id = ${tenantId}`).length, 1000);
+  assert.equal(await pruneJobs(sql, { retentionDays: 30, now, signal: AbortSignal.abort() }), 0);
+});

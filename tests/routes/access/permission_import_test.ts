@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import type { HttpAnswer, HttpClient } from "../../support/http.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+
+const { sql } = t.steward.platform;
+const IMPORT = "/api/v1/permissions/import";
+const importer = () =>
+  t.actor({ permissions: ["read:permissions", "create:permissions", "delete:permissions"] });
+
+function refused(answer: HttpAnswer, status: number, code: string): void {
+  assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body));
+}
+function upload(by: HttpClient, content: string | Uint8Array<ArrayBuffer>, query = "", fileName = "p.csv") {
+  const form = new FormData();
+  form.set("file", new File([content], fileName));
+  return by.post(`${IMPORT}/file?${query}`, form);
+}
+const tally = ({ status, body }: HttpAnswer) => {
+  assert.equal(status, 200, JSON.stringify(body));
+  const { total, created, updated, unchanged, failed } = body;
+  assert.equal(total, body.rows.length);
+  return { total, created, updated, unchanged, failed };
+};
+const outcomes = ({ body }: HttpAnswer) => body.rows.map((row: { outcome: string }) => row.outcome);
+const stored = (by: { tenantId: string | null }) =>
+  sql<{ code: string; description: string | null; category: string }[]>`
+    select code, description, category from permissions where tenant_id = ${by.tenantId} and deleted_at is null
+    order by code`;
+
+Deno.test("a flat body is imported row by row: bad rows fail alone and say why", async () => {
+  const by = await importer();
+  const answer = await by.post(IMPORT, {
+    permissions: [
+      { code: "read:a", description: "A", category: "Letters" },
+      { code: "READ:B", category: "Letters" },
+      { code: "read:c" },
+      null,
+      "read:d",
+      { code: 7, category: ["x"], description: {} },
+      { code: "read:a", category: "Letters" },
+      { code: "read:users", category: "Mine" },
+      { code: "read:e", category: " Letters ", description: "" },
+    ],
+  });
+  assert.deepEqual(tally(answer), { total: 9, created: 2, updated: 0, unchanged: 0, failed: 7 });
+  assert.deepEqual([answer.body.mode, answer.body.dryRun, answer.body.upsert], ["Permissions", false, false]);
+  assert.deepEqual(answer.body.rows.map((row: { row: number }) => row.row), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  const errors = answer.body.rows.map((row: { errors: string[] }) => row.errors.join("; "));
+  assert.match(errors[1], /^code: expected action:resource/);
+  assert.match(errors[2], /^category: expected a category/);
+  assert.match(errors[3], /expected an object/);
+  assert.match(errors[5], /code: .*description: .*category: /);
+  assert.match(errors[6], /exists already/);
+  assert.match(errors[7], /exists already/);
+  assert.deepEqual([answer.body.rows[1].code, answer.body.rows[5].code], ["READ:B", null]);
+  assert.deepEqual([...await stored(by)], [
+    { code: "read:a", description: "A", category: "Letters" },
+    { code: "read:e", description: null, category: "Letters" },
+  ]);
+});
+
+Deno.test("upsert updates, tells the unchanged, leaves what a row does not name, and guards the catalog", async () => {
+  const by = await importer();
+  const post = (permissions: unknown[]) => by.post(`${IMPORT}?upsert=true`, { permissions });
+  await post([{ code: "read:a", description: "A", category: "One" }, { code: "read:b", category: "One" }]);
+  const answer = await post([
+    { code: "read:a", category: "Two" },
+    { code: "read:b", category: "One", description: null },
+    { code: "read:users", description: "Mine now", category: "Users" },
+    { code: "read:users", description: "Read the tenant's users", category: "Users" },
+    { code: "read:c", category: "One" },
+    { code: "read:c", category: "Three" },
+  ]);
+  assert.deepEqual(outcomes(answer), ["Updated", "Unchanged", "Failed", "Unchanged", "Created", "Updated"]);
+  assert.deepEqual([...await stored(by)], [
+    { code: "read:a", description: "A", category: "Two" },
+    { code: "read:b", description: null, category: "One" },
+    { code: "read:c", description: null, category: "Three" },
+  ]);
+  const audit = await sql<{ action: string }[]>`
+    select a.action from audit_log a join permissions p on p.id::text = a.target_id
+    where p.tenant_id = ${by.tenantId} and p.code = 'read:a' order by a.id`;
+  assert.deepEqual(audit.map((row) => row.action), ["permission.create", "permission.update"]);
+});
+
+Deno.test("a dry run says what would happen and writes nothing", async () => {
+  const by = await importer();
+  const body = { catalog: [{ category: "Dry", permissions: [{ code: "read:dry" }, { code: "bad" }] }] };
+  const dry = await by.post(`${IMPORT}?dryRun=true`, body);
+  assert.deepEqual(tally(dry), { total: 2, created: 1, updated: 0, unchanged: 0, failed: 1 });
+  assert.equal((await stored(by)).length, 0);
+  const real = await by.post(IMPORT, body);
+  assert.deepEqual({ ...dry.body, dryRun: false }, real.body);
+  assert.equal((await stored(by)).length, 1);
+});
+
+Deno.test("a catalog body brings groups; a group that is none fails by itself", async () => {
+  const by = await importer();
+  const answer = await by.post(`${IMPORT}?mode=catalog`, {
+    catalog: [
+      { category: "Good", permissions: [{ code: "read:g", description: "G" }, { code: "edit:g" }, 5] },
+      { category: "", permissions: [{ code: "read:h" }] },
+      { permissions: [{ code: "read:i" }] },
+      { category: "None" },
+      [],
+    ],
+  });
+  assert.deepEqual(outcomes(answer), [
+    "Created",
+    "Created",
+    "Failed",
+    "Failed",
+    "Failed",
+    "Failed",
+    "Failed",
+  ]);
+  assert.equal(answer.body.mode, "Catalog");
+  assert.deepEqual((await stored(by)).map((row) => row.code), ["edit:g", "read:g"]);
+});
+
+Deno.test("a document of the wrong form is refused whole", async () => {
+  const by = await importer();
+  for (
+    const [query, body] of [
+      ["", {}],
+      ["", { permissions: "all" }],
+      ["mode=Catalog", { permissions: [] }],
+      ["mode=Permissions", { catalog: [] }],
+      ["mode=x", { permissions: [] }],
+      ["upsert=perhaps", { permissions: [] }],
+      ["", []],
+      ["", "{"],
+      ["", { permissions: [{ code: "read:a", category: "nul \0" }] }],
+      ["", { permissions: Array(50_001).fill(0) }],
+    ] as const
+  ) refused(await by.post(`${IMPORT}?${query}`, body), 400, "VALIDATION_ERROR");
+  refused(await by.post(IMPORT, "x", { "content-type": "text/csv" }), 415, "UNSUPPORTED_MEDIA_TYPE");
+  refused(await by.post(`${IMPORT}/file`, {}), 415, "UNSUPPORTED_MEDIA_TYPE");
+  refused(await by.post(`${IMPORT}/file`, new FormData()), 400, "VALIDATION_ERROR");
+  refused(
+    await by.post(IMPORT, { permissions: [], filler: "x".repeat(10 * 1024 * 1024) }),
+    413,
+    "BODY_TOO_LARGE",
+  );
+  refused(await upload(by, "x".repeat(10 * 1024 * 1024)), 413, "BODY_TOO_LARGE");
+  for (const csv of ["", "\n\n", "code,description\na:b,c", "code,code,category\n", "category\nx"]) {
+    refused(await upload(by, csv), 400, "VALIDATION_ERROR");
+  }
+  refused(await upload(by, new Uint8Array([0x63, 0xff, 0xfe])), 400, "VALIDATION_ERROR");
+  refused(await upload(by, "{", "", "p.json"), 400, "VALIDATION_ERROR");
+  assert.deepEqual(tally(await by.post(IMPORT, { permissions: [] })).total, 0);
+  assert.equal((await stored(by)).length, 0);
+});
+
+Deno.test("CSV: byte order mark, CRLF, quotes, line breaks, any column order; formulas are data", async () => {
+  const by = await importer();
+  const csv = "\ufeffCategory,Extra,CODE,Description\r\n" +
+    'Sums,,read:sums,"=HYPERLINK(""http://x"")"\r\n' +
+    "\r\n" +
+    'Sums,x,edit:sums,"two\r\nlines, and ""quotes"""\r\n' +
+    '"@Sums","",+draw:sums,-1\r\n' +
+    '"@Sums",,draw:sums,"a 5"" pipe"';
+  const answer = await upload(by, csv);
+  assert.deepEqual(outcomes(answer), ["Created", "Created", "Failed", "Created"]);
+  assert.deepEqual([...await stored(by)], [
+    { code: "draw:sums", description: 'a 5" pipe', category: "@Sums" },
+    { code: "edit:sums", description: 'two\r\nlines, and "quotes"', category: "Sums" },
+    { code: "read:sums", description: '=HYPERLINK("http://x")', category: "Sums" },
+  ]);
+});
+
+Deno.test("CSV: rows with too few or many fields, NULs and unclosed quotes fail alone", async () => {
+  const by = await importer();
+  const csv = [
+    "code,description,category",
+    "read:one,fine,C",
+    "read:short,C",
+    "read:long,a,b,C",
+    'read:open,"never closed,C',
+    'read:two,"fine, ""really""",C',
+    'read:stray,a 5" pipe,C',
+    'read:after,"quoted"not,C',
+    "read:nul,a\0b,C",
+    'read:open-too,"also never closed,C',
+    "read:three,fine,C",
+  ].join("\n");
+  const answer = await upload(by, csv);
+  assert.deepEqual((await stored(by)).map((row) => row.code), ["read:one", "read:three", "read:two"]);
+  assert.deepEqual(tally(answer), { total: 10, created: 3, updated: 0, unchanged: 0, failed: 7 });
+  const errors = answer.body.rows.map((row: { errors: string[] }) => row.errors[0] ?? "");
+  assert.match(errors[1], /expected 3 fields, found 2/);
+  assert.match(errors[5], /not quoted/);
+  assert.match(errors[6], /closing quote is followed/);
+  assert.match(errors[8], /never closed/);
+  const pathological = "code,description,category\n" + 'read:x,"y\n'.repeat(20_000);
+  const started = performance.now();
+  assert.ok(tally(await upload(by, pathological)).failed > 0);
+  assert.ok(performance.now() - started < 3_000);
+});
+
+Deno.test("files of JSON are told by name or content", async () => {
+  const by = await importer();
+  const document = (code: string) => JSON.stringify({ permissions: [{ code, category: "Json" }] });
+  assert.deepEqual(outcomes(await upload(by, document("read:j"), "", "P.JSON")), ["Created"]);
+  assert.deepEqual(outcomes(await upload(by, "\ufeff " + document("read:k"), "", "upload")), ["Created"]);
+  const nul = JSON.stringify({
+    permissions: [{ code: "read:l", category: "a\0b" }, { code: "read:m", category: "x" }],
+  });
+  assert.deepEqual(outcomes(await upload(by, nul, "", "p.json")), ["Failed", "Created"]);
+});
+
+Deno.test("every template imports as it is, by file and, where it is JSON, by body", async () => {
+  for (const mode of ["Permissions", "Catalog"]) {
+    for (const format of ["Csv", "Json"]) {
+      const by = await importer();
+      const template = await by.get(`${IMPORT}/template?format=${format.toUpperCase()}&mode=${mode}`);
+      assert.equal(template.status, 200);
+      assert.equal(
+        template.headers.get("content-type"),
+        format === "Csv" ? "text/csv; charset=utf-8" : "application/json",
+      );
+      const name = `permissions-import-${mode.toLowerCase()}.${format.toLowerCase()}`;
+      assert.equal(template.headers.get("content-disposition"), `attachment; filename="${name}"`);
+      const content = format === "Csv" ? template.body : JSON.stringify(template.body);
+      const expected = { total: 3, created: 3, updated: 0, unchanged: 0, failed: 0 };
+      assert.deepEqual(tally(await upload(by, content, `mode=${mode}`, name)), expected);
+      assert.deepEqual((await stored(by)).map(({ code, category }) => [code, category]), [
+        ["approve:invoices", "Invoices"],
+        ["merge:customers", "Customers"],
+        ["read:invoices", "Invoices"],
+      ]);
+      if (format === "Json") {
+        const again = await by.post(`${IMPORT}?mode=${mode}&upsert=true`, template.body);
+        assert.deepEqual(outcomes(again), ["Unchanged", "Unchanged", "Unchanged"]);
+      }
+    }
+  }
+  const by = await importer();
+  assert.match((await by.get(`${IMPORT}/template`)).body, /^code,description,category\r\n/);
+  refused(await by.get(`${IMPORT}/template?format=xml`), 400, "VALIDATION_ERROR");
+});
+
+Deno.test("10,000 rows, good and bad, in one request", async () => {
+  const by = await importer();
+  const permissions = Array.from({ length: 10_000 }, (_, n) => ({
+    code: n % 10 === 9 ? `Bad ${n}` : `act-${n}:thing`,
+    description: `Number "${n}", with a\nline break`,
+    category: `Category ${n % 50}`,
+  }));
+  const started = performance.now();
+  assert.deepEqual(tally(await by.post(IMPORT, { permissions })), {
+    total: 10_000,
+    created: 9_000,
+    updated: 0,
+    unchanged: 0,
+    failed: 1_000,
+  });
+  const created = performance.now();
+  const quote = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  const csv = "code,description,category\r\n" +
+    permissions.map((p, n) => `${p.code},${quote(p.description)},${n % 2 ? "Odd" : p.category}\r\n`).join("");
+  assert.deepEqual(tally(await upload(by, csv, "upsert=true")), {
+    total: 10_000,
+    created: 0,
+    updated: 4_000,
+    unchanged: 5_000,
+    failed: 1_000,
+  });
+  const updated = performance.now();
+  console.log(
+    `created in ${Math.round(created - started)} ms, updated in ${Math.round(updated - created)} ms`,
+  );
+  assert.ok(updated - started < 8_000);
+});
+
+Deno.test("simultaneous imports of the same codes make each once", async () => {
+  const by = await importer();
+  const permissions = Array.from({ length: 200 }, (_, n) => ({ code: `same-${n}:thing`, category: "Same" }));
+  const answers = await Promise.all(Array.from({ length: 5 }, () => by.post(IMPORT, { permissions })));
+  assert.equal(answers.reduce((sum, answer) => sum + tally(answer).created, 0), 200);
+  assert.equal((await stored(by)).length, 200);
+});
+
+Deno.test("an import with admin:system in the platform tenant fills the catalog, but takes no tenant's code", async () => {
+  const by = await importer();
+  await by.post(IMPORT, { permissions: [{ code: "taken:code", category: "T" }] });
+  const answer = await t.systemAdmin.post(`${IMPORT}?upsert=true`, {
+    permissions: [
+      { code: "shared:code", category: "C" },
+      { code: "taken:code", category: "C" },
+      { code: "admin:system", category: "C" },
+    ],
+  });
+  assert.deepEqual(outcomes(answer), ["Created", "Failed", "Failed"]);
+  const shared = await by.get("/api/v1/permissions/by-code/shared:code");
+  assert.equal(shared.body.tenantId, null);
+});

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+import { forgetFailures, PASSWORD, person, signIn } from "./people.ts";
+
+const t = await setup({ TRUSTED_PROXIES: "1" });
+Deno.test.afterAll(() => t.stop());
+Deno.test.beforeEach(() => forgetFailures(t));
+const { sql } = t.steward.platform;
+
+const from = (ip: string, email: string, password = PASSWORD) =>
+  t.nobody.with({ "x-forwarded-for": ip }).post("/auth/login", { email, password });
+
+async function fail(email: string, times: number): Promise<void> {
+  for (let n = 0; n < times; n++) {
+    assert.equal((await signIn(t, email, "wrong")).body.code, "CREDENTIALS_INVALID_UNAUTHORIZED");
+  }
+}
+
+Deno.test("the fifth wrong password locks the account for 15 minutes, also against the right one", async () => {
+  const user = await person(t);
+  await fail(user.email, 4);
+  assert.equal((await signIn(t, user.email)).status, 200, "four are no lock, and a good one forgets them");
+  await fail(user.email, 5);
+  for (const password of [PASSWORD, "wrong"]) {
+    const { status, body, headers } = await signIn(t, user.email, password);
+    assert.equal(status, 401);
+    assert.equal(body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+    const seconds = Number(headers.get("retry-after"));
+    assert.ok(seconds > 890 && seconds <= 900, `${seconds}`);
+  }
+});
+
+Deno.test("wrong passwords while locked neither prolong the lock nor count afterwards", async () => {
+  const user = await person(t);
+  await fail(user.email, 5);
+  const [before] = await sql`select lockout_expires_at from users where id = ${user.id}`;
+  for (let n = 0; n < 5; n++) await signIn(t, user.email, "wrong");
+  const [after] = await sql`select lockout_expires_at from users where id = ${user.id}`;
+  assert.deepEqual(after, before);
+  await sql`update users set lockout_expires_at = now() - interval '1 second' where id = ${user.id}`;
+  await fail(user.email, 4);
+  assert.equal((await signIn(t, user.email)).status, 200);
+});
+
+Deno.test("an expired lock stays on record until a good sign-in clears it", async () => {
+  const user = await person(t);
+  await fail(user.email, 5);
+  await sql`update users set lockout_expires_at = now() - interval '1 second' where id = ${user.id}`;
+  const shown = async () => (await t.systemAdmin.get(`/api/v1/admin/users/${user.id}`)).body;
+  assert.equal((await shown()).isLockedOut, false);
+  assert.notEqual((await shown()).lockoutExpiresAt, null);
+  await fail(user.email, 1);
+  assert.notEqual((await shown()).lockoutExpiresAt, null);
+  assert.equal((await signIn(t, user.email)).status, 200);
+  assert.equal((await shown()).lockoutExpiresAt, null);
+});
+
+Deno.test("five wrong passwords count wherever the 15 minutes begin, older ones do not", async () => {
+  const user = await person(t);
+  const subject = `user:${user.id}`;
+  await fail(user.email, 4);
+  await sql`update failed_sign_ins set failed_at = array[now() - interval '16 minutes', now() - interval '14 minutes',
+    now() - interval '14 minutes', now() - interval '14 minutes'] where subject = ${subject}`;
+  await fail(user.email, 1);
+  const [row] =
+    await sql`select cardinality(failed_at) as kept from failed_sign_ins where subject = ${subject}`;
+  assert.equal(row?.kept, 4);
+  await fail(user.email, 1);
+  assert.equal((await signIn(t, user.email)).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+});
+
+Deno.test("of many guesses at once none is right once the lock has come", async () => {
+  const user = await person(t);
+  const passwords = [...Array(20).fill("wrong"), PASSWORD];
+  const answers = await Promise.all(passwords.map((password) => signIn(t, user.email, password)));
+  assert.equal(answers.at(-1)?.body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+});
+
+Deno.test("thirty failed sign-ins from one address close it for everyone there, and for nobody elsewhere", async () => {
+  const user = await person(t);
+  for (let n = 0; n < 30; n++) assert.equal((await from("192.0.2.1", `nobody${n}@example.test`)).status, 401);
+  const { status, body, headers } = await from("192.0.2.1", user.email);
+  assert.equal(status, 429);
+  assert.equal(body.code, "RATE_LIMITED");
+  const seconds = Number(headers.get("retry-after"));
+  assert.ok(seconds > 290 && seconds <= 300, `${seconds}`);
+  assert.equal((await from("192.0.2.2", user.email)).status, 200);
+  assert.equal(
+    (await from("203.0.113.9, 192.0.2.1", user.email)).status,
+    429,
+    "only the proxy's own entry counts",
+  );
+  await sql`update failed_sign_ins set failed_at = failed_at[2:] || (now() - interval '5 minutes')
+    where subject = 'address:192.0.2.1'`;
+  assert.equal((await from("192.0.2.1", user.email)).status, 200);
+});
+
+Deno.test("good sign-ins do not count for the address, and do not clear it", async () => {
+  const user = await person(t);
+  for (let n = 0; n < 29; n++) await from("198.51.100.7", "nobody@example.test");
+  for (let n = 0; n < 3; n++) assert.equal((await from("198.51.100.7", user.email)).status, 200);
+  await from("198.51.100.7", "nobody@example.test");
+  assert.equal((await from("198.51.100.7", user.email)).status, 429);
+});
+
+Deno.test("a burst of guesses from one address gets no further than thirty", async () => {
+  const people = await Promise.all(Array.from({ length: 3 }, () => person(t)));
+  const guesses = Array.from({ length: 90 }, (_, n) => from("198.51.100.8", `nobody${n}@example.test`));
+  const late = people.map(({ email }) => from("198.51.100.8", email));
+  await Promise.all(guesses);
+  assert.deepEqual((await Promise.all(late)).map(({ status }) => status), [429, 429, 429]);
+  const [row] = await sql`select cardinality(failed_at) as kept from failed_sign_ins
+    where subject = 'address:198.51.100.8'`;
+  assert.equal(row?.kept, 30);
+});
+
+Deno.test("all of an IPv6 /64 is one address", async () => {
+  for (let n = 0; n < 30; n++) await from(`2001:db8:0:1::${n.toString(16)}`, "nobody@example.test");
+  assert.equal((await from("2001:db8::1:ffff:0:0:1", "nobody@example.test")).status, 429);
+  assert.equal((await from("2001:db8:0:2::1", "nobody@example.test")).status, 401);
+});

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+import { bearer, forgetFailures, PASSWORD, person, signIn } from "./people.ts";
+
+const t = await setup({ PUBLIC_URL: "https://steward.example.test/base/" });
+const elsewhere = await setup({ RESET_URL: "https://app.example.test/reset?t={token}" });
+Deno.test.afterAll(() => Promise.all([t.stop(), elsewhere.stop()]).then(() => {}));
+Deno.test.beforeEach(() => forgetFailures(t));
+const { sql } = t.steward.platform;
+const NEW = "a new and better one";
+
+/** Asks for a reset and waits until its job, and the delivery that follows from it, are done. */
+async function forgot(email: string, s = t): Promise<void> {
+  const before = new Set((await s.steward.platform.sql`select id from jobs`).map((row) => row.id));
+  assert.equal((await s.nobody.post("/api/v1/auth/forgot-password", { email })).status, 202);
+  for (;;) {
+    const jobs = await s.steward.platform.sql<{ id: string }[]>`select id from jobs order by id`;
+    const fresh = jobs.filter(({ id }) => !before.has(id));
+    if (fresh.length === 0) return;
+    for (const { id } of fresh) {
+      assert.equal(await s.settled(id), "Succeeded");
+      before.add(id);
+    }
+  }
+}
+
+async function mailsTo(
+  email: string,
+  s = t,
+): Promise<{ subject: string; htmlBody: string; textBody: string }[]> {
+  const { body } = await s.nobody.get("/dev/outbox");
+  const address = email.toLowerCase();
+  return body.filter((message: { to: unknown }) => JSON.stringify(message.to).includes(address));
+}
+
+async function tokenFor(email: string): Promise<string> {
+  await forgot(email);
+  const [newest] = await mailsTo(email);
+  return /#token=([\w-]{43})/.exec(newest?.textBody ?? "")?.[1] ?? "";
+}
+
+const reset = (token: string, newPassword = NEW) =>
+  t.nobody.post("/api/v1/auth/reset-password", { token, newPassword });
+
+Deno.test("a reset link is mailed, works once, and ends every session of the user", async () => {
+  const user = await person(t);
+  const session = await signIn(t, user.email);
+  const token = await tokenFor(user.email.toUpperCase());
+  const [mail] = await mailsTo(user.email);
+  assert.match(mail?.textBody ?? "", /https:\/\/steward\.example\.test\/base\/auth\/reset-password#token=/);
+  assert.match(mail?.htmlBody ?? "", /Some/);
+  assert.equal((await reset(token)).status, 204);
+  assert.equal((await bearer(t, session).get("/auth/me")).body.code, "TOKEN_REVOKED");
+  const { refreshToken } = session.body;
+  assert.equal((await t.nobody.post("/auth/refresh", { refreshToken })).body.code, "TOKEN_REVOKED");
+  assert.equal((await signIn(t, user.email)).status, 401);
+  assert.equal((await signIn(t, user.email, NEW)).status, 200);
+  const again = await reset(token, "yet another one");
+  assert.equal(again.status, 400);
+  assert.equal(again.body.code, "RESET_TOKEN_INVALID");
+  const [audited] = await sql`select actor_id, action from audit_log where target_id = ${user.id}`;
+  assert.deepEqual({ ...audited }, { actorId: user.id, action: "user.reset-password" });
+});
+
+Deno.test("unknown, inactive and deleted users are answered alike and get no mail", async () => {
+  const inactive = await person(t, { isActive: false });
+  const deleted = await person(t);
+  await sql`update users set deleted_at = now() where id = ${deleted.id}`;
+  for (const email of ["nobody@example.test", inactive.email, deleted.email, "not an email"]) {
+    await forgot(email);
+    assert.deepEqual(await mailsTo(email), []);
+  }
+});
+
+Deno.test("a user without a password sets one by the link", async () => {
+  const user = await person(t, { passwordHash: null });
+  assert.equal((await reset(await tokenFor(user.email))).status, 204);
+  assert.equal((await signIn(t, user.email, NEW)).status, 200);
+});
+
+Deno.test("unknown, expired and a since deactivated user's tokens are refused", async () => {
+  const user = await person(t);
+  const token = await tokenFor(user.email);
+  assert.equal((await reset("unknown")).body.code, "RESET_TOKEN_INVALID");
+  await sql`update users set is_active = false where id = ${user.id}`;
+  assert.equal((await reset(token)).body.code, "RESET_TOKEN_INVALID");
+  await sql`update users set is_active = true where id = ${user.id}`;
+  await sql`update password_resets set expires_at = now() where user_id = ${user.id}`;
+  assert.equal((await reset(token)).body.code, "RESET_TOKEN_INVALID");
+  assert.equal((await signIn(t, user.email)).status, 200);
+});
+
+Deno.test("a link is good for 30 minutes and its token is stored hashed", async () => {
+  const user = await person(t);
+  const token = await tokenFor(user.email);
+  const [row] = await sql`select extract(epoch from expires_at - created_at)::int as seconds,
+    token_hash = sha256(${token}::text::bytea) as is_hashed from password_resets where user_id = ${user.id}`;
+  assert.deepEqual({ ...row }, { seconds: 1800, isHashed: true });
+});
+
+Deno.test("a bad new password is refused by field and leaves the link good", async () => {
+  const user = await person(t);
+  const token = await tokenFor(user.email);
+  for (const password of ["short", user.email, "x".repeat(129)]) {
+    const answer = await reset(token, password);
+    assert.equal(answer.body.code, "VALIDATION_ERROR");
+    assert.match(answer.body.errors[0], /^newPassword: /);
+  }
+  assert.equal((await reset(token)).status, 204);
+});
+
+Deno.test("any of several links works, and uses up the others", async () => {
+  const user = await person(t);
+  const [first, second] = [await tokenFor(user.email), await tokenFor(user.email)];
+  assert.notEqual(first, second);
+  assert.equal((await reset(first)).status, 204);
+  assert.equal((await reset(second)).body.code, "RESET_TOKEN_INVALID");
+});
+
+Deno.test("of simultaneous uses of one link one succeeds", async () => {
+  const token = await tokenFor((await person(t)).email);
+  const answers = await Promise.all(Array.from({ length: 5 }, (_, n) => reset(token, `${NEW} ${n}`)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 400, 400, 400, 400]);
+});
+
+Deno.test("a reset lifts the lockout", async () => {
+  const user = await person(t);
+  for (let n = 0; n < 5; n++) await signIn(t, user.email, "wrong");
+  assert.equal((await signIn(t, user.email)).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  assert.equal((await reset(await tokenFor(user.email))).status, 204);
+  assert.equal((await signIn(t, user.email, NEW)).status, 200);
+});
+
+Deno.test("nobody is sent more than five live links, however often they are asked for", async () => {
+  const user = await person(t);
+  for (let n = 0; n < 7; n++) await forgot(user.email);
+  assert.equal((await mailsTo(user.email)).length, 5);
+});
+
+Deno.test("a changed password makes links that are under way worthless", async () => {
+  const user = await person(t);
+  const token = await tokenFor(user.email);
+  const me = bearer(t, await signIn(t, user.email));
+  assert.equal(
+    (await me.post("/auth/change-password", { currentPassword: PASSWORD, newPassword: NEW })).status,
+    204,
+  );
+  assert.equal((await reset(token)).body.code, "RESET_TOKEN_INVALID");
+});
+
+Deno.test("neither a tenant's staff nor an administrator can read the link from messages or jobs", async () => {
+  const user = await person(t);
+  const token = await tokenFor(user.email);
+  const staff = await t.actor({ tenantId: user.tenantId, permissions: ["send:notifications"] });
+  for (const reader of [staff, t.systemAdmin]) {
+    for (const path of ["/api/v1/notifications", "/api/v1/jobs?pageSize=100"]) {
+      const list = await reader.get(path);
+      assert.ok(!JSON.stringify(list.body).includes(token));
+      for (const { id } of list.body.items ?? []) {
+        const one = await reader.get(`${path.split("?")[0]}/${id}`);
+        assert.ok(!JSON.stringify(one.body).includes(token), path);
+      }
+    }
+  }
+  assert.ok(!t.logs.join("\n").includes(token));
+});
+
+Deno.test("RESET_URL names another page", async () => {
+  const user = await person(elsewhere);
+  await forgot(user.email, elsewhere);
+  const [mail] = await mailsTo(user.email, elsewhere);
+  assert.match(mail?.textBody ?? "", /https:\/\/app\.example\.test\/reset\?t=[\w-]{43}/);
+});
+
+Deno.test("the service's own page is served with a policy that lets only its script run", async () => {
+  const { status, body, headers } = await t.nobody.get("/auth/reset-password");
+  assert.equal(status, 200);
+  assert.match(headers.get("content-type") ?? "", /^text\/html/);
+  assert.match(headers.get("content-security-policy") ?? "", /script-src 'sha256-/);
+  assert.match(body, /<form>/);
+});
+
+Deno.test("bodies of the wrong shape are refused", async () => {
+  for (const body of [{}, { email: 5 }, { email: "" }, { email: "x".repeat(321) }, { email: "a\0@b.c" }]) {
+    assert.equal((await t.nobody.post("/auth/forgot-password", body)).status, 400);
+  }
+  for (const body of [{}, { token: "x" }, { token: "", newPassword: NEW }, { token: 1, newPassword: 2 }]) {
+    assert.equal((await t.nobody.post("/auth/reset-password", body)).body.code, "VALIDATION_ERROR");
+  }
+});

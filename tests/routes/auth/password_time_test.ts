@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { hash as argon2 } from "@node-rs/argon2";
+import { hash as bcrypt } from "@node-rs/bcrypt";
+import { setup } from "../../support/setup.ts";
+import { forgetFailures, PASSWORD, person, signIn } from "./people.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+Deno.test.beforeEach(() => forgetFailures(t));
+const { sql } = t.steward.platform;
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/** Median milliseconds of each kind of request; the kinds take turns, so that a busy machine slows all alike. */
+async function times(
+  kinds: Record<string, () => Promise<unknown>>,
+  rounds: number,
+): Promise<Record<string, number>> {
+  const taken: Record<string, number[]> = {};
+  for (let round = 0; round < rounds; round++) {
+    for (const [kind, ask] of Object.entries(kinds)) {
+      const started = performance.now();
+      await ask();
+      (taken[kind] ??= []).push(performance.now() - started);
+    }
+  }
+  return Object.fromEntries(Object.entries(taken).map(([kind, values]) => [kind, median(values)]));
+}
+
+Deno.test("unknown emails, wrong passwords, inactive and passwordless users take the same time", async () => {
+  const people = await Promise.all(Array.from({ length: 5 }, () => person(t)));
+  const inactive = await person(t, { isActive: false });
+  const passwordless = await person(t, { passwordHash: null });
+  let turn = 0;
+  const measured = await times({
+    unknown: () => signIn(t, `nobody${turn++}@example.test`, "wrong"),
+    wrong: () => signIn(t, people[turn % 5]?.email ?? "", "wrong"),
+    inactive: () => signIn(t, inactive.email),
+    passwordless: async () => {
+      await signIn(t, passwordless.email, "wrong");
+      await forgetFailures(t);
+    },
+  }, 12);
+  const all = Object.values(measured);
+  assert.ok(Math.max(...all) / Math.min(...all) < 1.5, JSON.stringify(measured));
+});
+
+Deno.test("forgot-password takes the same time for known and unknown emails", async () => {
+  const { email } = await person(t);
+  const forgot = (address: string) => async () => {
+    assert.equal((await t.nobody.post("/auth/forgot-password", { email: address })).status, 202);
+  };
+  const measured = await times({ known: forgot(email), unknown: forgot("nobody@example.test") }, 30);
+  const [known = 0, unknown = 0] = Object.values(measured);
+  assert.ok(Math.abs(known - unknown) < Math.max(2, 0.5 * unknown), JSON.stringify(measured));
+});
+
+Deno.test("hashes made elsewhere sign in and are replaced by one of ours at the first good sign-in", async () => {
+  const cheap = { memoryCost: 8_192, timeCost: 1, parallelism: 2 };
+  const bcrypted = await bcrypt(PASSWORD, 5);
+  const elsewhere = [
+    bcrypted.replace(/^\$2\w/, "$2a"),
+    bcrypted.replace(/^\$2\w/, "$2b"),
+    bcrypted.replace(/^\$2\w/, "$2y"),
+    ...await Promise.all([0, 1, 2].map((algorithm) => argon2(PASSWORD, { ...cheap, algorithm }))), // d, i and id
+  ];
+  for (const passwordHash of elsewhere) {
+    const user = await person(t, { passwordHash });
+    const stored = async () =>
+      (await sql`select password_hash from users where id = ${user.id}`)[0]?.passwordHash;
+    assert.equal((await signIn(t, user.email, "wrong")).status, 401);
+    assert.equal(await stored(), passwordHash);
+    assert.equal((await signIn(t, user.email)).status, 200, passwordHash);
+    const renewed = await stored();
+    assert.match(renewed, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    assert.equal((await signIn(t, user.email)).status, 200);
+    assert.equal(await stored(), renewed);
+  }
+});
+
+Deno.test("two hundred sign-ins at once all succeed and leave other requests fast", async () => {
+  const people = await Promise.all(Array.from({ length: 20 }, () => person(t)));
+  const other = await t.actor({ permissions: ["read:users"] });
+  let isOver = false;
+  const signIns = Promise.all(Array.from({ length: 200 }, (_, n) => signIn(t, people[n % 20]?.email ?? "")))
+    .finally(() => {
+      isOver = true;
+    });
+  const taken: number[] = [];
+  while (!isOver) {
+    const started = performance.now();
+    assert.equal((await other.get("/api/v1/users")).status, 200);
+    taken.push(performance.now() - started);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.ok((await signIns).every(({ status }) => status === 200));
+  const p95 = taken.sort((a, b) => a - b)[Math.floor(taken.length * 0.95)] ?? 0;
+  assert.ok(p95 < 150, `p95 ${p95} ms of ${taken.length} requests`);
+});
+
+Deno.test("more sign-ins at once than can be checked in time are told to come back", async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 560 }, (_, n) => signIn(t, `nobody${n}@example.test`, "wrong")),
+  );
+  const busy = answers.filter(({ status }) => status === 503);
+  assert.ok(busy.length > 0 && busy.length < 60, `${busy.length}`);
+  assert.equal(busy[0]?.body.code, "SIGN_IN_BUSY_UNAVAILABLE");
+  assert.equal(busy[0]?.headers.get("retry-after"), "5");
+});

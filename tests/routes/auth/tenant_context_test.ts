@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { newId } from "../../../domain/shared/ids.ts";
+import { setup } from "../../support/setup.ts";
+import { bearer, PASSWORD, person, signIn } from "./people.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const [mine, second, deactivated, closed, foreign] = await Promise.all(
+  Array.from({ length: 5 }, () => t.tenant()),
+);
+const user = await person(t, { links: [mine!, second!, deactivated!, closed!] });
+await sql`update user_tenants set is_active = false where user_id = ${user.id} and tenant_id = ${deactivated!}`;
+await sql`update tenants set is_active = false where id = ${closed!}`;
+const global = bearer(t, await signIn(t, user.email, PASSWORD, { global: true }));
+const scoped = bearer(t, await signIn(t, user.email));
+
+Deno.test("a global token names its tenant by header", async () => {
+  const { status, body } = await global.with({ "x-tenant-id": second!.toUpperCase() }).get("/auth/me");
+  assert.equal(status, 200);
+  assert.equal(body.tenant.id, second);
+  assert.ok(body.permissions.includes("read:users"));
+  assert.equal((await global.with({ "x-tenant-id": second! }).get("/api/v1/users")).status, 200);
+});
+
+Deno.test("a global token names its tenant by query, also together with an equal header", async () => {
+  assert.equal((await global.get(`/auth/me?tenantId=${mine}`)).body.tenant.id, mine);
+  const both = await global.with({ "x-tenant-id": mine! }).get(`/auth/me?tenantId=${mine}`);
+  assert.equal(both.body.tenant.id, mine);
+  assert.equal((await global.get(`/auth/me?tenantId=${mine}&tenantId=${mine}`)).status, 200);
+});
+
+Deno.test("a global token without a tenant holds nothing and is refused on tenant-scoped routes", async () => {
+  const { body } = await global.get("/auth/me");
+  assert.equal(body.tenant, null);
+  assert.deepEqual(body.permissions, []);
+  const users = await global.get("/api/v1/users");
+  assert.equal(users.status, 403);
+  assert.equal(users.body.code, "FORBIDDEN");
+  assert.equal((await global.with({ "x-tenant-id": "" }).get("/api/v1/users")).body.code, "FORBIDDEN");
+});
+
+Deno.test("unlinked, unknown, deactivated and closed tenants are forbidden alike", async () => {
+  for (const id of [foreign!, newId(), deactivated!, closed!]) {
+    for (
+      const answer of [
+        await global.with({ "x-tenant-id": id }).get("/auth/me"),
+        await global.get(`/api/v1/users?tenantId=${id}`),
+      ]
+    ) {
+      assert.equal(answer.status, 403);
+      assert.equal(answer.body.code, "TENANT_FORBIDDEN");
+    }
+  }
+});
+
+Deno.test("admin:system opens no tenant without a link", async () => {
+  const admin = await t.actor({ role: "SystemAdmin", global: true });
+  const answer = await admin.with({ "x-tenant-id": foreign! }).get("/api/v1/users");
+  assert.equal(answer.status, 403);
+  assert.equal(answer.body.code, "TENANT_FORBIDDEN");
+});
+
+Deno.test("a malformed tenant, and two different ones, are refused as invalid", async () => {
+  const answers = [
+    await global.with({ "x-tenant-id": "mine" }).get("/auth/me"),
+    await global.get("/auth/me?tenantId=1"),
+    await global.with({ "x-tenant-id": mine! }).get(`/auth/me?tenantId=${second}`),
+    await global.get(`/auth/me?tenantId=${mine}&tenantId=${second}`),
+    await global.with({ "x-tenant-id": `${mine}, ${second}` }).get("/auth/me"),
+  ];
+  for (const { status, body } of answers) {
+    assert.equal(status, 400);
+    assert.equal(body.code, "VALIDATION_ERROR");
+    assert.match(body.errors[0], /^tenantId: /);
+  }
+});
+
+Deno.test("a token that is no longer good is refused as such, whatever tenant it names", async () => {
+  const answer = await signIn(t, user.email, PASSWORD, { global: true });
+  await bearer(t, answer).post("/auth/logout");
+  const headers = { "x-tenant-id": "mine" };
+  assert.equal((await bearer(t, answer).with(headers).get("/auth/me")).body.code, "TOKEN_REVOKED");
+});
+
+Deno.test("header and query are not read when the token has a tenant, however malformed", async () => {
+  for (const id of [second!, foreign!, "no-uuid"]) {
+    const { status, body } = await scoped.with({ "x-tenant-id": id }).get(`/auth/me?tenantId=${id}`);
+    assert.equal(status, 200);
+    assert.equal(body.tenant.id, mine);
+  }
+});
+
+Deno.test("on admin routes tenantId of the query is a filter, and the header still a context", async () => {
+  const admin = await t.actor({ role: "SystemAdmin", global: true });
+  const filtered = await admin.get(`/api/v1/admin/users?tenantId=${foreign}`);
+  assert.equal(filtered.status, 200);
+  assert.equal(filtered.body.totalCount, 0);
+  const { body } = await admin.with({ "x-tenant-id": foreign! }).get("/api/v1/admin/users");
+  assert.equal(body.code, "TENANT_FORBIDDEN");
+});
+
+Deno.test("without a tenant only platform-reach permissions of the platform tenant count", async () => {
+  const admin = await t.actor({ role: "SystemAdmin", global: true });
+  assert.deepEqual((await admin.get("/auth/me")).body.permissions, ["admin:system"]);
+  const ordinary = await t.actor({ role: "Admin", tenantId: t.platformTenantId, global: true });
+  assert.deepEqual((await ordinary.get("/auth/me")).body.permissions, []);
+  assert.equal((await ordinary.get("/api/v1/admin/users")).body.code, "MISSING_PERMISSION");
+  const elsewhere = await t.actor({ permissions: ["manage:all-users"], global: true });
+  assert.deepEqual((await elsewhere.get("/auth/me")).body.permissions, []);
+});

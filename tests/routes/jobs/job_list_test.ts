@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { foldCounts } from "../../../domain/jobs/counts.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const actor = await t.actor();
+const outsider = await t.actor();
+const url = "/api/v1/jobs";
+const ids: string[] = [];
+const specs = [
+  { priority: "Low", queue: "a" },
+  { priority: "Critical", queue: "b" },
+  { priority: "Normal", queue: "a", scheduledAt: "2050-01-02T00:00:00Z" },
+  { priority: "High", queue: "b", scheduledAt: "2050-01-01T00:00:00Z" },
+  { priority: "Normal", queue: "c", jobTypeName: "steward.sleep", serializedArgs: '{"milliseconds":1}' },
+];
+for (const spec of specs) {
+  ids.push((await actor.post(url, { jobTypeName: "steward.echo", serializedArgs: "1", ...spec })).body.id);
+}
+const [low, critical, second, first, sleep] = ids as [string, string, string, string, string];
+const listed = async (query: string, who = actor) => {
+  const { status, body } = await who.get(`${url}?${query}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.items.map((job: { id: string }) => job.id);
+};
+
+for (const folded of [false, true]) {
+  Deno.test(`filters narrow items and totalCount alike (counters ${folded ? "" : "not yet "}folded)`, async () => {
+    if (folded) await foldCounts(sql, { always: true });
+    assert.deepEqual(await listed(""), [sleep, first, second, critical, low]);
+    assert.deepEqual(await listed("ascending=true"), ids);
+    assert.deepEqual(await listed("status=enqueued"), [sleep, critical, low]);
+    assert.deepEqual(await listed("status=Scheduled&type=Delayed"), [first, second]);
+    assert.deepEqual(await listed("type=Recurring"), []);
+    assert.deepEqual(await listed("queue=b&priority=HIGH"), [first]);
+    assert.deepEqual(await listed("searchTerm=SLEEP"), [sleep]);
+    assert.deepEqual(await listed("searchTerm=%25"), []);
+    assert.deepEqual(await listed("", outsider), []);
+    const { body } = await actor.get(`${url}?queue=a&pageSize=1&page=2`);
+    assert.deepEqual(
+      [body.totalCount, body.totalPages, body.pageNumber, body.pageSize, body.hasNext, body.hasPrevious],
+      [2, 2, 2, 1, false, true],
+    );
+    assert.deepEqual(body.items.map((job: { id: string }) => job.id), [low]);
+    const beyond = (await actor.get(`${url}?page=9`)).body;
+    assert.deepEqual([beyond.items, beyond.totalCount, beyond.hasNext, beyond.hasPrevious], [
+      [],
+      5,
+      false,
+      true,
+    ]);
+    assert.equal((await t.systemAdmin.get(`${url}?tenantId=${actor.tenantId}`)).body.totalCount, 5);
+  });
+}
+
+Deno.test("every order is total, either way, with absent times last", async () => {
+  assert.deepEqual(await listed("orderBy=priority&ascending=true"), [critical, first, second, sleep, low]);
+  assert.deepEqual(await listed("orderBy=Priority"), [low, sleep, second, first, critical]);
+  assert.deepEqual(await listed("orderBy=ScheduledAt&ascending=true"), [first, second, low, critical, sleep]);
+  assert.deepEqual(await listed("orderBy=ScheduledAt"), [second, first, sleep, critical, low]);
+  assert.deepEqual(await listed("orderBy=Status&ascending=true"), [low, critical, sleep, second, first]);
+  assert.deepEqual(await listed("orderBy=StartedAt"), [sleep, first, second, critical, low]);
+  assert.deepEqual(await listed("orderBy=CompletedAt"), [sleep, first, second, critical, low]);
+  const pages = await Promise.all([1, 2, 3].map((page) => listed(`orderBy=Status&pageSize=2&page=${page}`)));
+  assert.deepEqual(new Set(pages.flat()), new Set(ids));
+});
+
+Deno.test("list parameters that do not fit are refused", async () => {
+  for (
+    const query of [
+      "status=Nope",
+      "type=x",
+      "priority=9",
+      "orderBy=jobTypeName",
+      "ascending=maybe",
+      "page=0",
+      "pageSize=101",
+      "pageSize=1e1",
+      "tenantId=x",
+      "queue=%00",
+    ]
+  ) {
+    const { status, body } = await actor.get(`${url}?${query}`);
+    assert.equal(status, 400, query);
+    assert.equal(body.code, "VALIDATION_ERROR", query);
+  }
+});
+
+Deno.test("the dashboard counts the tenant's jobs, a system administrator everyone's", async () => {
+  const stats = (await actor.get(`${url}/dashboard/stats`)).body;
+  assert.deepEqual(stats, {
+    totalJobs: 5,
+    enqueuedJobs: 3,
+    processingJobs: 0,
+    succeededJobs: 0,
+    failedJobs: 0,
+    deadLetteredJobs: 0,
+    scheduledJobs: 2,
+    recurringJobs: 0,
+    averageExecutionDurationMs: 0,
+    totalExecutions: 0,
+  });
+  assert.equal((await outsider.get(`${url}/dashboard/stats`)).body.totalJobs, 0);
+  const all = (await t.systemAdmin.get(`${url}/dashboard/stats`)).body;
+  assert.ok(all.totalJobs >= 5 && all.recurringJobs >= 1);
+  const one = (await t.systemAdmin.get(`${url}/dashboard/stats?tenantId=${actor.tenantId}`)).body;
+  assert.deepEqual(one, stats);
+});

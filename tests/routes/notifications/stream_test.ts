@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { generateTokenKey } from "../../../infra/tokens.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { refused, sent } from "./notifications.ts";
+
+const shared = { TOKEN_KEYS: JSON.stringify([await generateTokenKey()]), PUBLIC_URL: "http://steward.test" };
+const t = await setup(shared);
+const { DATABASE_URL } = t.steward.platform.config;
+const instance = () => setup({ ...shared, DATABASE_URL: DATABASE_URL ?? "", JOB_CONCURRENCY: "0" });
+const second = await instance();
+Deno.test.afterAll(async () => {
+  await second.stop();
+  await t.stop();
+});
+const tenantId = await t.tenant();
+const sender = await t.actor({ tenantId, permissions: ["send:notifications"] });
+
+/** Opens a user's stream; `next` gives the next event as `[id, title]`, `end` waits until the service ends it. */
+async function open(actor: Actor, o: { lastEventId?: string; url?: string } = {}) {
+  const response = await fetch(`${o.url ?? t.url}/api/v1/user-notifications/stream?userId=${actor.userId}`, {
+    headers: {
+      authorization: `Bearer ${actor.token}`,
+      ...(o.lastEventId ? { "last-event-id": o.lastEventId } : {}),
+    },
+  });
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail("no body");
+  let buffer = "";
+  const chunk = async () => {
+    const { value, done } = await reader.read();
+    buffer += value ?? "";
+    return !done;
+  };
+  await chunk();
+  return {
+    async next(): Promise<[id: string, title: string]> {
+      for (;;) {
+        const event = /id: (\d+)\nevent: notification\ndata: (.*)\n\n/.exec(buffer);
+        if (event) {
+          buffer = buffer.slice(event.index + event[0].length);
+          return [event[1] ?? "", JSON.parse(event[2] ?? "").title];
+        }
+        assert.ok(await chunk(), "the stream ended");
+      }
+    },
+    async end() {
+      while (await chunk());
+    },
+    close: () => reader.cancel(),
+  };
+}
+
+const notify = (user: Actor, subject: string) =>
+  sent(sender, { channel: "InApp", recipients: [{ address: user.userId }], subject });
+
+Deno.test("a new in-app notification reaches the user's open streams on every instance", async () => {
+  const ann = await t.actor({ tenantId });
+  await notify(ann, "before");
+  const first = await open(ann);
+  const other = await open(ann, { url: second.url });
+  await notify(ann, "one");
+  // "before" may still be on its way when the streams open; then it is theirs as well
+  const read = async (stream: typeof first) => {
+    const [id, title] = await stream.next();
+    return title === "before" ? await stream.next() : [id, title];
+  };
+  assert.equal((await read(first))[1], "one");
+  assert.equal((await read(other))[1], "one");
+  await Promise.all([first.close(), other.close()]);
+});
+
+Deno.test("after a dropped connection the stream goes on where the client was", async () => {
+  const ann = await t.actor({ tenantId });
+  const stream = await open(ann);
+  await notify(ann, "one");
+  const [lastEventId] = await stream.next();
+  await stream.close();
+  const missed = Array.from({ length: 12 }, (_, n) => `missed ${n}`);
+  await Promise.all(missed.map((subject) => notify(ann, subject)));
+  const again = await open(ann, { lastEventId, url: second.url });
+  const got: [string, string][] = [];
+  while (got.length < missed.length) got.push(await again.next());
+  assert.deepEqual(got.map(([, title]) => title).sort(), missed.toSorted());
+  assert.deepEqual(got.map(([id]) => Number(id)), got.map((_, index) => Number(lastEventId) + 1 + index));
+  await again.close();
+});
+
+Deno.test("a stream is for the user alone, and ends with the session", async () => {
+  const [ann, eve] = [await t.actor({ tenantId }), await t.actor({ tenantId })];
+  const url = `/api/v1/user-notifications/stream?userId=${ann.userId}`;
+  refused(await eve.get(url), 403, "NOTIFICATION_INAPP_FORBIDDEN");
+  refused(await t.nobody.get(url), 401, "TOKEN_MISSING");
+  refused(await ann.get(url, { "last-event-id": "x" }), 400, "VALIDATION_ERROR");
+  const stream = await open(ann);
+  await ann.post("/auth/logout");
+  await notify(ann, "too late");
+  await assert.rejects(stream.next(), /the stream ended/);
+});
+
+Deno.test("a service that stops ends its streams instead of waiting for them", async () => {
+  const third = await instance();
+  const ann = await t.actor({ tenantId });
+  const stream = await open(ann, { url: third.url });
+  await Promise.all([third.stop(), stream.end()]);
+});
