@@ -101,8 +101,6 @@ export async function deleteRole(
     requireVersion(ifMatch, role.version);
     requireOwnRole(role, "deleted");
     const { value: before } = await readRole(tx, caller.tenantId, id);
-    await tx`delete from user_tenant_roles h using users u
-      where h.role_id = ${id} and u.id = h.user_id and u.deleted_at is not null`;
     await tx`delete from role_permissions where role_id = ${id}`;
     await hideRole(tx, id);
     await recordAudit(tx, caller, {

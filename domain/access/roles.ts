@@ -50,10 +50,9 @@ export async function readCountedRole(
   tenantId: string,
   id: string,
 ): Promise<Versioned<RoleWithUserCount>> {
-  const chosen =
-    q`select * from roles r where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
   const [row] = await q<(RoleWithUserCount & { version: number })[]>`
-    ${countHolders(q, chosen, tenantId)} select ${countedColumns(q)}, r.version from counted r`;
+    select ${countedColumns(q)}, r.version from roles r
+    where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
   if (!row) throw roleNotFound(id);
   const { version, ...value } = row;
   return { value, version };
@@ -73,11 +72,13 @@ export async function listRoles(
   const order = orderBy(sql, SORTS[sortBy], "r.id", sortDirection);
   const page = sql`limit ${request.pageSize} offset ${offsetOf(request)}`;
   const byCount = sortBy === "userCount";
-  const roles = sql`select * from roles r where ${chosen} ${byCount ? sql`` : sql`${order} ${page}`}`;
+  const roles = byCount
+    ? sql`roles r where ${chosen}`
+    : sql`(select * from roles r where ${chosen} ${order} ${page}) r`;
   const [total, items] = await Promise.all([
     countRoles(sql, chosen),
-    sql<RoleWithUserCount[]>`${countHolders(sql, roles, tenantId)}
-      select ${countedColumns(sql)} from counted r ${order} ${byCount ? page : sql``}`,
+    sql<RoleWithUserCount[]>`
+      select ${countedColumns(sql)} from ${roles} ${order} ${byCount ? page : sql``}`,
   ]);
   return pagedResult<RoleWithUserCount>([...items], total, request);
 }
@@ -129,15 +130,15 @@ export interface RolesSummary {
 /** Counts the tenant's roles that fit, and who holds them. */
 export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFilter): Promise<RolesSummary> {
   const [row] = await sql<RolesSummary[]>`
-    with chosen as materialized (select r.id, r.is_system from roles r where ${where(sql, tenantId, filter)}),
-    held as materialized (
-      select h.role_id, h.user_id from user_tenant_roles h join users u on u.id = h.user_id and u.deleted_at is null
-      where h.role_id in (select id from chosen))
+    with chosen as materialized (select r.id, r.is_system from roles r where ${where(sql, tenantId, filter)})
     select count(*) as total_roles,
       count(*) filter (where is_system) as system_roles,
       count(*) filter (where not is_system) as custom_roles,
-      count(*) - (select count(distinct role_id) from held) as roles_without_users,
-      (select count(distinct user_id) from held) as users_with_roles
+      count(*) filter (where not exists (select from user_tenant_roles h where h.role_id = chosen.id))
+        as roles_without_users,
+      (select count(*) from (
+        select distinct h.user_id from user_tenant_roles h where h.role_id in (select id from chosen)) holders)
+        as users_with_roles
     from chosen`;
   if (!row) throw new Error("an aggregate query answered no row");
   return row;
@@ -147,24 +148,10 @@ export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFil
 export const roleNotFound = (id: string) =>
   problem("ROLE_NOT_FOUND", `No role ${id} is known in the tenant; the id may be wrong or the role deleted.`);
 
-/**
- * `with … counted as`: the roles of `roles` with `user_count`. Holders are counted from the index on
- * (role_id, user_id) alone; the few that belong to deleted users are found from those users and taken off.
- */
-function countHolders(q: Queryable, roles: ReturnType<typeof where>, tenantId: string) {
-  return q`with chosen as materialized (${roles}),
-    gone as materialized (
-      select h.role_id, count(*) as n from users u
-      join user_tenant_roles h on h.user_id = u.id and h.tenant_id = ${tenantId}
-      where u.deleted_at is not null and h.role_id in (select id from chosen) group by h.role_id),
-    counted as (
-      select r.*, (select count(*) from user_tenant_roles h where h.role_id = r.id)
-        - coalesce((select n from gone where gone.role_id = r.id), 0) as user_count
-      from chosen r)`;
-}
-
+/** Columns of `RoleWithUserCount` over `roles r`. Deleted users hold no roles, so an index alone is counted. */
 const countedColumns = (q: Queryable) =>
-  q`r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at, r.user_count,
+  q`r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at,
+    (select count(*) from user_tenant_roles h where h.role_id = r.id) as user_count,
     (select count(*) from role_permissions rp where rp.role_id = r.id) as permission_count`;
 
 async function countRoles(sql: Sql, chosen: ReturnType<typeof where>): Promise<number> {

@@ -30,6 +30,7 @@ export async function contentOf(
     subject: rendition ? rendition.subject : held.subject,
     html,
     text: text ?? (html === null ? null : htmlToText(html)),
+    // sizes are known when the files are opened; no transport asks for them before
     attachments: held.attachments.map(({ fileId, fileName, contentType }) => ({
       ...{ fileName, contentType, sizeBytes: 0 },
       open: () => openFileContent(p, fileId),

@@ -57,17 +57,6 @@ export const UserTenantDto = z.object({
   createdAt: timestamp,
 }).meta({ id: "UserTenantDto" });
 
-export const UserRoleDto = z.object({
-  id: z.uuid(),
-  tenantId: z.uuid(),
-  name: z.string(),
-  description: z.string().nullable(),
-  isSystemRole: z.boolean(),
-  permissions: z.array(z.object({ id: z.uuid(), code: z.string() })),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-});
-
 /** A UUID of a body that names something: the nil UUID names nothing. */
 const namedId = uuid.refine((id) => id !== NIL, { error: "must not be empty" });
 

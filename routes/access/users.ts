@@ -17,13 +17,13 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
+import { RoleDto } from "./role_shapes.ts";
 import {
   CreateUserRequest,
   UpdateUserRequest,
   UserDto,
   userIdPath,
   userPath,
-  UserRoleDto,
   usersQuery,
   UserTenantDto,
 } from "./user_shapes.ts";
@@ -149,7 +149,7 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     summary: "The roles a user holds in the tenant",
     access: inTenant("read:users"),
     params: userPath,
-    answers: { 200: { description: "Roles with their permissions", schema: z.array(UserRoleDto) } },
+    answers: { 200: { description: "Roles with their permissions", schema: z.array(RoleDto) } },
     problems: ["USER_NOT_FOUND"],
     run: async ({ caller, params }) => ok(await readUserRoles(p.sql, params.userId, caller.tenantId)),
   }),

@@ -11,7 +11,7 @@ const Args = z.object({
   method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]).default("GET"),
   headers: z.record(z.string().max(200), z.string().max(8_000)).nullish(),
   /** A string is sent as it is, anything else as JSON. */
-  body: z.unknown(),
+  body: z.unknown().optional(),
   /** Absent: 200 to 299. */
   expectedStatuses: z.array(z.int().min(100).max(599)).min(1).max(50).nullish(),
 });

@@ -64,7 +64,6 @@ create index users_by_created on users (created_at, id);
 create index users_by_last_login on users (last_login_at nulls first, id);
 create index users_live on users (is_active, lockout_expires_at) where deleted_at is null;
 create index users_locked on users (lockout_expires_at) where lockout_expires_at is not null;
-create index users_deleted on users (id) where deleted_at is not null;
 
 create table user_tenants (
   user_id uuid not null references users (id),
@@ -179,6 +178,10 @@ create function count_deleted_user() returns trigger language plpgsql as $$
 begin
   update tenants t set user_count = user_count + case when new.deleted_at is null then 1 else -1 end
   from user_tenants l where l.user_id = new.id and l.tenant_id = t.id and l.is_active;
+  -- A deleted user holds no roles, so that a role's holders are counted from its index alone.
+  if new.deleted_at is not null then
+    delete from user_tenant_roles where user_id = new.id;
+  end if;
   return null;
 end $$;
 create trigger users_deleted_count after update of deleted_at on users

@@ -328,17 +328,18 @@ $text$Hello{{#if firstName}} {{firstName}}{{/if}},
 Download the report:
 {{downloadUrl}}
 {{#if expiresAt}}The link works until {{expiresAt}}.{{/if}}
+
 {{/if}}
 You get this message because the report was asked for or scheduled with your address.$text$),
 ('00000000-0000-7000-8000-000000000004', 'report-ready', 'Relatório pronto', 'pt', 'reportName',
-$subject${{reportName}} está pronto$subject$,
+$subject$O relatório {{reportName}} está pronto$subject$,
 $html$<!doctype html>
 <html lang="pt">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{{reportName}} está pronto</title></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>O relatório {{reportName}} está pronto</title></head>
 <body style="margin:0;padding:0;background:#f2f4f7">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="background:#f2f4f7"><tr><td align="center" style="padding:32px 16px">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width:560px;background:#ffffff;border:1px solid #e1e5eb;border-radius:10px"><tr><td style="padding:32px;font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5;color:#1c2430">
-<h1 style="margin:0 0 20px;font-size:22px;line-height:1.3">{{reportName}} está pronto</h1>
+<h1 style="margin:0 0 20px;font-size:22px;line-height:1.3">O relatório {{reportName}} está pronto</h1>
 <p style="margin:0 0 12px">Olá{{#if firstName}} {{firstName}}{{/if}},</p>
 <p style="margin:0 0 12px">{{#if message}}{{message}}{{else}}O relatório que pediu foi gerado{{#if downloadUrl}}{{else}} e segue em anexo{{/if}}.{{/if}}</p>
 {{#if downloadUrl}}
@@ -362,5 +363,6 @@ $text$Olá{{#if firstName}} {{firstName}}{{/if}},
 Descarregar o relatório:
 {{downloadUrl}}
 {{#if expiresAt}}A ligação funciona até {{expiresAt}}.{{/if}}
+
 {{/if}}
 Recebe esta mensagem porque o relatório foi pedido ou agendado com o seu endereço.$text$);

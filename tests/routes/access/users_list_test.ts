@@ -241,9 +241,10 @@ Deno.test("large lists page the same from both ends, and a change through the se
   await sql`insert into users (id, email, first_name, is_active)
     select gen_random_uuid(), 'bulk-' || n || '@example.test', 'N' || n % 7, n % 10 > 0
     from generate_series(1, 12000) n`;
+  await sql`analyze users`; // connections keep plans that were made while the table was small
   await sql`insert into user_tenants (user_id, tenant_id)
     select id, ${tenant} from users where email like 'bulk-%'`;
-  await sql`analyze users, user_tenants`;
+  await sql`analyze user_tenants`;
   for (const query of ["sortBy=firstName", "sortBy=email&isActive=true", "search=bulk&sortBy=createdAt"]) {
     const { totalCount } = await page(query, by);
     const last = Math.ceil(totalCount / 100);

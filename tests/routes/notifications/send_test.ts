@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { storeServiceFile } from "../../../domain/files/service_files.ts";
+import { sendNotification } from "../../../domain/notifications/send.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 import { email, path, refused, sent, settledDetail, templates } from "./notifications.ts";
 
@@ -217,6 +220,24 @@ Deno.test("a template that fails while it is filled in ends that message alone, 
   assert.equal(detail.status, "DeadLettered");
   assert.match(detail.lastError, /most one render may/);
   assert.deepEqual(detail.deliveryAttempts, []);
+});
+
+Deno.test("a file of the registry goes along as an attachment", async () => {
+  const p = t.steward.platform;
+  const file = { tenantId: ann.tenantId, profile: "report" as const, fileName: "r.csv", contentType: "text/csv" };
+  const owner = { createdBy: ann.userId, scope: "reports", ownerId: "1" };
+  const stored = await storeServiceFile(p, { ...file, ...owner }, new Blob(["a,b\r\n1,2\r\n"]).stream());
+  const [scan] = await p.sql<{ id: string }[]>`
+    select id from jobs where serialized_args like ${`%${stored.fileId}%`}`;
+  await t.settled(scan?.id ?? "");
+  const { notificationId } = await transact(p.sql, (tx) =>
+    sendNotification(p, tx, { tenantId: ann.tenantId, userId: ann.userId, traceId: null }, {
+      ...{ channel: "Email", recipients: [{ address: "file@example.test" }], subject: "Your report" },
+      attachments: [{ fileId: stored.fileId, fileName: "report.csv", contentType: "text/csv" }],
+    }));
+  assert.equal((await settledDetail(t, ann, notificationId)).status, "Sent");
+  const [mail] = await outbox("Email", "file@example.test");
+  assert.deepEqual(mail?.attachments, [{ fileName: "report.csv", contentType: "text/csv", sizeBytes: 10 }]);
 });
 
 Deno.test("a message is its tenant's: others cannot see, retry or cancel it", async () => {

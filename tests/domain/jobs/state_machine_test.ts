@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { cancelJob } from "../../../domain/jobs/cancel.ts";
+import { type ClaimedJob, claimFromLanes, promoteDueJobs } from "../../../domain/jobs/claim.ts";
+import { releaseContinuations } from "../../../domain/jobs/continuations.ts";
+import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
+import { HopelessJob } from "../../../domain/jobs/job_type.ts";
+import { recoverLostJobs } from "../../../domain/jobs/lease.ts";
+import { retryJobNow } from "../../../domain/jobs/retry_now.ts";
+import { failed, giveBackJobs, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
+import { Problem } from "../../../domain/problems/problem.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const { platform } = t.steward;
+const { sql } = platform;
+const tenantId = await t.tenant();
+const caller = {
+  userId: newId(),
+  sessionId: newId(),
+  tokenTenantId: tenantId,
+  tenantId,
+  permissions: new Set<string>(),
+  traceId: "0".repeat(32),
+  ip: null,
+};
+
+/** The drawing of the README: what each action makes of each state. */
+const readme = await Deno.readTextFile(new URL("../../../domain/jobs/README.md", import.meta.url));
+const drawn = [...readme.matchAll(/^ {2}(\w+) --> (\w+) : (.+)$/gm)].map(([, from, to, action]) => ({
+  from,
+  to,
+  action,
+}));
+
+interface Subject {
+  job: ClaimedJob;
+  parentId: string;
+  workerId: string;
+  lane: string;
+}
+const times = { startedAt: 0, endedAt: 0 };
+const settle = ({ workerId }: Subject, settlement: ReturnType<typeof failed>) =>
+  settleJobs(sql, workerId, [settlement]);
+const endParent = ({ parentId }: Subject, status: string) =>
+  transact(sql, (tx) => releaseContinuations(tx, [{ id: parentId, status }]));
+
+const ACTIONS: Record<string, (subject: Subject) => Promise<unknown>> = {
+  "claim": ({ workerId, lane }) =>
+    claimFromLanes(sql, workerId, { lanes: [{ priority: 2, lane }], take: 10 }),
+  "come due": () => promoteDueJobs(sql, 1_000),
+  "retry now": ({ job }) => retryJobNow(platform, caller, job.id),
+  "parent succeeds": (subject) => endParent(subject, "Succeeded"),
+  "parent is lost": (subject) => endParent(subject, "DeadLettered"),
+  "succeed": (subject) => settle(subject, succeeded(subject.job, null, times)),
+  "fail": (subject) => settle(subject, failed(subject.job, new Error("no"), times)),
+  "fail for the last time": (subject) => settle(subject, failed(subject.job, new HopelessJob("no"), times)),
+  "give back": ({ workerId, job }) => giveBackJobs(sql, workerId, [job]),
+  "lose the lease": async ({ workerId }) => {
+    await sql`delete from job_workers where id = ${workerId}`;
+    await recoverLostJobs(sql);
+  },
+  "cancel": ({ job }) => cancelJob(platform, caller, job.id),
+};
+
+/** A job of the given status, due, in a lane and held by a worker of its own. */
+async function subjectIn(status: string): Promise<Subject> {
+  const [id, parentId, workerId] = [newId(), newId(), newId()];
+  const lane = `default||${id}`;
+  await sql`insert into job_workers (id, host) values (${workerId}, 'test')`;
+  await sql`
+    insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at, attempts,
+      max_retries, parent_job_id, worker_id, started_at)
+    values (${id}, ${tenantId}, 'steward.echo', '{}', 'Continuation', ${status}, 2, 'default', ${lane},
+      now() - interval '1 minute', 1, 3, ${parentId}, ${status === "Processing" ? workerId : null}, now())`;
+  const job: ClaimedJob = {
+    id,
+    tenantId,
+    jobTypeName: "steward.echo",
+    serializedArgs: "{}",
+    attempts: 1,
+    failures: 0,
+    maxRetries: 3,
+    createdBy: null,
+    traceId: null,
+  };
+  return { job, parentId, workerId, lane };
+}
+
+Deno.test("the drawing names every state and every action there is", () => {
+  assert.deepEqual(new Set(drawn.flatMap(({ from, to }) => [from, to])), new Set(JOB_STATUSES));
+  assert.deepEqual(new Set(drawn.map(({ action }) => action)), new Set(Object.keys(ACTIONS)));
+});
+
+for (const [action, act] of Object.entries(ACTIONS)) {
+  Deno.test(`"${action}" moves jobs as drawn, and no others`, async () => {
+    for (const from of JOB_STATUSES) {
+      const subject = await subjectIn(from);
+      await act(subject).catch((error) => assert.ok(error instanceof Problem, String(error)));
+      const [row] = await sql`select status, worker_id from jobs where id = ${subject.job.id}`;
+      const expected = drawn.find((line) => line.from === from && line.action === action)?.to ?? from;
+      assert.equal(row?.status, expected, `from ${from}`);
+      await sql`delete from jobs where id = ${subject.job.id}`;
+    }
+  });
+}
+
+Deno.test("losing the lease for the last time leads to a dead letter", async () => {
+  const { job, workerId } = await subjectIn("Processing");
+  await sql`update jobs set failures = max_retries where id = ${job.id}`;
+  await sql`delete from job_workers where id = ${workerId}`;
+  await recoverLostJobs(sql);
+  const [row] = await sql`select status from jobs where id = ${job.id}`;
+  assert.equal(row?.status, "DeadLettered");
+  assert.equal((await sql`select 1 from dead_letter_jobs where job_id = ${job.id}`).length, 1);
+});

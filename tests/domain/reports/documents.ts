@@ -1,0 +1,57 @@
+import type { ReportFormat } from "../../../domain/reports/formats.ts";
+import { boolean, date, decimal, defineReport, instant, integer, text } from "../../../domain/reports/report_template.ts";
+import type { Row } from "../../../domain/reports/rows.ts";
+import { writerOf } from "../../../domain/reports/writers/mod.ts";
+import { z } from "zod";
+
+export const TEMPLATE = defineReport({
+  id: "sample",
+  name: "Sample: a/b [c]",
+  description: "Every column <type>",
+  version: 1,
+  permissions: [],
+  parameters: z.object({ level: z.string().optional().meta({ title: "Level & more" }) }),
+  columns: {
+    label: text("Label", 30),
+    count: integer("Count"),
+    amount: decimal("Amount"),
+    isGood: boolean("Good"),
+    at: instant("At"),
+    day: date("Day"),
+  },
+  chart: { title: "Counts", by: "label", sum: "count" },
+  query: (sql) => sql`select 1`,
+});
+
+export const TEXTS = [
+  "Olá, ação",
+  "Привет, мир",
+  "Καλημέρα κόσμε",
+  "مرحبا بالعالم",
+  "שלום עולם",
+  "你好，世界",
+  "こんにちは世界",
+  "안녕하세요 세계",
+  "😀 🚀 👍 → ✓",
+  "mixed عربي and 日本語 in one",
+];
+
+export const rowOf = (label: string | null, i = 1): Row => [
+  ...[label, String(i), "-12.50", i % 2 ? "t" : "f", "2026-01-31 12:00:00.5+00", "2026-02-28"],
+];
+
+/** Writes a document of these rows. */
+export async function write(format: ReportFormat, rows: Row[], batch = 100): Promise<Uint8Array<ArrayBuffer>> {
+  async function* batches() {
+    for (let i = 0; i < rows.length; i += batch) yield await Promise.resolve(rows.slice(i, i + batch));
+  }
+  const head = {
+    template: TEMPLATE,
+    parameters: { level: "<high>", includeChildTenants: false },
+    tenantName: "Ténant & Co",
+    requestedBy: "someone@example.test",
+    generatedAt: new Date("2026-03-01T10:20:30Z"),
+  };
+  const stream = ReadableStream.from(writerOf(format)?.(head, batches()) ?? []);
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { createHttpOut, OutboundRefused } from "../../../infra/http_out/http_out.ts";
+import { hasOpenssl, makeCertificates } from "../mail/certificates.ts";
+
+const seen: string[] = [];
+const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+  const { pathname, host } = new URL(request.url);
+  seen.push(`${request.method} ${pathname}`);
+  const body = await request.text();
+  switch (pathname) {
+    case "/big":
+      return new Response("x".repeat(3 * 1024 * 1024));
+    case "/endless":
+      return new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
+    case "/silent":
+      return await new Promise<Response>(() => {});
+    case "/loop":
+      return new Response(null, { status: 302, headers: { location: "/loop" } });
+    case "/see-other":
+      return new Response(null, { status: 303, headers: { location: "/echo" } });
+    case "/temporary":
+      return new Response(null, { status: 307, headers: { location: "/echo" } });
+    case "/elsewhere":
+      return new Response(null, { status: 302, headers: { location: "http://other.test/" } });
+    case "/metadata":
+      return new Response(null, { status: 302, headers: { location: "http://169.254.169.254/latest" } });
+    default:
+      return Response.json({
+        host,
+        method: request.method,
+        body,
+        headers: Object.fromEntries(request.headers),
+      });
+  }
+});
+Deno.test.afterAll(() => {
+  server.unref(); // /silent never answers, so a graceful end would wait for it
+});
+const { port } = server.addr;
+const base = `http://127.0.0.1:${port}`;
+const out = createHttpOut({
+  allow: `127.0.0.1:${port}, named.test`,
+  resolve: () => Promise.resolve([{ address: "127.0.0.1", family: 4 }]),
+});
+const json = (body: Uint8Array) => JSON.parse(new TextDecoder().decode(body));
+
+Deno.test("a request arrives as it was meant, without headers that are the connection's", async () => {
+  const answer = await out.send({
+    url: `${base}/echo?a=1`,
+    method: "POST",
+    headers: { "X-One": "1", Host: "evil.test", "Content-Length": "99", "content-type": "text/plain" },
+    body: "héllo",
+  });
+  const { host, method, body, headers } = json(answer.body);
+  assert.deepEqual([answer.status, host, method, body], [200, `127.0.0.1:${port}`, "POST", "héllo"]);
+  assert.deepEqual([headers["x-one"], headers["content-length"], headers["content-type"]], [
+    "1",
+    "6",
+    "text/plain",
+  ]);
+});
+
+Deno.test("a name is resolved once and that very address is connected to, under its name", async () => {
+  let asked = 0;
+  const pinned = createHttpOut({
+    allow: "named.test",
+    resolve: () => Promise.resolve([{ address: asked++ === 0 ? "127.0.0.1" : "10.0.0.1", family: 4 }]),
+  });
+  const answer = await pinned.send({ url: `http://named.test:${port}/echo` });
+  assert.equal(json(answer.body).host, `named.test:${port}`);
+  assert.equal(asked, 1);
+});
+
+Deno.test("private addresses are refused however they are written, and nothing reaches them", async () => {
+  const strict = createHttpOut({ allow: null });
+  const before = seen.length;
+  for (
+    const url of [
+      `http://127.0.0.1:${port}/`,
+      `http://localhost:${port}/`,
+      `http://127.1:${port}/`,
+      `http://2130706433:${port}/`,
+      `http://0x7f.1:${port}/`,
+      `http://0177.0.0.1:${port}/`,
+      `http://[::1]:${port}/`,
+      `http://[::ffff:127.0.0.1]:${port}/`,
+      `http://0:${port}/`,
+      "http://169.254.169.254/latest/meta-data/",
+    ]
+  ) await assert.rejects(strict.send({ url }), OutboundRefused, url);
+  const rebinding = createHttpOut({
+    allow: null,
+    resolve: () => Promise.resolve([{ address: "127.0.0.1", family: 4 }]),
+  });
+  await assert.rejects(rebinding.send({ url: `http://public.test:${port}/` }), OutboundRefused);
+  assert.equal(seen.length, before);
+});
+
+Deno.test("other schemes, credentials in the URL and malformed headers are refused", async () => {
+  for (
+    const url of [
+      "ftp://x.test/",
+      "file:///etc/passwd",
+      "gopher://x",
+      "nonsense",
+      `http://user:pw@127.0.0.1:${port}/`,
+    ]
+  ) {
+    await assert.rejects(out.send({ url }), OutboundRefused, url);
+  }
+  for (const headers of [{ "x y": "1" }, { x: "a\r\nb: c" }, { "": "x" }]) {
+    await assert.rejects(
+      out.send({ url: base, headers: headers as Record<string, string> }),
+      OutboundRefused,
+    );
+  }
+});
+
+Deno.test("redirects are followed on the same host only", async () => {
+  const seeOther = await out.send({ url: `${base}/see-other`, method: "POST", body: "x" });
+  assert.deepEqual([json(seeOther.body).method, json(seeOther.body).body], ["GET", ""]);
+  const temporary = await out.send({ url: `${base}/temporary`, method: "POST", body: "x" });
+  assert.deepEqual([json(temporary.body).method, json(temporary.body).body], ["POST", "x"]);
+  for (const path of ["/elsewhere", "/metadata"]) {
+    assert.equal(
+      (await out.send({ url: base + path })).status,
+      302,
+      "another host's redirect is itself the answer",
+    );
+  }
+  await assert.rejects(out.send({ url: `${base}/loop` }), /redirected more than 5 times/);
+});
+
+Deno.test("one MiB of an answer is read", async () => {
+  const { body, isTruncated } = await out.send({ url: `${base}/big` });
+  assert.deepEqual([body.length, isTruncated], [1024 * 1024, true]);
+});
+
+Deno.test("who does not connect or answer in time is given up on, as is what the caller aborts", async () => {
+  const hasty = createHttpOut({ allow: `127.0.0.1:${port}`, wholeMs: 200 });
+  await assert.rejects(hasty.send({ url: `${base}/silent` }), /did not answer in time/);
+  await assert.rejects(hasty.send({ url: `${base}/endless` }), /did not answer in time/);
+  await assert.rejects(
+    out.send({ url: `${base}/silent`, signal: AbortSignal.timeout(100) }),
+    /did not answer in time/,
+  );
+  const closed = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const { port: closedPort } = closed.addr;
+  closed.close();
+  const any = createHttpOut({ allow: "127.0.0.0/8" });
+  await assert.rejects(any.send({ url: `http://127.0.0.1:${closedPort}/` }), /the exchange with .* failed/);
+});
+
+Deno.test({
+  name: "a TLS handshake that stalls counts as not connected; certificates are checked against the name",
+  ignore: !hasOpenssl,
+  async fn() {
+    const mute = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    const accepted = (async () => {
+      for await (const connection of mute) held.push(connection);
+    })();
+    const held: Deno.Conn[] = [];
+    const hasty = createHttpOut({ allow: "127.0.0.0/8", connectMs: 150 });
+    await assert.rejects(
+      hasty.send({ url: `https://127.0.0.1:${mute.addr.port}/` }),
+      /could not be connected to/,
+    );
+    mute.close();
+    await accepted;
+    for (const connection of held) connection.close();
+
+    const directory = await Deno.makeTempDir();
+    const { ca, certFile, keyFile } = await makeCertificates(directory);
+    const secure = Deno.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      onListen() {},
+      cert: await Deno.readTextFile(certFile),
+      key: await Deno.readTextFile(keyFile),
+    }, () => new Response("secret"));
+    const resolve = () => Promise.resolve([{ address: "127.0.0.1", family: 4 }]);
+    const trusting = createHttpOut({ allow: "127.0.0.0/8", ca, resolve });
+    const answer = await trusting.send({ url: `https://localhost:${secure.addr.port}/` });
+    assert.equal(new TextDecoder().decode(answer.body), "secret");
+    await assert.rejects(trusting.send({ url: `https://other.test:${secure.addr.port}/` }), /altnames/);
+    await assert.rejects(
+      createHttpOut({ allow: "127.0.0.0/8", resolve }).send({
+        url: `https://localhost:${secure.addr.port}/`,
+      }),
+      /certificate/,
+    );
+    await secure.shutdown();
+    await Deno.remove(directory, { recursive: true });
+  },
+});

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { type Actor, setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const BCRYPT = "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q";
+const admin = await t.actor({ permissions: ["read:users", "create:users", "update:users", "delete:users"] });
+const log = async (by: Actor, query = "") => {
+  const { status, body } = await by.get(`/api/v1/audit-log?${query}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body;
+};
+const made = async () =>
+  (await admin.post("/api/v1/users", {
+    email: `${crypto.randomUUID()}@example.test`,
+    password: BCRYPT,
+    isPasswordEncrypted: true,
+    firstName: "Ana",
+  })).body.id;
+
+Deno.test("every change of a user is told: who, where, what, before and after, trace and address", async () => {
+  const id = await made();
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  await admin.put(`/api/v1/users/${id}`, { firstName: "Bea" }, {
+    traceparent: `00-${trace}-00f067aa0ba902b7-01`,
+  });
+  await admin.post(`/api/v1/users/${id}/deactivate`);
+  await admin.delete(`/api/v1/users/${id}`);
+  const { items, totalCount } = await log(admin, `targetId=${id}`);
+  assert.equal(totalCount, 4);
+  assert.deepEqual(items.map((item: { action: string }) => item.action), [
+    "user.delete",
+    "user.update",
+    "user.update",
+    "user.create",
+  ]);
+  const [, , renamed, created] = items;
+  assert.equal(renamed.actorId, admin.userId);
+  assert.equal(renamed.actorEmail, admin.email);
+  assert.equal(renamed.tenantId, admin.tenantId);
+  assert.equal(renamed.targetType, "user");
+  assert.deepEqual([renamed.before, renamed.after], [{ firstName: "Ana" }, { firstName: "Bea" }]);
+  assert.equal(renamed.traceId, trace);
+  assert.equal(renamed.ip, "127.0.0.1");
+  assert.ok(!JSON.stringify(created).includes(BCRYPT));
+});
+
+Deno.test("what changes nothing, and what is refused, leaves no row", async () => {
+  const id = await made();
+  await admin.post(`/api/v1/users/${id}/activate`);
+  await admin.put(`/api/v1/users/${id}`, { firstName: "Ana" });
+  await admin.put(`/api/v1/users/${id}`, { firstName: "Zoe" }, { "if-match": '"77"' });
+  await t.systemAdmin.post(`/api/v1/admin/users/${id}/tenants`, {
+    tenantId: admin.tenantId,
+    roleIds: [admin.roleId],
+  });
+  assert.equal((await log(admin, `targetId=${id}`)).totalCount, 1);
+});
+
+Deno.test("a tenant reads its own rows; admin:system reads all, or one tenant's", async () => {
+  const id = await made();
+  const other = await t.actor({ permissions: ["read:users"] });
+  assert.equal((await log(other)).totalCount, 0);
+  assert.equal(
+    (await log(other, `tenantId=${admin.tenantId}`)).totalCount,
+    0,
+    "no filter reaches another tenant",
+  );
+  assert.equal((await log(t.systemAdmin, `targetId=${id}`)).totalCount, 1);
+  const { items } = await log(t.systemAdmin, `tenantId=${admin.tenantId}&pageSize=100`);
+  assert.ok(
+    items.length > 0 && items.every((item: { tenantId: string }) => item.tenantId === admin.tenantId),
+  );
+});
+
+Deno.test("administration across tenants is told to the tenant it is about, or to the service alone", async () => {
+  const id = await made();
+  const target = await t.actor({ permissions: ["read:users"] });
+  await t.systemAdmin.post(`/api/v1/admin/users/${id}/tenants`, {
+    tenantId: target.tenantId,
+    roleIds: [target.roleId],
+  });
+  const [row] = (await log(target)).items;
+  assert.equal(row.action, "user.link");
+  assert.equal(row.actorId, t.systemAdmin.userId);
+  assert.equal(row.actorEmail, null, "an actor from elsewhere is an id");
+  await t.systemAdmin.put(`/api/v1/admin/users/${id}`, { firstName: "Cea" });
+  const platformReader = await t.actor({ tenantId: t.platformTenantId, permissions: ["read:users"] });
+  assert.equal((await log(platformReader, `targetId=${id}`)).totalCount, 0);
+  const [told] = (await log(t.systemAdmin, `targetId=${id}`)).items;
+  assert.deepEqual([told.tenantId, told.actorEmail], [null, t.systemAdmin.email]);
+});
+
+Deno.test("filters and pages", async () => {
+  const id = await made();
+  const { id: rowId, at } = (await log(admin, `targetId=${id}`)).items[0];
+  const found = async (query: string) => (await log(admin, `targetId=${id}&${query}`)).totalCount;
+  assert.equal(await found(`actorId=${admin.userId}`), 1);
+  assert.equal(await found(`actorId=${crypto.randomUUID()}`), 0);
+  assert.equal(await found("action=user.create&targetType=user"), 1);
+  assert.equal(await found("action=user.delete"), 0);
+  assert.equal(await found(`fromDate=${at}`), 1);
+  assert.equal(await found("fromDate=2999-01-01"), 0);
+  assert.equal(await found("toDate=2000-01-01"), 0);
+  await made();
+  const [one, two] = [await log(admin, "pageSize=1"), await log(admin, "pageSize=1&page=2")];
+  assert.equal(two.items[0].id, rowId);
+  assert.ok(one.items[0].id > two.items[0].id, "newest first");
+  assert.equal(two.hasPrevious, true);
+  for (const query of ["page=0", "pageSize=101", "actorId=x", "fromDate=yesterday"]) {
+    assert.equal((await admin.get(`/api/v1/audit-log?${query}`)).body.code, "VALIDATION_ERROR", query);
+  }
+});
+
+Deno.test("reading needs read:users in a tenant, or admin:system", async () => {
+  assert.equal((await t.nobody.get("/api/v1/audit-log")).body.code, "TOKEN_MISSING");
+  const lacking = await t.actor({ permissions: ["read:roles"] });
+  assert.equal((await lacking.get("/api/v1/audit-log")).body.code, "MISSING_PERMISSION");
+  const global = await t.actor({ permissions: ["read:users"], global: true });
+  assert.equal((await global.get("/api/v1/audit-log")).body.code, "FORBIDDEN");
+  const globalAdmin = await t.actor({ role: "SystemAdmin", global: true });
+  assert.ok((await log(globalAdmin)).totalCount > 0);
+});
+
+Deno.test("the log cannot be rewritten", async () => {
+  await made();
+  await assert.rejects(sql`update audit_log set action = 'x'`, /append-only/);
+  await assert.rejects(sql`delete from audit_log`, /append-only/);
+});

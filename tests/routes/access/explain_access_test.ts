@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const explain = async (userId: string, permission: string, tenantId?: string | null) =>
+  await t.systemAdmin.get(
+    `/api/v1/admin/users/${userId}/access?permission=${permission}${tenantId ? `&tenantId=${tenantId}` : ""}`,
+  );
+const failedChecks = (body: { checks: { name: string; passed: boolean }[] }) =>
+  body.checks.filter((check) => !check.passed).map((check) => check.name);
+
+Deno.test("a permission is traced to the link and role that give it", async () => {
+  const subject = await t.actor({ permissions: ["read:users"] });
+  const { status, body } = await explain(subject.userId, "read:users", subject.tenantId);
+  assert.equal(status, 200);
+  assert.equal(body.isAllowed, true);
+  assert.equal(body.tenantId, subject.tenantId);
+  assert.deepEqual(failedChecks(body), []);
+  assert.equal(body.grants.length, 1);
+  assert.equal(body.grants[0].roleId, subject.roleId);
+  assert.equal(body.grants[0].permission, "read:users");
+  assert.match(body.summary, /holds read:users in .*gives read:users/);
+});
+
+Deno.test("admin:system stands in for every permission but the file module's", async () => {
+  const { systemAdmin, platformTenantId } = t;
+  const standIn = (await explain(systemAdmin.userId, "delete:users", platformTenantId)).body;
+  assert.equal(standIn.isAllowed, true);
+  assert.equal(standIn.grants[0].permission, "admin:system");
+  const files = (await explain(systemAdmin.userId, "purge:files", platformTenantId)).body;
+  assert.equal(files.isAllowed, false);
+  assert.deepEqual(failedChecks(files), ["PermissionHeld"]);
+});
+
+Deno.test("what is missing is named: role, link, activity of link, tenant and user, permission", async () => {
+  const subject = await t.actor({ permissions: ["read:users"] });
+  const ask = async (permission = "read:users", tenantId = subject.tenantId) =>
+    failedChecks((await explain(subject.userId, permission, tenantId)).body);
+  assert.deepEqual(await ask("delete:users"), ["PermissionHeld"]);
+  assert.deepEqual(await ask("no:such"), ["PermissionKnown", "PermissionHeld"]);
+  assert.deepEqual(await ask("read:users", await t.tenant()), [
+    "TenantLinked",
+    "LinkActive",
+    "PermissionHeld",
+  ]);
+  await sql`update user_tenants set is_active = false where user_id = ${subject.userId}`;
+  assert.deepEqual(await ask(), ["LinkActive"]);
+  await sql`update tenants set is_active = false where id = ${subject.tenantId}`;
+  assert.deepEqual(await ask(), ["TenantActive", "LinkActive"]);
+  await sql`update users set is_active = false where id = ${subject.userId}`;
+  const { body } = await explain(subject.userId, "read:users", subject.tenantId);
+  assert.equal(body.isAllowed, false);
+  assert.deepEqual(failedChecks(body), ["UserActive", "TenantActive", "LinkActive"]);
+  assert.match(body.summary, /does not hold read:users/);
+});
+
+Deno.test("without a tenant only platform-reach permissions of the platform tenant count", async () => {
+  const subject = await t.actor({
+    tenantId: t.platformTenantId,
+    permissions: ["manage:all-users", "read:users"],
+  });
+  assert.equal((await explain(subject.userId, "manage:all-users")).body.isAllowed, true);
+  const scoped = (await explain(subject.userId, "read:users")).body;
+  assert.deepEqual([scoped.isAllowed, scoped.tenantId, scoped.tenantName], [false, null, null]);
+});
+
+Deno.test("explanations agree with what the service really answers", async () => {
+  const codes = ["read:users", "read:roles", "read:permissions"];
+  const paths: Record<string, string> = {
+    "read:users": "/api/v1/users",
+    "read:roles": "/api/v1/roles",
+    "read:permissions": "/api/v1/permissions",
+  };
+  for (const held of [[], ["read:users"], codes, ["admin:system"]]) {
+    const subject = await t.actor({ permissions: held });
+    for (const code of codes) {
+      const { body } = await explain(subject.userId, code, subject.tenantId);
+      const { status } = await subject.get(paths[code] ?? "");
+      assert.equal(status === 200, body.isAllowed, `${code} with ${held}`);
+    }
+  }
+});
+
+Deno.test("unknown users and tenants and odd queries are refused", async () => {
+  const { userId, tenantId } = await t.actor();
+  assert.equal((await explain(crypto.randomUUID(), "read:users", tenantId)).body.code, "USER_NOT_FOUND");
+  assert.equal((await explain(userId, "read:users", crypto.randomUUID())).body.code, "TENANT_NOT_FOUND");
+  assert.equal((await explain(userId, "", tenantId)).body.code, "VALIDATION_ERROR");
+  assert.equal((await explain(userId, "x".repeat(201), tenantId)).body.code, "VALIDATION_ERROR");
+  assert.equal((await explain(userId, "read:users", "x")).body.code, "VALIDATION_ERROR");
+});
