@@ -10,7 +10,7 @@ const flag = z.stringbool();
 const port = z.coerce.number().int().min(0).max(65_535);
 const positive = z.coerce.number().int().min(1);
 const url = (protocols: string[]) =>
-  z.url().refine((value) => protocols.includes(new URL(value).protocol), {
+  z.url().refine((value) => protocols.includes(URL.parse(value)?.protocol ?? ""), {
     error: `expected a URL beginning with ${protocols.join(" or ")}`,
   });
 
@@ -27,9 +27,9 @@ const json = <T extends z.ZodType>(schema: T) =>
 
 /** Discovery, tokens and keys travel as the issuer's URL says: over TLS, unless the provider is this very machine. */
 const issuer = z.url().refine((value) => {
-  const { protocol, hostname } = new URL(value);
-  return protocol === "https:" ||
-    protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+  const at = URL.parse(value);
+  return at?.protocol === "https:" ||
+    at?.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(at.hostname);
 }, { error: "expected an https URL (http only on this machine)" });
 
 const openIdProviders = z.record(

@@ -10,7 +10,8 @@ import {
 } from "../domain/access/permission_import_rows.ts";
 import type { PermissionOwner } from "../domain/access/permission_codes.ts";
 import { Problem } from "../domain/problems/problem.ts";
-import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
+import type { Sql } from "../infra/postgres/postgres.ts";
+import { EXIT, Failure, runScript, withDatabase } from "./command_line.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task import-permissions FILE [options]
 
@@ -26,15 +27,9 @@ listed and fail alone.
 Exit code 0 when every row fitted, 1 when some failed, 64 for wrong usage, 65 when the file does not fit as a whole,
 66 when it cannot be read, 69 when the database cannot be used.`;
 
-const EXIT = { rowsFailed: 1, usage: 64, data: 65, noInput: 66, unavailable: 69 } as const;
+/** sysexits' EX_DATAERR. */
+const UNFIT_DATA = 65;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** Ends the script with one line on stderr. */
-class Failure extends Error {
-  constructor(readonly exitCode: number, message: string) {
-    super(message);
-  }
-}
 
 interface Options {
   file: string;
@@ -43,7 +38,6 @@ interface Options {
   upsert: boolean;
   dryRun: boolean;
   json: boolean;
-  url: string;
 }
 
 function readOptions(args: string[]): Options | null {
@@ -77,8 +71,6 @@ function readOptions(args: string[]): Options | null {
   if (values.tenant !== undefined && !UUID.test(values.tenant)) {
     throw new Failure(EXIT.usage, `--tenant is "${values.tenant}"; expected a tenant's id`);
   }
-  const url = Deno.env.get("DATABASE_URL");
-  if (!url) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
   return {
     file,
     owner: values.tenant ?? null,
@@ -86,7 +78,6 @@ function readOptions(args: string[]): Options | null {
     upsert: values.upsert,
     dryRun: values["dry-run"],
     json: values.json,
-    url,
   };
 }
 
@@ -100,7 +91,7 @@ async function readRows({ file, mode }: Options): Promise<ImportRows> {
   try {
     return rowsOfFile({ fileName: basename(file), bytes }, mode);
   } catch (error) {
-    if (error instanceof Problem) throw new Failure(EXIT.data, error.message);
+    if (error instanceof Problem) throw new Failure(UNFIT_DATA, error.message);
     throw error;
   }
 }
@@ -132,26 +123,9 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const document = await readRows(options);
-  const sql = connectPostgres(options.url, { max: 1, applicationName: "steward import-permissions" });
-  try {
-    const result = await runImport(sql, document, options);
-    report(result, options.json);
-    return result.failed > 0 ? EXIT.rowsFailed : 0;
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    throw new Failure(EXIT.unavailable, `the database cannot be used: ${(error as Error).message}`);
-  } finally {
-    await sql.end();
-  }
+  const result = await withDatabase("import-permissions", (sql) => runImport(sql, document, options));
+  report(result, options.json);
+  return result.failed > 0 ? EXIT.refused : 0;
 }
 
-if (import.meta.main) {
-  try {
-    Deno.exitCode = await main(Deno.args);
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    console.error(error.message);
-    if (error.exitCode === EXIT.usage) console.error(`\n${HELP}`);
-    Deno.exitCode = error.exitCode;
-  }
-}
+await runScript(HELP, () => main(Deno.args));

@@ -1,12 +1,11 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { releaseContinuations } from "./continuations.ts";
 import { JOB_COLUMNS, type JobRow, type JobStatus, type JobSummary, jobSummary } from "./job_row.ts";
 import { lockJob } from "./jobs.ts";
-import { jobReach } from "./reach.ts";
+import { auditActor, type JobActor, jobReach } from "./reach.ts";
 
 export const CANCELLABLE: readonly JobStatus[] = ["Enqueued", "Scheduled", "AwaitingParent", "Failed"];
 
@@ -17,7 +16,7 @@ export const CANCELLABLE: readonly JobStatus[] = ["Enqueued", "Scheduled", "Awai
  */
 export async function cancelJob(
   p: Pick<Platform, "sql">,
-  caller: Caller,
+  caller: JobActor,
   id: string,
 ): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {
@@ -37,7 +36,7 @@ export async function cancelJob(
     }`;
     if (!row) throw new Error(`job ${id} vanished under its lock`);
     const descendants = job.hasChildren ? await releaseContinuations(tx, [row]) : [];
-    await recordAudit(tx, caller, {
+    await recordAudit(tx, auditActor(caller), {
       action: "job.cancel",
       targetType: "job",
       targetId: id,

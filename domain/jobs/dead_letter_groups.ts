@@ -1,10 +1,9 @@
 import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { reenqueueLocked } from "./dead_letters.ts";
-import { type JobReach, within } from "./reach.ts";
+import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
 
 const AT_ONCE = 500;
 const NAMED_AT_MOST = 100;
@@ -60,7 +59,7 @@ export interface DeadLetterFilter {
  */
 export async function retryDeadLetters(
   p: Pick<Platform, "sql" | "bell" | "jobTypes">,
-  caller: Caller,
+  caller: JobActor,
   o: { filter: DeadLetterFilter; reach: JobReach; dryRun: boolean },
 ): Promise<{ matched: number; retried: number; dryRun: boolean; jobIds: string[] }> {
   if (o.dryRun) {
@@ -79,7 +78,7 @@ export async function retryDeadLetters(
       } order by id limit ${AT_ONCE} for update skip locked`;
       const ids = await reenqueueLocked(p, tx, caller, entries.map((entry) => entry.id));
       if (ids.length > 0) {
-        await recordAudit(tx, caller, {
+        await recordAudit(tx, auditActor(caller), {
           action: "deadLetter.retryMany",
           targetType: "deadLetter",
           targetId: o.reach.everything ? "everything" : o.reach.tenantId,

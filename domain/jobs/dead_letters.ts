@@ -1,5 +1,4 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
@@ -8,7 +7,7 @@ import { insertJobs, type JobPriority, PRIORITIES } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
 import { limitKeyOf } from "./job_type.ts";
 import { readJob } from "./jobs.ts";
-import { type JobReach, jobReach, within } from "./reach.ts";
+import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 
 /** A job whose retries were used up, as kept for a decision about it. */
 export interface DeadLetter {
@@ -47,7 +46,7 @@ type RetryParts = Pick<Platform, "sql" | "bell" | "jobTypes">;
  * Enqueues the job of a dead letter anew, once. The dead-lettered job itself stays as it is.
  * @throws JOB_DEADLETTER_NOT_FOUND, JOB_DEADLETTER_ALREADY_RETRIED
  */
-export async function retryDeadLetter(p: RetryParts, caller: Caller, id: string): Promise<JobSummary> {
+export async function retryDeadLetter(p: RetryParts, caller: JobActor, id: string): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {
     const [entry] = await tx<{ retriedJobId: string | null }[]>`
       select retried_job_id from dead_letter_jobs where id = ${id} and ${
@@ -63,7 +62,7 @@ export async function retryDeadLetter(p: RetryParts, caller: Caller, id: string)
       );
     }
     const [jobId = ""] = await reenqueueLocked(p, tx, caller, [id]);
-    await recordAudit(tx, caller, {
+    await recordAudit(tx, auditActor(caller), {
       action: "deadLetter.retry",
       targetType: "deadLetter",
       targetId: id,
@@ -77,7 +76,7 @@ export async function retryDeadLetter(p: RetryParts, caller: Caller, id: string)
 export async function reenqueueLocked(
   p: RetryParts,
   tx: Tx,
-  caller: Caller,
+  caller: JobActor,
   ids: string[],
 ): Promise<string[]> {
   const entries = await tx<
@@ -90,21 +89,23 @@ export async function reenqueueLocked(
       argsTypeName: string | null;
       priority: number | null;
       maxRetries: number | null;
+      limitKey: string | null;
     }[]
   >`
-    select d.id, d.tenant_id, d.job_type_name, d.queue, d.serialized_args, j.args_type_name, j.priority, j.max_retries
+    select d.id, d.tenant_id, d.job_type_name, d.queue, d.serialized_args, j.args_type_name, j.priority, j.max_retries,
+      j.limit_key
     from dead_letter_jobs d left join jobs j on j.id = d.job_id where d.id = any(${ids}::uuid[]) order by d.id`;
   const jobIds = await insertJobs(
     p,
     tx,
-    entries.map((entry) => ({
+    entries.map((entry) => [entry, p.jobTypes.get(entry.jobTypeName)] as const).map(([entry, type]) => ({
       jobTypeName: entry.jobTypeName,
       serializedArgs: entry.serializedArgs,
       argsTypeName: entry.argsTypeName,
       queue: entry.queue,
       priority: priorityAt(entry.priority),
-      maxRetries: entry.maxRetries ?? p.jobTypes.get(entry.jobTypeName)?.maxRetries ?? 0,
-      limitKey: limitKeyOf(p.jobTypes.get(entry.jobTypeName)),
+      maxRetries: entry.maxRetries ?? type?.maxRetries ?? 0,
+      limitKey: type ? limitKeyOf(type) : entry.limitKey,
       tenantId: entry.tenantId,
       createdBy: caller.userId,
       traceId: caller.traceId,
@@ -125,7 +126,7 @@ const priorityAt = (position: number | null): JobPriority => PRIORITIES[position
  */
 export async function purgeDeadLetters(
   p: Pick<Platform, "sql">,
-  caller: Caller,
+  caller: JobActor,
   o: { retentionDays: number | null; reach: JobReach },
 ): Promise<number> {
   return await transact(p.sql, async (tx) => {
@@ -134,7 +135,7 @@ export async function purgeDeadLetters(
       ${
       o.retentionDays === null ? tx`` : tx`and failed_at < now() - make_interval(days => ${o.retentionDays})`
     }`;
-    await recordAudit(tx, caller, {
+    await recordAudit(tx, auditActor(caller), {
       action: "deadLetter.purge",
       targetType: "deadLetter",
       targetId: o.reach.everything ? "everything" : o.reach.tenantId,

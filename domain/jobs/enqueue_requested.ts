@@ -1,12 +1,11 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
 import { type FieldErrors, invalid, Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { lockParents } from "./continuations.ts";
 import { type JobPriority, type NewJob, ringFor, writeJobs } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
 import { type AnyJobType, limitKeyOf } from "./job_type.ts";
-import { jobReach, within } from "./reach.ts";
+import { type JobActor, jobReach, within } from "./reach.ts";
 
 /** What a caller asks to be enqueued. */
 export interface RequestedJob {
@@ -28,7 +27,7 @@ type Parts = Pick<Platform, "sql" | "bell" | "jobTypes">;
  */
 export async function enqueueRequestedJob(
   p: Parts,
-  caller: Caller,
+  caller: JobActor,
   request: RequestedJob,
 ): Promise<JobSummary> {
   const [job] = await enqueueAll(p, caller, [toNewJob(p, caller, request)]);
@@ -53,7 +52,7 @@ export interface BulkOutcome {
  */
 export async function enqueueRequestedJobs(
   p: Parts,
-  caller: Caller,
+  caller: JobActor,
   items: (RequestedJob | Problem)[],
   continueOnError: boolean,
 ): Promise<BulkOutcome> {
@@ -85,7 +84,7 @@ function atItem(index: number, { code, message }: Problem, errors: FieldErrors |
   });
 }
 
-async function enqueueAll(p: Parts, caller: Caller, jobs: NewJob[]): Promise<JobSummary[]> {
+async function enqueueAll(p: Parts, caller: JobActor, jobs: NewJob[]): Promise<JobSummary[]> {
   const parentIds = jobs.flatMap((job) => job.parentJobId ?? []);
   const rows = parentIds.length === 0 ? await writeJobs(p.sql, jobs) : await transact(p.sql, async (tx) => {
     const found = await lockParents(tx, parentIds, jobReach(caller));
@@ -98,7 +97,7 @@ async function enqueueAll(p: Parts, caller: Caller, jobs: NewJob[]): Promise<Job
 
 async function parentsInReach(
   p: Parts,
-  caller: Caller,
+  caller: JobActor,
   items: (RequestedJob | Problem)[],
 ): Promise<ReadonlySet<string>> {
   const ids = items.flatMap((item) => item instanceof Problem ? [] : item.parentJobId ?? []);
@@ -110,7 +109,7 @@ async function parentsInReach(
 
 const noSuchParent = (id: string) => invalid({ parentJobId: [`no job ${id} is within the caller's reach`] });
 
-function toNewJob(p: Parts, caller: Caller, request: RequestedJob): NewJob {
+function toNewJob(p: Parts, caller: JobActor, request: RequestedJob): NewJob {
   const type = requireExposedType(p, request.jobTypeName);
   requireFittingArgs(type, request.serializedArgs);
   return {

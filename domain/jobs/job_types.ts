@@ -1,3 +1,4 @@
+import { createHttpOut } from "../../infra/http_out/http_out.ts";
 import type { Platform } from "../shared/platform.ts";
 import { httpRequest } from "./built_in/http_request.ts";
 import { pruneEndedJobs } from "./built_in/prune_jobs.ts";
@@ -7,4 +8,10 @@ import type { AnyJobType } from "./job_type.ts";
 /** The background work of the jobs area. */
 export const jobsJobTypes = (
   p: Platform,
-): AnyJobType[] => [echo, sleep, fail, httpRequest(p), pruneEndedJobs(p)];
+): AnyJobType[] => [
+  echo,
+  sleep,
+  fail,
+  httpRequest(createHttpOut({ allow: p.config.OUTBOUND_ALLOW })),
+  pruneEndedJobs(p),
+];

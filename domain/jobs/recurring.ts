@@ -1,5 +1,4 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { newId } from "../shared/ids.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
@@ -7,7 +6,7 @@ import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import { nextRun, requireSchedule } from "./cron.ts";
 import { requireExposedType, requireFittingArgs } from "./enqueue_requested.ts";
-import { type JobReach, jobReach, within } from "./reach.ts";
+import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 import {
   readRecurring,
   RECURRING_COLUMNS,
@@ -52,7 +51,7 @@ export async function listRecurringJobs(
 }
 
 /** @throws JOB_RECURRING_NOT_FOUND */
-export async function readRecurringJob(sql: Sql, caller: Caller, jobId: string): Promise<Versioned> {
+export async function readRecurringJob(sql: Sql, caller: JobActor, jobId: string): Promise<Versioned> {
   return versioned(
     await readRecurring(sql, { reach: jobReach(caller), ownTenantId: caller.tenantId, jobId }),
   );
@@ -64,7 +63,7 @@ export async function readRecurringJob(sql: Sql, caller: Caller, jobId: string):
  */
 export async function createRecurringJob(
   p: Parts,
-  caller: Caller,
+  caller: JobActor,
   given: NewRecurringJob,
 ): Promise<Versioned> {
   const { jobId, jobTypeName, cronExpression, timeZoneId, queue, serializedArgs, argsTypeName } = given;
@@ -93,7 +92,7 @@ export async function createRecurringJob(
  */
 export async function updateRecurringJob(
   p: Parts,
-  caller: Caller,
+  caller: JobActor,
   jobId: string,
   change: RecurringChange,
   ifMatch: string | null,
@@ -119,7 +118,7 @@ export async function updateRecurringJob(
 /** Removes a recurring job; jobs it made stay. @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED */
 export async function deleteRecurringJob(
   p: Pick<Platform, "sql">,
-  caller: Caller,
+  caller: JobActor,
   jobId: string,
   ifMatch: string | null,
 ): Promise<void> {
@@ -132,13 +131,13 @@ export async function deleteRecurringJob(
 }
 
 /** Reads a recurring job and keeps others from changing or firing it until `tx` ends. */
-export const lockRecurring = (tx: Tx, caller: Caller, jobId: string): Promise<RecurringRow> =>
+export const lockRecurring = (tx: Tx, caller: JobActor, jobId: string): Promise<RecurringRow> =>
   readRecurring(tx, { reach: jobReach(caller), ownTenantId: caller.tenantId, jobId, lock: true });
 
 /** The audit row of a change to a recurring job. */
 export async function auditRecurring(
   tx: Tx,
-  caller: Caller,
+  caller: JobActor,
   verb: string,
   o: { before?: RecurringRow; after?: RecurringRow },
 ): Promise<void> {
@@ -150,7 +149,7 @@ export async function auditRecurring(
       queue: row.queue,
       isPaused: row.isPaused,
     };
-  await recordAudit(tx, caller, {
+  await recordAudit(tx, auditActor(caller), {
     action: `recurringJob.${verb}`,
     targetType: "recurringJob",
     targetId: (o.after ?? o.before)?.jobId ?? "",

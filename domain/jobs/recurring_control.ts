@@ -1,5 +1,4 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { nextRun } from "./cron.ts";
@@ -9,6 +8,7 @@ import { limitKeyOf } from "./job_type.ts";
 import { readJob } from "./jobs.ts";
 import { auditRecurring, lockRecurring } from "./recurring.ts";
 import { type RecurringJob, recurringJob, type RecurringRow } from "./recurring_row.ts";
+import { type JobActor } from "./reach.ts";
 
 /** Retries of a job whose type this instance does not know. */
 const RETRIES_OF_UNKNOWN = 3;
@@ -16,7 +16,7 @@ const RETRIES_OF_UNKNOWN = 3;
 /** @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED */
 export async function pauseRecurringJob(
   p: Pick<Platform, "sql">,
-  caller: Caller,
+  caller: JobActor,
   jobId: string,
 ): Promise<RecurringJob> {
   return await transact(p.sql, async (tx) => {
@@ -36,7 +36,7 @@ export async function pauseRecurringJob(
 /** Ticks that passed while it was paused are not made up for. @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_NOT_PAUSED */
 export async function resumeRecurringJob(
   p: Pick<Platform, "sql" | "clock">,
-  caller: Caller,
+  caller: JobActor,
   jobId: string,
 ): Promise<RecurringJob> {
   return await transact(p.sql, async (tx) => {
@@ -57,7 +57,7 @@ export async function resumeRecurringJob(
 /** Enqueues one run at once, outside the schedule and also while paused. @throws JOB_RECURRING_NOT_FOUND */
 export async function triggerRecurringJob(
   p: Pick<Platform, "sql" | "bell" | "jobTypes">,
-  caller: Caller,
+  caller: JobActor,
   jobId: string,
 ): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {

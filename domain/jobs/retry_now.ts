@@ -1,11 +1,10 @@
 import { afterCommit, transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary } from "./job_row.ts";
 import { lockJob } from "./jobs.ts";
-import { jobReach } from "./reach.ts";
+import { auditActor, type JobActor, jobReach } from "./reach.ts";
 
 /**
  * Makes the retry of a Failed job due at once instead of after its delay.
@@ -13,7 +12,7 @@ import { jobReach } from "./reach.ts";
  */
 export async function retryJobNow(
   p: Pick<Platform, "sql" | "bell">,
-  caller: Caller,
+  caller: JobActor,
   id: string,
 ): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {
@@ -29,7 +28,7 @@ export async function retryJobNow(
       tx.unsafe(JOB_COLUMNS)
     }`;
     if (!row) throw new Error(`job ${id} vanished under its lock`);
-    await recordAudit(tx, caller, {
+    await recordAudit(tx, auditActor(caller), {
       action: "job.retryNow",
       targetType: "job",
       targetId: id,

@@ -14,7 +14,6 @@ import {
   settleNotification,
 } from "./delivery_ledger.ts";
 import { type Outcome, type Provider, type Tried, tryProviders } from "./failover.ts";
-import { CHANNEL_DISPLAY } from "./status.ts";
 import type { Rendition } from "./templates/render.ts";
 
 const args = z.object({ notificationId: z.uuid() });
@@ -86,9 +85,7 @@ export function resultOf(held: HeldNotification, run: DeliveryRun, mayRetry: boo
   if (run.hopeless !== null) return { status: "DeadLettered", error: run.hopeless, ...rest };
   const owed = outcomes.filter((outcome) => outcome.status === "Owed");
   if (owed.length > 0) {
-    const error = tries.length === 0
-      ? `No provider is configured for ${CHANNEL_DISPLAY[held.channel]}.`
-      : owed[0]?.errorMessage ?? "The attempt was ended before anyone answered.";
+    const error = owed[0]?.errorMessage ?? "The attempt was ended before anyone answered.";
     return { status: mayRetry ? "Failed" : "DeadLettered", error, ...rest };
   }
   const refusal = outcomes.find((outcome) => outcome.status === "Refused")?.errorMessage ?? null;

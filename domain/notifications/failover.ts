@@ -46,8 +46,9 @@ export async function tryProviders(
   recipients: HeldRecipient[],
   signal?: AbortSignal,
 ): Promise<{ tries: Tried[]; outcomes: Outcome[] }> {
+  const errorMessage = providers.length === 0 ? "No provider is configured for this channel." : null;
   const outcomes = new Map<string, Outcome>(
-    recipients.map(({ id }) => [id, { recipientId: id, status: "Owed", errorMessage: null }]),
+    recipients.map(({ id }) => [id, { recipientId: id, status: "Owed", errorMessage }]),
   );
   const tries: Tried[] = [];
   let owed = recipients;

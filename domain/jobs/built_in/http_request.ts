@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { createHttpOut, type HttpOut, OutboundRefused } from "../../../infra/http_out/http_out.ts";
-import type { Platform } from "../../shared/platform.ts";
+import { type HttpOut, OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { defineJob, HopelessJob } from "../job_type.ts";
 
 /** Characters of the answer kept as the job's output, well under what an output may hold. */
@@ -17,10 +16,7 @@ const Args = z.object({
 });
 
 /** Calls a URL. A status that was not expected is a failure and is retried; an address out of bounds is not. */
-export const httpRequest = (
-  p: Pick<Platform, "config">,
-  http: HttpOut = createHttpOut({ allow: p.config.OUTBOUND_ALLOW }),
-) =>
+export const httpRequest = (http: HttpOut) =>
   defineJob({
     name: "steward.http-request",
     args: Args,

@@ -12,11 +12,11 @@ h1 { font-size: 1.7rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0 0 1.5rem; }
 dt { color: #4a5568; } dd { margin: 0; overflow-wrap: anywhere; }
 .rows { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
-caption { text-align: left; color: #4a5568; padding-bottom: .4rem; }
+caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 th, td { padding: .35rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #d9dee7; }
 thead th { background: #24415f; color: #fff; position: sticky; top: 0; }
 tbody tr:nth-child(even) { background: #f4f6f9; }
-td { overflow-wrap: anywhere; white-space: pre-line; } td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+td { overflow-wrap: anywhere; white-space: pre-line; } .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 td.t { white-space: nowrap; }
 svg { max-width: 100%; height: auto; } .empty { color: #4a5568; }
 @media print {
@@ -42,7 +42,11 @@ export const writeHtml: ReportWriter = async function* (head, batches) {
 <div class="rows" role="region" aria-label="Rows" tabindex="0"><table><caption>${
     escape(template.name)
   }</caption>
-<thead><tr>${columns.map(({ title }) => `<th scope="col">${escape(title)}</th>`).join("")}</tr></thead><tbody>
+<thead><tr>${
+    columns.map(({ title, type }) =>
+      `<th scope="col"${isNumeric(type) ? ' class="n"' : ""}>${escape(title)}</th>`
+    ).join("")
+  }</tr></thead><tbody>
 `);
   let count = 0;
   for await (const rows of batches) {

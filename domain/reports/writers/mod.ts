@@ -2,9 +2,11 @@ import { FORMAT, type ReportFormat } from "../formats.ts";
 import { writeCsv } from "./csv.ts";
 import { writeExcel } from "./excel.ts";
 import { writeHtml } from "./html.ts";
+import { writePdf } from "./pdf/mod.ts";
 import type { ReportWriter } from "./writer.ts";
 
 const WRITERS: Partial<Record<ReportFormat, ReportWriter>> = {
+  [FORMAT.Pdf]: writePdf,
   [FORMAT.Excel]: writeExcel,
   [FORMAT.Csv]: writeCsv,
   [FORMAT.Html]: writeHtml,

@@ -108,9 +108,10 @@ Deno.test("other schemes, credentials in the URL and malformed headers are refus
   ) {
     await assert.rejects(out.send({ url }), OutboundRefused, url);
   }
-  for (const headers of [{ "x y": "1" }, { x: "a\r\nb: c" }, { "": "x" }]) {
+  const malformed: Record<string, string>[] = [{ "x y": "1" }, { x: "a\r\nb: c" }, { "": "x" }];
+  for (const headers of malformed) {
     await assert.rejects(
-      out.send({ url: base, headers: headers as Record<string, string> }),
+      out.send({ url: base, headers }),
       OutboundRefused,
     );
   }
@@ -156,10 +157,10 @@ Deno.test({
   ignore: !hasOpenssl,
   async fn() {
     const mute = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    const held: Deno.Conn[] = [];
     const accepted = (async () => {
       for await (const connection of mute) held.push(connection);
     })();
-    const held: Deno.Conn[] = [];
     const hasty = createHttpOut({ allow: "127.0.0.0/8", connectMs: 150 });
     await assert.rejects(
       hasty.send({ url: `https://127.0.0.1:${mute.addr.port}/` }),

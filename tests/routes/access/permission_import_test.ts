@@ -258,7 +258,6 @@ Deno.test("10,000 rows, good and bad, in one request", async () => {
     unchanged: 0,
     failed: 1_000,
   });
-  const created = performance.now();
   const quote = (text: string) => `"${text.replaceAll('"', '""')}"`;
   const csv = "code,description,category\r\n" +
     permissions.map((p, n) => `${p.code},${quote(p.description)},${n % 2 ? "Odd" : p.category}\r\n`).join("");
@@ -269,11 +268,7 @@ Deno.test("10,000 rows, good and bad, in one request", async () => {
     unchanged: 5_000,
     failed: 1_000,
   });
-  const updated = performance.now();
-  console.log(
-    `created in ${Math.round(created - started)} ms, updated in ${Math.round(updated - created)} ms`,
-  );
-  assert.ok(updated - started < 8_000);
+  assert.ok(performance.now() - started < 8_000);
 });
 
 Deno.test("simultaneous imports of the same codes make each once", async () => {

@@ -373,7 +373,7 @@ Deno.test("an ID token the provider did not sign is refused", async () => {
       if (forge === "foreign key") tokens.id_token = await provider.signIdToken(claims, foreign);
       if (forge === "none") tokens.id_token = `${b64({ alg: "none" })}.${b64(claims)}.`;
       if (forge === "HS256") {
-        const secret = { kty: "oct", alg: "HS256", k: b64(CLIENT_SECRET) };
+        const secret = { kty: "oct", alg: "HS256", k: btoa(CLIENT_SECRET).replace(/=+$/, "") };
         tokens.id_token = await provider.signIdToken(claims, secret);
       }
     };

@@ -224,17 +224,25 @@ Deno.test("a template that fails while it is filled in ends that message alone, 
 
 Deno.test("a file of the registry goes along as an attachment", async () => {
   const p = t.steward.platform;
-  const file = { tenantId: ann.tenantId, profile: "report" as const, fileName: "r.csv", contentType: "text/csv" };
+  const file = {
+    tenantId: ann.tenantId,
+    profile: "report" as const,
+    fileName: "r.csv",
+    contentType: "text/csv",
+  };
   const owner = { createdBy: ann.userId, scope: "reports", ownerId: "1" };
   const stored = await storeServiceFile(p, { ...file, ...owner }, new Blob(["a,b\r\n1,2\r\n"]).stream());
   const [scan] = await p.sql<{ id: string }[]>`
     select id from jobs where serialized_args like ${`%${stored.fileId}%`}`;
   await t.settled(scan?.id ?? "");
-  const { notificationId } = await transact(p.sql, (tx) =>
-    sendNotification(p, tx, { tenantId: ann.tenantId, userId: ann.userId, traceId: null }, {
-      ...{ channel: "Email", recipients: [{ address: "file@example.test" }], subject: "Your report" },
-      attachments: [{ fileId: stored.fileId, fileName: "report.csv", contentType: "text/csv" }],
-    }));
+  const { notificationId } = await transact(
+    p.sql,
+    (tx) =>
+      sendNotification(p, tx, { tenantId: ann.tenantId, userId: ann.userId, traceId: null }, {
+        ...{ channel: "Email", recipients: [{ address: "file@example.test" }], subject: "Your report" },
+        attachments: [{ fileId: stored.fileId, fileName: "report.csv", contentType: "text/csv" }],
+      }),
+  );
   assert.equal((await settledDetail(t, ann, notificationId)).status, "Sent");
   const [mail] = await outbox("Email", "file@example.test");
   assert.deepEqual(mail?.attachments, [{ fileName: "report.csv", contentType: "text/csv", sizeBytes: 10 }]);

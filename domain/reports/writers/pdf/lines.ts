@@ -1,0 +1,62 @@
+import { widthOf } from "./runs.ts";
+
+const MOST_CHARACTERS = 2_000;
+
+/**
+ * Breaks a text into lines of at most `width` (at size 1): at spaces where it can, inside a word where it must. Text
+ * beyond `most` lines ends in an ellipsis.
+ */
+export function breakLines(given: string, width: number, most: number): string[] {
+  const text = given.length > MOST_CHARACTERS ? given.slice(0, MOST_CHARACTERS).toWellFormed() : given;
+  if (text.length < 200 && !text.includes("\n") && widthOf(text) <= width) return [printable(text)];
+  const lines: string[] = [];
+  for (const paragraph of printable(text, true).split("\n")) {
+    for (const line of breakParagraph(paragraph, width)) {
+      if (lines.length === most) return withEllipsis(lines, width);
+      lines.push(line);
+    }
+  }
+  if (text.length < given.length) return withEllipsis(lines, width);
+  return lines;
+}
+
+/** Control characters have no glyph; line ends stay where they mean something. */
+function printable(text: string, keepLines = false): string {
+  const spaced = keepLines ? text.replaceAll("\r\n", "\n") : text;
+  return spaced.replaceAll(/\p{Cc}/gu, (c) => c === "\n" && keepLines ? c : " ");
+}
+
+function* breakParagraph(paragraph: string, width: number): Generator<string> {
+  let line = "";
+  let used = 0;
+  for (const word of paragraph.match(/\S+\s*|\s+/g) ?? [""]) {
+    const needed = widthOf(word.trimEnd());
+    if (line !== "" && used + needed > width) {
+      yield line.trimEnd();
+      line = "";
+      used = 0;
+    }
+    if (needed <= width) {
+      line += word;
+      used += widthOf(word);
+      continue;
+    }
+    for (const character of word) {
+      const advance = widthOf(character);
+      if (line !== "" && used + advance > width) {
+        yield line;
+        line = "";
+        used = 0;
+      }
+      line += character;
+      used += advance;
+    }
+  }
+  yield line.trimEnd();
+}
+
+function withEllipsis(lines: string[], width: number): string[] {
+  let last = [...lines.at(-1) ?? ""];
+  while (last.length > 0 && widthOf(last.join("")) + widthOf("…") > width) last = last.slice(0, -1);
+  return [...lines.slice(0, -1), last.join("").trimEnd() + "…"];
+}

@@ -1,0 +1,93 @@
+import bidiFactory from "bidi-js";
+import { type FontName, loadFont } from "../../../../infra/fonts/fonts.ts";
+
+/** Text of one font, in the order it is drawn from left to right. */
+export interface Run {
+  text: string;
+  font: FontName;
+}
+
+const PLAIN = /^[\x20-\x7e\u00a0-\u017f]*$/;
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+const PICTOGRAPH = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u;
+const FALLBACKS: FontName[] = ["sans", "symbols", "cjk", "emoji"];
+const MISSING = "\ufffd";
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+const bidi = bidiFactory();
+
+/** Characters every document has, in one font and one direction: nothing of the rest is needed for them. */
+export const isPlain = (text: string): boolean => PLAIN.test(text);
+
+/** Splits a line by font and direction. What no font has becomes the replacement character. */
+export function runsOf(line: string): Run[] {
+  if (isPlain(line)) return line === "" ? [] : [{ text: line, font: "sans" }];
+  if (!RIGHT_TO_LEFT.test(line)) return byFont(line);
+  return visualPieces(line).flatMap(({ text, isRightToLeft }) => {
+    if (!isRightToLeft) return byFont(text);
+    // pdfkit lays words out one after the other, so each is a run of its own, the last one first.
+    return (text.match(/\s+|\S+/g) ?? []).reverse().flatMap((word) => byFont(word).reverse());
+  });
+}
+
+/** The parts of a line in the order they stand on paper, each of one direction. */
+function visualPieces(line: string): { text: string; isRightToLeft: boolean }[] {
+  const embedding = bidi.getEmbeddingLevels(line);
+  const order = bidi.getReorderedIndices(line, embedding);
+  const pieces: { from: number; to: number; level: number }[] = [];
+  for (const index of order) {
+    const level = embedding.levels[index] ?? 0;
+    const last = pieces.at(-1);
+    const goesOn = last?.level === level;
+    if (goesOn && level % 2 === 0 && index === last.to + 1) last.to = index;
+    else if (goesOn && level % 2 === 1 && index === last.from - 1) last.from = index;
+    else pieces.push({ from: index, to: index, level });
+  }
+  return pieces.map(({ from, to, level }) => {
+    const text = line.slice(from, to + 1);
+    const isRightToLeft = level % 2 === 1;
+    return { text: isRightToLeft ? mirrored(text) : text, isRightToLeft };
+  });
+}
+
+const mirrored = (text: string): string =>
+  Array.from(text, (character) => bidi.getMirroredCharacter(character) ?? character).join("");
+
+function byFont(text: string): Run[] {
+  const runs: Run[] = [];
+  for (const { segment } of graphemes.segment(text)) {
+    const font = fontOf(segment);
+    const last = runs.at(-1);
+    const drawn = font ? segment : MISSING;
+    if (last && (last.font === font || (segment === " " && last.font === "cjk"))) last.text += drawn;
+    else runs.push({ text: drawn, font: font ?? "sans" });
+  }
+  return runs;
+}
+
+/** The font a character (with all that combines with it) is drawn in; null when none has it. */
+function fontOf(grapheme: string): FontName | null {
+  const codePoint = grapheme.codePointAt(0) ?? 0;
+  const isPictograph = codePoint > 0xff && PICTOGRAPH.test(grapheme);
+  const candidates = isPictograph ? ["emoji" as const, ...FALLBACKS] : FALLBACKS;
+  return candidates.find((font) => loadFont(font).hasGlyphForCodePoint(codePoint)) ?? null;
+}
+
+const advances = new Map<number, number>();
+const REMEMBERED = 70_000;
+
+/** How wide a text is at size 1, character by character: near enough to break lines by, and never too narrow. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text) {
+    const codePoint = character.codePointAt(0) ?? 0;
+    let advance = advances.get(codePoint);
+    if (advance === undefined) {
+      const font = loadFont(fontOf(character) ?? "sans");
+      advance = font.glyphForCodePoint(codePoint).advanceWidth / font.unitsPerEm;
+      if (advances.size < REMEMBERED) advances.set(codePoint, advance);
+    }
+    width += advance;
+  }
+  return width;
+}

@@ -1,0 +1,58 @@
+// What administration scripts share: exit codes, their one way to end, and the database they work on.
+import { constraintProblem } from "../domain/problems/constraints.ts";
+import { Problem } from "../domain/problems/problem.ts";
+import { pendingMigrations } from "../infra/postgres/migrate.ts";
+import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
+
+/** 1: the answer is no, or the service's rules refuse; the others follow sysexits. */
+export const EXIT = { refused: 1, usage: 64, noInput: 66, unavailable: 69 } as const;
+
+/** Ends a script with a message on stderr. */
+export class Failure extends Error {
+  constructor(readonly exitCode: number, message: string) {
+    super(message);
+  }
+}
+
+/** Runs a script's `main` and ends with the exit code it comes to; wrong usage also prints `help`. */
+export async function runScript(help: string, main: () => Promise<number>): Promise<void> {
+  try {
+    Deno.exitCode = await main();
+  } catch (error) {
+    const failure = asFailure(error);
+    console.error(failure.message);
+    if (failure.exitCode === EXIT.usage) console.error(`\n${help}`);
+    Deno.exitCode = failure.exitCode;
+  }
+}
+
+/** Connects to DATABASE_URL for `work`. A database that lacks migrations is refused. */
+export async function withDatabase<T>(script: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const url = Deno.env.get("DATABASE_URL");
+  if (!url) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
+  const sql = connectPostgres(url, { max: 2, applicationName: `steward ${script}` });
+  try {
+    const pending = await pendingMigrations(sql);
+    if (pending.length > 0) {
+      throw new Failure(
+        EXIT.unavailable,
+        `the database lacks ${pending.join(", ")}; run \`deno task migrate\``,
+      );
+    }
+    return await work(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const refusal = error instanceof Problem ? error : constraintProblem(error);
+  if (refusal) {
+    const { errors } = refusal.extras;
+    const fields = errors && !Array.isArray(errors) ? Object.entries(errors) : [];
+    const lines = fields.map(([field, messages]) => `  ${field}: ${messages.join("; ")}`);
+    return new Failure(EXIT.refused, [`${refusal.code}: ${refusal.message}`, ...lines].join("\n"));
+  }
+  return new Failure(EXIT.unavailable, `the database cannot be used: ${(error as Error).message}`);
+}

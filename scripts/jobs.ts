@@ -1,0 +1,115 @@
+// Looks at and acts on background jobs straight in the database: `deno task jobs COMMAND`.
+import { httpRequest } from "../domain/jobs/built_in/http_request.ts";
+import { echo, fail, sleep } from "../domain/jobs/built_in/trials.ts";
+import { cancelJob } from "../domain/jobs/cancel.ts";
+import { enqueueRequestedJob } from "../domain/jobs/enqueue_requested.ts";
+import { listJobs } from "../domain/jobs/job_list.ts";
+import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../domain/jobs/job_row.ts";
+import { JobTypes } from "../domain/jobs/job_type.ts";
+import { jobReach, operator } from "../domain/jobs/reach.ts";
+import { readJobStats } from "../domain/jobs/stats.ts";
+import { CliFailure, oneOf, runCli, wantInteger } from "./shared/cli.ts";
+
+const HELP = `Usage: DATABASE_URL=postgres://... deno task jobs COMMAND [options]
+
+Commands:
+  stats                    the dashboard's counts
+  list                     newest jobs first
+  enqueue TYPE [ARGS]      a job of a built-in type, with ARGS as JSON (default {})
+  cancel ID                cancel a job that has not begun or waits for its retry
+
+Options:
+  --tenant ID      of this tenant only; enqueue: for this tenant instead of the service itself
+  --status STATUS  list: ${JOB_STATUSES.join(", ")}
+  --type-name TEXT list: part of the job type's name
+  --queue NAME     list: of this queue; enqueue: into it
+  --limit N        list: at most N jobs (20; up to 1000)
+  --priority P     enqueue: ${PRIORITIES.join(", ")}
+  --at TIME        enqueue: not before this time (ISO 8601)
+  --max-retries N  enqueue: 0 to 25
+  --json           print JSON
+  -h, --help       this text
+
+Exit code 0 when done, 1 when refused, 64 for wrong usage, 69 when the database cannot be used.`;
+
+await runCli({
+  help: HELP,
+  name: "jobs",
+  options: {
+    tenant: { type: "string" },
+    status: { type: "string" },
+    "type-name": { type: "string" },
+    queue: { type: "string" },
+    limit: { type: "string", default: "20" },
+    priority: { type: "string", default: "Normal" },
+    at: { type: "string" },
+    "max-retries": { type: "string" },
+  },
+  async run({ values, positionals: [command, ...rest], sql, bell, print }) {
+    const tenantId = values.tenant;
+    const actor = operator(tenantId ?? null);
+    const reach = jobReach(actor, tenantId);
+    switch (command) {
+      case "stats":
+        return print(await readJobStats(sql, reach));
+      case "list": {
+        const page = await listJobs(sql, reach, {
+          page: 1,
+          pageSize: wantInteger("--limit", values.limit, 1, 1000),
+          orderBy: "CreatedAt",
+          ascending: false,
+          ...(values.status ? { status: oneOf("--status", values.status, JOB_STATUSES) } : {}),
+          ...(values.queue ? { queue: values.queue } : {}),
+          ...(values["type-name"] ? { searchTerm: values["type-name"] } : {}),
+        });
+        return print(page.items, page.items.map(line).join("\n") || "no jobs");
+      }
+      case "enqueue": {
+        const [jobTypeName, serializedArgs = "{}"] = rest;
+        if (!jobTypeName) throw new CliFailure(64, "enqueue needs a job type");
+        const scheduledAt = values.at ? new Date(values.at) : null;
+        if (scheduledAt && Number.isNaN(scheduledAt.getTime())) {
+          throw new CliFailure(64, `--at is "${values.at}"; expected an ISO 8601 time`);
+        }
+        const job = await enqueueRequestedJob({ sql, bell, jobTypes: builtInTypes() }, actor, {
+          jobTypeName,
+          serializedArgs,
+          argsTypeName: null,
+          priority: oneOf("--priority", values.priority, PRIORITIES),
+          queue: values.queue ?? "default",
+          scheduledAt,
+          maxRetries: values["max-retries"]
+            ? wantInteger("--max-retries", values["max-retries"], 0, 25)
+            : null,
+          parentJobId: null,
+        });
+        return print(job, line(job));
+      }
+      case "cancel": {
+        const [id] = rest;
+        if (!id) throw new CliFailure(64, "cancel needs a job's id");
+        const job = await cancelJob({ sql }, actor, id);
+        return print(job, line(job));
+      }
+      default:
+        throw new CliFailure(64, command ? `there is no command "${command}"` : "a command is missing");
+    }
+  },
+});
+
+const line = (job: JobSummary) =>
+  [
+    job.id,
+    job.status.padEnd(14),
+    job.priority.padEnd(8),
+    job.queue,
+    job.jobTypeName,
+    job.createdAt.toISOString(),
+  ].join("  ");
+
+/** Types that may be enqueued from here; nothing runs in this process. */
+function builtInTypes(): JobTypes {
+  const types = new JobTypes();
+  types.register(echo, sleep, fail, httpRequest({ send: () => Promise.reject(new Error("not here")) }));
+  return types;
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { setup } from "../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql, config } = t.steward.platform;
+
+const PERMISSIONS: Record<string, string[]> = {
+  "access.ts": ["--allow-env", "--allow-net", "--allow-read"],
+  "create-admin.ts": ["--allow-env", "--allow-net", "--allow-read", "--allow-ffi"],
+};
+
+/** Runs a script with the permissions its help names. */
+async function run(script: string, args: string[], o: { env?: Record<string, string>; stdin?: string } = {}) {
+  const process = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-check", "--no-prompt", ...PERMISSIONS[script] ?? [], `scripts/${script}`, ...args],
+    env: { DATABASE_URL: config.DATABASE_URL ?? "", ...o.env },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = process.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(o.stdin ?? "")).catch(() => {});
+  await writer.close().catch(() => {});
+  const { code, stdout, stderr } = await process.output();
+  return { code, out: new TextDecoder().decode(stdout), err: new TextDecoder().decode(stderr) };
+}
+
+Deno.test("both scripts tell their usage, and refuse what they do not understand", async () => {
+  const complete: Record<string, string[]> = {
+    "access.ts": ["--user", "a@example.test", "--permission", "read:users"],
+    "create-admin.ts": ["--email", "a@example.test", "--existing"],
+  };
+  for (const [script, args] of Object.entries(complete)) {
+    const [help, unknown, noUrl] = await Promise.all([
+      run(script, ["--help"]),
+      run(script, ["--nonsense"]),
+      run(script, args, { env: { DATABASE_URL: "" } }),
+    ]);
+    assert.equal(help.code, 0);
+    assert.match(help.out, /^Usage: .*Exit code 0/s);
+    assert.equal(unknown.code, 64);
+    assert.match(unknown.err, /nonsense.*Usage/s);
+    assert.equal(noUrl.code, 64);
+    assert.match(noUrl.err, /DATABASE_URL is missing/);
+  }
+});
+
+Deno.test("a created administrator signs in with admin:system; the email is taken then", async () => {
+  const email = "operator@example.test";
+  const made = await run("create-admin.ts", ["--email", email, "--password-stdin"], {
+    stdin: "a fine password\n",
+  });
+  assert.equal(made.code, 0, made.err);
+  const signedIn = await t.nobody.post("/api/v1/auth/login", { email, password: "a fine password" });
+  assert.equal(signedIn.status, 200);
+  assert.ok(signedIn.body.permissions.includes("admin:system"));
+  const [again, weak, bad] = await Promise.all([
+    run("create-admin.ts", ["--email", email], { env: { ADMIN_PASSWORD: "a fine password" } }),
+    run("create-admin.ts", ["--email", "weak@example.test"], { env: { ADMIN_PASSWORD: "weak" } }),
+    run("create-admin.ts", ["--email", "nobody"], { env: { ADMIN_PASSWORD: "a fine password" } }),
+  ]);
+  assert.deepEqual([again.code, weak.code, bad.code], [1, 1, 64]);
+  assert.match(again.err, /USER_ALREADY_EXISTS/);
+  assert.match(weak.err, /10 to 128/);
+  assert.ok(![again, weak, bad].some(({ out, err }) => /fine password/.test(out + err)));
+});
+
+Deno.test("--existing gives the roles to a user beside what they have", async () => {
+  const subject = await t.actor({ permissions: ["read:users"] });
+  await sql`update users set is_active = false where id = ${subject.userId}`;
+  const promoted = await run("create-admin.ts", ["--email", subject.email.toUpperCase(), "--existing"]);
+  assert.equal(promoted.code, 0, promoted.err);
+  const { body } = await t.systemAdmin.get(`/api/v1/admin/users/${subject.userId}`);
+  assert.equal(body.isActive, true);
+  assert.deepEqual(
+    body.tenants.map((link: { tenantId: string; roleIds: string[] }) => [link.tenantId, link.roleIds.length]),
+    [
+      [subject.tenantId, 1],
+      [t.platformTenantId, 2],
+    ],
+  );
+  const unknown = await run("create-admin.ts", ["--email", "unknown@example.test", "--existing"]);
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.err, /USER_NOT_FOUND/);
+});
+
+Deno.test("an access decision is explained, and the exit code is the decision", async () => {
+  const subject = await t.actor({ permissions: ["read:users"] });
+  const tenant = `Tenant ${subject.tenantId}`;
+  const ask = (permission: string, ...more: string[]) =>
+    run("access.ts", ["--user", subject.email, "--permission", permission, ...more]);
+  const [yes, no, global, json, unknown] = await Promise.all([
+    ask("read:users", "--tenant", tenant),
+    ask("delete:users", "--tenant", subject.tenantId ?? ""),
+    ask("read:users"),
+    ask("read:users", "--tenant", tenant, "--json"),
+    ask("read:users", "--tenant", "Nowhere"),
+  ]);
+  assert.deepEqual([yes.code, no.code, global.code, json.code, unknown.code], [0, 1, 1, 0, 66]);
+  assert.match(yes.out, /from read:users of role/);
+  assert.match(no.out, /NO .*none gives delete:users/);
+  assert.equal(JSON.parse(json.out).isAllowed, true);
+});

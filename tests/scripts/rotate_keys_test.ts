@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { decodeProtectedHeader, type JWK } from "jose";
+import { join } from "node:path";
+import { createTestDatabase } from "../support/cluster.ts";
+import { setup } from "../support/setup.ts";
+import { generateTokenKey } from "../../infra/tokens.ts";
+
+const script = join(import.meta.dirname ?? ".", "../../scripts/rotate-keys.ts");
+
+/** Runs the script with no more permissions than its task has. */
+async function rotate(args: string[], env: Record<string, string>) {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--no-prompt",
+      "--no-lock",
+      "--allow-env=TOKEN_KEYS,DATA_DIR",
+      ...env.DATA_DIR ? [`--allow-read=${env.DATA_DIR}`, `--allow-write=${env.DATA_DIR}`] : [],
+      script,
+      ...args,
+    ],
+    env: { TOKEN_KEYS: "", DATA_DIR: "", ...env },
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, stdout: text(stdout), stderr: text(stderr) };
+}
+
+const kids = (keys: string): (string | undefined)[] => JSON.parse(keys).map((key: JWK) => key.kid);
+
+Deno.test("a rotation keeps tokens of the former key good until it is retired", async () => {
+  const shared = { DATABASE_URL: await createTestDatabase(), PUBLIC_URL: "http://steward.test" };
+  const first = JSON.stringify([await generateTokenKey()]);
+  const second = (await rotate([], { TOKEN_KEYS: first })).stdout;
+  const third = (await rotate(["retire"], { TOKEN_KEYS: second })).stdout;
+  assert.deepEqual(kids(second), [kids(third)[0], kids(first)[0]]);
+  const credentials = { email: "admin@steward.local", password: "steward-admin-dev" };
+  let token = "";
+  for (const [keys, expected] of [[first, "OK"], [second, "OK"], [third, "TOKEN_INVALID"]] as const) {
+    const t = await setup({ ...shared, TOKEN_KEYS: keys });
+    try {
+      const { body } = await t.nobody.post("/auth/login", credentials);
+      assert.equal(decodeProtectedHeader(body.accessToken).kid, kids(keys)[0]);
+      token ||= body.accessToken;
+      const me = await t.nobody.with({ authorization: `Bearer ${token}` }).get("/auth/me");
+      assert.equal(me.body.code ?? "OK", expected);
+      const published = (await t.nobody.get("/.well-known/jwks.json")).body.keys;
+      assert.deepEqual(published.map((key: JWK) => key.kid), kids(keys));
+    } finally {
+      await t.stop();
+    }
+  }
+});
+
+Deno.test("an announced key verifies before it signs, and promoting swaps the two", async () => {
+  const first = JSON.stringify([await generateTokenKey()]);
+  const announced = (await rotate(["announce"], { TOKEN_KEYS: first })).stdout;
+  assert.equal(kids(announced)[0], kids(first)[0]);
+  const promoted = (await rotate(["promote"], { TOKEN_KEYS: announced })).stdout;
+  assert.deepEqual(kids(promoted), kids(announced).reverse());
+  const again = await rotate(["promote"], { TOKEN_KEYS: first });
+  assert.equal(again.code, 1);
+  assert.equal(again.stdout, "");
+});
+
+Deno.test("without TOKEN_KEYS the development keys are rewritten, for the owner's eyes only", async () => {
+  const dir = await Deno.makeTempDir({ prefix: "steward-test-" });
+  try {
+    const file = join(dir, "token-keys.json");
+    await Deno.writeTextFile(file, JSON.stringify([await generateTokenKey()]));
+    const before = kids(await Deno.readTextFile(file));
+    const { code, stdout } = await rotate([], { DATA_DIR: dir });
+    assert.equal(code, 0);
+    assert.equal(stdout, "");
+    const after = kids(await Deno.readTextFile(file));
+    assert.equal(after.length, 2);
+    assert.equal(after[1], before[0]);
+    if (Deno.build.os !== "windows") assert.equal((await Deno.stat(file)).mode! & 0o777, 0o600);
+    assert.deepEqual(Array.from(Deno.readDirSync(dir), ({ name }) => name), ["token-keys.json"]);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test("help, wrong usage and unusable keys have their exit codes, and no key is ever shown", async () => {
+  const help = await rotate(["--help"], {});
+  assert.equal(help.code, 0);
+  assert.match(help.stdout, /Usage: deno task rotate-keys/);
+  assert.equal((await rotate(["sideways"], {})).code, 64);
+  assert.equal((await rotate(["now", "now"], {})).code, 64);
+  for (const keys of ['[{"d":"hush-hush"', '[{"kty":"RSA","d":"hush-hush"}]', '{"d":"hush-hush"}', "[]"]) {
+    const { code, stdout, stderr } = await rotate([], { TOKEN_KEYS: keys });
+    assert.equal(code, 78, keys);
+    assert.ok(!(stdout + stderr).includes("hush"));
+  }
+});
