@@ -245,6 +245,19 @@ export const SETTINGS = {
     "Days after which a report's document is let go for the file registry to collect",
     { development: "90", production: "90" },
   ),
+  REPORT_SCHEDULE_FAILURES: setting(
+    positive.max(1_000),
+    "Failed runs in a row after which a report schedule pauses itself",
+    { development: "5", production: "5" },
+  ),
+  WEBHOOK_SECRET: setting(
+    z.string().regex(
+      /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/,
+      "expected whsec_ and the base64 of 24 to 64 bytes",
+    ),
+    "Key webhooks are signed with (Standard Webhooks); absent: no delivery by webhook",
+    { development: "whsec_c3Rld2FyZC1kZXZlbG9wbWVudC13ZWJob29rLWtleQ==", optional: true },
+  ),
   JOB_CONCURRENCY: setting(
     z.coerce.number().int().min(0).max(1000),
     "Jobs run at once by this instance; 0 runs none",
@@ -295,6 +308,7 @@ export type Config =
         | "MAIL_FROM"
         | "REPORT_CONCURRENCY"
         | "REPORT_KEEP_DAYS"
+        | "REPORT_SCHEDULE_FAILURES"
         | "JOB_CONCURRENCY"
         | "JOB_LEASE_SECONDS"
         | "JOB_RETENTION_DAYS"

@@ -97,15 +97,10 @@ await runCli({
   },
 });
 
-const line = (job: JobSummary) =>
-  [
-    job.id,
-    job.status.padEnd(14),
-    job.priority.padEnd(8),
-    job.queue,
-    job.jobTypeName,
-    job.createdAt.toISOString(),
-  ].join("  ");
+function line(job: JobSummary): string {
+  const { id, status, priority, queue, jobTypeName, createdAt } = job;
+  return [id, status.padEnd(14), priority.padEnd(8), queue, jobTypeName, createdAt.toISOString()].join("  ");
+}
 
 /** Types that may be enqueued from here; nothing runs in this process. */
 function builtInTypes(): JobTypes {

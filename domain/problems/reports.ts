@@ -32,4 +32,22 @@ export const REPORT_PROBLEMS = {
     "A synchronous generation may take 60 seconds; this one would take longer.",
     "Use generate-async.",
   ),
+  REPORT_SCHEDULE_NOT_FOUND: entry(
+    404,
+    "No such report schedule",
+    "The schedule does not exist or belongs to another tenant.",
+    "Check the id.",
+  ),
+  REPORT_SCHEDULE_ALREADY_PAUSED: entry(
+    400,
+    "Already paused",
+    "The schedule is paused; pausing it again changes nothing.",
+    "Nothing needs to be done.",
+  ),
+  REPORT_SCHEDULE_NOT_PAUSED: entry(
+    400,
+    "Not paused",
+    "Only a paused schedule can be resumed.",
+    "Nothing needs to be done.",
+  ),
 } satisfies Record<string, CatalogueEntry>;

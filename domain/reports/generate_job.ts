@@ -39,7 +39,7 @@ async function generate(p: Platform, run: Run, { signal, log }: JobContext): Pro
     log.error("a report could not be generated", { executionId: run.id, templateId: run.templateId, error });
     const message = describeFailure(error);
     if (isHopeless(error) || run.attempts >= MOST_ATTEMPTS) {
-      await failRun(p.sql, run, message);
+      await failRun(p, run, message);
       throw new HopelessJob(message);
     }
     await requeueRun(p.sql, run, message);

@@ -38,7 +38,7 @@ async function runWithin(p: Platform, id: string, signal: AbortSignal): Promise<
     release = await p.reports.slots.take(signal);
   } catch (error) {
     const run = await beginRun(p, id);
-    if (run) await failRun(p.sql, run, describeFailure(error));
+    if (run) await failRun(p, run, describeFailure(error));
     throw error;
   }
   try {
@@ -46,7 +46,7 @@ async function runWithin(p: Platform, id: string, signal: AbortSignal): Promise<
     if (!run) throw deletedMeanwhile(id);
     return await carryOut(p, run, signal).catch(async (error) => {
       if (error instanceof RunSuperseded) throw deletedMeanwhile(id);
-      await failRun(p.sql, run, describeFailure(signal.aborted ? signal.reason : error));
+      await failRun(p, run, describeFailure(signal.aborted ? signal.reason : error));
       throw signal.aborted ? signal.reason : error;
     });
   } finally {

@@ -8,6 +8,7 @@ import { FORMATS } from "./formats.ts";
 import { requireTemplate } from "./registry.ts";
 import { readRows, type Row } from "./rows.ts";
 import { completeRun, FILE_SCOPE, isCurrent, type MadeDocument, type Run } from "./run.ts";
+import { noteScheduledEnd } from "./scheduled_end.ts";
 import { readScope } from "./scope.ts";
 import { writerOf } from "./writers/mod.ts";
 
@@ -28,7 +29,10 @@ export async function carryOut(p: Platform, run: Run, signal: AbortSignal): Prom
     const made = await makeDocument(p, run, AbortSignal.any([signal, watch.signal]));
     const completed = await transact(p.sql, async (tx) => {
       const execution = await completeRun(tx, run, made, p.config.REPORT_KEEP_DAYS);
-      if (execution) await oweDeliveries(p, tx, execution);
+      if (execution) {
+        await oweDeliveries(p, tx, execution);
+        await noteScheduledEnd(p, tx, execution);
+      }
       return execution;
     });
     if (!completed) throw new RunSuperseded("the execution was cancelled or taken over while it was stored");

@@ -52,7 +52,7 @@ export function checkRequest(p: Platform, requester: Requester, request: ReportR
   const parameters = parseParameters(template, request.parameters);
   const required = requiredPermissions(template, requester.tenantId, parameters);
   requireAll(requester, required);
-  const delivery = request.delivery && checkDelivery(request.delivery);
+  const delivery = request.delivery && checkDelivery(p, request.delivery);
   return { ...request, parameters, delivery, template, requiredPermissions: required };
 }
 

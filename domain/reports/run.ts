@@ -4,6 +4,7 @@ import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
+import { noteScheduledEnd } from "./scheduled_end.ts";
 
 /** An execution that is Generating, under the run that generates it. */
 export type Run = Execution & { runId: string };
@@ -30,7 +31,7 @@ const OPEN = [STATUS.Queued, STATUS.Generating];
  * Queued or (after a crash) Generating → Generating under a new run. What an earlier run may have stored is let go.
  * @returns null when there is nothing to generate any more: completed, cancelled, or out of attempts (then Failed).
  */
-export async function beginRun(p: Pick<Platform, "sql">, executionId: string): Promise<Run | null> {
+export async function beginRun(p: Platform, executionId: string): Promise<Run | null> {
   return await transact(p.sql, async (tx) => {
     const [before] = await tx<{ runId: string | null; attempts: number; errorMessage: string | null }[]>`
       select run_id, attempts, error_message from report_executions
@@ -39,8 +40,11 @@ export async function beginRun(p: Pick<Platform, "sql">, executionId: string): P
     if (before.runId) await releaseOwnerReferences(tx, FILE_SCOPE, before.runId);
     if (before.attempts >= MOST_ATTEMPTS) {
       const last = before.errorMessage ?? "the attempts were cut short";
-      await tx`update report_executions set status = ${STATUS.Failed}, completed_at = now(),
-        error_message = ${`Given up after ${before.attempts} attempts; the last: ${last}`} where id = ${executionId}`;
+      const [failed] = await tx<Execution[]>`
+        update report_executions set status = ${STATUS.Failed}, completed_at = now(),
+          error_message = ${`Given up after ${before.attempts} attempts; the last: ${last}`}
+        where id = ${executionId} returning *`;
+      if (failed) await noteScheduledEnd(p, tx, failed);
       return null;
     }
     const [run] = await tx<Run[]>`
@@ -75,11 +79,14 @@ export async function completeRun(
 }
 
 /** Generating → Failed, saying why; false when the run no longer counts. */
-export async function failRun(q: Queryable, run: Run, message: string): Promise<boolean> {
-  const rows = await q`update report_executions set status = ${STATUS.Failed}, error_message = ${message},
-      completed_at = now()
-    where id = ${run.id} and run_id = ${run.runId} and status = ${STATUS.Generating}`;
-  return rows.count === 1;
+export async function failRun(p: Platform, run: Run, message: string): Promise<boolean> {
+  return await transact(p.sql, async (tx) => {
+    const [failed] = await tx<Execution[]>`
+      update report_executions set status = ${STATUS.Failed}, error_message = ${message}, completed_at = now()
+      where id = ${run.id} and run_id = ${run.runId} and status = ${STATUS.Generating} returning *`;
+    if (failed) await noteScheduledEnd(p, tx, failed);
+    return failed !== undefined;
+  });
 }
 
 /** Generating → Queued, to be tried again; false when the run no longer counts. */

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/access/checks.ts";
 import { deleteExecution } from "../../domain/reports/delete_execution.ts";
+import { redeliver } from "../../domain/reports/delivery/redeliver.ts";
 import { downloadReport } from "../../domain/reports/download_report.ts";
 import { listDeliveries, listExecutions, readVisibleExecution } from "../../domain/reports/execution.ts";
 import { visibleTemplates } from "../../domain/reports/registry.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { noContent, ok } from "../shared/answer.ts";
+import { accepted, noContent, ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { instant, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
@@ -16,9 +17,12 @@ import {
   executionSummary,
   ExecutionSummaryDto,
   ReportId,
+  reportLocation,
   reportPage,
   templateItem,
   TemplateItemDto,
+  tracking,
+  TrackingDto,
 } from "./shapes.ts";
 
 const access = inTenantOrService();
@@ -104,6 +108,21 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
       "FORBIDDEN",
     ],
     run: async ({ caller, params }) => ok(await downloadReport(p, caller, params.id)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/reports/{id}/redeliver",
+    area: "Reports",
+    id: "redeliverReport",
+    summary: "Deliver anew to the recipients that were not reached",
+    access,
+    params: ReportId,
+    answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
+    problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "REPORT_NOT_AVAILABLE", "FORBIDDEN"],
+    async run({ caller, params }) {
+      const execution = await redeliver(p, caller, params.id);
+      return accepted(tracking(execution), reportLocation(execution.id));
+    },
   }),
   endpoint({
     method: "delete",

@@ -2,6 +2,11 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import { executionRoutes } from "./executions.ts";
 import { generationRoutes } from "./generation.ts";
+import { scheduleRoutes } from "./schedules.ts";
 
 /** Every route of the reports area. */
-export const reportsRoutes = (p: Platform): Endpoint[] => [...generationRoutes(p), ...executionRoutes(p)];
+export const reportsRoutes = (p: Platform): Endpoint[] => [
+  ...generationRoutes(p),
+  ...scheduleRoutes(p), // before `/reports/{id}`, which their paths would match as well
+  ...executionRoutes(p),
+];

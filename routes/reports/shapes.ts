@@ -1,8 +1,10 @@
 import { z } from "zod";
+import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import type { DeliveryOutcome, Execution } from "../../domain/reports/execution.ts";
-import { type ReportFormat, STATUS } from "../../domain/reports/formats.ts";
+import type { ReportFormat } from "../../domain/reports/formats.ts";
 import { describeParameters } from "../../domain/reports/parameters.ts";
 import type { ReportTemplate } from "../../domain/reports/report_template.ts";
+import type { Schedule } from "../../domain/reports/schedule.ts";
 import { SUPPORTED_FORMATS } from "../../domain/reports/writers/mod.ts";
 import { optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
 
@@ -94,19 +96,6 @@ export const TrackingDto = z.object({
 
 export const DownloadDto = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: "ReportDownloadDto" });
 
-export const DeliveryOptionsShape = z.object({
-  method: z.int().min(1).max(4).transform((value) => value as ReportFormat).meta({
-    description: "1 Download, 2 Email, 3 Storage, 4 Webhook",
-  }),
-  recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((value) =>
-    value ?? []
-  ),
-  emailSubject: optionalText(500),
-  emailBody: optionalText(20_000),
-  webhookUrl: optionalText(2_000),
-  targetPath: optionalText(500),
-}).meta({ id: "ReportDeliveryOptions" });
-
 const requestFields = {
   templateId: requiredText(100),
   format: formatValue.transform((value) => value as ReportFormat),
@@ -181,10 +170,10 @@ export const generationResult = (e: Execution) => ({
 /** Where an execution is read. */
 export const reportLocation = (id: string): string => `/api/v1/reports/${id}`;
 
-export const tracking = ({ id }: Pick<Execution, "id">) => ({
+export const tracking = ({ id, status }: Pick<Execution, "id" | "status">) => ({
   id,
   trackingId: id,
-  status: STATUS.Queued,
+  status,
   statusUrl: reportLocation(id),
 });
 
@@ -194,3 +183,70 @@ function printDuration(ms: number | null): string | null {
   const part = (value: number, digits = 2) => String(Math.floor(value)).padStart(digits, "0");
   return `${part(ms / 3_600_000)}:${part(ms / 60_000 % 60)}:${part(ms / 1_000 % 60)}.${part(ms % 1_000, 3)}`;
 }
+
+export const ScheduleDto = z.object({
+  id: z.uuid(),
+  templateId: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  cronExpression: z.string(),
+  timeZoneId: z.string(),
+  format: formatValue,
+  parametersJson: z.string(),
+  deliveryOptionsJson: z.string().nullable(),
+  isActive: z.boolean(),
+  nextRunAt: timestamp.nullable(),
+  lastRunAt: timestamp.nullable(),
+  lastExecutionId: z.uuid().nullable(),
+  lastStatus: statusValue.nullable(),
+  failuresInARow: z.int().meta({ description: "Runs that failed since the last that did not" }),
+  createdBy: z.uuid().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+}).meta({ id: "ReportScheduleDto" });
+
+const cronExpression = requiredText(200);
+const timeZoneId = requiredText(100);
+export const CreateScheduleRequest = z.object({
+  templateId: requestFields.templateId,
+  name: requiredText(200),
+  description: optionalText(2_000),
+  cronExpression,
+  timeZoneId: timeZoneId.nullish().transform((value) => value ?? "UTC"),
+  format: requestFields.format,
+  parameters: requestFields.parameters,
+  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+}).meta({ id: "CreateReportScheduleRequest" });
+
+const unlessNull = <S extends z.ZodType>(schema: S) =>
+  schema.nullish().transform((value) => value ?? undefined);
+export const UpdateScheduleRequest = z.object({
+  name: unlessNull(requiredText(200)),
+  description: unlessNull(z.string().max(2_000)),
+  cronExpression: unlessNull(cronExpression),
+  timeZoneId: unlessNull(timeZoneId),
+  format: unlessNull(requestFields.format),
+  parametersJson: unlessNull(z.string().max(100_000)),
+  deliveryOptionsJson: unlessNull(z.string().max(100_000)),
+}).meta({ id: "UpdateReportScheduleRequest", description: "Absent and null fields stay as they are" });
+
+export const scheduleDto = (s: Schedule) => ({
+  id: s.id,
+  templateId: s.templateId,
+  name: s.name,
+  description: s.description,
+  cronExpression: s.cronExpression,
+  timeZoneId: s.timeZoneId,
+  format: s.format,
+  parametersJson: s.parametersJson,
+  deliveryOptionsJson: s.deliveryJson,
+  isActive: s.isActive,
+  nextRunAt: s.nextRunAt,
+  lastRunAt: s.lastRunAt,
+  lastExecutionId: s.lastExecutionId,
+  lastStatus: s.lastStatus,
+  failuresInARow: s.failuresInARow,
+  createdBy: s.createdBy,
+  createdAt: s.createdAt,
+  updatedAt: s.updatedAt,
+});

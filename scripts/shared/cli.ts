@@ -89,6 +89,7 @@ async function withDatabase(
   const sql = connectPostgres(url, { max: 2, applicationName: `steward ${name}` });
   let rung = false;
   try {
+    await sql`select 1`; // the driver learns the array types with its first query, which may not itself use them
     await work(sql, { ring: () => rung = true });
     if (rung) await sql`select pg_notify('steward_jobs', '')`;
   } catch (error) {

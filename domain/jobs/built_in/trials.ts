@@ -21,8 +21,8 @@ export const sleep = defineJob({
     const started = performance.now();
     const passed = () => performance.now() - started;
     while (passed() < milliseconds) {
-      await pause(Math.min(1_000, milliseconds - passed()), signal);
-      if (milliseconds > 1_000) progress(Math.min(100, passed() / milliseconds * 100));
+      await pause(Math.min(250, milliseconds - passed()), signal);
+      if (milliseconds > 250) progress(Math.min(100, passed() / milliseconds * 100));
     }
     return { slept: milliseconds };
   },

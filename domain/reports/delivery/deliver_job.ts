@@ -4,6 +4,7 @@ import { defineJob, type JobType, PostponeJob } from "../../jobs/job_type.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import { deliverByCopy } from "./by_copy.ts";
+import { deliverByWebhook } from "./by_webhook.ts";
 import { deliverByEmail } from "./by_email.ts";
 import {
   listOwed,
@@ -68,6 +69,8 @@ async function deliver(p: Platform, execution: Deliverable, delivery: OwedDelive
       return await deliverByEmail(p, execution, delivery);
     case METHOD.Storage:
       return await deliverByCopy(p, execution, delivery);
+    case METHOD.Webhook:
+      return await deliverByWebhook(p, execution, delivery);
     default:
       return { status: "Failed", reason: `No document is delivered by method ${delivery.method}.` };
   }

@@ -1,22 +1,32 @@
+import { z } from "zod";
 import { deliveryPath } from "../../files/service_files.ts";
 import { addressKey, addressMistake } from "../../notifications/addresses.ts";
 import { type FieldErrors, invalid, Problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 
 /** DeliveryMethod of the contract. */
 export const METHOD = { Download: 1, Email: 2, Storage: 3, Webhook: 4 } as const;
 export type DeliveryMethod = typeof METHOD[keyof typeof METHOD];
 
-/** Where a finished document goes by itself. */
-export interface DeliveryOptions {
-  method: DeliveryMethod;
-  recipients: string[];
-  emailSubject: string | null;
-  emailBody: string | null;
-  webhookUrl: string | null;
-  /** May hold `{date}`, `{templateId}`, `{executionId}` and `{fileName}`. */
-  targetPath: string | null;
-}
+const words = (max: number) => z.string().max(max).nullish().transform((value) => value ?? null);
+
+/** Where a finished document goes by itself, as callers write it; `checkDelivery` says what each method needs. */
+export const DeliveryOptionsShape = z.object({
+  method: z.int().min(1).max(4).transform((value) => value as DeliveryMethod).meta({
+    description: "1 Download, 2 Email, 3 Storage, 4 Webhook",
+  }),
+  recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((value) =>
+    value ?? []
+  ),
+  emailSubject: words(500),
+  emailBody: words(20_000),
+  webhookUrl: words(2_000),
+  targetPath: words(500).meta({
+    description: "May hold {date}, {templateId}, {executionId} and {fileName}",
+  }),
+}).meta({ id: "ReportDeliveryOptions" });
+export type DeliveryOptions = z.output<typeof DeliveryOptionsShape>;
 
 const MOST_RECIPIENTS = 50;
 const PLACEHOLDER = /\{(\w*)\}/g;
@@ -25,12 +35,20 @@ const PLACEHOLDER = /\{(\w*)\}/g;
  * Holds delivery options to what their method needs; repeated recipients count once.
  * @throws VALIDATION_ERROR naming every `delivery.<field>`
  */
-export function checkDelivery(options: DeliveryOptions): DeliveryOptions {
+export function checkDelivery(
+  { config }: Pick<Platform, "config">,
+  options: DeliveryOptions,
+): DeliveryOptions {
   const errors: FieldErrors = {};
   const refuse = (field: string, message: string) => (errors[`delivery.${field}`] ??= []).push(message);
   if (options.method === METHOD.Email) checkRecipients(options.recipients, refuse);
   if (options.method === METHOD.Storage) checkTarget(options.targetPath, refuse);
-  if (options.method === METHOD.Webhook) checkWebhook(options.webhookUrl, refuse);
+  if (options.method === METHOD.Webhook) {
+    if (config.WEBHOOK_SECRET === null) {
+      refuse("method", "this service sends no webhooks: WEBHOOK_SECRET is not set");
+    }
+    checkWebhook(options.webhookUrl, refuse);
+  }
   if (Object.keys(errors).length > 0) throw invalid(errors);
   const once = new Map(options.recipients.map((address) => [addressKey("Email", address), address]));
   return { ...options, recipients: [...once.values()] };

@@ -65,16 +65,20 @@ create table report_schedules (
   time_zone_id text not null default 'UTC',
   format smallint not null,
   parameters_json text not null,
+  -- What a caller must hold to see or change the schedule: what its rows need.
+  required_permissions text[] not null,
   delivery_json text,
   is_active boolean not null default true,
   next_run_at timestamptz,
   last_run_at timestamptz,
   last_execution_id uuid,
+  failures_in_a_row integer not null default 0,
   version integer not null default 1,
   created_by uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  constraint report_schedules_format_known check (format between 1 and 4)
+  constraint report_schedules_format_known check (format between 1 and 4),
+  constraint report_schedules_next_while_active check (is_active = (next_run_at is not null))
 );
 create index report_schedules_tenant on report_schedules (tenant_id, id);
 create index report_schedules_due on report_schedules (next_run_at) where is_active;

@@ -1,5 +1,13 @@
 import type { ReportFormat } from "../../../domain/reports/formats.ts";
-import { boolean, date, decimal, defineReport, instant, integer, text } from "../../../domain/reports/report_template.ts";
+import {
+  boolean,
+  date,
+  decimal,
+  defineReport,
+  instant,
+  integer,
+  text,
+} from "../../../domain/reports/report_template.ts";
 import type { Row } from "../../../domain/reports/rows.ts";
 import { writerOf } from "../../../domain/reports/writers/mod.ts";
 import { z } from "zod";
@@ -41,7 +49,11 @@ export const rowOf = (label: string | null, i = 1): Row => [
 ];
 
 /** Writes a document of these rows. */
-export async function write(format: ReportFormat, rows: Row[], batch = 100): Promise<Uint8Array<ArrayBuffer>> {
+export async function write(
+  format: ReportFormat,
+  rows: Row[],
+  batch = 100,
+): Promise<Uint8Array<ArrayBuffer>> {
   async function* batches() {
     for (let i = 0; i < rows.length; i += batch) yield await Promise.resolve(rows.slice(i, i + batch));
   }

@@ -1,30 +1,36 @@
 import assert from "node:assert/strict";
 import { hash as argon2 } from "@node-rs/argon2";
 import { hash as bcrypt } from "@node-rs/bcrypt";
+import { verifyPassword } from "../../../infra/passwords.ts";
 import { setup } from "../../support/setup.ts";
 import { forgetFailures, PASSWORD, person, signIn } from "./people.ts";
 
 const t = await setup();
-Deno.test.afterAll(() => t.stop());
+/** Runs no jobs, which would take time from the requests that follow. */
+const idle = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => Promise.all([t.stop(), idle.stop()]).then(() => {}));
 Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 
-const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-
-/** Median milliseconds of each kind of request; the kinds take turns, so that a busy machine slows all alike. */
+/**
+ * Milliseconds each kind of request takes, as the quartile below which the machine's other work does not show. The
+ * kinds take turns, so that a busy machine slows all alike.
+ */
 async function times(
   kinds: Record<string, () => Promise<unknown>>,
   rounds: number,
 ): Promise<Record<string, number>> {
   const taken: Record<string, number[]> = {};
   for (let round = 0; round < rounds; round++) {
+    await forgetFailures(t);
     for (const [kind, ask] of Object.entries(kinds)) {
       const started = performance.now();
       await ask();
       (taken[kind] ??= []).push(performance.now() - started);
     }
   }
-  return Object.fromEntries(Object.entries(taken).map(([kind, values]) => [kind, median(values)]));
+  const quartile = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 4)] ?? 0;
+  return Object.fromEntries(Object.entries(taken).map(([kind, values]) => [kind, quartile(values)]));
 }
 
 Deno.test("unknown emails, wrong passwords, inactive and passwordless users take the same time", async () => {
@@ -36,21 +42,18 @@ Deno.test("unknown emails, wrong passwords, inactive and passwordless users take
     unknown: () => signIn(t, `nobody${turn++}@example.test`, "wrong"),
     wrong: () => signIn(t, people[turn % 5]?.email ?? "", "wrong"),
     inactive: () => signIn(t, inactive.email),
-    passwordless: async () => {
-      await signIn(t, passwordless.email, "wrong");
-      await forgetFailures(t);
-    },
-  }, 12);
+    passwordless: () => signIn(t, passwordless.email, "wrong"),
+  }, 20);
   const all = Object.values(measured);
   assert.ok(Math.max(...all) / Math.min(...all) < 1.5, JSON.stringify(measured));
 });
 
 Deno.test("forgot-password takes the same time for known and unknown emails", async () => {
-  const { email } = await person(t);
+  const { email } = await person(idle);
   const forgot = (address: string) => async () => {
-    assert.equal((await t.nobody.post("/auth/forgot-password", { email: address })).status, 202);
+    assert.equal((await idle.nobody.post("/auth/forgot-password", { email: address })).status, 202);
   };
-  const measured = await times({ known: forgot(email), unknown: forgot("nobody@example.test") }, 30);
+  const measured = await times({ known: forgot(email), unknown: forgot("nobody@example.test") }, 40);
   const [known = 0, unknown = 0] = Object.values(measured);
   assert.ok(Math.abs(known - unknown) < Math.max(2, 0.5 * unknown), JSON.stringify(measured));
 });
@@ -98,12 +101,14 @@ Deno.test("two hundred sign-ins at once all succeed and leave other requests fas
   assert.ok(p95 < 150, `p95 ${p95} ms of ${taken.length} requests`);
 });
 
-Deno.test("more sign-ins at once than can be checked in time are told to come back", async () => {
-  const answers = await Promise.all(
-    Array.from({ length: 560 }, (_, n) => signIn(t, `nobody${n}@example.test`, "wrong")),
-  );
-  const busy = answers.filter(({ status }) => status === 503);
-  assert.ok(busy.length > 0 && busy.length < 60, `${busy.length}`);
-  assert.equal(busy[0]?.body.code, "SIGN_IN_BUSY_UNAVAILABLE");
-  assert.equal(busy[0]?.headers.get("retry-after"), "5");
+Deno.test("a sign-in that could not be checked in time is told to come back", async () => {
+  const user = await person(t);
+  const cheap = await bcrypt(PASSWORD, 4);
+  const queue = Array.from({ length: 600 }, () => verifyPassword(cheap, PASSWORD));
+  const { status, body, headers } = await signIn(t, user.email);
+  assert.equal(status, 503);
+  assert.equal(body.code, "SIGN_IN_BUSY_UNAVAILABLE");
+  assert.equal(headers.get("retry-after"), "5");
+  await Promise.all(queue);
+  assert.equal((await signIn(t, user.email)).status, 200);
 });

@@ -1,4 +1,4 @@
-import bidiFactory from "bidi-js";
+import bidiFactory, { type Bidi } from "bidi-js";
 import { type FontName, loadFont } from "../../../../infra/fonts/fonts.ts";
 
 /** Text of one font, in the order it is drawn from left to right. */
@@ -14,7 +14,7 @@ const FALLBACKS: FontName[] = ["sans", "symbols", "cjk", "emoji"];
 const MISSING = "\ufffd";
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
-const bidi = bidiFactory();
+const bidi = (bidiFactory as unknown as () => Bidi)(); // its types take the module for an ES one
 
 /** Characters every document has, in one font and one direction: nothing of the rest is needed for them. */
 export const isPlain = (text: string): boolean => PLAIN.test(text);
@@ -38,7 +38,7 @@ function visualPieces(line: string): { text: string; isRightToLeft: boolean }[] 
   for (const index of order) {
     const level = embedding.levels[index] ?? 0;
     const last = pieces.at(-1);
-    const goesOn = last?.level === level;
+    const goesOn = last && last.level === level;
     if (goesOn && level % 2 === 0 && index === last.to + 1) last.to = index;
     else if (goesOn && level % 2 === 1 && index === last.from - 1) last.from = index;
     else pieces.push({ from: index, to: index, level });

@@ -1,0 +1,196 @@
+import type { z } from "zod";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { nextRun, requireSchedule } from "../jobs/cron.ts";
+import { invalid, problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
+import type { Platform } from "../shared/platform.ts";
+import { requireVersion } from "../shared/version.ts";
+import { type DeliveryOptions, DeliveryOptionsShape } from "./delivery/options.ts";
+import type { ReportFormat } from "./formats.ts";
+import { checkRequest } from "./request_report.ts";
+import { readVisibleSchedule, type Schedule } from "./schedule.ts";
+
+export interface NewSchedule {
+  templateId: string;
+  name: string;
+  description: string | null;
+  cronExpression: string;
+  timeZoneId: string;
+  format: ReportFormat;
+  parameters: Record<string, unknown>;
+  delivery: DeliveryOptions | null;
+}
+
+/** What an update changes; absent fields stay. The two JSON texts are as the record has them. */
+export interface ScheduleChange {
+  name?: string | undefined;
+  description?: string | undefined;
+  cronExpression?: string | undefined;
+  timeZoneId?: string | undefined;
+  format?: ReportFormat | undefined;
+  parametersJson?: string | undefined;
+  deliveryOptionsJson?: string | undefined;
+}
+
+/**
+ * Creates a schedule that runs with its creator's rights. Refusals as those of generating the report, and
+ * VALIDATION_ERROR naming the cron expression or the time zone.
+ */
+export async function createSchedule(p: Platform, caller: Caller, given: NewSchedule): Promise<Schedule> {
+  const { parameters, delivery, requiredPermissions } = checkRequest(p, caller, {
+    ...given,
+    requestedBy: null,
+  });
+  requireSchedule(given.cronExpression, given.timeZoneId);
+  const id = newId();
+  return await transact(p.sql, async (tx) => {
+    await tx`
+      insert into report_schedules (id, tenant_id, template_id, name, description, cron_expression, time_zone_id, format,
+        parameters_json, required_permissions, delivery_json, next_run_at, created_by)
+      values (${id}, ${caller.tenantId}, ${given.templateId}, ${given.name}, ${given.description},
+        ${given.cronExpression}, ${given.timeZoneId}, ${given.format}, ${JSON.stringify(parameters)},
+        ${requiredPermissions}::text[], ${delivery && JSON.stringify(delivery)},
+        ${nextRun(given.cronExpression, given.timeZoneId, p.clock.now())}, ${caller.userId})`;
+    const after = await readVisibleSchedule(tx, caller, id);
+    await auditSchedule(tx, caller, "create", { after });
+    return after;
+  });
+}
+
+/**
+ * Changes a schedule, held to what the caller may run, and works out anew when it runs next.
+ * @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED, and the refusals of creating one
+ */
+export async function updateSchedule(
+  p: Platform,
+  caller: Caller,
+  id: string,
+  change: ScheduleChange,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const before = await readVisibleSchedule(tx, caller, id, true);
+    requireVersion(ifMatch, before.version);
+    const { name, description, cronExpression, timeZoneId, format } = { ...before, ...given(change) };
+    const { parameters, delivery, requiredPermissions } = checkRequest(p, caller, {
+      ...{ templateId: before.templateId, format, requestedBy: null },
+      parameters: readParameters(change.parametersJson ?? before.parametersJson),
+      delivery: readDelivery(change.deliveryOptionsJson ?? before.deliveryJson),
+    });
+    requireSchedule(cronExpression, timeZoneId);
+    await tx`
+      update report_schedules set name = ${name}, description = ${description}, cron_expression = ${cronExpression},
+        time_zone_id = ${timeZoneId}, format = ${format}, parameters_json = ${JSON.stringify(parameters)},
+        required_permissions = ${requiredPermissions}::text[],
+        delivery_json = ${delivery && JSON.stringify(delivery)}, version = version + 1, updated_at = now(),
+        next_run_at = ${before.isActive ? nextRun(cronExpression, timeZoneId, p.clock.now()) : null}
+      where id = ${id}`;
+    const after = await readVisibleSchedule(tx, caller, id);
+    await auditSchedule(tx, caller, "update", { before, after });
+  });
+}
+
+/** Removes a schedule; what it generated stays. @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED */
+export async function deleteSchedule(
+  p: Pick<Platform, "sql">,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const before = await readVisibleSchedule(tx, caller, id, true);
+    requireVersion(ifMatch, before.version);
+    await tx`delete from report_schedules where id = ${id}`;
+    await auditSchedule(tx, caller, "delete", { before });
+  });
+}
+
+/** @throws REPORT_SCHEDULE_NOT_FOUND, REPORT_SCHEDULE_ALREADY_PAUSED */
+export async function pauseSchedule(p: Pick<Platform, "sql">, caller: Caller, id: string): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const before = await readVisibleSchedule(tx, caller, id, true);
+    if (!before.isActive) {
+      throw problem("REPORT_SCHEDULE_ALREADY_PAUSED", `The schedule ${id} is paused already.`);
+    }
+    await tx`update report_schedules set is_active = false, next_run_at = null, version = version + 1,
+      updated_at = now() where id = ${id}`;
+    await auditSchedule(tx, caller, "pause", { before });
+  });
+}
+
+/** Failures before the pause are forgotten. @throws REPORT_SCHEDULE_NOT_FOUND, REPORT_SCHEDULE_NOT_PAUSED */
+export async function resumeSchedule(
+  p: Pick<Platform, "sql" | "clock">,
+  caller: Caller,
+  id: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const before = await readVisibleSchedule(tx, caller, id, true);
+    if (before.isActive) throw problem("REPORT_SCHEDULE_NOT_PAUSED", `The schedule ${id} is not paused.`);
+    const next = nextRun(before.cronExpression, before.timeZoneId, p.clock.now());
+    await tx`update report_schedules set is_active = true, next_run_at = ${next}, failures_in_a_row = 0,
+      version = version + 1, updated_at = now() where id = ${id}`;
+    await auditSchedule(tx, caller, "resume", { before });
+  });
+}
+
+/** The fields that were given. */
+const given = (change: ScheduleChange): Partial<Schedule> =>
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+
+/** Parameters of a JSON text. @throws VALIDATION_ERROR */
+export function readParameters(json: string): Record<string, unknown> {
+  const value = readJson("parametersJson", json);
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw invalid({ parametersJson: ["expected a JSON object"] });
+}
+
+/** Delivery options of a JSON text. @throws VALIDATION_ERROR */
+export function readDelivery(json: string | null): DeliveryOptions | null {
+  if (json === null) return null;
+  const result = DeliveryOptionsShape.nullable().safeParse(readJson("deliveryOptionsJson", json));
+  if (result.success) return result.data;
+  const messages = result.error.issues.map((issue: z.core.$ZodIssue) =>
+    `${issue.path.map(String).join(".") || "value"}: ${issue.message}`
+  );
+  throw invalid({ deliveryOptionsJson: messages });
+}
+
+function readJson(field: string, json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw invalid({ [field]: [`expected JSON: ${(error as Error).message}`] });
+  }
+}
+
+/** The audit row of a change to a schedule. */
+export async function auditSchedule(
+  tx: Tx,
+  caller: Caller,
+  verb: string,
+  o: { before?: Schedule; after?: Schedule },
+): Promise<void> {
+  const told = (schedule: Schedule | undefined) =>
+    schedule && {
+      name: schedule.name,
+      templateId: schedule.templateId,
+      cronExpression: schedule.cronExpression,
+      timeZoneId: schedule.timeZoneId,
+      format: schedule.format,
+      parametersJson: schedule.parametersJson,
+      deliveryOptionsJson: schedule.deliveryJson,
+      isActive: schedule.isActive,
+    };
+  await recordAudit(tx, caller, {
+    action: `reportSchedule.${verb}`,
+    targetType: "reportSchedule",
+    targetId: (o.after ?? o.before)?.id ?? "",
+    before: told(o.before),
+    after: told(o.after),
+  });
+}

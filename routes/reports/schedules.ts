@@ -1,0 +1,160 @@
+import { z } from "zod";
+import { inTenantOrService } from "../../domain/access/checks.ts";
+import type { ProblemCode } from "../../domain/problems/catalogue.ts";
+import {
+  createSchedule,
+  deleteSchedule,
+  pauseSchedule,
+  resumeSchedule,
+  updateSchedule,
+} from "../../domain/reports/schedule_changes.ts";
+import { triggerSchedule } from "../../domain/reports/schedule_runs.ts";
+import { listSchedules, readVisibleSchedule } from "../../domain/reports/schedule.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { accepted, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf } from "../shared/paging.ts";
+import { queryBoolean } from "../shared/validation.ts";
+import {
+  CreateScheduleRequest,
+  ReportId,
+  reportLocation,
+  reportPage,
+  ScheduleDto,
+  scheduleDto,
+  tracking,
+  TrackingDto,
+  UpdateScheduleRequest,
+} from "./shapes.ts";
+
+const access = inTenantOrService();
+const BASE = "/api/v1/reports/schedules";
+const named: ProblemCode[] = ["REPORT_SCHEDULE_NOT_FOUND", "MISSING_PERMISSION", "FORBIDDEN"];
+const common = { area: "Reports", access } as const;
+
+/** Reports that run by themselves, with the rights their creator has at that moment. */
+export const scheduleRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    ...common,
+    method: "get",
+    path: BASE,
+    id: "listReportSchedules",
+    summary: "Schedules the caller may see, newest first",
+    query: z.object({
+      templateId: z.string().max(100).optional(),
+      isActive: queryBoolean.optional(),
+      ...reportPage,
+    }),
+    answers: { 200: { description: "A page of schedules", schema: pagedResultOf(ScheduleDto) } },
+    problems: ["FORBIDDEN"],
+    async run({ caller, query }) {
+      const page = await listSchedules(p.sql, caller, {
+        templateId: query.templateId ?? null,
+        isActive: query.isActive ?? null,
+        page: query.pageNumber,
+        pageSize: query.pageSize,
+      });
+      return ok({ ...page, items: page.items.map(scheduleDto) });
+    },
+  }),
+  endpoint({
+    ...common,
+    method: "get",
+    path: `${BASE}/{id}`,
+    id: "readReportSchedule",
+    summary: "One schedule",
+    params: ReportId,
+    answers: { 200: { description: "The schedule", schema: ScheduleDto } },
+    problems: named,
+    async run({ caller, params }) {
+      const schedule = await readVisibleSchedule(p.sql, caller, params.id);
+      return okVersioned(scheduleDto(schedule), schedule.version);
+    },
+  }),
+  endpoint({
+    ...common,
+    method: "post",
+    path: BASE,
+    id: "createReportSchedule",
+    summary: "Have a report run by itself",
+    body: CreateScheduleRequest,
+    answers: { 201: { description: "The schedule", schema: ScheduleDto } },
+    problems: ["REPORT_TEMPLATE_NOT_FOUND", "MISSING_PERMISSION", "REPORT_FORMAT_NOT_SUPPORTED", "FORBIDDEN"],
+    async run({ caller, body }) {
+      const schedule = await createSchedule(p, caller, body);
+      const answer = created(scheduleDto(schedule), `${BASE}/${schedule.id}`);
+      return { ...answer, headers: { ...answer.headers, etag: etagOf(schedule.version) } };
+    },
+  }),
+  endpoint({
+    ...common,
+    method: "put",
+    path: `${BASE}/{id}`,
+    id: "updateReportSchedule",
+    summary: "Change a schedule",
+    params: ReportId,
+    body: UpdateScheduleRequest,
+    answers: { 204: { description: "Changed" } },
+    problems: [...named, "REPORT_TEMPLATE_NOT_FOUND", "REPORT_FORMAT_NOT_SUPPORTED", "PRECONDITION_FAILED"],
+    async run({ caller, params, body, call }) {
+      await updateSchedule(p, caller, params.id, body, call.ifMatch);
+      return noContent();
+    },
+  }),
+  endpoint({
+    ...common,
+    method: "delete",
+    path: `${BASE}/{id}`,
+    id: "deleteReportSchedule",
+    summary: "Remove a schedule; what it generated stays",
+    params: ReportId,
+    answers: { 204: { description: "Removed" } },
+    problems: [...named, "PRECONDITION_FAILED"],
+    async run({ caller, params, call }) {
+      await deleteSchedule(p, caller, params.id, call.ifMatch);
+      return noContent();
+    },
+  }),
+  endpoint({
+    ...common,
+    method: "post",
+    path: `${BASE}/{id}/trigger`,
+    id: "triggerReportSchedule",
+    summary: "Run a schedule at once, outside its cycle",
+    params: ReportId,
+    answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
+    problems: named,
+    async run({ caller, params }) {
+      const execution = await triggerSchedule(p, caller, params.id);
+      return accepted(tracking(execution), reportLocation(execution.id));
+    },
+  }),
+  endpoint({
+    ...common,
+    method: "post",
+    path: `${BASE}/{id}/pause`,
+    id: "pauseReportSchedule",
+    summary: "Stop a schedule from running by itself",
+    params: ReportId,
+    answers: { 204: { description: "Paused" } },
+    problems: [...named, "REPORT_SCHEDULE_ALREADY_PAUSED"],
+    async run({ caller, params }) {
+      await pauseSchedule(p, caller, params.id);
+      return noContent();
+    },
+  }),
+  endpoint({
+    ...common,
+    method: "post",
+    path: `${BASE}/{id}/resume`,
+    id: "resumeReportSchedule",
+    summary: "Have a paused schedule run again",
+    params: ReportId,
+    answers: { 204: { description: "Resumed" } },
+    problems: [...named, "REPORT_SCHEDULE_NOT_PAUSED"],
+    async run({ caller, params }) {
+      await resumeSchedule(p, caller, params.id);
+      return noContent();
+    },
+  }),
+];

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { countRemembered, recount } from "../../../domain/access/large_counts.ts";
+import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+
+const sql = connectPostgres(await createTestDatabase(), { max: 2 });
+Deno.test.afterAll(() => sql.end());
+
+/** Counts what it is told, and how often it was asked. */
+function counter(total: number) {
+  const counted = { total, times: 0 };
+  return Object.assign(counted, { count: () => Promise.resolve((counted.times++, counted.total)) });
+}
+
+Deno.test("small totals are counted every time", async () => {
+  const rows = counter(9_999);
+  await countRemembered(sql, "small", rows.count);
+  rows.total = 3;
+  assert.equal(await countRemembered(sql, "small", rows.count), 3);
+  assert.equal(rows.times, 2);
+});
+
+Deno.test("a large total is counted once, until a change commits here", async () => {
+  const rows = counter(20_000);
+  await countRemembered(sql, "large", rows.count);
+  rows.total = 20_001;
+  assert.equal(await countRemembered(sql, "large", rows.count), 20_000);
+  await assert.rejects(transact(sql, (tx) => {
+    recount(sql, tx);
+    return Promise.reject(new Error("rolled back"));
+  }));
+  assert.equal(await countRemembered(sql, "large", rows.count), 20_000);
+  await transact(sql, (tx) => Promise.resolve(recount(sql, tx)));
+  assert.equal(await countRemembered(sql, "large", rows.count), 20_001);
+  rows.total = 5;
+  await transact(sql, (tx) => Promise.resolve(recount(sql, tx)));
+  assert.equal(await countRemembered(sql, "large", rows.count), 5);
+  rows.total = 6;
+  assert.equal(await countRemembered(sql, "large", rows.count), 6, "no longer large");
+});
+
+Deno.test("a count that began before a change is not remembered after it", async () => {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const early = countRemembered(sql, "raced", () => promise);
+  await transact(sql, (tx) => Promise.resolve(recount(sql, tx)));
+  resolve(30_000);
+  assert.equal(await early, 30_000);
+  assert.equal(await countRemembered(sql, "raced", () => Promise.resolve(30_001)), 30_001);
+});
+
+Deno.test("a failed count is told to whoever asked and not remembered", async () => {
+  await assert.rejects(countRemembered(sql, "failing", () => Promise.reject(new Error("gone"))), /gone/);
+  assert.equal(await countRemembered(sql, "failing", () => Promise.resolve(7)), 7);
+});

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { inflateRawSync } from "node:zlib";
+import { FORMAT } from "../../../domain/reports/formats.ts";
+import type { Row } from "../../../domain/reports/rows.ts";
+import { breakLines } from "../../../domain/reports/writers/pdf/lines.ts";
+import { runsOf, widthOf } from "../../../domain/reports/writers/pdf/runs.ts";
+import { rowOf, TEXTS, write } from "./documents.ts";
+
+const text = async (format: 3 | 4, rows: Row[]) => new TextDecoder().decode(await write(format, rows));
+
+/** Unpacks an archive by its directory, as programs do. */
+function unzip(bytes: Uint8Array): Map<string, string> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = bytes.length - 22;
+  assert.equal(view.getUint32(end, true), 0x06054b50);
+  const parts = new Map<string, string>();
+  let at = view.getUint32(end + 16, true);
+  for (let i = 0; i < view.getUint16(end + 10, true); i++) {
+    const nameLength = view.getUint16(at + 28, true);
+    const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength));
+    const header = view.getUint32(at + 42, true);
+    const start = header + 30 + view.getUint16(header + 26, true);
+    const content = inflateRawSync(bytes.subarray(start, start + view.getUint32(at + 20, true)));
+    assert.equal(content.length, view.getUint32(at + 24, true), name);
+    parts.set(name, content.toString());
+    at += 46 + nameLength;
+  }
+  return parts;
+}
+
+const sheetOf = async (rows: Row[]) =>
+  unzip(await write(FORMAT.Excel, rows)).get("xl/worksheets/sheet1.xml") ?? "";
+
+Deno.test("a csv is the same however its rows come in batches", async () => {
+  const rows = TEXTS.map((label, i) => rowOf(label, i));
+  assert.deepEqual(await write(FORMAT.Csv, rows, 1), await write(FORMAT.Csv, rows, 7));
+});
+
+Deno.test("every text of a csv that a spreadsheet would take for a formula is made harmless, numbers stay", async () => {
+  for (const start of ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]) {
+    const document = await text(FORMAT.Csv, [rowOf(`${start}cmd`)]);
+    assert.ok(document.includes(`'${start}cmd`), JSON.stringify(start));
+  }
+  assert.ok((await text(FORMAT.Csv, [rowOf("a")])).includes(",1,-12.50,true,"));
+});
+
+Deno.test("html escapes every cell, head, parameter and bar", async () => {
+  const document = await text(FORMAT.Html, [rowOf(`<script>alert("x")</script> & 'y' \u0001`)]);
+  assert.ok(!document.includes("<script"));
+  assert.ok(document.includes("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;y&#39; \ufffd"));
+  assert.ok(document.includes("<dt>Level &amp; more</dt><dd>&lt;high&gt;</dd>"));
+  assert.ok(document.includes(`<title>Sample: a/b [c]</title>`));
+  assert.ok(document.includes(`<time datetime="2026-01-31T12:00:00.500Z">2026-01-31 12:00:00</time>`));
+  assert.ok(document.endsWith("</main></body></html>\n"));
+});
+
+Deno.test("html needs nothing from elsewhere and tells its chart in words", async () => {
+  const document = await text(FORMAT.Html, [rowOf("one", 3), rowOf("two", 5), rowOf(null, 2)]);
+  assert.ok(!/(src|href)=/.test(document));
+  assert.ok(document.includes(`aria-label="two: 5; one: 3; (none): 2"`));
+  assert.ok((await text(FORMAT.Html, [])).includes("No rows."));
+});
+
+Deno.test("a sheet has typed cells, a frozen head and a filter", async () => {
+  const sheet = await sheetOf([rowOf("one", 7), rowOf(null, 8)]);
+  assert.ok(sheet.includes(`<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>`));
+  assert.ok(sheet.includes(`<autoFilter ref="A1:F3"/>`));
+  assert.ok(
+    sheet.includes(
+      `<c r="A2" t="inlineStr"><is><t xml:space="preserve">one</t></is></c><c r="B2"><v>7</v></c>` +
+        `<c r="C2"><v>-12.50</v></c><c r="D2" t="b"><v>1</v></c>`,
+    ),
+  );
+  assert.match(
+    sheet,
+    /<c r="E2" s="2"><v>46053\.50000578\d*<\/v><\/c><c r="F2" s="3"><v>46081<\/v><\/c><\/row>/,
+  );
+  assert.ok(sheet.includes(`<row r="3"><c r="B3"><v>8</v></c>`), "no value is no cell");
+});
+
+Deno.test("what a sheet cannot hold as a value is written as text", async () => {
+  const sheet = await sheetOf([["a", "9007199254740993", "NaN", "f", "infinity", "1850-01-01"]]);
+  for (const kept of ["9007199254740993", "NaN", "infinity", "1850-01-01"]) {
+    assert.ok(sheet.includes(`<t xml:space="preserve">${kept}</t>`), kept);
+  }
+});
+
+Deno.test("control characters, look-alike escapes and endless texts leave a sheet well-formed", async () => {
+  const sheet = await sheetOf([rowOf("a\u0001b_x0041_\uffff<&>"), rowOf("😀".repeat(20_000))]);
+  assert.ok(sheet.includes("a_x0001_b_x005F_x0041__xFFFF_&lt;&amp;&gt;"));
+  const long = /preserve">(😀[^<]*)</u.exec(sheet)?.[1] ?? "";
+  assert.equal(long.length <= 32_767 && long.isWellFormed() && long.endsWith("…"), true);
+});
+
+Deno.test("a workbook names its sheets, and its last one says what it is", async () => {
+  const parts = unzip(await write(FORMAT.Excel, []));
+  assert.deepEqual([...parts.keys()].sort(), [
+    ...[
+      "[Content_Types].xml",
+      "_rels/.rels",
+      "xl/_rels/workbook.xml.rels",
+      "xl/styles.xml",
+      "xl/workbook.xml",
+    ],
+    ...["xl/worksheets/sheet1.xml", "xl/worksheets/sheet2.xml"],
+  ]);
+  assert.match(parts.get("xl/workbook.xml") ?? "", /name="Sample  a b  c".*name="About"/);
+  assert.ok(parts.get("xl/worksheets/sheet2.xml")?.includes("Ténant &amp; Co"));
+  assert.ok(parts.get("xl/worksheets/sheet1.xml")?.includes(`<autoFilter ref="A1:F1"/>`));
+});
+
+Deno.test("a pdf embeds the fonts its texts need, and no others", async () => {
+  const fontsOf = async (rows: Row[]) => {
+    const bytes = new TextDecoder("latin1").decode(await write(FORMAT.Pdf, rows));
+    assert.ok(bytes.startsWith("%PDF-1.") && bytes.trimEnd().endsWith("%%EOF"));
+    return [...new Set(bytes.match(/(?<=\/BaseFont \/[A-Z]{6}\+)[\w-]+/g))].sort();
+  };
+  assert.deepEqual(await fontsOf([rowOf("plain")]), ["NotoSans-Bold", "NotoSans-Regular"]);
+  assert.deepEqual(await fontsOf(TEXTS.map((label) => rowOf(label))), [
+    ...["DejaVuSans", "DroidSansFallback", "NotoEmoji-Regular", "NotoSans-Bold", "NotoSans-Regular"],
+  ]);
+});
+
+Deno.test("a pdf goes on over as many pages as its rows need", async () => {
+  const pages = async (count: number) => {
+    const bytes = await write(FORMAT.Pdf, Array.from({ length: count }, (_, i) => rowOf(`User ${i}`, i)));
+    return new TextDecoder("latin1").decode(bytes).match(/\/Type \/Page\b/g)?.length ?? 0;
+  };
+  assert.equal(await pages(0), 1);
+  assert.ok(await pages(500) > 10);
+});
+
+Deno.test("lines are drawn left to right whatever direction they are read in", () => {
+  assert.deepEqual(runsOf("one two"), [{ text: "one two", font: "sans" }]);
+  assert.deepEqual(runsOf("שלום עולם").map((run) => run.text), ["עולם", " ", "שלום"]);
+  assert.deepEqual(runsOf("a 日本 😀").map(({ text, font }) => [text, font]), [
+    ...[["a ", "sans"], ["日本 ", "cjk"], ["😀", "emoji"]],
+  ]);
+  assert.deepEqual(runsOf("\u{10ffff}"), [{ text: "\ufffd", font: "sans" }]);
+  assert.deepEqual(runsOf(""), []);
+});
+
+Deno.test("long texts are broken at spaces, inside words where they must, and end in an ellipsis", () => {
+  const lines = breakLines("a few words that go on " + "x".repeat(100), 10, 3);
+  assert.equal(lines.length, 3);
+  assert.ok(lines.every((line) => widthOf(line) <= 10));
+  assert.ok(lines[2]?.endsWith("…"));
+  assert.deepEqual(breakLines("one\ntwo", 100, 5), ["one", "two"]);
+  assert.deepEqual(breakLines("", 10, 3), [""]);
+});

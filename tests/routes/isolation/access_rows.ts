@@ -1,0 +1,131 @@
+import type { Ask, Row, Rows } from "./rows.ts";
+import type { Kind } from "./world.ts";
+
+const BCRYPT = "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q";
+type Id = (kind: Kind) => string;
+
+const user = (params: (id: Id) => Record<string, string>, body?: unknown): Row => ({
+  names: (id) => ({ params: params(id), ...(body === undefined ? {} : { body }) }),
+  code: "USER_NOT_FOUND",
+});
+const byId = (id: Id) => ({ id: id("user") });
+const byUserId = (id: Id) => ({ userId: id("user") });
+/** Tenant routes tell a tenant out of reach from one that does not exist, as the contract has it. */
+const tenant = (body?: unknown): Row => ({
+  names: (id) => ({ params: { id: id("tenant") }, ...(body === undefined ? {} : { body }) }),
+  code: "CROSS_TENANT_FORBIDDEN",
+  absent: "TENANT_NOT_FOUND",
+});
+const role = (body?: unknown): Row => ({
+  names: (id) => ({ params: { id: id("role") }, ...(body === undefined ? {} : { body }) }),
+  code: "ROLE_NOT_FOUND",
+});
+const permission = (body?: unknown): Row => ({
+  names: (id) => ({ params: { id: id("permission") }, ...(body === undefined ? {} : { body }) }),
+  code: "PERMISSION_NOT_FOUND",
+});
+const platform = (ask: (id: Id) => Ask = () => ({})): Row => ({ refused: "MISSING_PERMISSION", ask });
+const platformUser = (body?: unknown): Row =>
+  platform((id) => ({ params: byId(id), ...(body === undefined ? {} : { body }) }));
+const platformTenant = platform((id) => ({ params: { tenantId: id("tenant") } }));
+const list = (query: Record<string, string> = {}): Row => ({ own: () => ({ query }) });
+const newUser = { email: "outsiders.user@example.test", password: BCRYPT, isPasswordEncrypted: true };
+
+export const accessRows: Rows = {
+  listUsers: list({ search: "victim", includeDeleted: "true" }),
+  readUserByEmail: user((id) => ({ email: id("email") })),
+  readUser: user(byId),
+  createUser: {
+    names: (id) => ({ body: { ...newUser, tenants: [{ tenantId: id("tenant"), roleIds: [id("role")] }] } }),
+    code: "CROSS_TENANT_FORBIDDEN",
+  },
+  updateUser: user(byId, { firstName: "Mallory", isActive: false }),
+  deleteUser: user(byId),
+  listUserPermissions: user(byUserId),
+  listUserRoles: user(byUserId),
+  listUserTenants: user(byUserId),
+  activateUser: user(byId),
+  deactivateUser: user(byId),
+
+  listAllUsers: platform(),
+  createUserAnywhere: platform(() => ({ body: newUser })),
+  readUserAnywhere: platformUser(),
+  updateUserAnywhere: platformUser({ tenants: [] }),
+  deleteUserAnywhere: platformUser(),
+  listUserTenantsAnywhere: platformUser(),
+  addUserTenant: platform((id) => ({
+    params: byId(id),
+    body: { tenantId: id("tenant"), roleIds: [id("role")] },
+  })),
+  explainAccess: platform((id) => ({ params: byId(id), query: { permission: "read:users" } })),
+
+  summarizeAllTenants: platform(),
+  lookUpAllTenants: platform(),
+  listRolesOfTenant: platformTenant,
+  lookUpRolesOfTenant: platformTenant,
+
+  listTenants: list({ search: "victim" }),
+  summarizeTenants: list(),
+  lookUpTenants: list(),
+  readTenant: tenant(),
+  createTenant: {
+    names: (id) => ({ body: { name: "Child", type: "Standard", parentTenantId: id("tenant") } }),
+    code: "CROSS_TENANT_FORBIDDEN",
+  },
+  updateTenant: tenant({ name: "Taken" }),
+  deleteTenant: tenant(),
+  // An existing user may be brought into one's own tenant by whoever knows their id; into another tenant not.
+  addTenantUser: {
+    names: (id) => ({ params: { id: id("tenant") }, body: { userId: id("user"), roleIds: [id("role")] } }),
+    code: "CROSS_TENANT_FORBIDDEN",
+  },
+
+  listRoles: list({ search: "victim" }),
+  summarizeRoles: list(),
+  lookUpRoles: { own: ({ ids }) => ({ query: { ids: ids.role } }) },
+  readRole: role(),
+  createRole: {
+    names: (id) => ({ body: { name: "Borrowed", permissionIds: [id("permission")] } }),
+    code: "PERMISSION_NOT_FOUND",
+  },
+  updateRole: role({ name: "Mallory", permissionIds: [] }),
+  deleteRole: role(),
+  assignPermission: {
+    names: (id) => ({ params: { id: id("role"), permId: id("permission") } }),
+    code: "ROLE_NOT_FOUND",
+  },
+  revokePermission: {
+    names: (id) => ({ params: { id: id("role"), permId: id("permission") } }),
+    code: "ROLE_NOT_FOUND",
+  },
+
+  listPermissions: list({ search: "victim" }),
+  readPermissionCatalog: list({ search: "victim" }),
+  suggestCategories: list({ search: "victim" }),
+  readPermissionByCode: {
+    names: (id) => ({ params: { code: id("permissionCode") } }),
+    code: "PERMISSION_NOT_FOUND",
+  },
+  readPermission: permission(),
+  createPermission: {
+    own: () => ({ body: { code: "outsiders:thing", description: "of one's own", category: "Own" } }),
+  },
+  updatePermission: permission({ description: "Mallory", category: "Mallory" }),
+  deletePermission: permission(),
+  readImportTemplate: { own: () => ({ query: { format: "Csv", mode: "Permissions" } }) },
+  importPermissions: {
+    own: () => ({
+      query: { mode: "Permissions", upsert: "true" },
+      body: { permissions: [{ code: "outsiders:thing", description: "imported", category: "Own" }] },
+    }),
+  },
+  importPermissionFile: {
+    own: () => {
+      const form = new FormData();
+      const csv = "code,description,category\r\noutsiders:thing,imported,Own\r\n";
+      form.set("file", new File([csv], "permissions.csv", { type: "text/csv" }));
+      return { query: { mode: "Permissions", upsert: "true" }, body: form };
+    },
+  },
+  readAuditLog: { own: ({ ids }) => ({ query: { tenantId: ids.tenant, pageSize: "100" } }) },
+};

@@ -1,0 +1,27 @@
+import type { Row, Rows } from "./rows.ts";
+
+const file = (body?: unknown): Row => ({
+  names: (id) => ({ params: { id: id("file") }, ...(body === undefined ? {} : { body }) }),
+  code: "FILE_NOT_FOUND",
+});
+
+/** The file registry. */
+export const fileRows: Rows = {
+  readScannerStatus: { own: () => ({}) },
+  readFile: file(),
+  giveDownloadUrl: file(),
+  listScanAttempts: file(),
+  reserveFile: {
+    own: () => ({
+      body: { profile: "document", fileName: "own.pdf", contentType: "application/pdf", sizeBytes: 10 },
+    }),
+  },
+  completeFile: file(),
+  referenceFile: file({ scope: "mallory", ownerId: "1" }),
+  releaseReference: {
+    names: (id) => ({ params: { id: id("file"), referenceId: id("reference") } }),
+    code: "FILE_NOT_FOUND",
+  },
+  changeRetention: file({ retentionClass: "Permanent" }),
+  purgeFile: file({ reason: "mallory" }),
+};

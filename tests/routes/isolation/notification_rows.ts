@@ -1,0 +1,90 @@
+import type { Row, Rows } from "./rows.ts";
+
+const message = {
+  channel: "Email",
+  recipients: [{ address: "own@example.test" }],
+  subject: "x",
+  textBody: "x",
+};
+const later = "2999-01-01T00:00:00Z";
+const notification: Row = {
+  names: (id) => ({ params: { id: id("notification") } }),
+  code: "NOTIFICATION_NOT_FOUND",
+};
+/** Routes of a user's own notifications, tried with the victim's user id. */
+const ofVictim = (params: Record<string, string> = {}, body?: unknown): Row => ({
+  names: (id) => ({ params, query: { userId: id("user") }, ...(body === undefined ? {} : { body }) }),
+  code: "NOTIFICATION_INAPP_FORBIDDEN",
+});
+
+/** Messages, templates, in-app notifications. */
+export const notificationRows: Rows = {
+  sendNotification: {
+    names: (id) => ({ body: { ...message, channel: "InApp", recipients: [{ address: id("user") }] } }),
+    code: "VALIDATION_ERROR",
+  },
+  scheduleNotification: {
+    names: (id) => ({
+      body: {
+        notification: { ...message, channel: "InApp", recipients: [{ address: id("user") }] },
+        scheduledAt: later,
+      },
+    }),
+    code: "VALIDATION_ERROR",
+  },
+  cancelScheduledNotification: notification,
+  retryNotification: notification,
+  listNotifications: { own: () => ({}) },
+  readNotificationStats: { own: () => ({}) },
+  readNotification: notification,
+  sendDirectEmail: { own: () => ({ body: { to: ["own@example.test"], subject: "x", htmlBody: "x" } }) },
+  sendDirectPush: {
+    names: (id) => ({ body: { title: "x", body: "x", userIds: [id("user")] } }),
+    code: "VALIDATION_ERROR",
+  },
+  createNotificationTemplate: {
+    own: () => ({ body: { slug: "outsiders-template", name: "Own", textBodyTemplate: "x" } }),
+  },
+  updateNotificationTemplate: {
+    names: (id) => ({
+      params: { id: id("template") },
+      body: { templateId: id("template"), name: "Mallory", subjectTemplate: "x", htmlBodyTemplate: "x" },
+    }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
+  deleteNotificationTemplate: {
+    names: (id) => ({ params: { id: id("template") } }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
+  listNotificationTemplates: { own: () => ({}) },
+  readNotificationTemplate: {
+    names: (id) => ({ params: { id: id("template") } }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
+  renderNotificationTemplate: {
+    names: (id) => ({ body: { templateSlug: id("templateSlug"), locale: "en", data: {} } }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
+  readNotificationSettings: { own: () => ({}) },
+  updateNotificationSettings: { own: () => ({ body: { defaultLocale: "pt" } }) },
+  listUserNotifications: ofVictim(),
+  countUnreadUserNotifications: ofVictim(),
+  markUserNotificationRead: {
+    names: (id, { outsider }) => ({ params: { id: id("inApp") }, query: { userId: outsider.userId } }),
+    code: "NOTIFICATION_INAPP_FORBIDDEN",
+    absent: "NOTIFICATION_INAPP_NOT_FOUND",
+  },
+  markAllUserNotificationsRead: ofVictim(),
+  deleteUserNotification: {
+    names: (id, { outsider }) => ({ params: { id: id("inApp") }, query: { userId: outsider.userId } }),
+    code: "NOTIFICATION_INAPP_FORBIDDEN",
+    absent: "NOTIFICATION_INAPP_NOT_FOUND",
+  },
+  registerUserDevice: ofVictim({}, { token: "outsiders-device" }),
+  listUserDevices: ofVictim(),
+  removeUserDevice: {
+    names: (id, { outsider }) => ({ params: { id: id("device") }, query: { userId: outsider.userId } }),
+    code: "NOTIFICATION_DEVICE_NOT_FOUND",
+  },
+  streamUserNotifications: ofVictim(),
+};

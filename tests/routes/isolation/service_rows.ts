@@ -1,0 +1,35 @@
+import type { Rows } from "./rows.ts";
+
+const texts = "the same for everyone";
+
+/** Sign-in and operation of the service. */
+export const serviceRows: Rows = {
+  signIn: { open: "needs a password" },
+  refresh: { open: "needs a refresh token" },
+  forgotPassword: { open: "always the same answer" },
+  resetPassword: { open: "needs the secret that was sent" },
+  showResetPage: { open: texts },
+  listOpenIdProviders: { open: texts },
+  startOpenIdSignIn: { open: texts },
+  finishOpenIdSignIn: { open: "needs the state of a sign-in that was begun" },
+  exchangeOpenIdCode: { open: "needs the secret that was handed over" },
+  readKeys: { open: texts },
+  switchTenant: { names: (id) => ({ body: { tenantId: id("tenant") } }), code: "TENANT_FORBIDDEN" },
+  signOut: { own: () => ({}), throwaway: true },
+  readMe: { own: () => ({}) },
+  updateMe: { own: () => ({ body: { firstName: "Mallory" } }) },
+  changePassword: {
+    own: () => ({ body: { currentPassword: "none so far", newPassword: "correct horse battery" } }),
+    code: "VALIDATION_ERROR",
+    throwaway: true,
+  },
+  listOwnSessions: { own: () => ({}) },
+  endOwnSession: { names: (id) => ({ params: { id: id("session") } }), code: "SESSION_NOT_FOUND" },
+  health: { open: texts },
+  readiness: { open: texts },
+  readProblem: { open: texts },
+  listOutbox: { open: "development only: shows every message on purpose" },
+  openApi: { open: texts },
+  docs: { open: texts },
+  docsAsset: { open: texts },
+};

@@ -1,0 +1,170 @@
+// Two tenants: one with something of every kind in it, and an outsider who may do everything in another.
+import assert from "node:assert/strict";
+import { CATALOG_PERMISSIONS } from "../../../domain/access/catalog.ts";
+import type { Actor, TestService } from "../../support/setup.ts";
+
+/** In the text of everything the victim tenant owns; in no answer to an outsider. */
+export const MARKER = "VictimsOwnText";
+
+export const KINDS = [
+  "tenant",
+  "user",
+  "email",
+  "role",
+  "permission",
+  "permissionCode",
+  "session",
+  "job",
+  "recurringJob",
+  "deadLetter",
+  "file",
+  "reference",
+  "notification",
+  "template",
+  "templateSlug",
+  "inApp",
+  "device",
+  "execution",
+] as const;
+export type Kind = typeof KINDS[number];
+
+/** Names of the same form that nothing has. */
+export const ABSENT: Record<Kind, string> = {
+  ...Object.fromEntries(KINDS.map((kind) => [kind, crypto.randomUUID()])) as Record<Kind, string>,
+  email: "absent@example.test",
+  permissionCode: "absent:thing",
+  recurringJob: "absent-recurring",
+  templateSlug: "absent-template",
+};
+
+export interface World {
+  t: TestService;
+  /** Holds every tenant-reach permission in the tenant everything belongs to. */
+  victim: Actor;
+  /** Holds every tenant-reach permission in a group tenant of their own. */
+  outsider: Actor;
+  /** What the victim's tenant has of each kind. */
+  ids: Record<Kind, string>;
+}
+
+export const everyTenantPermission = CATALOG_PERMISSIONS.filter((p) => p.reach === "Tenant").map((p) =>
+  p.code
+);
+
+/** Another caller like the outsider, for routes after which a caller is of no more use. */
+export const anotherOutsider = ({ t, outsider }: World): Promise<Actor> =>
+  t.actor({ tenantId: outsider.tenantId ?? "", permissions: everyTenantPermission });
+
+export async function buildWorld(t: TestService): Promise<World> {
+  const { sql } = t.steward.platform;
+  const victim = await t.actor({ permissions: everyTenantPermission });
+  const outsider = await t.actor({
+    tenantId: await t.tenant({ type: "Group" }),
+    permissions: everyTenantPermission,
+  });
+  await sql`update tenants set name = ${`${MARKER} tenant`} where id = ${victim.tenantId}`;
+  await sql`update users set first_name = ${MARKER} where id = ${victim.userId}`;
+  const made = async (path: string, body: unknown, id = "id"): Promise<string> => {
+    const answer = await victim.post(path, body);
+    assert.ok(answer.status < 300, `POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body[id];
+  };
+  const inserted = async (table: string, row: Record<string, unknown>): Promise<string> => {
+    const id = crypto.randomUUID();
+    await sql`insert into ${sql(table)} ${sql({ id, ...row })}`;
+    return id;
+  };
+  const tenantId = victim.tenantId ?? "";
+  const email = "victims.user@example.test";
+  const message = { channel: "Email", recipients: [{ address: email }], subject: MARKER, textBody: MARKER };
+  const later = new Date(Date.now() + 86_400_000).toISOString();
+  const file = await made("/api/v1/files", {
+    profile: "document",
+    fileName: `${MARKER}.pdf`,
+    contentType: "application/pdf",
+    sizeBytes: 100,
+  }, "fileId");
+  const [session] = await sql<{ id: string }[]>`select id from sessions where user_id = ${victim.userId}`;
+  const job = await made("/api/v1/jobs", {
+    jobTypeName: "steward.echo",
+    serializedArgs: JSON.stringify({ text: MARKER }),
+  });
+  const ids: Record<Kind, string> = {
+    tenant: tenantId,
+    user: await made("/api/v1/users", {
+      email,
+      password: "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q",
+      isPasswordEncrypted: true,
+      firstName: MARKER,
+    }),
+    email,
+    role: await made("/api/v1/roles", { name: `${MARKER} role`, permissionIds: [] }),
+    permission: await made("/api/v1/permissions", {
+      code: "victims:thing",
+      description: MARKER,
+      category: MARKER,
+    }),
+    permissionCode: "victims:thing",
+    session: session?.id ?? "",
+    job,
+    recurringJob: await made("/api/v1/recurring-jobs", {
+      jobId: "victims-recurring",
+      jobTypeName: "steward.echo",
+      cronExpression: "0 4 * * *",
+      serializedArgs: JSON.stringify({ text: MARKER }),
+    }, "jobId"),
+    deadLetter: await inserted("dead_letter_jobs", {
+      job_id: job,
+      tenant_id: tenantId,
+      job_type_name: "steward.echo",
+      queue: "default",
+      serialized_args: JSON.stringify({ text: MARKER }),
+      attempts: 1,
+      error_message: MARKER,
+    }),
+    file,
+    reference: await inserted("file_references", { file_id: file, scope: "victims", owner_id: MARKER }),
+    notification: await made(
+      "/api/v1/notifications/schedule",
+      { notification: message, scheduledAt: later },
+      "notificationId",
+    ),
+    template: await made("/api/v1/notification-templates", {
+      slug: "victims-template",
+      name: MARKER,
+      subjectTemplate: MARKER,
+      textBodyTemplate: MARKER,
+      locale: "en",
+    }),
+    templateSlug: "victims-template",
+    inApp: await inserted("user_notifications", {
+      tenant_id: tenantId,
+      user_id: victim.userId,
+      seq: 1,
+      title: MARKER,
+      body: MARKER,
+    }),
+    device: await made(`/api/v1/user-notifications/devices?userId=${victim.userId}`, {
+      token: "victims-device",
+    }),
+    execution: await made("/api/v1/reports/generate-async", { templateId: "users", format: 3 }),
+  };
+  return { t, victim, outsider, ids };
+}
+
+/** Every row of the database that mentions anything of the victim's, by table. */
+export async function victimsRows({ t, victim, ids }: World): Promise<Record<string, string[]>> {
+  const { sql } = t.steward.platform;
+  const tables = await sql<{ name: string }[]>`select c.relname as name from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by 1`;
+  const traces = [MARKER, victim.userId, "victims-device", ...Object.values(ids)].map((trace) =>
+    `%${trace}%`
+  );
+  const rows: Record<string, string[]> = {};
+  for (const { name } of tables) {
+    const found = await sql<{ row: string }[]>`select x::text as row from ${sql(name)} x
+      where x::text like any(${traces}::text[]) order by 1`;
+    if (found.length > 0) rows[name] = found.map(({ row }) => row);
+  }
+  return rows;
+}
