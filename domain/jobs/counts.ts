@@ -28,15 +28,39 @@ export function matching(q: Queryable, filters: JobFilters) {
     ${filters.searchTerm ? q`and position(lower(${filters.searchTerm}) in lower(job_type_name)) > 0` : q``}`;
 }
 
-/** How many jobs match, exactly, from the counters: the cost does not grow with the number of jobs. */
-export async function countJobs(sql: Sql, reach: JobReach, filters: JobFilters): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`
-    select coalesce(sum(n), 0)::bigint as n from (
-      select n from job_counts where scope = ${countScope(reach)} and ${matching(sql, filters)}
+/**
+ * How many jobs match, exactly, by the value of one dimension, from the counters: the cost does not grow with the
+ * number of jobs. Values come in the ledger's order; those without jobs are left out.
+ */
+export async function countJobsBy(
+  sql: Sql,
+  reach: JobReach,
+  filters: JobFilters,
+  dimension: "status" | "priority",
+): Promise<{ key: JobStatus | number; n: number }[]> {
+  return await sql<{ key: JobStatus | number; n: number }[]>`
+    select ${sql(dimension)} as key, sum(n)::bigint as n from (
+      select * from job_counts where scope = ${countScope(reach)} and ${matching(sql, filters)}
       union all
-      select n from job_count_deltas where ${within(sql, reach)} and ${matching(sql, filters)}
+      select * from job_count_deltas where ${within(sql, reach)} and ${matching(sql, filters)}
+    ) counted group by ${sql(dimension)} having sum(n) > 0 order by ${sql(dimension)}`;
+}
+
+/** How many jobs match, and how many there are within reach at all; exactly, as above. */
+export async function countJobs(
+  sql: Sql,
+  reach: JobReach,
+  filters: JobFilters,
+): Promise<{ matching: number; all: number }> {
+  const [row] = await sql<{ matching: number; all: number }[]>`
+    select coalesce(sum(n), 0)::bigint as all,
+      coalesce(sum(n) filter (where ${matching(sql, filters)}), 0)::bigint as matching
+    from (
+      select * from job_counts where scope = ${countScope(reach)}
+      union all
+      select * from job_count_deltas where ${within(sql, reach)}
     ) counted`;
-  return row?.n ?? 0;
+  return row ?? { matching: 0, all: 0 };
 }
 
 /** Adds up what the triggers appended into the counters, when there is enough of it or `always`. */

@@ -22,7 +22,10 @@ export async function generateNow(
 ): Promise<Execution> {
   const checked = checkRequest(p, requester, request);
   const rescueAt = new Date(p.clock.now().getTime() + limitMs + RESCUE_MS);
-  const { id } = await transact(p.sql, (tx) => queueReport(p, tx, requester, checked, rescueAt));
+  const { id } = await transact(
+    p.sql,
+    (tx) => queueReport(p, tx, requester, checked, { startsAt: rescueAt }),
+  );
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(tooLarge(limitMs)), limitMs);
   try {

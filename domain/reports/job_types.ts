@@ -3,7 +3,14 @@ import type { Platform } from "../shared/platform.ts";
 import { deliverJob } from "./delivery/deliver_job.ts";
 import { expiryJob } from "./expiry.ts";
 import { generateJob } from "./generate_job.ts";
+import { reportJob } from "./report_job.ts";
 import { schedulesJob } from "./schedule_runs.ts";
 
-/** The background work of the reports area. The registry forgets argument types: `args` proves them at run time. */
-export const reportsJobTypes = (p: Platform): AnyJobType[] => [generateJob(p), deliverJob(p), expiryJob(p)];
+/** The background work of the reports area. */
+export const reportsJobTypes = (p: Platform): AnyJobType[] => [
+  reportJob(p),
+  generateJob(p),
+  deliverJob(p),
+  schedulesJob(p),
+  expiryJob(p),
+];

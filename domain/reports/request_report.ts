@@ -68,16 +68,16 @@ export async function requestReport(
 
 /**
  * Writes a Queued execution and its job.
- * @param startsAt when the job is due; absent: at once.
+ * @param o.startsAt when the job is due; absent: at once. @param o.id the execution's id, where it is given.
  */
 export async function queueReport(
   p: Platform,
   tx: Tx,
   requester: Requester,
   request: CheckedRequest,
-  startsAt: Date | null = null,
+  o: { startsAt?: Date; id?: string } = {},
 ): Promise<Execution> {
-  const id = newId();
+  const id = o.id ?? newId();
   const { template, format, delivery } = request;
   const [user] = await findUsersInTenant(tx, requester.tenantId, [requester.userId]);
   const requestedBy = request.requestedBy ?? user?.email ?? requester.userId;
@@ -92,7 +92,7 @@ export async function queueReport(
   if (!execution) throw new Error("an inserted execution was not returned");
   await enqueueJob(p, tx, generateJob(p), { executionId: id }, {
     ...{ tenantId: requester.tenantId, createdBy: requester.userId, traceId: requester.traceId },
-    scheduledAt: startsAt,
+    scheduledAt: o.startsAt ?? null,
   });
   return execution;
 }

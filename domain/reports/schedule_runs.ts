@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
-import { findUsersInTenant } from "../access/user_lookup.ts";
-import { permissionCodes } from "../auth/rights.ts";
 import { nextRun } from "../jobs/cron.ts";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
@@ -11,6 +9,7 @@ import type { Platform } from "../shared/platform.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 import { type CheckedRequest, checkRequest, queueReport, type Requester } from "./request_report.ts";
+import { readRequester } from "./requester.ts";
 import { auditSchedule, readDelivery, readParameters } from "./schedule_changes.ts";
 import { lockDueSchedules, readVisibleSchedule, type Schedule } from "./schedule.ts";
 import { noteScheduledEnd } from "./scheduled_end.ts";
@@ -75,7 +74,7 @@ async function runSchedule(
   schedule: Schedule,
   traceId: string | null,
 ): Promise<Execution> {
-  const prepared = await prepareRun(p, tx, schedule, traceId ?? "");
+  const prepared = await prepareRun(p, tx, schedule, traceId);
   const execution = "reason" in prepared
     ? await insertFailed(p, tx, schedule, prepared.reason)
     : await queueReport(p, tx, prepared.creator, prepared.request);
@@ -89,9 +88,13 @@ async function prepareRun(
   p: Platform,
   tx: Tx,
   schedule: Schedule,
-  traceId: string,
+  traceId: string | null,
 ): Promise<{ creator: Requester; request: CheckedRequest } | { reason: string }> {
-  const creator = await creatorOf(tx, schedule, traceId);
+  const creator = await readRequester(tx, {
+    userId: schedule.createdBy,
+    tenantId: schedule.tenantId,
+    traceId,
+  });
   if (!creator) {
     return {
       reason:
@@ -112,18 +115,6 @@ async function prepareRun(
     if (!(error instanceof Problem)) throw error;
     return { reason: error.message };
   }
-}
-
-async function creatorOf(
-  tx: Tx,
-  { createdBy, tenantId }: Schedule,
-  traceId: string,
-): Promise<Requester | null> {
-  if (createdBy === null) return null;
-  const [user] = await findUsersInTenant(tx, tenantId, [createdBy]);
-  if (!user) return null;
-  const codes = await tx<{ code: string }[]>`${permissionCodes(tx, createdBy, tenantId)}`;
-  return { userId: createdBy, tenantId, permissions: new Set(codes.map(({ code }) => code)), traceId };
 }
 
 async function insertFailed(p: Platform, tx: Tx, schedule: Schedule, reason: string): Promise<Execution> {

@@ -13,6 +13,7 @@ Deno.test("an unknown route is a 404 problem, a wrong method a 405 with Allow", 
   assert.equal(missing.headers.get("content-type"), "application/problem+json");
   const wrong = await t.nobody.delete("/api/v1/auth/login");
   assert.equal(wrong.status, 405);
+  assert.equal(wrong.body.code, "METHOD_NOT_ALLOWED");
   assert.equal(wrong.headers.get("allow"), "POST");
 });
 

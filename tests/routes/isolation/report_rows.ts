@@ -5,7 +5,12 @@ const execution: Row = {
   code: "REPORT_NOT_FOUND",
 };
 
-/** Report executions. */
+const schedule = (body?: unknown): Row => ({
+  names: (id) => ({ params: { id: id("schedule") }, ...(body === undefined ? {} : { body }) }),
+  code: "REPORT_SCHEDULE_NOT_FOUND",
+});
+
+/** Report executions and schedules. */
 export const reportRows: Rows = {
   generateReport: { own: () => ({ body: { templateId: "users", format: 3 } }) },
   generateReportAsync: { own: () => ({ body: { templateId: "users", format: 3 } }) },
@@ -14,4 +19,15 @@ export const reportRows: Rows = {
   readReportExecution: execution,
   downloadReport: execution,
   deleteReportExecution: execution,
+  redeliverReport: execution,
+  listReportSchedules: { own: () => ({}) },
+  readReportSchedule: schedule(),
+  createReportSchedule: {
+    own: () => ({ body: { templateId: "users", name: "Own", cronExpression: "0 5 * * *", format: 3 } }),
+  },
+  updateReportSchedule: schedule({ name: "Mallory" }),
+  deleteReportSchedule: schedule(),
+  triggerReportSchedule: schedule(),
+  pauseReportSchedule: schedule(),
+  resumeReportSchedule: schedule(),
 };

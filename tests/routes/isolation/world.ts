@@ -25,6 +25,7 @@ export const KINDS = [
   "inApp",
   "device",
   "execution",
+  "schedule",
 ] as const;
 export type Kind = typeof KINDS[number];
 
@@ -148,6 +149,12 @@ export async function buildWorld(t: TestService): Promise<World> {
       token: "victims-device",
     }),
     execution: await made("/api/v1/reports/generate-async", { templateId: "users", format: 3 }),
+    schedule: await made("/api/v1/reports/schedules", {
+      templateId: "users",
+      name: MARKER,
+      cronExpression: "0 4 * * *",
+      format: 3,
+    }),
   };
   return { t, victim, outsider, ids };
 }

@@ -1,0 +1,42 @@
+import { z } from "zod";
+import { transact } from "../../infra/postgres/postgres.ts";
+import { defineJob, HopelessJob, type JobType } from "../jobs/job_type.ts";
+import { Problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
+import { DeliveryOptionsShape } from "./delivery/options.ts";
+import type { ReportFormat } from "./formats.ts";
+import { checkRequest, queueReport } from "./request_report.ts";
+import { readRequester } from "./requester.ts";
+
+const args = z.object({
+  templateId: z.string().min(1).max(100),
+  format: z.int().min(1).max(4).transform((value) => value as ReportFormat),
+  parameters: z.record(z.string(), z.unknown()).default({}),
+  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+});
+
+/**
+ * What callers enqueue, or have recur, to generate a report: queues it with the rights of the job's creator. The
+ * execution takes the job's id, so that a second attempt does not make a second one.
+ */
+export const reportJob = (p: Platform): JobType<z.output<typeof args>> =>
+  defineJob({
+    name: "steward.report",
+    args,
+    exposed: true,
+    run: async (request, { jobId, tenantId, createdBy }) => {
+      return await transact(p.sql, async (tx) => {
+        const [known] = await tx`select from report_executions where id = ${jobId}`;
+        if (known) return { executionId: jobId };
+        const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
+        if (!requester) throw new HopelessJob("The job's creator is no longer an active user of the tenant.");
+        try {
+          const checked = checkRequest(p, requester, { ...request, requestedBy: null });
+          await queueReport(p, tx, requester, checked, { id: jobId });
+        } catch (error) {
+          throw error instanceof Problem ? new HopelessJob(error.message) : error;
+        }
+        return { executionId: jobId };
+      });
+    },
+  });

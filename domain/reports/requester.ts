@@ -1,0 +1,24 @@
+import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { findUsersInTenant } from "../access/user_lookup.ts";
+import { permissionCodes } from "../auth/rights.ts";
+import type { Requester } from "./request_report.ts";
+
+/**
+ * A user as a requester of this moment, for what runs in their name without them; null when they are no longer an
+ * active user of the tenant.
+ */
+export async function readRequester(
+  q: Queryable,
+  o: { userId: string | null; tenantId: string | null; traceId: string | null },
+): Promise<Requester | null> {
+  if (o.userId === null) return null;
+  const [user] = await findUsersInTenant(q, o.tenantId, [o.userId]);
+  if (!user) return null;
+  const codes = await q<{ code: string }[]>`${permissionCodes(q, o.userId, o.tenantId)}`;
+  return {
+    userId: o.userId,
+    tenantId: o.tenantId,
+    permissions: new Set(codes.map(({ code }) => code)),
+    traceId: o.traceId ?? "",
+  };
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { CATALOGUE } from "../domain/problems/catalogue.ts";
+
+const here = import.meta.dirname ?? ".";
+
+async function* testFiles(folder: string): AsyncGenerator<string> {
+  for await (const entry of Deno.readDir(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory) yield* testFiles(path);
+    else if (entry.name.endsWith("_test.ts") && path !== import.meta.filename) yield path;
+  }
+}
+
+Deno.test("every code of the catalogue is provoked and asserted by some test", async () => {
+  const unseen = new Set<string>(Object.keys(CATALOGUE));
+  for await (const path of testFiles(here)) {
+    const text = await Deno.readTextFile(path);
+    for (const code of unseen) if (text.includes(`"${code}"`)) unseen.delete(code);
+  }
+  assert.deepEqual([...unseen], []);
+});
+
+Deno.test("every code is thrown somewhere in the service", async () => {
+  const unseen = new Set<string>(Object.keys(CATALOGUE));
+  for (const area of ["domain", "routes", "main.ts"]) {
+    for await (const path of sources(join(here, "..", area))) {
+      const text = await Deno.readTextFile(path);
+      for (const code of unseen) if (text.includes(`"${code}"`)) unseen.delete(code);
+    }
+  }
+  assert.deepEqual([...unseen], []);
+});
+
+async function* sources(path: string): AsyncGenerator<string> {
+  if ((await Deno.stat(path)).isFile) return yield path;
+  for await (const entry of Deno.readDir(path)) {
+    if (entry.name === "problems") continue; // the catalogue itself
+    yield* sources(join(path, entry.name));
+  }
+}
