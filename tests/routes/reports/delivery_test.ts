@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { Webhook } from "standardwebhooks";
 import type { Actor } from "../../support/setup.ts";
 import { CSV, reached, setupReports, STATUS, until } from "./support.ts";
 
-const t = await setupReports();
+const t = await setupReports({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const start = async (
@@ -102,4 +103,66 @@ Deno.test("a document that does not pass the scan is not delivered, and the exec
   assert.deepEqual(await mailTo("infected@example.test"), []);
   const download = await actor.get(`/api/v1/reports/${id}/download`);
   assert.deepEqual([download.status, download.body.code], [409, "FILE_INFECTED_CONFLICT"]);
+});
+
+/** A receiver of webhooks on this machine that answers with the given statuses, one after the other. */
+function receiver(...statuses: number[]) {
+  const received: { headers: Headers; body: string }[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+    received.push({ headers: request.headers, body: await request.text() });
+    return new Response(null, { status: statuses[received.length - 1] ?? 204 });
+  });
+  return { received, url: `http://127.0.0.1:${server.addr.port}/hook`, stop: () => server.shutdown() };
+}
+
+Deno.test("a webhook is signed as standard webhooks are, and tried again under the same id", async () => {
+  const actor = await t.actor();
+  const hook = receiver(503);
+  const id = await start(actor, { method: 4, webhookUrl: hook.url });
+  const detail = await reached(actor, id, STATUS.Delivered);
+  await hook.stop();
+  const [first, second] = hook.received;
+  assert.equal(hook.received.length, 2);
+  assert.equal(first?.headers.get("webhook-id"), second?.headers.get("webhook-id"));
+  const verified = new Webhook(platform.config.WEBHOOK_SECRET ?? "").verify(
+    second?.body ?? "",
+    Object.fromEntries(second?.headers ?? []),
+  ) as { type: string; data: Record<string, string> };
+  assert.equal(verified.type, "report.completed");
+  assert.equal(verified.data.executionId, id);
+  assert.equal(verified.data.fileName, detail.fileName);
+  const document = await fetch(verified.data.url ?? "");
+  assert.equal((await document.arrayBuffer()).byteLength, detail.fileSizeBytes);
+});
+
+Deno.test("a webhook to a private address that is not allowed is refused, and redelivered when asked", async () => {
+  const actor = await t.actor();
+  const id = await start(actor, { method: 4, webhookUrl: "http://127.0.0.2:9/hook" });
+  const failed = async () =>
+    (await until(() => actor.get(`/api/v1/reports/${id}`), ({ body }) => body.errorMessage !== null)).body;
+  const detail = await failed();
+  assert.match(detail.deliveries[0].errorMessage, /^Refused: .*private/);
+  assert.equal(detail.status, STATUS.Completed);
+  const { status, body } = await actor.post(`/api/v1/reports/${id}/redeliver`);
+  assert.deepEqual([status, body.trackingId], [202, id]);
+  assert.equal((await failed()).deliveries[0].status, "Failed");
+});
+
+Deno.test("redelivering reaches those that were not reached, and nobody twice", async () => {
+  const actor = await t.actor();
+  const id = await start(actor, { method: 2, recipients: ["reached@example.test", "later@example.test"] });
+  await reached(actor, id, STATUS.Delivered);
+  const { sql } = platform;
+  await sql`update report_deliveries set status = 'Failed', error_message = 'mailbox full'
+    where execution_id = ${id} and recipient = 'later@example.test'`;
+  await sql`update report_executions set status = 3 where id = ${id}`;
+  assert.equal((await actor.post(`/api/v1/reports/${id}/redeliver`)).status, 202);
+  await reached(actor, id, STATUS.Delivered);
+  assert.equal((await mailTo("reached@example.test")).length, 1);
+  assert.equal((await mailTo("later@example.test")).length, 2);
+  assert.equal((await actor.post(`/api/v1/reports/${id}/redeliver`)).status, 202, "again changes nothing");
+  const queued = await actor.post("/api/v1/reports/generate-async", { templateId: "failing", format: CSV });
+  await reached(actor, queued.body.id, STATUS.Failed);
+  const refused = await actor.post(`/api/v1/reports/${queued.body.id}/redeliver`);
+  assert.deepEqual([refused.status, refused.body.code], [409, "REPORT_NOT_AVAILABLE"]);
 });
