@@ -1,17 +1,19 @@
-// Prints the table of settings that the README shows: `deno task config`.
-import { SETTINGS } from "../infra/config.ts";
+// Prints the table of settings: `deno task config`; `--readme` writes it into the README instead.
+import { join } from "node:path";
+import { settingsTable } from "./config/table.ts";
 
-const cell = (value: string | undefined) =>
-  value === undefined ? "" : value === "" ? "embedded" : `\`${value}\``;
+const HELP = `Usage: deno task config [--readme]
 
-console.log("| Variable | Meaning | Development | Production |\n|---|---|---|---|");
-for (
-  const [name, s] of Object.entries<
-    { meaning: string; development?: string; production?: string; optional?: true }
-  >(SETTINGS)
-) {
-  const production = s.production === undefined ? (s.optional ? "" : "required") : cell(s.production);
-  console.log(
-    `| \`${name}\` | ${s.meaning.replaceAll("|", "\\|")} | ${cell(s.development)} | ${production} |`,
-  );
+Prints every setting of the service as a table, or with --readme puts that table into the README.`;
+
+const readme = join(import.meta.dirname ?? ".", "..", "README.md");
+
+if (Deno.args.includes("--help") || Deno.args.includes("-h")) {
+  console.log(HELP);
+} else if (Deno.args.includes("--readme")) {
+  const text = await Deno.readTextFile(readme);
+  const [before = "", after = ""] = text.split(/(?<=<!-- config -->\n)[\s\S]*?(?=<!-- \/config -->)/);
+  await Deno.writeTextFile(readme, `${before}\n${settingsTable()}\n${after}`);
+} else {
+  console.log(settingsTable());
 }

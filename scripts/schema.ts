@@ -5,6 +5,12 @@ import { describeSchema } from "../infra/postgres/describe_schema.ts";
 import { migrate } from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
 
+if (Deno.args.length > 0) {
+  console.log(
+    "Usage: deno task schema\n\nRewrites infra/postgres/schema.sql.txt from the migrations, for review.",
+  );
+  Deno.exit(Deno.args.some((word) => word === "--help" || word === "-h") ? 0 : 64);
+}
 const target = join(import.meta.dirname ?? ".", "..", "infra", "postgres", "schema.sql.txt");
 const folder = await Deno.makeTempDir({ prefix: "steward-schema-" });
 const server = await startEmbeddedPostgres({ dir: folder, password: "schema", settings: { fsync: "off" } });

@@ -4,5 +4,4 @@ import { scanFileJob } from "./scan_job.ts";
 import { fileSweeps } from "./sweeps.ts";
 
 /** The background work of the files area. The registry forgets argument types: `args` proves them at run time. */
-export const filesJobTypes = (p: Platform): AnyJobType[] =>
-  [scanFileJob(p), ...fileSweeps(p)];
+export const filesJobTypes = (p: Platform): AnyJobType[] => [scanFileJob(p), ...fileSweeps(p)];

@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { arrayTypes } from "./arrays.ts";
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 /** A transaction's connection; usable wherever a query is run. */
@@ -30,7 +31,8 @@ export function connectPostgres(url: string, o: { max: number; applicationName?:
     connection: { application_name: o.applicationName ?? "steward" },
     onnotice: () => {},
     transform: { column: { from: postgres.toCamel }, undefined: null },
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
+    fetch_types: false,
+    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number }, ...arrayTypes },
   }) as unknown as Sql;
 }
 

@@ -92,8 +92,11 @@ async function* deflate(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 
 const drained = (packer: DeflateRaw): Promise<void> =>
   new Promise((resolve) => {
-    packer.once("drain", resolve);
-    packer.once("close", resolve);
+    const done = () => {
+      packer.off("drain", done).off("close", done);
+      resolve();
+    };
+    packer.on("drain", done).on("close", done);
   });
 
 /** A little-endian number of so many bytes, or bytes as they are. */

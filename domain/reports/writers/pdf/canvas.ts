@@ -101,11 +101,13 @@ export class Canvas {
     await this.#ended;
   }
 
+  /** Fonts go by their own names: under any other, pdfkit opens the one it began with anew at every change. */
   #select(font: FontName, size: number): void {
+    const loaded = loadFont(font);
     if (!this.#known.has(font)) {
-      this.#document.registerFont(font, loadFont(font));
+      this.#document.registerFont(loaded.postscriptName, loaded);
       this.#known.add(font);
     }
-    this.#document.font(font).fontSize(size);
+    this.#document.font(loaded.postscriptName).fontSize(size);
   }
 }

@@ -1,0 +1,82 @@
+// How the texts of environment variables are read.
+import { z } from "zod";
+import { readAllowList } from "./http_out/addresses.ts";
+
+export const flag = z.stringbool();
+export const port = z.coerce.number().int().min(0).max(65_535);
+export const positive = z.coerce.number().int().min(1);
+export const url = (protocols: string[]) =>
+  z.url().refine((value) => protocols.includes(URL.parse(value)?.protocol ?? ""), {
+    error: `expected a URL beginning with ${protocols.join(" or ")}`,
+  });
+
+/** Text that holds JSON of `schema`'s shape. */
+export const json = <T extends z.ZodType>(schema: T) =>
+  z.string().transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue({ code: "custom", message: "expected JSON" }); // the parser's message would quote secrets
+      return z.NEVER;
+    }
+  }).pipe(schema);
+
+/** Discovery, tokens and keys travel as the issuer's URL says: over TLS, unless the provider is this very machine. */
+const issuer = z.url().refine((value) => {
+  const at = URL.parse(value);
+  return at?.protocol === "https:" ||
+    at?.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(at.hostname);
+}, { error: "expected an https URL (http only on this machine)" });
+
+export const openIdProviders = z.record(
+  z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, "expected a name of a-z, 0-9 and -"),
+  z.strictObject({
+    issuer,
+    clientId: z.string().min(1),
+    /** Absent: a public client. */
+    clientSecret: z.string().min(1).optional(),
+    displayName: z.string().min(1).max(100).optional(),
+    scopes: z.array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/)).default(["openid", "email", "profile"])
+      .refine((scopes) => scopes.includes("openid"), { error: "expected `openid` among the scopes" }),
+    /** How the client secret travels. */
+    clientAuthentication: z.enum(["client_secret_basic", "client_secret_post"]).default(
+      "client_secret_basic",
+    ),
+    /** Create a user, without any tenant link, for a verified email nobody has. */
+    autoProvision: z.boolean().default(false),
+  }),
+);
+
+/** One OpenID provider as it is configured. */
+export type OpenIdSettings = z.output<typeof openIdProviders>[string];
+
+export const origins = z.string().transform((text) =>
+  text.split(",").map((part) => part.trim()).filter(Boolean)
+)
+  .pipe(z.array(url(["http:", "https:"]).transform((value) => new URL(value).origin)));
+
+export function isResetUrl(value: string): boolean {
+  return value.includes("{token}") && /^https?:$/.test(URL.parse(value)?.protocol ?? "");
+}
+
+const keyList = z.array(
+  z.looseObject({
+    kty: z.literal("OKP"),
+    crv: z.literal("Ed25519"),
+    x: z.string().min(1),
+    d: z.string().min(1),
+  }),
+).min(1);
+
+export function isKeyList(text: string): boolean {
+  return json(keyList).safeParse(text).success;
+}
+
+export function isAllowList(text: string): boolean {
+  try {
+    readAllowList(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

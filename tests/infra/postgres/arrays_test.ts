@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { parseArray, printArray } from "../../../infra/postgres/arrays.ts";
+import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+
+Deno.test("arrays of any text come back from the database as they went in", async () => {
+  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+  const text = fc.string({ unit: "grapheme" }).map((value) => value.replaceAll("\0", "").toWellFormed());
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.option(text)), async (values) => {
+        const [row] = await sql<{ back: unknown }[]>`select ${values}::text[] as back`;
+        assert.deepEqual(row?.back, values);
+      }),
+      { numRuns: 200 },
+    );
+  } finally {
+    await sql.end();
+  }
+});
+
+Deno.test("each element type is read as what it is", async () => {
+  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+  const at = new Date("2026-01-31T12:00:00.000Z");
+  const [row] = await sql`select ${[1, -2]}::int[] as ints, ${[1.5, null]}::float8[] as doubles,
+    ${[
+    at,
+  ]}::timestamptz[] as times, array[true, false] as flags, array['{"a":[1]}']::jsonb[] as jsons, '{}'::uuid[] as none`;
+  await sql.end();
+  assert.deepEqual({ ...row }, {
+    ints: [1, -2],
+    doubles: [1.5, null],
+    times: [at],
+    flags: [true, false],
+    jsons: [{ a: [1] }],
+    none: [],
+  });
+});
+
+Deno.test("the first query of a new connection may carry arrays", async () => {
+  const url = await createTestDatabase();
+  for (let run = 0; run < 20; run++) {
+    const sql = connectPostgres(url, { max: 3 });
+    const rows = await Promise.all(
+      [1, 2, 3].map((n) => sql`select ${[`a${n}`]}::text[] as a, ${[n]}::int[] as b`),
+    );
+    assert.equal(rows.length, 3);
+    await sql.end();
+  }
+});
+
+Deno.test("printing and parsing are each other's reverse", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string()), (values) => {
+      assert.deepEqual(parseArray(printArray(values), (text) => text), values);
+    }),
+  );
+});
