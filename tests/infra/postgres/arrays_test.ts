@@ -25,7 +25,7 @@ Deno.test("each element type is read as what it is", async () => {
   const at = new Date("2026-01-31T12:00:00.000Z");
   const [row] = await sql`select ${[1, -2]}::int[] as ints, ${[1.5, null]}::float8[] as doubles,
     ${[
-    at,
+    at.toISOString(),
   ]}::timestamptz[] as times, array[true, false] as flags, array['{"a":[1]}']::jsonb[] as jsons, '{}'::uuid[] as none`;
   await sql.end();
   assert.deepEqual({ ...row }, {

@@ -5,7 +5,7 @@ import { layOut } from "./layout.ts";
 import { TablePages } from "./page.ts";
 
 /** Rows drawn before others get their turn: some ten milliseconds of work. */
-const ROWS_AT_ONCE = 100;
+const ROWS_AT_ONCE = 40;
 
 /**
  * A printable document: title and facts, a table with its head on every page, page numbers, the template's chart. Fonts
