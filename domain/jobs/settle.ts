@@ -145,6 +145,18 @@ export async function writeDeadLetters(q: Queryable, jobIds: string[]): Promise<
   }::uuid[], ${jobIds}::uuid[]) given (id, job_id) join jobs j on j.id = given.job_id`;
 }
 
+/**
+ * Gives back jobs this worker holds without knowing it: a claim whose answer was lost with its connection had been
+ * committed. Call it while no claim is under way.
+ * @returns how many.
+ */
+export async function giveBackUnknownJobs(sql: Sql, workerId: string, known: string[]): Promise<number> {
+  const rows = await sql`
+    update jobs set status = 'Enqueued', worker_id = null, attempts = attempts - 1, started_at = null
+    where worker_id = ${workerId} and status = 'Processing' and id <> all(${known}::uuid[])`;
+  return rows.count;
+}
+
 /** Gives back jobs that were claimed but never begun, as if they had not been claimed. */
 export async function giveBackJobs(sql: Sql, workerId: string, jobs: ClaimedJob[]): Promise<void> {
   if (jobs.length === 0) return;

@@ -20,6 +20,7 @@ export interface SettlerOptions {
  */
 export class Settler {
   #waiting: Settlement[] = [];
+  #batch: Settlement[] = [];
   #writing: Promise<void> | null = null;
   #giveUpAt = Infinity;
 
@@ -28,6 +29,11 @@ export class Settler {
   add(settlement: Settlement): void {
     this.#waiting.push(settlement);
     this.#next();
+  }
+
+  /** Ids of jobs whose end is not written yet. */
+  unwritten(): string[] {
+    return [...this.#batch, ...this.#waiting].map((settlement) => settlement.job.id);
   }
 
   /** Resolves when everything added is written, or after `ms` when the database cannot be reached. */
@@ -39,7 +45,9 @@ export class Settler {
   #next(): void {
     if (this.#writing || this.#waiting.length === 0) return;
     const batch = this.#waiting.splice(0, LARGEST_BATCH);
+    this.#batch = batch;
     this.#writing = this.#write(batch).finally(() => {
+      this.#batch = [];
       this.#writing = null;
       this.#next();
     });

@@ -6,7 +6,7 @@ import { type ClaimedJob, promoteDueJobs } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
 import type { JobTypes } from "./job_type.ts";
 import { closeLease, LEASE_SECONDS, openLease, recoverLostJobs, renewLease } from "./lease.ts";
-import { giveBackJobs, type SettledJob } from "./settle.ts";
+import { giveBackJobs, giveBackUnknownJobs, type SettledJob } from "./settle.ts";
 import { Settler } from "./settler.ts";
 
 export interface WorkerOptions {
@@ -50,6 +50,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   let claiming: Promise<void> | null = null;
   let rungMeanwhile = false;
   let mayHaveMore = true;
+  let claimMayBeLost = false;
   const ahead: ClaimedJob[] = [];
   const running = new Set<Attempt>();
   const pace = new Pace();
@@ -83,18 +84,29 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   function claim(room: number): void {
     rungMeanwhile = false;
     pace.measure();
-    claiming = claimer.claim(workerId, Math.min(LARGEST_CLAIM, room)).then((claimed) => {
-      mayHaveMore = claimed.mayHaveMore || rungMeanwhile;
-      if (rungMeanwhile) claimer.lookAgain();
-      if (stopping) return giveBackJobs(sql, workerId, claimed.jobs);
-      ahead.push(...claimed.jobs);
-    }).catch(async (error) => {
+    claiming = recoverLostClaim().then(() => claimer.claim(workerId, Math.min(LARGEST_CLAIM, room))).then(
+      (claimed) => {
+        mayHaveMore = claimed.mayHaveMore || rungMeanwhile;
+        if (rungMeanwhile) claimer.lookAgain();
+        if (stopping) return giveBackJobs(sql, workerId, claimed.jobs);
+        ahead.push(...claimed.jobs);
+      },
+    ).catch(async (error) => {
       log.error("due jobs could not be claimed", { error });
+      claimMayBeLost = true;
       await pause(RETRY_DATABASE_MS);
     }).then(() => {
       claiming = null;
       if (!stopping) pump();
     });
+  }
+
+  /** A claim that failed may have been committed all the same; what it took is given back. */
+  async function recoverLostClaim(): Promise<void> {
+    if (!claimMayBeLost) return;
+    const known = [...ahead, ...[...running].map((attempt) => attempt.job)].map((job) => job.id);
+    await giveBackUnknownJobs(sql, workerId, [...known, ...settler.unwritten()]);
+    claimMayBeLost = false;
   }
 
   function moved(jobs: SettledJob[]): void {

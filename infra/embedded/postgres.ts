@@ -30,10 +30,11 @@ const READY = "ready to accept connections";
  * Starts a real Postgres of its own in `dir` (made by initdb when absent) on a free loopback port. A server left
  * behind by a killed process is stopped first. As root the server runs as the system user `postgres`, which
  * Postgres insists on; that user is made when absent.
+ * @param port loopback port; absent: a free one.
  * @param settings server settings on top of the defaults, such as `{ fsync: "off" }`.
  */
 export async function startEmbeddedPostgres(
-  o: { dir: string; password: string; settings?: Record<string, string> },
+  o: { dir: string; password: string; port?: number; settings?: Record<string, string> },
 ): Promise<EmbeddedPostgres> {
   const dir = resolve(o.dir);
   const binaries = await findBinaries();
@@ -42,7 +43,7 @@ export async function startEmbeddedPostgres(
   if (identity.uid !== undefined) await Deno.chown(dir, identity.uid, identity.gid ?? identity.uid);
   if (!await exists(join(dir, "PG_VERSION"))) await initialise(dir, o.password, binaries, identity);
   else await stopLeftover(dir);
-  const port = await freePort();
+  const port = o.port ?? freePort();
   const server = await startServer(dir, port, binaries, identity, o.settings ?? {});
   const url = (database: string) => `postgres://${USER}:${o.password}@127.0.0.1:${port}/${database}`;
   await createDatabase(url("postgres"));

@@ -28,6 +28,7 @@ export function connectPostgres(url: string, o: { max: number; applicationName?:
   return postgres(url, {
     max: o.max,
     connect_timeout: 10,
+    backoff: (attempt) => Math.min(2 ** attempt / 20, 1), // seconds; a restarted server is found within a second
     connection: { application_name: o.applicationName ?? "steward" },
     onnotice: () => {},
     transform: { column: { from: postgres.toCamel }, undefined: null },

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { z } from "zod";
+import { describeParameters, parseParameters } from "../../../domain/reports/parameters.ts";
+import { loadReportTemplates } from "../../../domain/reports/registry.ts";
+import { defineReport, text } from "../../../domain/reports/report_template.ts";
+
+const folderOf = async (files: Record<string, string>) => {
+  const folder = await Deno.makeTempDir();
+  for (const [name, content] of Object.entries(files)) await Deno.writeTextFile(join(folder, name), content);
+  return folder;
+};
+const definition = {
+  ...{ id: "own", name: "Own", description: "", version: 1, permissions: [] },
+  ...{ parameters: z.object({}), columns: { a: text("A") } },
+};
+
+/** The example of the README, as a deployment would copy it. */
+async function readmeExample(): Promise<string> {
+  const readme = await Deno.readTextFile(
+    join(import.meta.dirname ?? ".", "../../../domain/reports/README.md"),
+  );
+  return /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
+}
+
+Deno.test("the built-in templates have ids of their own, and a deployment's folder adds to them", async () => {
+  const builtIn = await loadReportTemplates(null);
+  assert.equal(builtIn.size, 9);
+  const folder = await folderOf({ "domains.js": await readmeExample(), "notes.md": "not a template" });
+  const templates = await loadReportTemplates(folder);
+  assert.equal(templates.size, 10);
+  assert.equal(templates.get("users-by-domain")?.name, "Users by mail domain");
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("a file that gives no report, or one that exists already, stops the start and is named", async () => {
+  const refusal = async (content: string) => {
+    const folder = await folderOf({ "bad.js": content });
+    const message = await loadReportTemplates(folder).then(() => "", (error) => error.message);
+    await Deno.remove(folder, { recursive: true });
+    return message;
+  };
+  assert.match(await refusal("export const a = 1;"), /bad\.js: expected a default export/);
+  assert.match(await refusal("export default () => ({});"), /bad\.js: its default export returned no report/);
+  const taken =
+    `export default ({ defineReport, z, text }) => defineReport({ id: "users", name: "", description: "",
+    version: 1, permissions: [], parameters: z.object({}), columns: { a: text("A") }, query: (sql) => sql\`\` });`;
+  assert.match(await refusal(taken), /two report templates are called "users"/);
+});
+
+Deno.test("a definition that cannot work is refused where it is made", () => {
+  const query: Parameters<typeof defineReport>[0]["query"] = (sql) => sql`select 1`;
+  assert.throws(() => defineReport({ ...definition, id: "Not An Id", query }), /expected an id/);
+  assert.throws(() => defineReport({ ...definition, columns: {}, query }), /has no columns/);
+  const chart = { title: "", by: "b" } as unknown as { title: string; by: "a" };
+  assert.throws(() => defineReport({ ...definition, chart, query }), /names no column b/);
+  const parameters = z.object({ when: z.date() });
+  assert.throws(() => defineReport({ ...definition, parameters, query }), /Date cannot be represented/);
+});
+
+Deno.test("parameters are documented from the shape that validates them", () => {
+  const template = defineReport({
+    ...definition,
+    isGlobal: true,
+    parameters: z.object({
+      count: z.int().min(1).meta({ title: "Count", description: "How many" }),
+      since: z.iso.datetime().optional(),
+      flag: z.boolean().default(true),
+      only: z.literal("this").optional(),
+    }),
+    query: (sql) => sql`select 1`,
+  });
+  assert.deepEqual(
+    describeParameters(template).map((p) => [p.name, p.valueType, p.required, p.defaultValue]),
+    [
+      ...[["count", "int", true, null], ["since", "datetime", false, null], ["flag", "bool", false, true]],
+      ["only", "string", false, null],
+    ],
+  );
+  assert.deepEqual(describeParameters(template)[3]?.allowedValues, ["this"]);
+  assert.deepEqual(parseParameters(template, { count: 2 }), { count: 2, flag: true });
+});
