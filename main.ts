@@ -5,6 +5,7 @@ import { bootstrap } from "./domain/access/bootstrap.ts";
 import { authenticate } from "./domain/auth/authenticate.ts";
 import { Rights } from "./domain/auth/rights.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
+import { JobWriter } from "./domain/jobs/job_writer.ts";
 import { startRecurring } from "./domain/jobs/upkeep.ts";
 import { startWorker } from "./domain/jobs/worker.ts";
 import type { SettledJob } from "./domain/jobs/settle.ts";
@@ -115,6 +116,7 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
     rights,
     bell,
     jobTypes: new JobTypes(),
+    jobWriter: new JobWriter(sql),
     objects,
     scanner,
     mail,

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { type AccessExplanation, explainAccess } from "../domain/access/explain_access.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript, withDatabase } from "./command_line.ts";
+import { EXIT, Failure, runScript, withDatabase } from "./shared/command_line.ts";
 
 const HELP =
   `Usage: DATABASE_URL=postgres://... deno run --allow-env --allow-net --allow-read scripts/access.ts \\

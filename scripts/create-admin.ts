@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { z } from "zod";
 import { createSystemAdmin, promoteToSystemAdmin } from "../domain/access/system_admins.ts";
 import { Rights } from "../domain/auth/rights.ts";
-import { EXIT, Failure, runScript, withDatabase } from "./command_line.ts";
+import { EXIT, Failure, runScript, withDatabase } from "./shared/command_line.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... ADMIN_PASSWORD=... \\
          deno run --allow-env --allow-net --allow-read --allow-ffi scripts/create-admin.ts --email EMAIL [options]

@@ -3,7 +3,8 @@ import { listDeadLetterGroups, retryDeadLetters } from "../domain/jobs/dead_lett
 import { purgeDeadLetters, retryDeadLetter } from "../domain/jobs/dead_letters.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
 import { jobReach, operator } from "../domain/jobs/reach.ts";
-import { CliFailure, runCli, wantInteger } from "./shared/cli.ts";
+import { runCli, wantInteger } from "./shared/cli.ts";
+import { EXIT, Failure } from "./shared/command_line.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task dead-letters COMMAND [options]
 
@@ -64,20 +65,20 @@ await runCli({
           failedTo: time("--to", values.to),
         };
         if (!values.all && Object.values(filter).every((part) => part === null)) {
-          throw new CliFailure(64, "retry needs an ID, a filter, or --all");
+          throw new Failure(EXIT.usage, "retry needs an ID, a filter, or --all");
         }
         return print(await retryDeadLetters(parts, actor, { filter, reach, dryRun: values["dry-run"] }));
       }
       case "purge": {
         const days = values["older-than"];
         if ((days === undefined) === !values.all) {
-          throw new CliFailure(64, "purge needs either --older-than or --all");
+          throw new Failure(EXIT.usage, "purge needs either --older-than or --all");
         }
         const retentionDays = days === undefined ? null : wantInteger("--older-than", days, 0, 36_500);
         return print({ purged: await purgeDeadLetters({ sql }, actor, { retentionDays, reach }) });
       }
       default:
-        throw new CliFailure(64, command ? `there is no command "${command}"` : "a command is missing");
+        throw new Failure(EXIT.usage, command ? `there is no command "${command}"` : "a command is missing");
     }
   },
 });
@@ -86,5 +87,5 @@ function time(option: string, given: string | undefined): Date | null {
   if (given === undefined) return null;
   const at = new Date(given);
   if (!Number.isNaN(at.getTime())) return at;
-  throw new CliFailure(64, `${option} is "${given}"; expected an ISO 8601 time`);
+  throw new Failure(EXIT.usage, `${option} is "${given}"; expected an ISO 8601 time`);
 }

@@ -11,7 +11,7 @@ import {
 import type { PermissionOwner } from "../domain/access/permission_codes.ts";
 import { Problem } from "../domain/problems/problem.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript, withDatabase } from "./command_line.ts";
+import { EXIT, Failure, runScript, withDatabase } from "./shared/command_line.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task import-permissions FILE [options]
 

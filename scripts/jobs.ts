@@ -6,9 +6,11 @@ import { enqueueRequestedJob } from "../domain/jobs/enqueue_requested.ts";
 import { listJobs } from "../domain/jobs/job_list.ts";
 import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../domain/jobs/job_row.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
+import { JobWriter } from "../domain/jobs/job_writer.ts";
 import { jobReach, operator } from "../domain/jobs/reach.ts";
 import { readJobStats } from "../domain/jobs/stats.ts";
-import { CliFailure, oneOf, runCli, wantInteger } from "./shared/cli.ts";
+import { oneOf, runCli, wantInteger } from "./shared/cli.ts";
+import { EXIT, Failure } from "./shared/command_line.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task jobs COMMAND [options]
 
@@ -66,33 +68,37 @@ await runCli({
       }
       case "enqueue": {
         const [jobTypeName, serializedArgs = "{}"] = rest;
-        if (!jobTypeName) throw new CliFailure(64, "enqueue needs a job type");
+        if (!jobTypeName) throw new Failure(EXIT.usage, "enqueue needs a job type");
         const scheduledAt = values.at ? new Date(values.at) : null;
         if (scheduledAt && Number.isNaN(scheduledAt.getTime())) {
-          throw new CliFailure(64, `--at is "${values.at}"; expected an ISO 8601 time`);
+          throw new Failure(EXIT.usage, `--at is "${values.at}"; expected an ISO 8601 time`);
         }
-        const job = await enqueueRequestedJob({ sql, bell, jobTypes: builtInTypes() }, actor, {
-          jobTypeName,
-          serializedArgs,
-          argsTypeName: null,
-          priority: oneOf("--priority", values.priority, PRIORITIES),
-          queue: values.queue ?? "default",
-          scheduledAt,
-          maxRetries: values["max-retries"]
-            ? wantInteger("--max-retries", values["max-retries"], 0, 25)
-            : null,
-          parentJobId: null,
-        });
+        const job = await enqueueRequestedJob(
+          { sql, bell, jobTypes: builtInTypes(), jobWriter: new JobWriter(sql) },
+          actor,
+          {
+            jobTypeName,
+            serializedArgs,
+            argsTypeName: null,
+            priority: oneOf("--priority", values.priority, PRIORITIES),
+            queue: values.queue ?? "default",
+            scheduledAt,
+            maxRetries: values["max-retries"]
+              ? wantInteger("--max-retries", values["max-retries"], 0, 25)
+              : null,
+            parentJobId: null,
+          },
+        );
         return print(job, line(job));
       }
       case "cancel": {
         const [id] = rest;
-        if (!id) throw new CliFailure(64, "cancel needs a job's id");
+        if (!id) throw new Failure(EXIT.usage, "cancel needs a job's id");
         const job = await cancelJob({ sql }, actor, id);
         return print(job, line(job));
       }
       default:
-        throw new CliFailure(64, command ? `there is no command "${command}"` : "a command is missing");
+        throw new Failure(EXIT.usage, command ? `there is no command "${command}"` : "a command is missing");
     }
   },
 });

@@ -9,20 +9,33 @@ export interface Access<C> {
   /** Any one of these permissions is needed; empty: none. */
   permissions: string[];
   needsCaller: boolean;
+  /** Is a caller without a tenant's context refused? */
+  needsTenant: boolean;
   admit(caller: Caller | null): C;
 }
 
 /** Nobody needs to be signed in. */
-export const anyone: Access<null> = { permissions: [], needsCaller: false, admit: () => null };
+export const anyone: Access<null> = {
+  permissions: [],
+  needsCaller: false,
+  needsTenant: false,
+  admit: () => null,
+};
 
 /** Any signed-in caller, in a tenant or not. */
-export const signedIn: Access<Caller> = { permissions: [], needsCaller: true, admit: present };
+export const signedIn: Access<Caller> = {
+  permissions: [],
+  needsCaller: true,
+  needsTenant: false,
+  admit: present,
+};
 
 /** A caller in a tenant's context who holds one of `permissions` there. */
 export function inTenant(...permissions: string[]): Access<TenantCaller> {
   return {
     permissions,
     needsCaller: true,
+    needsTenant: true,
     admit: (caller) => requirePermission(requireTenant(present(caller)), ...permissions),
   };
 }
@@ -31,6 +44,7 @@ export function inTenant(...permissions: string[]): Access<TenantCaller> {
 export const inAnyTenant: Access<TenantCaller> = {
   permissions: [],
   needsCaller: true,
+  needsTenant: true,
   admit: (caller) => requireTenant(present(caller)),
 };
 
@@ -39,14 +53,8 @@ export function acrossTenants(...permissions: string[]): Access<Caller> {
   return {
     permissions,
     needsCaller: true,
-    admit: (caller) => {
-      const acting = present(caller);
-      if (permissions.some((permission) => holds(acting, permission))) return acting;
-      throw problem(
-        "MISSING_PERMISSION",
-        `The route needs ${permissions.join(" or ")}; the caller holds neither.`,
-      );
-    },
+    needsTenant: false,
+    admit: (caller) => requirePermission(present(caller), ...permissions),
   };
 }
 
@@ -55,6 +63,7 @@ export function inTenantOrService(permission?: string): Access<Caller> {
   return {
     permissions: permission ? [permission] : [],
     needsCaller: true,
+    needsTenant: true,
     admit: (caller) => {
       const acting = present(caller);
       if (acting.tenantId === null && !isSystemAdmin(acting)) return requireTenant(acting);
@@ -68,6 +77,7 @@ export function inFileModule(permission: string): Access<Caller> {
   return {
     permissions: [permission],
     needsCaller: true,
+    needsTenant: true,
     admit: (caller) => {
       const acting = present(caller);
       if (acting.tenantId === null && !isSystemAdmin(acting)) return requireTenant(acting);

@@ -56,7 +56,8 @@ export async function linkUserToTenant(
     requireTargets(targets, [assignment]);
     await requireMayGiveRoles(tx, acting, roleIds);
     const links = await tx<{ tenantId: string; isDefault: boolean; isActive: boolean }[]>`
-      select tenant_id, is_default, is_active from user_tenants where user_id = ${userId}`;
+      select l.tenant_id, l.is_default, l.is_active from user_tenants l
+      join tenants t on t.id = l.tenant_id and t.deleted_at is null where l.user_id = ${userId}`;
     const takesDefault = isDefault && links.some((l) => l.isDefault && l.isActive && l.tenantId !== tenantId);
     if (takesDefault && acting && !holds(acting, "manage:all-users")) {
       throw problem(

@@ -19,7 +19,7 @@ export interface RequestedJob {
   parentJobId: string | null;
 }
 
-type Parts = Pick<Platform, "sql" | "bell" | "jobTypes">;
+type Parts = Pick<Platform, "sql" | "bell" | "jobTypes" | "jobWriter">;
 
 /**
  * Enqueues a job for the caller's tenant.
@@ -86,7 +86,7 @@ function atItem(index: number, { code, message }: Problem, errors: FieldErrors |
 
 async function enqueueAll(p: Parts, caller: JobActor, jobs: NewJob[]): Promise<JobSummary[]> {
   const parentIds = jobs.flatMap((job) => job.parentJobId ?? []);
-  const rows = parentIds.length === 0 ? await writeJobs(p.sql, jobs) : await transact(p.sql, async (tx) => {
+  const rows = parentIds.length === 0 ? await p.jobWriter.write(jobs) : await transact(p.sql, async (tx) => {
     const found = await lockParents(tx, parentIds, jobReach(caller));
     for (const id of parentIds) if (!found.has(id)) throw noSuchParent(id);
     return await writeJobs(tx, jobs, found);

@@ -5,6 +5,7 @@ import { expiryJob } from "./expiry.ts";
 import { generateJob } from "./generate_job.ts";
 import { reportJob } from "./report_job.ts";
 import { schedulesJob } from "./schedule_runs.ts";
+import { sweepJob } from "./sweep.ts";
 
 /** The background work of the reports area. */
 export const reportsJobTypes = (p: Platform): AnyJobType[] => [
@@ -13,4 +14,5 @@ export const reportsJobTypes = (p: Platform): AnyJobType[] => [
   deliverJob(p),
   schedulesJob(p),
   expiryJob(p),
+  sweepJob(p),
 ];

@@ -1,6 +1,6 @@
 import { PostgresError, transact } from "../../infra/postgres/postgres.ts";
 import { storeServiceFile } from "../files/service_files.ts";
-import { Problem, problem } from "../problems/problem.ts";
+import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { oweDeliveries } from "./delivery/owe.ts";
 import type { Execution } from "./execution.ts";
@@ -46,7 +46,6 @@ async function makeDocument(p: Platform, run: Run, signal: AbortSignal): Promise
   const startedAt = performance.now();
   const template = requireTemplate(p.reports.templates, run.templateId);
   const write = writerOf(run.format);
-  if (!write) throw problem("REPORT_FORMAT_NOT_SUPPORTED", `No document is written in format ${run.format}.`);
   const parameters = JSON.parse(run.parametersJson);
   const { tenantIds, tenantName } = await readScope(p.sql, template, run.tenantId, parameters);
   const generatedAt = p.clock.now();

@@ -3,13 +3,14 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
+import { FORMAT } from "./formats.ts";
 import { holdsAll } from "./permissions.ts";
 import * as columns from "./report_template.ts";
 import { defineReport, type ReportTemplate } from "./report_template.ts";
 import { BUILT_IN_REPORTS } from "./templates/mod.ts";
 
 /** What a template file of a deployment's own folder is given, so that it needs no imports. */
-export const REPORT_KIT = { z, ...columns, defineReport };
+export const REPORT_KIT = { z, ...columns, defineReport, FORMAT };
 export type ReportKit = typeof REPORT_KIT;
 
 /** The report templates of a service, by id. */

@@ -1,5 +1,6 @@
 import type postgres from "postgres";
 import { z } from "zod";
+import type { ReportFormat } from "./formats.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 
 /** How a column's values are printed and typed: `instant` is a point in time (UTC), `date` a calendar day. */
@@ -49,6 +50,8 @@ export interface ReportDefinition<P extends z.ZodObject = z.ZodObject, C extends
   permissions: string[];
   /** True: rows of every tenant, whoever runs it; `permissions` should then name admin:system. */
   isGlobal?: boolean;
+  /** ReportFormat values it makes sense in; absent: all. */
+  formats?: ReportFormat[];
   /** JSON-shaped parameters; `.meta({ title, description })` documents them, `.default()` and enums are listed. */
   parameters: P;
   /** By the name the query gives them (snake_case there, camelCase here), in the order they are printed. */

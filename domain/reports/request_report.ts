@@ -14,7 +14,7 @@ import { requireAll } from "./permissions.ts";
 import { requireTemplate } from "./registry.ts";
 import type { ReportTemplate } from "./report_template.ts";
 import { requiredPermissions } from "./scope.ts";
-import { SUPPORTED_FORMATS } from "./writers/mod.ts";
+import { formatsOf } from "./writers/mod.ts";
 
 /** Who asks for a report: a caller, or a schedule in its creator's name. */
 export type Requester = Pick<Caller, "userId" | "tenantId" | "permissions" | "traceId">;
@@ -43,10 +43,11 @@ export interface CheckedRequest extends ReportRequest {
 export function checkRequest(p: Platform, requester: Requester, request: ReportRequest): CheckedRequest {
   const template = requireTemplate(p.reports.templates, request.templateId);
   requireAll(requester, template.permissions);
-  if (!SUPPORTED_FORMATS.includes(request.format)) {
+  const supported = formatsOf(template);
+  if (!supported.includes(request.format)) {
     throw problem(
       "REPORT_FORMAT_NOT_SUPPORTED",
-      `Format ${request.format} was asked for; ${template.id} supports ${SUPPORTED_FORMATS.join(", ")}.`,
+      `Format ${request.format} was asked for; ${template.id} supports ${supported.join(", ")}.`,
     );
   }
   const parameters = parseParameters(template, request.parameters);
@@ -90,9 +91,10 @@ export async function queueReport(
       ${request.scheduleId ?? null}, ${requester.traceId}, ${p.clock.now()})
     returning *`;
   if (!execution) throw new Error("an inserted execution was not returned");
-  await enqueueJob(p, tx, generateJob(p), { executionId: id }, {
+  const jobId = await enqueueJob(p, tx, generateJob(p), { executionId: id }, {
     ...{ tenantId: requester.tenantId, createdBy: requester.userId, traceId: requester.traceId },
     scheduledAt: o.startsAt ?? null,
   });
+  await tx`update report_executions set job_id = ${jobId} where id = ${id}`;
   return execution;
 }

@@ -9,6 +9,7 @@ import type { Scanner } from "../../infra/scanner/scanner.ts";
 import type { Tokens } from "../../infra/tokens.ts";
 import type { Rights } from "../auth/rights.ts";
 import type { JobTypes } from "../jobs/job_type.ts";
+import type { JobWriter } from "../jobs/job_writer.ts";
 import type { Reports } from "../reports/reports.ts";
 import type { Clock } from "./clock.ts";
 
@@ -26,6 +27,8 @@ export interface Platform {
   /** Rings workers for jobs that are due. */
   bell: Bell;
   jobTypes: JobTypes;
+  /** Writes jobs that callers enqueue one by one. */
+  jobWriter: JobWriter;
   objects: ObjectStore;
   scanner: Scanner;
   /** Ways to send email, in failover order. */

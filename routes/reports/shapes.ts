@@ -5,7 +5,7 @@ import type { ReportFormat } from "../../domain/reports/formats.ts";
 import { describeParameters } from "../../domain/reports/parameters.ts";
 import type { ReportTemplate } from "../../domain/reports/report_template.ts";
 import type { Schedule } from "../../domain/reports/schedule.ts";
-import { SUPPORTED_FORMATS } from "../../domain/reports/writers/mod.ts";
+import { formatsOf } from "../../domain/reports/writers/mod.ts";
 import { optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
@@ -120,7 +120,7 @@ export const templateItem = (template: ReportTemplate) => ({
   templateId: template.id,
   displayName: template.name,
   description: template.description,
-  supportedFormats: SUPPORTED_FORMATS,
+  supportedFormats: formatsOf(template),
   parameters: describeParameters(template),
   isGlobal: template.isGlobal ?? false,
   version: template.version,

@@ -8,7 +8,7 @@ const tenant = ["--tenant", actor.tenantId ?? ""];
 
 async function run(script: string, ...args: string[]) {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--allow-env", "--allow-net", `scripts/${script}.ts`, ...args],
+    args: ["run", "--no-lock", "--allow-env", "--allow-net", "--allow-read", `scripts/${script}.ts`, ...args],
     env: { DATABASE_URL: t.steward.platform.config.DATABASE_URL ?? "" },
   }).output();
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();

@@ -22,11 +22,12 @@ export async function oweDeliveries(p: Platform, tx: Tx, execution: Execution): 
 
 /** Enqueues the job that delivers what is owed. */
 export async function enqueueDelivery(p: Platform, tx: Tx, execution: Execution): Promise<void> {
-  await enqueueJob(p, tx, deliverJob(p), { executionId: execution.id }, {
+  const jobId = await enqueueJob(p, tx, deliverJob(p), { executionId: execution.id }, {
     tenantId: execution.tenantId,
     createdBy: execution.createdBy,
     traceId: execution.traceId,
   });
+  await tx`update report_executions set delivery_job_id = ${jobId} where id = ${execution.id}`;
 }
 
 function recipientsOf(options: DeliveryOptions, execution: Execution): string[] {

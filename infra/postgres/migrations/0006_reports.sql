@@ -24,6 +24,9 @@ create table report_executions (
   -- The run that generates it now, or did: a result counts only while its run is the one named here.
   run_id uuid,
   attempts smallint not null default 0,
+  -- The jobs that speak for it: the one that generates it, and the last one that delivers it.
+  job_id uuid,
+  delivery_job_id uuid,
   trace_id text,
   download_count integer not null default 0,
   created_at timestamptz not null default now(),
@@ -38,6 +41,7 @@ create table report_executions (
 );
 create index report_executions_tenant on report_executions (tenant_id, id) where deleted_at is null;
 create index report_executions_schedule on report_executions (schedule_id, id) where schedule_id is not null;
+create index report_executions_open on report_executions (id) where status in (1, 2);
 create index report_executions_expiry on report_executions (expires_at) where run_id is not null;
 
 -- What became of one recipient (an address, a target path, a webhook URL) of an execution's delivery.
@@ -54,6 +58,7 @@ create table report_deliveries (
   constraint report_deliveries_status_known check (status in ('Owed', 'Delivered', 'Failed')),
   constraint report_deliveries_once unique (execution_id, method, recipient)
 );
+create index report_deliveries_owed on report_deliveries (execution_id) where status = 'Owed';
 
 create table report_schedules (
   id uuid primary key,

@@ -64,6 +64,6 @@ export async function write(
     requestedBy: "someone@example.test",
     generatedAt: new Date("2026-03-01T10:20:30Z"),
   };
-  const stream = ReadableStream.from(writerOf(format)?.(head, batches()) ?? []);
+  const stream = ReadableStream.from(writerOf(format)(head, batches()));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

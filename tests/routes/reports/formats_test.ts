@@ -13,7 +13,9 @@ const FORMATS = [
 Deno.test("every built-in report is written in all four formats, and each document passes the scan", async () => {
   const admin = await t.actor({ role: "Admin" });
   const { body: templates } = await admin.get("/api/v1/reports");
-  for (const template of templates) assert.deepEqual(template.supportedFormats, [1, 2, 3, 4]);
+  for (const { templateId, supportedFormats } of templates) {
+    assert.deepEqual(supportedFormats, templateId === "export-only" ? [3] : [1, 2, 3, 4]);
+  }
   for (const [format, extension, contentType, begin] of FORMATS) {
     const { status, body } = await admin.post("/api/v1/reports/generate", { templateId: "users", format });
     assert.deepEqual([status, body.status], [201, STATUS.Completed], JSON.stringify(body));
@@ -24,6 +26,15 @@ Deno.test("every built-in report is written in all four formats, and each docume
     assert.equal(headers.get("content-type"), "application/octet-stream");
     const file = await admin.get(`/api/v1/files/${body.storedFileId}`);
     assert.deepEqual([file.body.status, file.body.profile], ["Available", "report"]);
+  }
+});
+
+Deno.test("a format its template does not come in is refused, when generating and when scheduling", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const request = { templateId: "export-only", format: 1, name: "x", cronExpression: "0 0 * * *" };
+  for (const path of ["generate", "generate-async", "schedules"]) {
+    const { status, body } = await admin.post(`/api/v1/reports/${path}`, request);
+    assert.deepEqual([status, body.code], [400, "REPORT_FORMAT_NOT_SUPPORTED"], path);
   }
 });
 

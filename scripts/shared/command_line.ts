@@ -1,8 +1,8 @@
 // What administration scripts share: exit codes, their one way to end, and the database they work on.
-import { constraintProblem } from "../domain/problems/constraints.ts";
-import { Problem } from "../domain/problems/problem.ts";
-import { pendingMigrations } from "../infra/postgres/migrate.ts";
-import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
+import { constraintProblem } from "../../domain/problems/constraints.ts";
+import { Problem } from "../../domain/problems/problem.ts";
+import { pendingMigrations } from "../../infra/postgres/migrate.ts";
+import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
 
 /** 1: the answer is no, or the service's rules refuse; the others follow sysexits. */
 export const EXIT = { refused: 1, usage: 64, noInput: 66, unavailable: 69 } as const;

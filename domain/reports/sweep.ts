@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { releaseOwnerReferences } from "../files/service_files.ts";
+import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
+import { defineJob, type JobType } from "../jobs/job_type.ts";
+import type { Platform } from "../shared/platform.ts";
+import { sumUpDelivery } from "./delivery/delivery.ts";
+import type { Execution } from "./execution.ts";
+import { STATUS } from "./formats.ts";
+import { FILE_SCOPE } from "./run.ts";
+import { noteScheduledEnd } from "./scheduled_end.ts";
+
+const NIL = "00000000-0000-0000-0000-000000000000";
+const AT_ONCE = 500;
+
+/** Brings in line what no job speaks for any more. */
+export const sweepJob = (p: Platform): JobType<Record<string, never>> =>
+  defineJob({
+    name: "steward.report-sweep",
+    args: z.object({}),
+    cron: "*/5 * * * *",
+    run: async () => ({ executions: await endAbandoned(p), deliveries: await failAbandonedDeliveries(p) }),
+  });
+
+/**
+ * Ends executions that wait although their job has ended: cancelled through the job routes (Cancelled), or
+ * dead-lettered while its worker died (Failed).
+ * @returns how many.
+ */
+export async function endAbandoned(p: Platform): Promise<number> {
+  let ended = 0;
+  for (let after = NIL;;) {
+    const open = await p.sql<{ id: string; jobId: string }[]>`
+      select id, job_id from report_executions
+      where status in (${STATUS.Queued}, ${STATUS.Generating}) and id > ${after} and job_id is not null
+      order by id limit ${AT_ONCE}`;
+    if (open.length === 0) return ended;
+    after = open.at(-1)?.id ?? NIL;
+    const ends = await readJobEnds(p.sql, open.map((row) => row.jobId));
+    for (const { id, jobId } of open) {
+      const end = ends.get(jobId);
+      if (end && await transact(p.sql, (tx) => endExecution(p, tx, id, end))) ended++;
+    }
+  }
+}
+
+async function endExecution(p: Platform, tx: Tx, id: string, end: JobEnd): Promise<boolean> {
+  const isCancelled = end.status === "Cancelled";
+  const message = isCancelled ? "Its job was cancelled." : end.lastError ?? "Its job ended without it.";
+  const [execution] = await tx<Execution[]>`
+    update report_executions set status = ${
+    isCancelled ? STATUS.Cancelled : STATUS.Failed
+  }, completed_at = now(),
+      error_message = ${message}
+    where id = ${id} and status in (${STATUS.Queued}, ${STATUS.Generating}) returning *`;
+  if (!execution) return false;
+  if (execution.runId) await releaseOwnerReferences(tx, FILE_SCOPE, execution.runId);
+  if (!isCancelled) await noteScheduledEnd(p, tx, execution);
+  return true;
+}
+
+/** Fails what is owed although the job that delivers has ended. @returns how many executions. */
+export async function failAbandonedDeliveries(p: Platform): Promise<number> {
+  const owing = await p.sql<{ id: string; deliveryJobId: string }[]>`
+    select e.id, e.delivery_job_id from report_executions e
+    where e.delivery_job_id is not null and e.status = ${STATUS.Completed}
+      and exists (select from report_deliveries d where d.execution_id = e.id and d.status = 'Owed')
+    limit ${AT_ONCE}`;
+  const ends = await readJobEnds(p.sql, owing.map((row) => row.deliveryJobId));
+  const abandoned = owing.filter(({ deliveryJobId }) => ends.has(deliveryJobId));
+  for (const { id } of abandoned) {
+    await p.sql`update report_deliveries set status = 'Failed', updated_at = now(),
+        error_message = 'The job that delivers was cancelled or given up.'
+      where execution_id = ${id} and status = 'Owed'`;
+    await sumUpDelivery(p, id);
+  }
+  return abandoned.length;
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { sumUpDelivery } from "../../../domain/reports/delivery/delivery.ts";
+import { beginRun, completeRun, failRun, requeueRun, type Run } from "../../../domain/reports/run.ts";
+import { endAbandoned, failAbandonedDeliveries } from "../../../domain/reports/sweep.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { CSV, reached, setupReports, STATUS, until } from "./support.ts";
+
+const t = await setupReports({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const { platform } = t.steward;
+const { sql } = platform;
+const actor = await t.actor();
+
+const made = {
+  fileId: newId(),
+  sizeBytes: 1,
+  fileName: "a.csv",
+  contentType: "text/csv",
+  rowCount: 1,
+  generationMs: 1,
+};
+/** An execution set down in a status, as its row would be. */
+async function executionIn(status: number): Promise<Run> {
+  const { body } = await actor.post("/api/v1/reports/generate-async", { templateId: "cells", format: CSV });
+  const [row] = await sql<Run[]>`
+    update report_executions set status = ${status}, run_id = ${newId()},
+      stored_file_id = ${status === STATUS.Completed || status === STATUS.Delivered ? newId() : null}
+    where id = ${body.id} returning *`;
+  assert.ok(row);
+  return row;
+}
+const statusOf = async (id: string) =>
+  (await sql`select status from report_executions where id = ${id}`)[0]?.status;
+
+const MOVES: Record<string, (run: Run) => Promise<unknown>> = {
+  begin: (run) => beginRun(platform, run.id),
+  complete: (run) => transact(sql, (tx) => completeRun(tx, run, made, 90)),
+  fail: (run) => failRun(platform, run, "no"),
+  requeue: (run) => requeueRun(sql, run, "no"),
+  delivered: (run) => sumUpDelivery(platform, run.id),
+  delete: (run) => actor.delete(`/api/v1/reports/${run.id}`),
+};
+const { Queued, Generating, Completed, Failed, Delivered, Cancelled } = STATUS;
+/** Where each move leads from each status; what is not named stays as it is. */
+const LEADS: Record<string, Record<number, number>> = {
+  begin: { [Queued]: Generating, [Generating]: Generating },
+  complete: { [Generating]: Completed },
+  fail: { [Generating]: Failed },
+  requeue: { [Generating]: Queued },
+  delivered: { [Completed]: Delivered },
+  delete: { [Queued]: Cancelled, [Generating]: Cancelled },
+};
+
+Deno.test("every move from every status leads where the drawing says, and nowhere else", async () => {
+  for (const [name, move] of Object.entries(MOVES)) {
+    for (const status of Object.values(STATUS)) {
+      const run = await executionIn(status);
+      await move(run);
+      assert.equal(await statusOf(run.id), LEADS[name]?.[status] ?? status, `${name} from ${status}`);
+    }
+  }
+});
+
+Deno.test("a run that is no longer the current one moves nothing", async () => {
+  for (const name of ["complete", "fail", "requeue"]) {
+    const run = await executionIn(Generating);
+    await MOVES[name]?.({ ...run, runId: newId() });
+    assert.equal(await statusOf(run.id), Generating, name);
+  }
+});
+
+Deno.test("an execution whose job was cancelled through the job routes is Cancelled by the sweep", async () => {
+  const { body } = await actor.post("/api/v1/reports/generate-async", { templateId: "cells", format: CSV });
+  const [row] = await sql<{ jobId: string }[]>`select job_id from report_executions where id = ${body.id}`;
+  assert.equal((await actor.post(`/api/v1/jobs/${row?.jobId}/cancel`)).status, 200);
+  await endAbandoned(platform);
+  const detail = await reached(actor, body.id, Cancelled);
+  assert.equal(detail.errorMessage, "Its job was cancelled.");
+});
+
+Deno.test("what is owed by a cancelled delivery job is failed by the sweep, and can be delivered again", async () => {
+  const run = await executionIn(Generating);
+  await sql`update report_executions set delivery_json = '{"method":2,"recipients":["a@example.test"]}'
+    where id = ${run.id}`;
+  const { oweDeliveries } = await import("../../../domain/reports/delivery/owe.ts");
+  await transact(sql, async (tx) => {
+    const execution = await completeRun(tx, run, made, 90);
+    if (execution) await oweDeliveries(platform, tx, execution);
+  });
+  const [row] = await sql<{ deliveryJobId: string }[]>`
+    select delivery_job_id from report_executions where id = ${run.id}`;
+  await actor.post(`/api/v1/jobs/${row?.deliveryJobId}/cancel`);
+  assert.equal(await failAbandonedDeliveries(platform), 1);
+  const { body } = await until(() => actor.get(`/api/v1/reports/${run.id}`), ({ body }) => body.errorMessage);
+  assert.deepEqual([body.status, body.deliveries[0].status], [Completed, "Failed"]);
+  assert.equal((await actor.post(`/api/v1/reports/${run.id}/redeliver`)).status, 202);
+});
