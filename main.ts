@@ -16,8 +16,8 @@ import type { Platform } from "./domain/shared/platform.ts";
 import { createBell, timerAlarm } from "./infra/bell/bell.ts";
 import { hasKvQueue, kvAlarm } from "./infra/bell/kv_alarm.ts";
 import { type Config, ConfigurationError, processEnv, readConfig } from "./infra/config.ts";
-import { startEmbeddedStack } from "./infra/embedded/stack.ts";
-import { createLog, type Log } from "./infra/log.ts";
+import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
+import { createLog, type Log, redactText } from "./infra/log.ts";
 import { openChannel } from "./infra/postgres/listen.ts";
 import type { MailTransport } from "./infra/mail/mail.ts";
 import { openOutbox, type Outbox } from "./infra/mail/outbox.ts";
@@ -60,10 +60,19 @@ export interface StewardOptions {
 
 /** Builds the service from its configuration and starts it: infrastructure, domain, routes, workers. */
 export async function startSteward(given: Config, o: StewardOptions = {}): Promise<Steward> {
-  const log = o.log ?? createLog(given.LOG_LEVEL);
-  const clock = o.clock ?? systemClock;
   const stack = await startEmbeddedStack(given);
+  try {
+    return await startOn(stack, o);
+  } catch (error) {
+    await stack.stop(); // an embedded Postgres would outlive this process
+    throw error;
+  }
+}
+
+async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward> {
   const { config } = stack;
+  const log = o.log ?? createLog(config.LOG_LEVEL);
+  const clock = o.clock ?? systemClock;
   await prepareDatabase(config);
   const sql = connectPostgres(config.DATABASE_URL ?? "", { max: config.DATABASE_POOL });
 
@@ -143,14 +152,11 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
     log,
     ...(o.checkAnswers ? { checkAnswers: true } : {}),
   });
-  const server = Deno.serve(
-    { port: config.PORT, hostname: config.HOST, onListen: () => {} },
-    (request, info) => {
-      const peer = "hostname" in info.remoteAddr ? info.remoteAddr.hostname : null;
-      return handle(request, clientAddress(request.headers, peer, config.TRUSTED_PROXIES));
-    },
-  );
-  const { port } = server.addr as Deno.NetAddr;
+  const server = listen(config, (request, info) => {
+    const peer = "hostname" in info.remoteAddr ? info.remoteAddr.hostname : null;
+    return handle(request, clientAddress(request.headers, peer, config.TRUSTED_PROXIES));
+  });
+  const { port } = server.addr;
   baseUrl ||= `http://${config.HOST}:${port}`;
 
   const worker = config.JOB_CONCURRENCY === 0 ? null : await startWorker({
@@ -180,11 +186,40 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
     },
     async stop(drainMs = DRAIN_MS) {
       stopping.abort();
-      await Promise.all([server.shutdown(), worker?.stop(drainMs), recurring.stop()]);
-      await Promise.all([alarm.stop(), accessChannel.stop(), jobChannel.stop()]);
-      await Promise.all([scanner.close(), ...mail.map((transport) => transport.close())]);
-      await sql.end({ timeout: 5 });
+      // A part that is away must not keep the others from closing.
+      const allOf = async (parts: (Promise<unknown> | undefined)[]) => {
+        for (const outcome of await Promise.allSettled(parts)) {
+          if (outcome.status === "rejected") {
+            log.warn("a part did not stop cleanly", { error: outcome.reason });
+          }
+        }
+      };
+      await allOf([server.stop(drainMs), worker?.stop(drainMs), recurring.stop()]);
+      await allOf([alarm.stop(), accessChannel.stop(), jobChannel.stop()]);
+      await allOf([scanner.close(), ...mail.map((transport) => transport.close())]);
+      await allOf([sql.end({ timeout: 5 })]);
       await stack.stop();
+    },
+  };
+}
+
+/** Serves HTTP. `stop` lets running requests end for `graceMs`, then cuts what is left: a reader may have stalled. */
+function listen(config: Config, handler: Deno.ServeHandler) {
+  const cut = new AbortController();
+  const { PORT: port, HOST: hostname } = config;
+  let server: Deno.HttpServer<Deno.NetAddr>;
+  try {
+    server = Deno.serve({ port, hostname, signal: cut.signal, onListen: () => {} }, handler);
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.AddrInUse)) throw cause;
+    throw new Error(`port ${port} of ${hostname} is in use; set PORT to a free one`, { cause });
+  }
+  return {
+    addr: server.addr,
+    async stop(graceMs: number) {
+      const timer = setTimeout(() => cut.abort(), graceMs);
+      await server.shutdown();
+      clearTimeout(timer);
     },
   };
 }
@@ -239,9 +274,25 @@ function kvPath(config: Config): string | undefined {
   return config.KV_PATH ?? (config.isProduction ? undefined : join(config.DATA_DIR, "kv.sqlite"));
 }
 
+/** A task runner hands on the Ctrl-C that the terminal has sent to everyone: within this time it is the same one. */
+const SAME_SIGNAL_MS = 1_000;
+
 if (import.meta.main) {
   const config = readConfigOrExit();
-  const steward = await startSteward(config);
+  const starting = startSteward(config);
+  let askedAt: number | null = null;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    Deno.addSignalListener(signal, async () => {
+      if (askedAt !== null) {
+        if (performance.now() - askedAt > SAME_SIGNAL_MS) Deno.exit(130);
+        return;
+      }
+      askedAt = performance.now();
+      await (await starting).stop();
+      Deno.exit(0);
+    });
+  }
+  const steward = await starting.catch((error) => cannotStart(config, error));
   Deno.cron("sweep", "* * * * *", () => steward.sweep());
   console.log(`steward ready on ${steward.url}`);
   if (!config.isProduction) {
@@ -250,15 +301,12 @@ if (import.meta.main) {
     console.log(`  outbox         ${steward.url}/dev/outbox`);
     console.log(`  embedded       ${steward.parts.join(", ") || "nothing"} (data in ${config.DATA_DIR})`);
   }
-  let asked = false;
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    Deno.addSignalListener(signal, async () => {
-      if (asked) Deno.exit(130);
-      asked = true;
-      await steward.stop();
-      Deno.exit(0);
-    });
-  }
+}
+
+function cannotStart(config: Config, error: Error): never {
+  if (config.isProduction) createLog(config.LOG_LEVEL).error("steward could not start", { error });
+  else console.error(redactText(`steward could not start: ${error.message}\n${error.stack}`));
+  Deno.exit(1);
 }
 
 function readConfigOrExit(): Config {

@@ -99,12 +99,12 @@ async function run(
   const caller = spec.access.admit(spec.access.needsCaller ? await o.authenticate(call) : null);
   const rawQuery = request.url.includes("?") ? queryValues(call.url.searchParams) : {};
   if (request.url.includes("%")) {
-    requireStorableText(rawParams, "path");
-    requireStorableText(rawQuery, "query");
+    requireStorableText(rawParams);
+    requireStorableText(rawQuery);
   }
   const params = spec.params && parse(spec.params, rawParams);
   const query = spec.query && parse(spec.query, rawQuery);
-  const body = spec.body && await call.readJson(spec.body, spec.bodyOptional);
+  const body = spec.body && await call.readJson(spec.body, { optional: spec.bodyOptional });
   const answer = await spec.run({ caller, params, query, body, call });
   if (o.checkAnswers) checkAnswer(spec, answer);
   return answer;

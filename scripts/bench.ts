@@ -1,6 +1,9 @@
 // Benchmarks: each prints a ratio against its baseline, measured in turns in the same run on the same Postgres.
 import { drain } from "./bench/drain.ts";
+import { enqueue } from "./bench/enqueue.ts";
+import { fullLedger } from "./bench/full_ledger.ts";
 import { openGround } from "./bench/ground.ts";
+import { latency } from "./bench/latency.ts";
 import { listUsers } from "./bench/list_users.ts";
 import { readUser } from "./bench/read_user.ts";
 import { roleChange } from "./bench/role_change.ts";
@@ -12,6 +15,9 @@ const CASES = {
   "role-change": roleChange,
   "sign-ins": signIns,
   "drain": drain,
+  "enqueue": enqueue,
+  "latency": latency,
+  "full-ledger": fullLedger,
 };
 
 const HELP = `Usage: deno task bench [NAME...]

@@ -38,6 +38,12 @@ export const REQUEST_PROBLEMS = {
     "If-Match names a version that is no longer the current one.",
     "Read the resource again, apply your change to what it is now, and send its new ETag.",
   ),
+  DATABASE_UNAVAILABLE: entry(
+    503,
+    "The database does not answer",
+    "The service cannot reach its database for the moment.",
+    "Try again in a moment; after a change, read first whether it took effect.",
+  ),
   INTERNAL_ERROR: entry(
     500,
     "Unexpected failure",

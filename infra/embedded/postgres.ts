@@ -28,7 +28,7 @@ const READY = "ready to accept connections";
 
 /**
  * Starts a real Postgres of its own in `dir` (made by initdb when absent) on a free loopback port. A server left
- * behind by a killed process is stopped first. As root the server runs as the system user `postgres`, which
+ * behind by a killed process is stopped first; a folder that is in use is refused. As root the server runs as the system user `postgres`, which
  * Postgres insists on; that user is made when absent.
  * @param port loopback port; absent: a free one.
  * @param settings server settings on top of the defaults, such as `{ fsync: "off" }`.
@@ -125,15 +125,36 @@ async function stopLeftover(dir: string): Promise<void> {
   const pidFile = join(dir, "postmaster.pid");
   if (!await exists(pidFile)) return;
   const pid = Number((await Deno.readTextFile(pidFile)).split("\n")[0]);
+  const program = await programOf(pid);
+  if (program === null) return; // Postgres itself removes a stale pid file at start
+  if (!program.includes("postgres")) {
+    await Deno.remove(pidFile); // the number is another program's by now, and Postgres would take that for itself
+    return;
+  }
   for (let waited = 0; waited < 10_000 && await exists(pidFile); waited += 50) {
     try {
       if (waited === 0) process.kill(pid, "SIGINT");
       else process.kill(pid, 0);
     } catch {
-      return; // the process is gone; Postgres itself removes a stale pid file at start
+      return; // the process is gone
     }
     await new Promise((done) => setTimeout(done, 50));
   }
+}
+
+/** What the process runs; "" when it has ended and nobody has noticed, null when there is none. */
+async function programOf(pid: number): Promise<string | null> {
+  if (process.platform === "linux") {
+    return await Deno.readTextFile(`/proc/${pid}/cmdline`).catch((error) => {
+      if (error instanceof Deno.errors.NotFound) return null;
+      throw error;
+    });
+  }
+  const [program = "", ...args] = process.platform === "win32"
+    ? ["tasklist", "/nh", "/fo", "csv", "/fi", `pid eq ${pid}`]
+    : ["ps", "-o", "command=", "-p", String(pid)];
+  const { stdout } = await new Deno.Command(program, { args, stderr: "null" }).output();
+  return new TextDecoder().decode(stdout).trim() || null;
 }
 
 async function startServer(

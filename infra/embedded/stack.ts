@@ -29,7 +29,7 @@ export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack>
   const secrets = await keptSecrets(join(config.DATA_DIR, "embedded-secrets.json"));
   const filled = { ...config };
   const parts: string[] = [];
-  const [postgres, store] = await Promise.all([
+  const [postgres, store] = await bothOrNone(
     config.DATABASE_URL ? null : startEmbeddedPostgres({
       dir: join(config.DATA_DIR, "postgres"),
       password: secrets.postgresPassword,
@@ -41,7 +41,7 @@ export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack>
       secretKey: secrets.secretKey,
       region: config.S3_REGION,
     }),
-  ]);
+  );
   if (postgres) {
     filled.DATABASE_URL = postgres.url;
     parts.push("Postgres");
@@ -60,6 +60,25 @@ export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack>
       await Promise.all([postgres?.stop(), store?.stop()]);
     },
   };
+}
+
+interface Part {
+  stop(): Promise<void>;
+}
+
+/** One part that starts while the other cannot is stopped again: Postgres would outlive this process. */
+async function bothOrNone<A extends Part, B extends Part>(
+  starting: Promise<A> | null,
+  alsoStarting: Promise<B> | null,
+): Promise<[A | null, B | null]> {
+  try {
+    return await Promise.all([starting, alsoStarting]);
+  } catch (error) {
+    for (const outcome of await Promise.allSettled<Part | null>([starting, alsoStarting])) {
+      if (outcome.status === "fulfilled") await outcome.value?.stop();
+    }
+    throw error;
+  }
 }
 
 async function keptSecrets(path: string): Promise<Secrets> {

@@ -16,6 +16,22 @@ export const SQLSTATE = {
   deadlock: "40P01",
 } as const;
 
+/** The server is going down, or not up yet. */
+const SHUTTING_DOWN = ["57P01", "57P02", "57P03"];
+/** The connection could not be made, or broke. */
+const UNREACHABLE = [
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENOTFOUND",
+  "EPIPE",
+  "ETIMEDOUT",
+  "CONNECT_TIMEOUT",
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+];
+const LONGEST_RECONNECT_S = 1;
+
 const ATTEMPTS = 4;
 const RETRIED: readonly string[] = [SQLSTATE.serializationFailure, SQLSTATE.deadlock];
 const hooksOf = new WeakMap<Tx, (() => void)[]>();
@@ -57,6 +73,12 @@ export async function transact<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promi
       }
     }
   }
+}
+
+/** Did a query fail because the database is away for now? Whether its effect was committed is then unknown. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error) || !("code" in error)) return false;
+  return (error instanceof PostgresError ? SHUTTING_DOWN : UNREACHABLE).includes(String(error.code));
 }
 
 /** Has `hook` run once `tx` has committed; never when it rolls back. */

@@ -42,12 +42,15 @@ export const permissionImportRoutes = (p: Platform): Endpoint[] => [
     summary: "Import permissions from the body",
     access: inTenant("create:permissions"),
     query: importQuery,
-    body: PermissionImportRequestDto,
+    lateBody: PermissionImportRequestDto,
     bodyLimit: IMPORT_LIMIT,
     answers: outcome,
     problems: [],
-    run: async ({ caller, query: { mode, ...options }, body }) =>
-      ok(await importPermissionsAs(p, caller, rowsOfDocument(body, mode), options)),
+    async run({ caller, query: { mode, ...options }, call }) {
+      // A row of text no database can hold fails by itself, as any other that does not fit.
+      const document = await call.readJson(PermissionImportRequestDto, { anyText: true });
+      return ok(await importPermissionsAs(p, caller, rowsOfDocument(document, mode), options));
+    },
   }),
   endpoint({
     method: "post",

@@ -22,7 +22,7 @@ export function signInRoutes(p: Platform): Endpoint[] {
         email: z.string().trim().min(1).max(320),
         password: z.string().min(1).max(1024),
         tenantId: uuid.nullish(),
-        global: z.boolean().default(false),
+        global: z.boolean().nullish().transform((value) => value ?? false),
       }).meta({ id: "SignInRequest" }),
       answers: signInAnswers,
       problems: [

@@ -54,7 +54,7 @@ export const retentionRoutes = (p: Platform): Endpoint[] => [
     ],
     async run({ caller, params, call }) {
       const { id } = await readVisibleFile(p.sql, caller, params.id);
-      const { reason } = await call.readJson(PurgeRequest, true); // no body at all is a missing reason: 400
+      const { reason } = await call.readJson(PurgeRequest, { optional: true }); // no body at all is a missing reason: 400
       return ok(await purgeFile(p, caller, id, reason));
     },
   }),

@@ -3,6 +3,8 @@ import { invalid, problem } from "../../domain/problems/problem.ts";
 import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;
+/** No route takes what is nested deeper than this; what walks through a document may then call itself. */
+const DEEPEST = 200;
 
 /** One request on its way through the service: its trace, its origin, and its body when an endpoint asks for it. */
 export class Call {
@@ -27,19 +29,27 @@ export class Call {
 
   /**
    * Reads and validates a JSON body.
-   * @param optional an absent body counts as `{}`.
+   * @param o.optional an absent body counts as `{}`.
+   * @param o.anyText leaves it to the route to look for text no database can hold.
    * @throws VALIDATION_ERROR, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE
    */
-  async readJson<S extends z.ZodType>(schema: S, optional = false): Promise<z.output<S>> {
-    const raw = new TextDecoder().decode(await this.readBytes("application/json", optional));
-    if (raw.trim() === "" && optional) return parse(schema, {});
+  async readJson<S extends z.ZodType>(
+    schema: S,
+    o: { optional?: boolean | undefined; anyText?: boolean } = {},
+  ): Promise<z.output<S>> {
+    const { optional = false, anyText = false } = o;
+    const bytes = await this.readBytes("application/json", optional);
+    let raw: string;
     let value: unknown;
     try {
+      raw = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      if (raw.trim() === "" && optional) return parse(schema, {});
       value = JSON.parse(raw);
     } catch (error) {
-      throw invalid({ body: [`expected a JSON document: ${(error as Error).message}`] });
+      throw invalid({ body: [`expected a JSON document in UTF-8: ${(error as Error).message}`] });
     }
-    if (raw.includes("\\u") || raw.includes("\0")) requireStorableText(value, "body");
+    if (raw.length > 2 * DEEPEST) requireShallow(value);
+    if (!anyText && (raw.includes("\\u") || raw.includes("\0"))) requireStorableText(value);
     return parse(schema, value);
   }
 
@@ -62,7 +72,7 @@ export class Call {
     const { headers, body } = this.request;
     const declared = Number(headers.get("content-length") ?? "0");
     if (declared > this.bodyLimit) throw tooLarge(this.bodyLimit);
-    const bytes = body ? await readUpTo(body, this.bodyLimit) : new Uint8Array();
+    const bytes = body ? await readUpTo(unbroken(body), this.bodyLimit) : new Uint8Array();
     if (bytes.length === 0 && optional) return bytes;
     const contentType = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
     if (
@@ -86,22 +96,38 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
   throw invalid(fieldErrors(result.error));
 }
 
+/** Refuses a document nested so deep that walking through it would be the end of the stack. */
+function requireShallow(value: unknown, depth = 0): void {
+  if (typeof value !== "object" || value === null) return;
+  if (depth === DEEPEST) throw invalid({ body: [`expected a document at most ${DEEPEST} levels deep`] });
+  for (const item of Object.values(value)) requireShallow(item, depth + 1);
+}
+
 /** Refuses what a Postgres text cannot hold: NUL characters and halves of surrogate pairs. */
-export function requireStorableText(value: unknown, field: string): void {
+export function requireStorableText(value: unknown, field = ""): void {
   if (typeof value === "string") {
-    if (value.includes("\0")) throw invalid({ [field]: ["must not contain the NUL character"] });
-    if (!value.isWellFormed()) throw invalid({ [field]: ["must be well-formed Unicode"] });
+    if (value.includes("\0")) throw invalid({ [field || "body"]: ["must not contain the NUL character"] });
+    if (!value.isWellFormed()) throw invalid({ [field || "body"]: ["must be well-formed Unicode"] });
   } else if (Array.isArray(value)) {
-    value.forEach((item, index) => requireStorableText(item, `${field}[${index}]`));
+    value.forEach((item, index) => requireStorableText(item, `${field || "body"}.${index}`));
   } else if (value !== null && typeof value === "object") {
     for (const [key, item] of Object.entries(value)) {
       requireStorableText(key, field);
-      requireStorableText(item, field === "body" ? key : `${field}.${key}`);
+      requireStorableText(item, field ? `${field}.${key}` : key);
     }
   }
 }
 
-async function readUpTo(body: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+/** A caller who hangs up, or whose time is over when the service stops, has sent a bad request and not found a fault. */
+async function* unbroken(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw problem("VALIDATION_ERROR", "The body broke off before its end.", { cause });
+  }
+}
+
+async function readUpTo(body: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {

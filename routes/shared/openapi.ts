@@ -25,13 +25,15 @@ const ProblemDocument = z.object({
 const ProblemDocumentWithList = z.object({ ...problemFields, errors: z.array(z.string()).optional() })
   .meta({ id: "ProblemDocumentWithList", description: "A refusal; `errors` is a list of `field: message`." });
 
-/** Refusals every endpoint that needs a caller can answer. */
-const TOKEN_PROBLEMS: ProblemCode[] = [
+/** Refusals every endpoint that needs a caller can answer; the last two for the tenant a global token names. */
+const CALLER_PROBLEMS: ProblemCode[] = [
   "TOKEN_MISSING",
   "TOKEN_INVALID",
   "TOKEN_EXPIRED",
   "TOKEN_REVOKED",
   "SESSION_INVALIDATED",
+  "TENANT_FORBIDDEN",
+  "VALIDATION_ERROR",
 ];
 
 /** The OpenAPI 3.1 document of `endpoints`, made from the very shapes that validate. */
@@ -99,9 +101,10 @@ function successes(spec: Endpoint) {
 }
 
 function refusals(spec: Endpoint, baseUrl: string) {
-  const { needsCaller, permissions } = spec.access;
+  const { needsCaller, needsTenant, permissions } = spec.access;
   const codes = new Set<ProblemCode>([
-    ...(needsCaller ? TOKEN_PROBLEMS : []),
+    ...(needsCaller ? CALLER_PROBLEMS : []),
+    ...(needsTenant ? ["FORBIDDEN"] as const : []),
     ...(permissions.length > 0 ? ["MISSING_PERMISSION"] as const : []),
     ...(spec.params || spec.query || spec.body || spec.lateBody ? ["VALIDATION_ERROR"] as const : []),
     ...(spec.body || spec.lateBody ? ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const : []),

@@ -2,6 +2,7 @@ import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts"
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { type FieldErrors, Problem } from "../../domain/problems/problem.ts";
 import type { Log } from "../../infra/log.ts";
+import { isDatabaseAway } from "../../infra/postgres/postgres.ts";
 import type { Answer } from "./answer.ts";
 
 export interface ProblemContext {
@@ -12,9 +13,11 @@ export interface ProblemContext {
   errorList: boolean;
 }
 
+const RETRY_AFTER_S = "1";
+
 /**
- * The problem document of a failure. What is not a refusal of the catalogue becomes INTERNAL_ERROR: the answer tells
- * nothing of it, the log has it whole under the same trace id.
+ * The problem document of a failure. What is not a refusal of the catalogue becomes INTERNAL_ERROR, or
+ * DATABASE_UNAVAILABLE: the answer tells nothing of it, the log has it whole under the same trace id.
  */
 export function problemAnswer(failure: unknown, context: ProblemContext, log: Log): Answer {
   const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
@@ -24,13 +27,20 @@ export function problemAnswer(failure: unknown, context: ProblemContext, log: Lo
     path: context.instance,
     error: failure,
   });
-  return document(
-    new Problem(
-      "INTERNAL_ERROR",
-      "Something failed that should not have; quote the traceId to the operator.",
-    ),
-    context,
-  );
+  return document(unexpectedProblem(failure), context);
+}
+
+/** RFC 9110: a 401 names the way to authenticate. The code says what was wrong with the token. */
+const CHALLENGE = 'Bearer realm="steward"';
+
+function unexpectedProblem(failure: unknown): Problem {
+  if (!isDatabaseAway(failure)) {
+    const detail = "Something failed that should not have; quote the traceId to the operator.";
+    return new Problem("INTERNAL_ERROR", detail);
+  }
+  return new Problem("DATABASE_UNAVAILABLE", "The service could not reach its database.", {
+    headers: { "retry-after": RETRY_AFTER_S },
+  });
 }
 
 /** RFC 9457: the title of `about:blank` is the status's own phrase; the contract has only a 400 without code. */
@@ -48,7 +58,11 @@ function document({ code, status, message, extras }: Problem, context: ProblemCo
     ...(uncoded ? {} : { code }),
     ...(extras.errors ? { errors: shapeErrors(extras.errors, context.errorList) } : {}),
   };
-  const headers = { "content-type": "application/problem+json", ...extras.headers };
+  const headers = {
+    "content-type": "application/problem+json",
+    ...status === 401 ? { "www-authenticate": CHALLENGE } : {},
+    ...extras.headers,
+  };
   return { status, headers, body: JSON.stringify(body) };
 }
 

@@ -42,10 +42,16 @@ export const queryBoolean = z.string().toLowerCase().pipe(
 )
   .transform((value) => value === "true");
 
+/** The years the four digits of an answer and the database agree on; an offset can lead out of them. */
+function isStorable(instant: Date): boolean {
+  const year = instant.getUTCFullYear();
+  return year >= 1 && year <= 9999;
+}
+
 /** An instant: ISO 8601 with an offset, or a date that stands for its midnight in UTC. */
 export const instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
   error: "expected an ISO 8601 instant such as 2026-01-31T12:00:00Z",
-}).transform((value) => new Date(value));
+}).transform((value) => new Date(value)).refine(isStorable, "expected an instant of the years 1 to 9999");
 
 /** At most `max` UUIDs of a query, repeated or comma-separated; repeated ids count once. */
 export const queryIds = (max: number) =>

@@ -26,7 +26,7 @@ export async function drain(ground: Ground): Promise<void> {
   console.log(`    rounds: ${rates.map(([ours, theirs]) => `${ours}/s against ${theirs}/s`).join("; ")}`);
 }
 
-async function drainOurs({ sql }: Ground): Promise<number> {
+export async function drainOurs({ sql }: Ground): Promise<number> {
   const types = new JobTypes();
   types.register(
     defineJob({

@@ -55,11 +55,37 @@ await Promise.all(Array.from({ length: 20 }, async () => {
   while (next++ < adds) await utils.addJob("noop", { n: next });
 }));
 const addMs = performance.now() - addStarted;
+
+// Latency when idle: from the committed add to the task's start, one at a time.
+const latencies = [];
+let startedAt;
+const idle = await run({
+  preset,
+  noHandleSignals: true,
+  taskList: {
+    noop() {},
+    probe() {
+      startedAt?.(performance.now());
+    },
+  },
+});
+for (let n = 0; n < 220; n++) {
+  const begun = new Promise((resolve) => startedAt = resolve);
+  await utils.addJob("probe", {});
+  const committed = performance.now();
+  const at = await begun;
+  if (n >= 20) latencies.push(Math.max(0, at - committed));
+}
+await idle.stop();
+latencies.sort((a, b) => a - b);
+
 await utils.release();
 console.log(
   JSON.stringify({
     drainPerSecond: Math.round(count / (drainMs / 1000)),
     addsPerSecond: Math.round(adds / (addMs / 1000)),
+    latencyP50: Math.round(latencies[100] * 100) / 100,
+    latencyP99: Math.round(latencies[198] * 100) / 100,
   }),
 );
 process.exit(0);

@@ -1,0 +1,60 @@
+import { JobWriter } from "../../domain/jobs/job_writer.ts";
+import { runGraphileWorker } from "./drain.ts";
+import { type Ground, median, rounded, tell } from "./ground.ts";
+import { load } from "./load.ts";
+import { signIn } from "./people.ts";
+
+const JOBS = 4_000;
+const AT_ONCE = 20;
+const ROUNDS = 3;
+
+/** Single enqueues, 20 at a time, against graphile-worker's addJob; and POST /api/v1/jobs with 32 connections. */
+export async function enqueue(ground: Ground): Promise<void> {
+  const ratios: number[] = [];
+  let last = "";
+  for (let round = 0; round <= ROUNDS; round++) {
+    const ours = await enqueueOurs(ground);
+    const theirs = (await runGraphileWorker(ground)).addsPerSecond;
+    if (round > 0) ratios.push(ours / theirs);
+    last = `${ours}/s against ${theirs}/s`;
+  }
+  tell("single enqueues, against graphile-worker's addJob", rounded(median(ratios)), " ×", { least: 3 });
+  console.log(`    last round: ${last}`);
+
+  const service = await ground.startService({ JOB_CONCURRENCY: "0" });
+  const token = await signIn(service.port, "admin@steward.local", "steward-admin-dev");
+  const body = JSON.stringify({ jobTypeName: "steward.echo", serializedArgs: '{"n":1}' });
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const rates: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const result = await load({
+      port: service.port,
+      connections: 32,
+      seconds: 3,
+      next: () => ({ method: "POST", path: "/api/v1/jobs", headers, body }),
+    });
+    if (!result.statuses[201]) throw new Error(`enqueuing answered ${JSON.stringify(result.statuses)}`);
+    if (round > 0) rates.push(result.perSecond);
+  }
+  tell("POST /api/v1/jobs with 32 connections", median(rates), "/s", { least: 3_000 });
+  await service.stop();
+}
+
+async function enqueueOurs({ sql }: Ground): Promise<number> {
+  const writer = new JobWriter(sql);
+  let next = 0;
+  const started = performance.now();
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    while (next < JOBS) {
+      const n = next++;
+      await writer.write([{
+        jobTypeName: "bench.noop",
+        serializedArgs: JSON.stringify({ n }),
+        maxRetries: 3,
+      }]);
+    }
+  }));
+  const perSecond = Math.round(JOBS / ((performance.now() - started) / 1000));
+  await sql`truncate jobs, job_executions, job_count_deltas, job_counts`;
+  return perSecond;
+}

@@ -1,0 +1,56 @@
+import { drainOurs } from "./drain.ts";
+import { type Ground, median, rounded, tell } from "./ground.ts";
+import { load } from "./load.ts";
+import { signIn } from "./people.ts";
+
+const FINISHED = 1_000_000;
+const ROUNDS = 3;
+
+/** A million finished jobs in the tables: what drain, lists and stats feel of them. */
+export async function fullLedger(ground: Ground): Promise<void> {
+  const { sql } = ground;
+  const empty: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) empty.push(await drainOurs(ground));
+  await fill(ground);
+  const full: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) full.push(await drainOurs(ground));
+  const ratio = median(full.slice(1)) / median(empty.slice(1));
+  tell("drain with a million finished jobs, against empty tables", rounded(ratio), " ×", { least: 0.85 });
+
+  const service = await ground.startService({ JOB_CONCURRENCY: "0" });
+  const token = await signIn(service.port, "admin@steward.local", "steward-admin-dev");
+  const headers = { authorization: `Bearer ${token}` };
+  const paths = {
+    "list of failed jobs": "/api/v1/jobs?status=Failed&page=3",
+    "list by type and priority": "/api/v1/jobs?searchTerm=bench&priority=High",
+    "dashboard stats": "/api/v1/jobs/dashboard/stats",
+  };
+  for (const [name, path] of Object.entries(paths)) {
+    await load({ port: service.port, connections: 1, seconds: 1, next: () => ({ path, headers }) });
+    const { p95, statuses } = await load({
+      port: service.port,
+      connections: 1,
+      seconds: 3,
+      next: () => ({ path, headers }),
+    });
+    if (!statuses[200]) throw new Error(`${path} answered ${JSON.stringify(statuses)}`);
+    tell(`${name}, p95`, p95, " ms", { most: name === "dashboard stats" ? 5 : 20 });
+  }
+  await service.stop();
+  await sql`truncate jobs, job_executions, job_count_deltas, job_counts`;
+}
+
+async function fill({ sql }: Ground): Promise<void> {
+  await sql`
+    insert into jobs (id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at, created_at,
+      started_at, completed_at, attempts, max_retries)
+    select uuidv7(make_interval(secs => -n / 10.0)), 'bench.type' || n % 20, '{}', 'FireAndForget',
+      case when n % 50 = 0 then 'Failed' when n % 97 = 0 then 'DeadLettered' else 'Succeeded' end::job_status,
+      n % 4, 'default', 'default||', now() + interval '1 day', now() - make_interval(secs => n / 10.0),
+      now() - make_interval(secs => n / 10.0), now() - make_interval(secs => n / 10.0), 1, 3
+    from generate_series(1, ${FINISHED}::int) n`;
+  await sql`
+    insert into job_executions (job_id, attempt_number, status, started_at, completed_at, worker_id)
+    select id, 1, 'Succeeded', started_at, completed_at, id from jobs`;
+  await sql.unsafe("vacuum analyze jobs; vacuum analyze job_executions").simple();
+}

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
+import { JobWriter } from "../../domain/jobs/job_writer.ts";
+import { startWorker } from "../../domain/jobs/worker.ts";
+import { createLog } from "../../infra/log.ts";
+import { runGraphileWorker } from "./drain.ts";
+import { type Ground, rounded, tell } from "./ground.ts";
+
+const PROBES = 400;
+const WARM_UP = 50;
+
+/** From the committed enqueue to the start of the job, one at a time on an idle worker. */
+export async function latency(ground: Ground): Promise<void> {
+  const { sql } = ground;
+  let begun: (at: number) => void = () => {};
+  const types = new JobTypes();
+  types.register(defineJob({
+    name: "bench.probe",
+    args: z.object({}),
+    run: () => {
+      begun(performance.now());
+      return Promise.resolve(undefined);
+    },
+  }));
+  const worker = await startWorker({
+    sql,
+    types,
+    log: createLog("warn"),
+    host: "bench",
+    concurrency: 20,
+    queues: null,
+    pollMs: 2_000,
+  });
+  const writer = new JobWriter(sql);
+  const latencies: number[] = [];
+  for (let n = 0; n < WARM_UP + PROBES; n++) {
+    const started = new Promise<number>((resolve) => begun = resolve);
+    await writer.write([{ jobTypeName: "bench.probe", serializedArgs: "{}", maxRetries: 0 }]);
+    const committed = performance.now();
+    worker.wake(); // as the bell does after a commit
+    const at = await started;
+    if (n >= WARM_UP) latencies.push(at - committed);
+    await new Promise((resolve) => setTimeout(resolve, 2)); // lets the attempt settle, so that the worker is idle
+  }
+  await worker.stop(1_000);
+  latencies.sort((a, b) => a - b);
+  const at = (share: number) => rounded(latencies[Math.floor(latencies.length * share)] ?? 0);
+  const peer = await runGraphileWorker(ground);
+  tell("commit to start when idle, median", at(0.5), " ms", { most: 2 });
+  tell("commit to start when idle, p99", at(0.99), " ms", { most: 15 });
+  console.log(`    graphile-worker: median ${peer.latencyP50} ms, p99 ${peer.latencyP99} ms`);
+}
