@@ -19,9 +19,9 @@ class Memory {
 const memories = new WeakMap<Sql, Memory>();
 
 /**
- * Runs `count`, or answers a large total counted less than a second ago. A user or link made,
- * changed or gone through this instance is always counted (see `recount`), anything else within a second; totals under
- * 10,000 are always counted anew.
+ * Runs `count`, or answers a large total counted less than a second ago. Users and links that come, go or change their
+ * activity through this instance are counted at once (see `recount`), all else within a second; totals under 10,000
+ * are always counted anew.
  * @param key what is counted, with all its filters.
  */
 export async function countRemembered(sql: Sql, key: string, count: () => Promise<number>): Promise<number> {

@@ -1,13 +1,14 @@
-import { PostgresError, SQLSTATE, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import type { TenantCaller } from "./caller.ts";
+import { hideRow } from "./hide_row.ts";
 import { findTakenCodes, lockPermissionCodes, permissionOwner } from "./permission_codes.ts";
 import { type PermissionDetails, permissionNotFound, readPermission } from "./permissions.ts";
-import type { Versioned } from "./user_details.ts";
+import type { Versioned } from "./versioned.ts";
 
 export interface NewPermission {
   code: string;
@@ -95,7 +96,8 @@ export async function deletePermission(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const before = await lockPermission(tx, caller, id, ifMatch);
-    await hidePermission(tx, id);
+    const inUse = `Roles still carry permission ${id}; it is deleted when none does.`;
+    await hideRow(tx, "permissions", id, problem("PERMISSION_ASSIGNED_CONFLICT", inUse));
     await recordAudit(tx, caller, {
       action: "permission.delete",
       targetType: "permission",
@@ -131,20 +133,4 @@ async function lockPermission(
   }
   requireVersion(ifMatch, version);
   return fields;
-}
-
-/** Sets the permission deleted; the foreign key of the roles that carry it refuses that, however late they came. */
-async function hidePermission(tx: Tx, id: string): Promise<void> {
-  try {
-    await tx`update permissions set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;
-  } catch (error) {
-    if (!(error instanceof PostgresError) || error.code !== SQLSTATE.foreignKeyViolation) throw error;
-    throw problem(
-      "PERMISSION_ASSIGNED_CONFLICT",
-      `Roles still carry permission ${id}; it is deleted when none does.`,
-      {
-        cause: error,
-      },
-    );
-  }
 }

@@ -4,7 +4,7 @@ import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../sh
 import { isSystemAdmin, type TenantCaller } from "./caller.ts";
 import type { PermissionReach } from "./catalog.ts";
 import { matches, orderBy, type SortDirection } from "./list_order.ts";
-import type { Versioned } from "./user_details.ts";
+import { type Versioned, versioned } from "./versioned.ts";
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;
 /** Names a list may be sorted by, and what that means in SQL. */
@@ -67,7 +67,7 @@ export async function readPermission(
   const [row] = await q<(PermissionDetails & { version: number })[]>`
     select ${permissionColumns(q, caller)}, p.version from permissions p
     where p.id = ${id} and ${wherePermissions(q, caller.tenantId, {})}`;
-  return versioned(row, id);
+  return versioned(row, () => permissionNotFound(id));
 }
 
 /** Reads a permission the caller's tenant knows by its code. Throws PERMISSION_NOT_FOUND. */
@@ -79,7 +79,7 @@ export async function readPermissionByCode(
   const [row] = await q<(PermissionDetails & { version: number })[]>`
     select ${permissionColumns(q, caller)}, p.version from permissions p
     where p.code = ${code} and ${wherePermissions(q, caller.tenantId, {})}`;
-  return versioned(row, code);
+  return versioned(row, () => permissionNotFound(code));
 }
 
 /** The refusal of an unknown, deleted or foreign permission: one wording, so that the three look the same. */
@@ -113,13 +113,4 @@ export function wherePermissions(q: Queryable, tenantId: string, o: PermissionFi
     matches(q, "p.search_text", o.search),
   ];
   return all.reduce((left, right) => q`${left} and ${right}`);
-}
-
-function versioned(
-  row: PermissionDetails & { version: number } | undefined,
-  named: string,
-): Versioned<PermissionDetails> {
-  if (!row) throw permissionNotFound(named);
-  const { version, ...value } = row;
-  return { value, version };
 }

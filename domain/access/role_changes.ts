@@ -1,14 +1,15 @@
-import { PostgresError, SQLSTATE, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import type { TenantCaller } from "./caller.ts";
+import { hideRow } from "./hide_row.ts";
 import { changePermissions, requireGrantable } from "./role_grants.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";
-import type { Versioned } from "./user_details.ts";
+import type { Versioned } from "./versioned.ts";
 
 export interface NewRole {
   name: string;
@@ -102,7 +103,8 @@ export async function deleteRole(
     requireOwnRole(role, "deleted");
     const { value: before } = await readRole(tx, caller.tenantId, id);
     await tx`delete from role_permissions where role_id = ${id}`;
-    await hideRole(tx, id);
+    const inUse = `Users still hold role ${id}; a role is deleted when nobody does.`;
+    await hideRow(tx, "roles", id, problem("ROLE_ASSIGNED_CONFLICT", inUse));
     await recordAudit(tx, caller, {
       action: "role.delete",
       targetType: "role",
@@ -110,22 +112,6 @@ export async function deleteRole(
       before: audited(before),
     });
   });
-}
-
-/** Sets the role deleted; the foreign key of its holders refuses that while there are any, however late they came. */
-async function hideRole(tx: Tx, id: string): Promise<void> {
-  try {
-    await tx`update roles set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;
-  } catch (error) {
-    if (!(error instanceof PostgresError) || error.code !== SQLSTATE.foreignKeyViolation) throw error;
-    throw problem(
-      "ROLE_ASSIGNED_CONFLICT",
-      `Users still hold role ${id}; a role is deleted when nobody does.`,
-      {
-        cause: error,
-      },
-    );
-  }
 }
 
 async function replacePermissions(

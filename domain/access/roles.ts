@@ -3,13 +3,23 @@ import { problem } from "../problems/problem.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { matches, orderBy, type SortDirection } from "./list_order.ts";
 import { tenantNotFound } from "./tenants.ts";
-import type { UserRole as Role, Versioned } from "./user_details.ts";
-
-export type { Role };
+import { type Versioned, versioned } from "./versioned.ts";
 
 export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;
 /** Names a list may be sorted by, and what that means in SQL. */
 const SORTS = { name: "lower(r.name)", createdAt: "r.created_at", userCount: "user_count" };
+
+/** A role of a tenant with its permissions. */
+export interface Role {
+  id: string;
+  tenantId: string;
+  name: string;
+  description: string | null;
+  isSystemRole: boolean;
+  permissions: { id: string; code: string }[];
+  createdAt: Date;
+  updatedAt: Date;
+}
 
 export interface RoleWithUserCount extends Omit<Role, "permissions"> {
   /** Users that are not deleted and hold the role, whether their link is active or not. */
@@ -39,9 +49,7 @@ export async function readRole(q: Queryable, tenantId: string, id: string): Prom
         from role_permissions rp join permissions p on p.id = rp.permission_id where rp.role_id = r.id), '[]')
         as permissions
     from roles r where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
-  if (!row) throw roleNotFound(id);
-  const { version, ...value } = row;
-  return { value, version };
+  return versioned(row, () => roleNotFound(id));
 }
 
 /** Reads a role of the tenant with its counts. Throws ROLE_NOT_FOUND. */
@@ -53,9 +61,7 @@ export async function readCountedRole(
   const [row] = await q<(RoleWithUserCount & { version: number })[]>`
     select ${countedColumns(q)}, r.version from roles r
     where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
-  if (!row) throw roleNotFound(id);
-  const { version, ...value } = row;
-  return { value, version };
+  return versioned(row, () => roleNotFound(id));
 }
 
 /**

@@ -3,7 +3,7 @@ import { problem } from "../problems/problem.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { matches, orderBy, type SortDirection } from "./list_order.ts";
 import { requireWithinReach, type TenantReach, withinReach } from "./tenant_reach.ts";
-import type { Versioned } from "./user_details.ts";
+import { type Versioned, versioned } from "./versioned.ts";
 
 export const TENANT_TYPES = ["Platform", "Group", "Standard"] as const;
 export type TenantType = typeof TENANT_TYPES[number];
@@ -58,10 +58,9 @@ const tenantColumns = (q: Queryable) =>
 export async function readTenant(q: Queryable, reach: TenantReach, id: string): Promise<Versioned<Tenant>> {
   const [row] = await q<(Tenant & { version: number })[]>`
     select ${tenantColumns(q)}, t.version from tenants t where t.id = ${id} and t.deleted_at is null`;
-  if (!row) throw tenantNotFound(id);
-  requireWithinReach(reach, row);
-  const { version, ...value } = row;
-  return { value, version };
+  const tenant = versioned(row, () => tenantNotFound(id));
+  requireWithinReach(reach, tenant.value);
+  return tenant;
 }
 
 /** The tenants within reach that fit, by name unless sorted otherwise. */

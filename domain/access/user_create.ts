@@ -7,9 +7,10 @@ import { type Acting, requireMayGiveRoles } from "./escalation.ts";
 import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
 import { insertLinks } from "./links.ts";
 import { recount } from "./large_counts.ts";
-import { readUser, type User, type Versioned } from "./user_details.ts";
+import { readUser, type User } from "./user_details.ts";
 import type { UserPlatform } from "./user_lock.ts";
 import { storedPassword } from "./user_password.ts";
+import type { Versioned } from "./versioned.ts";
 
 /** A user to be made. */
 export interface NewUser {

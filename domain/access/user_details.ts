@@ -1,6 +1,9 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { permissionCodes } from "../auth/rights.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, holds } from "./caller.ts";
+import type { Role } from "./roles.ts";
+import { type Versioned, versioned } from "./versioned.ts";
 
 /** A user as the scoped routes answer it; `roles` are the names held in one tenant. */
 export interface User {
@@ -24,8 +27,6 @@ export interface AdminUser extends Omit<User, "roles" | "lastLoginAt"> {
   tenants: { tenantId: string; roleIds: string[]; isDefault: boolean; isActive: boolean }[];
 }
 
-export type Versioned<T> = { value: T; version: number };
-
 /** One of a user's tenants, as the link has it. */
 export interface UserTenant {
   tenantId: string;
@@ -36,18 +37,6 @@ export interface UserTenant {
   isDefault: boolean;
   roles: { id: string; name: string }[];
   createdAt: Date;
-}
-
-/** A role a user holds, with its permissions. */
-export interface UserRole {
-  id: string;
-  tenantId: string;
-  name: string;
-  description: string | null;
-  isSystemRole: boolean;
-  permissions: { id: string; code: string }[];
-  createdAt: Date;
-  updatedAt: Date;
 }
 
 /** Columns of `User` over `users u`; role names are those of `tenantId`, none where it is null. */
@@ -85,7 +74,7 @@ export async function readUser(
     select ${
     userColumns(q, tenantId)
   }, u.version from users u where u.id = ${userId} and u.deleted_at is null`;
-  return versioned(row, userId);
+  return versioned(row, () => userNotFound(userId));
 }
 
 /** Reads a user linked to the tenant. Throws USER_NOT_FOUND for everyone else. */
@@ -98,7 +87,7 @@ export async function readTenantUser(
     select ${userColumns(q, tenantId)}, u.version
     from users u join user_tenants m on m.user_id = u.id and m.tenant_id = ${tenantId}
     where u.id = ${userId} and u.deleted_at is null`;
-  return versioned(row, userId);
+  return versioned(row, () => userNotFound(userId));
 }
 
 /** Reads a user linked to the tenant by email, in any letter case. Throws USER_NOT_FOUND. */
@@ -111,14 +100,14 @@ export async function readTenantUserByEmail(
     select ${userColumns(q, tenantId)}, u.version
     from users u join user_tenants m on m.user_id = u.id and m.tenant_id = ${tenantId}
     where lower(u.email) = lower(${email}) and u.deleted_at is null`;
-  return versioned(row, email);
+  return versioned(row, () => userNotFound(email));
 }
 
 /** Reads a user with all their links. Throws USER_NOT_FOUND. */
 export async function readAdminUser(q: Queryable, userId: string): Promise<Versioned<AdminUser>> {
   const [row] = await q<(AdminUser & { version: number })[]>`
     select ${adminUserColumns(q)}, u.version from users u where u.id = ${userId} and u.deleted_at is null`;
-  return versioned(row, userId);
+  return versioned(row, () => userNotFound(userId));
 }
 
 /**
@@ -154,9 +143,9 @@ export async function readUserTenantsAs(
 }
 
 /** The roles a user of the tenant holds there, by name. Throws USER_NOT_FOUND. */
-export async function readUserRoles(q: Queryable, userId: string, tenantId: string): Promise<UserRole[]> {
+export async function readUserRoles(q: Queryable, userId: string, tenantId: string): Promise<Role[]> {
   await requireUser(q, userId, tenantId);
-  return await q<UserRole[]>`
+  return await q<Role[]>`
     select r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at,
       coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code)
         from role_permissions rp join permissions p on p.id = rp.permission_id and p.deleted_at is null
@@ -168,14 +157,7 @@ export async function readUserRoles(q: Queryable, userId: string, tenantId: stri
 /** Codes of what a user of the tenant may do there; none while the link or the tenant is not active. */
 export async function readUserPermissions(q: Queryable, userId: string, tenantId: string): Promise<string[]> {
   await requireUser(q, userId, tenantId);
-  const rows = await q<{ code: string }[]>`
-    select distinct p.code from user_tenants m
-    join tenants t on t.id = m.tenant_id and t.is_active and t.deleted_at is null
-    join user_tenant_roles l on l.user_id = m.user_id and l.tenant_id = m.tenant_id
-    join roles r on r.id = l.role_id and r.deleted_at is null
-    join role_permissions rp on rp.role_id = r.id
-    join permissions p on p.id = rp.permission_id and p.deleted_at is null
-    where m.user_id = ${userId} and m.tenant_id = ${tenantId} and m.is_active order by p.code`;
+  const rows = await q<{ code: string }[]>`${permissionCodes(q, userId, tenantId)}`;
   return rows.map((row) => row.code);
 }
 
@@ -188,13 +170,4 @@ async function requireUser(q: Queryable, userId: string, tenantId: string | null
     and (${tenantId}::uuid is null
       or exists (select from user_tenants m where m.user_id = u.id and m.tenant_id = ${tenantId}))`;
   if (rows.length === 0) throw userNotFound(userId);
-}
-
-function versioned<T extends { version: number }>(
-  row: T | undefined,
-  named: string,
-): Versioned<Omit<T, "version">> {
-  if (!row) throw userNotFound(named);
-  const { version, ...value } = row;
-  return { value, version };
 }

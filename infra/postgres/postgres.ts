@@ -30,7 +30,6 @@ const UNREACHABLE = [
   "CONNECTION_CLOSED",
   "CONNECTION_DESTROYED",
 ];
-const LONGEST_RECONNECT_S = 1;
 
 const ATTEMPTS = 4;
 const RETRIED: readonly string[] = [SQLSTATE.serializationFailure, SQLSTATE.deadlock];

@@ -3,19 +3,15 @@ import { acrossTenants } from "../../domain/access/checks.ts";
 import { linkUserToTenant } from "../../domain/access/links.ts";
 import { createUser } from "../../domain/access/user_create.ts";
 import { deleteUser } from "../../domain/access/user_delete.ts";
-import {
-  type AdminUser,
-  readAdminUser,
-  readUserTenants,
-  type Versioned,
-} from "../../domain/access/user_details.ts";
+import { readAdminUser, readUserTenants } from "../../domain/access/user_details.ts";
 import { listAllUsers } from "../../domain/access/user_list.ts";
 import { updateUser } from "../../domain/access/user_update.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../shared/validation.ts";
+import { versionedAnswer } from "./answers.ts";
 import {
   AddLinkRequest,
   AdminUpdateUserRequest,
@@ -29,7 +25,6 @@ import {
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
 const oneUser = { 200: { description: "The user with all links", schema: AdminUserEditDto } };
-const versioned = ({ value, version }: Versioned<AdminUser>) => okVersioned(value, version);
 const locationOf = (id: string) => `/api/v1/admin/users/${id}`;
 
 /** Users across tenants, with their whole tenant/role matrix. */
@@ -82,7 +77,7 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
     params: userIdPath,
     answers: oneUser,
     problems: ["USER_NOT_FOUND"],
-    run: async ({ params }) => versioned(await readAdminUser(p.sql, params.id)),
+    run: async ({ params }) => versionedAnswer(await readAdminUser(p.sql, params.id)),
   }),
   endpoint({
     method: "put",
@@ -105,7 +100,7 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
     run: async ({ caller, params, body, call }) =>
-      versioned(await updateUser(p, caller, params.id, body, call.ifMatch)),
+      versionedAnswer(await updateUser(p, caller, params.id, body, call.ifMatch)),
   }),
   endpoint({
     method: "delete",

@@ -6,17 +6,12 @@ import {
   deletePermission,
   updatePermission,
 } from "../../domain/access/permission_changes.ts";
-import {
-  listPermissions,
-  type PermissionDetails,
-  readPermission,
-  readPermissionByCode,
-} from "../../domain/access/permissions.ts";
-import type { Versioned } from "../../domain/access/user_details.ts";
+import { listPermissions, readPermission, readPermissionByCode } from "../../domain/access/permissions.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
+import { versionedAnswer } from "./answers.ts";
 import {
   categorySuggestionsQuery,
   CreatePermissionDto,
@@ -31,7 +26,6 @@ import {
 
 const params = z.object({ id: uuid });
 const onePermission = { 200: { description: "The permission", schema: PermissionDetailsDto } };
-const versioned = ({ value, version }: Versioned<PermissionDetails>) => okVersioned(value, version);
 
 /** The catalog's permissions and those of the token's tenant; other tenants' are PERMISSION_NOT_FOUND here. */
 export const permissionRoutes = (p: Platform): Endpoint[] => [
@@ -81,7 +75,8 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
     params: z.object({ code: z.string().min(1).max(200) }),
     answers: onePermission,
     problems: ["PERMISSION_NOT_FOUND"],
-    run: async ({ caller, params }) => versioned(await readPermissionByCode(p.sql, caller, params.code)),
+    run: async ({ caller, params }) =>
+      versionedAnswer(await readPermissionByCode(p.sql, caller, params.code)),
   }),
   endpoint({
     method: "get",
@@ -93,7 +88,7 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
     params,
     answers: onePermission,
     problems: ["PERMISSION_NOT_FOUND"],
-    run: async ({ caller, params }) => versioned(await readPermission(p.sql, caller, params.id)),
+    run: async ({ caller, params }) => versionedAnswer(await readPermission(p.sql, caller, params.id)),
   }),
   endpoint({
     method: "post",
@@ -127,7 +122,7 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
       "PRECONDITION_FAILED",
     ],
     run: async ({ caller, params, body, call }) =>
-      versioned(await updatePermission(p, caller, params.id, body, call.ifMatch)),
+      versionedAnswer(await updatePermission(p, caller, params.id, body, call.ifMatch)),
   }),
   endpoint({
     method: "delete",

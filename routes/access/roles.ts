@@ -2,18 +2,12 @@ import { z } from "zod";
 import { inTenant } from "../../domain/access/checks.ts";
 import { createRole, deleteRole, updateRole } from "../../domain/access/role_changes.ts";
 import { assignPermission, revokePermission } from "../../domain/access/role_grants.ts";
-import {
-  listRoles,
-  lookUpRoles,
-  readCountedRole,
-  type Role,
-  summarizeRoles,
-} from "../../domain/access/roles.ts";
-import type { Versioned } from "../../domain/access/user_details.ts";
+import { listRoles, lookUpRoles, readCountedRole, summarizeRoles } from "../../domain/access/roles.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
+import { versionedAnswer } from "./answers.ts";
 import {
   CreateRoleDto,
   RoleDto,
@@ -30,7 +24,6 @@ import {
 const params = z.object({ id: uuid });
 const grantParams = z.object({ id: uuid, permId: uuid });
 const oneRole = { 200: { description: "The role with its permissions", schema: RoleDto } };
-const versioned = ({ value, version }: Versioned<Role>) => okVersioned(value, version);
 
 /** Roles of the token's tenant; those of other tenants are ROLE_NOT_FOUND here. */
 export const roleRoutes = (p: Platform): Endpoint[] => [
@@ -80,10 +73,8 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     params,
     answers: { 200: { description: "The role", schema: RoleWithUserCountDto } },
     problems: ["ROLE_NOT_FOUND"],
-    async run({ caller, params }) {
-      const { value, version } = await readCountedRole(p.sql, caller.tenantId, params.id);
-      return okVersioned(value, version);
-    },
+    run: async ({ caller, params }) =>
+      versionedAnswer(await readCountedRole(p.sql, caller.tenantId, params.id)),
   }),
   endpoint({
     method: "post",
@@ -120,7 +111,7 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
     run: async ({ caller, params, body, call }) =>
-      versioned(await updateRole(p, caller, params.id, body, call.ifMatch)),
+      versionedAnswer(await updateRole(p, caller, params.id, body, call.ifMatch)),
   }),
   endpoint({
     method: "delete",
@@ -152,7 +143,8 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     params: grantParams,
     answers: oneRole,
     problems: ["ROLE_NOT_FOUND", "PERMISSION_NOT_FOUND", "ROLE_ASSIGNMENT_ESCALATION_BLOCKED"],
-    run: async ({ caller, params }) => versioned(await assignPermission(p, caller, params.id, params.permId)),
+    run: async ({ caller, params }) =>
+      versionedAnswer(await assignPermission(p, caller, params.id, params.permId)),
   }),
   endpoint({
     method: "delete",
@@ -171,6 +163,6 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
     run: async ({ caller, params, call }) =>
-      versioned(await revokePermission(p, caller, params.id, params.permId, call.ifMatch)),
+      versionedAnswer(await revokePermission(p, caller, params.id, params.permId, call.ifMatch)),
   }),
 ];

@@ -2,18 +2,12 @@ import { z } from "zod";
 import { inTenant } from "../../domain/access/checks.ts";
 import { createTenant, deleteTenant, updateTenant } from "../../domain/access/tenant_changes.ts";
 import { CHANGES_CHILDREN, reachForChanging, reachForReading } from "../../domain/access/tenant_reach.ts";
-import {
-  listTenants,
-  lookUpTenants,
-  readTenant,
-  summarizeTenants,
-  type Tenant,
-} from "../../domain/access/tenants.ts";
-import type { Versioned } from "../../domain/access/user_details.ts";
+import { listTenants, lookUpTenants, readTenant, summarizeTenants } from "../../domain/access/tenants.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
+import { versionedAnswer } from "./answers.ts";
 import {
   CreateTenantDto,
   TenantDto,
@@ -28,7 +22,6 @@ import {
 
 const params = z.object({ id: uuid });
 const oneTenant = { 200: { description: "The tenant", schema: TenantDto } };
-const versioned = ({ value, version }: Versioned<Tenant>) => okVersioned(value, version);
 
 /**
  * Tenants within the caller's reach: their own; in a group its children; with reach across tenants, all. What a group's
@@ -85,7 +78,7 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
     answers: oneTenant,
     problems: ["TENANT_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
     run: async ({ caller, params }) =>
-      versioned(await readTenant(p.sql, await reachForReading(p.sql, caller), params.id)),
+      versionedAnswer(await readTenant(p.sql, await reachForReading(p.sql, caller), params.id)),
   }),
   endpoint({
     method: "post",
@@ -129,7 +122,7 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
     async run({ caller, params, call }) {
       const reach = await reachForChanging(p.sql, caller, "update:tenants");
       const change = await call.readJson(UpdateTenantDto);
-      return versioned(await updateTenant(p, caller, reach, params.id, change, call.ifMatch));
+      return versionedAnswer(await updateTenant(p, caller, reach, params.id, change, call.ifMatch));
     },
   }),
   endpoint({

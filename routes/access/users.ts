@@ -8,15 +8,14 @@ import {
   readUserPermissions,
   readUserRoles,
   readUserTenantsAs,
-  type User,
-  type Versioned,
 } from "../../domain/access/user_details.ts";
 import { listTenantUsers } from "../../domain/access/user_list.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/user_update.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
+import { versionedAnswer } from "./answers.ts";
 import { RoleDto } from "./role_shapes.ts";
 import {
   CreateUserRequest,
@@ -29,7 +28,6 @@ import {
 } from "./user_shapes.ts";
 
 const oneUser = { 200: { description: "The user", schema: UserDto } };
-const versioned = ({ value, version }: Versioned<User>) => okVersioned(value, version);
 
 /** Users of the token's tenant; everyone else is USER_NOT_FOUND here. */
 export const usersRoutes = (p: Platform): Endpoint[] => [
@@ -58,7 +56,7 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     answers: oneUser,
     problems: ["USER_NOT_FOUND"],
     run: async ({ caller, params }) =>
-      versioned(await readTenantUserByEmail(p.sql, params.email, caller.tenantId)),
+      versionedAnswer(await readTenantUserByEmail(p.sql, params.email, caller.tenantId)),
   }),
   endpoint({
     method: "get",
@@ -70,7 +68,8 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     params: userIdPath,
     answers: oneUser,
     problems: ["USER_NOT_FOUND"],
-    run: async ({ caller, params }) => versioned(await readTenantUser(p.sql, params.id, caller.tenantId)),
+    run: async ({ caller, params }) =>
+      versionedAnswer(await readTenantUser(p.sql, params.id, caller.tenantId)),
   }),
   endpoint({
     method: "post",
@@ -112,7 +111,7 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
     run: async ({ caller, params, body, call }) =>
-      versioned(await updateTenantUser(p, caller, params.id, body, call.ifMatch)),
+      versionedAnswer(await updateTenantUser(p, caller, params.id, body, call.ifMatch)),
   }),
   endpoint({
     method: "delete",

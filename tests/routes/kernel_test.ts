@@ -51,7 +51,26 @@ Deno.test("malformed JSON, another content type and an oversized body are told a
   assert.equal(large.body.code, "BODY_TOO_LARGE");
 });
 
-Deno.test("text no database can hold is refused, not stored or failed on", async () => {
+Deno.test("a document that is too deep, or not UTF-8, is refused, not failed on or guessed at", async () => {
+  const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+  for (const filler of [deep(300), deep(200_000), `{"a":${deep(200_000)},"b":"\\u0041"}`]) {
+    const { status, body } = await t.nobody.post("/auth/login", `{"email":"a","password":"b","x":${filler}}`);
+    assert.equal(status, 400);
+    assert.match(body.errors[0], /^body: .*levels deep$/);
+  }
+  const latin1 = Uint8Array.from(`{"email":"ren\u00e9","password":"x"}`, (char) => char.charCodeAt(0));
+  const answer = await fetch(`${t.url}/auth/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: latin1,
+  });
+  assert.equal(answer.status, 400);
+  assert.match((await answer.json()).errors[0], /^body: expected a JSON document in UTF-8/);
+});
+
+Deno.test("text no database can hold is refused by its field, not stored or failed on", async () => {
+  const search = await t.systemAdmin.get("/api/v1/users?search=%00");
+  assert.deepEqual(search.body.errors, ["search: must not contain the NUL character"]);
   for (const email of ["a\u0000b", "\ud800"]) {
     const { status, body } = await t.nobody.post("/auth/login", { email, password: "x" });
     assert.equal(status, 400, JSON.stringify(body));
@@ -90,6 +109,17 @@ Deno.test("the API document is OpenAPI 3.1 with every operation under its own id
       for (const code of Object.keys(examples)) assert.ok(Object.hasOwn(CATALOGUE, code), code);
     }
   }
+});
+
+Deno.test("the API document tells how a caller without a tenant, or with the wrong one, is refused", async () => {
+  const { body } = await t.nobody.get("/openapi.json");
+  const codes = (path: string, status: number) =>
+    Object.keys(body.paths[path].get.responses[status]?.content["application/problem+json"].examples ?? {});
+  assert.deepEqual(codes("/api/v1/roles/{id}", 403), ["TENANT_FORBIDDEN", "FORBIDDEN", "MISSING_PERMISSION"]);
+  assert.deepEqual(codes("/api/v1/admin/users", 403), ["TENANT_FORBIDDEN", "MISSING_PERMISSION"]);
+  assert.deepEqual(codes("/api/v1/auth/me", 403), ["TENANT_FORBIDDEN"]);
+  assert.deepEqual(codes("/api/v1/auth/me", 400), ["VALIDATION_ERROR"]);
+  assert.deepEqual(codes("/healthz", 403), []);
 });
 
 Deno.test("the reference loads nothing from elsewhere", async () => {

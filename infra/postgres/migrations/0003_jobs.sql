@@ -48,6 +48,8 @@ create index jobs_children on jobs (parent_job_id) where status = 'AwaitingParen
 -- Statuses off the usual way (Enqueued, Processing, Succeeded), which costs nothing by this index.
 create index jobs_unusual on jobs (tenant_id, status, id)
   where status in ('Scheduled', 'AwaitingParent', 'Failed', 'DeadLettered', 'Cancelled');
+create index jobs_unusual_anywhere on jobs (status, id)
+  where status in ('Scheduled', 'AwaitingParent', 'Failed', 'DeadLettered', 'Cancelled');
 
 -- One row an ended attempt. A running attempt is the job row itself. No foreign key: rows come in the statement that
 -- settles their job and go in the one that prunes it, and checking a key for each would cost a fifth of the pace.

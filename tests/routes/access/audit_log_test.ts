@@ -109,7 +109,17 @@ Deno.test("filters and pages", async () => {
   assert.equal(two.items[0].id, rowId);
   assert.ok(one.items[0].id > two.items[0].id, "newest first");
   assert.equal(two.hasPrevious, true);
-  for (const query of ["page=0", "pageSize=101", "actorId=x", "fromDate=yesterday"]) {
+  assert.equal(await found("fromDate=0001-01-01&toDate=9999-12-31T23:59:59Z"), 1);
+  const unfit = [
+    "page=0",
+    "pageSize=101",
+    "actorId=x",
+    "fromDate=yesterday",
+    "fromDate=0000-01-01",
+    "fromDate=0001-01-01T00:00:00%2B14:00",
+    "toDate=9999-12-31T23:59:59-14:00",
+  ];
+  for (const query of unfit) {
     assert.equal((await admin.get(`/api/v1/audit-log?${query}`)).body.code, "VALIDATION_ERROR", query);
   }
 });

@@ -305,6 +305,20 @@ Deno.test("a tenant's admin cannot take another tenant's user's default away", a
   assert.equal(newcomer.body.isDefault, true);
 });
 
+Deno.test("a default in a deleted tenant is nobody's any more, and can be taken", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const roleId = await role(admin.tenantId ?? "");
+  const subject = await t.actor({ permissions: ["read:users"] });
+  assert.equal((await t.systemAdmin.delete(`/api/v1/tenants/${subject.tenantId}`)).status, 200);
+  const { status, body } = await admin.post(`/api/v1/tenants/${admin.tenantId}/users`, {
+    userId: subject.userId,
+    roleIds: [roleId],
+    isDefault: true,
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  assert.equal(body.isDefault, true);
+});
+
 Deno.test("POST /tenants/{id}/users reaches other tenants only across all of them, and tells nothing otherwise", async () => {
   const { tenantId, roleId } = await tenantWithRole();
   const admin = await t.actor({ role: "Admin" });

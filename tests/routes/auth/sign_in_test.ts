@@ -66,6 +66,7 @@ Deno.test("tenantId names the tenant; global asks for none even where there is a
   const global = await signIn(t, user.email, PASSWORD, { global: true });
   assert.equal(global.body.tenant, null);
   assert.deepEqual(global.body.permissions, []);
+  assert.equal((await signIn(t, user.email, PASSWORD, { global: null, tenantId: null })).status, 200);
   const elsewhere = await signIn(t, user.email, PASSWORD, { tenantId: await t.tenant() });
   assert.equal(elsewhere.status, 403);
   assert.equal(elsewhere.body.code, "TENANT_FORBIDDEN");

@@ -205,7 +205,9 @@ Deno.test("a forged signature and other tampering are refused", async () => {
 Deno.test("an Authorization header of another form is refused, an absent or blank one is missing", async () => {
   const code = async (authorization: string) =>
     (await t.nobody.with({ authorization }).get("/auth/me")).body.code;
-  assert.equal((await t.nobody.get("/auth/me")).body.code, "TOKEN_MISSING");
+  const missing = await t.nobody.get("/auth/me");
+  assert.equal(missing.body.code, "TOKEN_MISSING");
+  assert.match(missing.headers.get("www-authenticate") ?? "", /^Bearer/);
   assert.equal(await code(""), "TOKEN_MISSING");
   for (
     const header of [

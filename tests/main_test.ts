@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+
+interface Started {
+  folder: string;
+  /** What it has printed so far. */
+  output(): string;
+  /** The address it takes requests on. */
+  ready: Promise<string>;
+  signal(name: Deno.Signal): void;
+  ended: Promise<number>;
+}
+
+/** Starts the whole service as `deno task dev` does, and removes its folder afterwards. */
+async function withService(env: Record<string, string>, work: (service: Started) => Promise<void>) {
+  const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "..", "main.ts")],
+    env: { DATA_DIR: folder, PORT: "0", ...env },
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let output = "";
+  const ready = Promise.withResolvers<string>();
+  const reading = [child.stdout, child.stderr].map((stream) =>
+    stream.pipeThrough(new TextDecoderStream()).pipeTo(
+      new WritableStream({
+        write(text) {
+          output += text;
+          const url = /^steward ready on (\S+)$/m.exec(output)?.[1];
+          if (url) ready.resolve(url);
+        },
+      }),
+    )
+  );
+  const ended = Promise.all([child.status, ...reading]).then(([{ code }]) => code);
+  let hasEnded = false;
+  ended.then((code) => {
+    hasEnded = true;
+    ready.reject(new Error(`it ended with ${code}:\n${output}`));
+  });
+  ready.promise.catch(() => {});
+  try {
+    await work({
+      folder,
+      output: () => output,
+      ready: ready.promise,
+      signal: (name) => child.kill(name),
+      ended,
+    });
+  } finally {
+    if (!hasEnded) child.kill("SIGKILL");
+    await ended;
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const postgresRuns = async (folder: string) => {
+  const names = await Array.fromAsync(Deno.readDir(join(folder, "postgres")), ({ name }) => name);
+  assert.ok(names.includes("PG_VERSION"));
+  return names.includes("postmaster.pid");
+};
+
+Deno.test("a Ctrl-C that arrives twice, as under a task runner, is one: everything embedded stops too", () =>
+  withService({}, async (service) => {
+    assert.equal((await fetch(`${await service.ready}/readyz`).then((r) => r.json())).status, "ready");
+    assert.equal(await postgresRuns(service.folder), true);
+    service.signal("SIGINT");
+    service.signal("SIGINT");
+    assert.equal(await service.ended, 0, service.output());
+    assert.equal(await postgresRuns(service.folder), false);
+  }));
+
+Deno.test("a start that fails says why and leaves nothing running", async () => {
+  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = taken.addr as Deno.NetAddr;
+  await withService({ PORT: String(port) }, async (service) => {
+    assert.equal(await service.ended, 1);
+    assert.match(
+      service.output(),
+      new RegExp(`steward could not start: port ${port} of 127.0.0.1 is in use`),
+    );
+    assert.equal(await postgresRuns(service.folder), false);
+  });
+  taken.close();
+});
+
+Deno.test("it stops in good order when its database is away", () =>
+  withService({}, async (service) => {
+    await service.ready;
+    const pid = Number(
+      (await Deno.readTextFile(join(service.folder, "postgres", "postmaster.pid"))).split("\n")[0],
+    );
+    Deno.kill(pid, "SIGKILL");
+    service.signal("SIGTERM");
+    assert.equal(await service.ended, 0, service.output());
+  }));
