@@ -11,6 +11,7 @@ export async function fullLedger(ground: Ground): Promise<void> {
   const { sql } = ground;
   const empty: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) empty.push(await drainOurs(ground));
+  await sql`truncate jobs, job_executions, job_count_deltas, job_counts`;
   await fill(ground);
   const service = await ground.startService({ JOB_CONCURRENCY: "0" });
   const token = await signIn(service.port, "admin@steward.local", "steward-admin-dev");
