@@ -99,9 +99,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     log,
     listens,
   });
-  const alarm = hasKvQueue()
-    ? await kvAlarm({ path: kvPath(config), rung: () => wakeWaiting(), log })
-    : { ...timerAlarm(() => wakeWaiting()), sweep: () => Promise.resolve() };
+  const alarm = await openAlarm(config, () => wakeWaiting(), log);
   const bell = createBell({
     now: () => {
       wakeWorker();
@@ -268,6 +266,18 @@ function openScanner(config: Config): Scanner {
   }
   const folder = config.YARA_RULES_DIR ? pathToFileURL(join(resolve(config.YARA_RULES_DIR), "/")) : undefined;
   return yaraScanner(folder ? { rulesFolder: folder } : {});
+}
+
+/** Alarms are hints: where no Deno KV can be had, timers of this process and the minute sweep do. */
+async function openAlarm(config: Config, rung: () => void, log: Log) {
+  const timers = () => ({ ...timerAlarm(rung), sweep: () => Promise.resolve() });
+  if (!hasKvQueue()) return timers();
+  try {
+    return await kvAlarm({ path: kvPath(config), rung, log });
+  } catch (error) {
+    log.warn("Deno KV could not be opened; timers take its place", { error });
+    return timers();
+  }
 }
 
 function kvPath(config: Config): string | undefined {

@@ -23,6 +23,8 @@ export interface Profile {
   };
   tenant: { id: string; name: string; type: string } | null;
   permissions: string[];
+  /** Tenants the user may switch to: active links to active tenants, the default one first, then by name. */
+  tenants: { id: string; name: string; type: string; isDefault: boolean }[];
 }
 
 /** What a user may change of their own; absent members stay as they are. */
@@ -50,7 +52,12 @@ export async function readProfile(
   const [tenant] = await q<{ id: string; name: string; type: string }[]>`
     select id, name, type from tenants where id = ${tenantId}`;
   const permissions = await q<{ code: string }[]>`${permissionCodes(q, userId, tenantId)}`;
-  const profile = { user, tenant: tenant ?? null, permissions: permissions.map(({ code }) => code) };
+  const tenants = await q<Profile["tenants"]>`
+    select t.id, t.name, t.type, l.is_default from user_tenants l join tenants t on t.id = l.tenant_id
+    where l.user_id = ${userId} and l.is_active and t.is_active and t.deleted_at is null
+    order by l.is_default desc, lower(t.name), t.id`;
+  const codes = permissions.map(({ code }) => code);
+  const profile = { user, tenant: tenant ?? null, permissions: codes, tenants: [...tenants] };
   return { profile, version };
 }
 

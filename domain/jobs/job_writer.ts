@@ -43,7 +43,9 @@ export class JobWriter {
 
   #takeBatch(): Request[] {
     let size = 0;
-    const end = this.#waiting.findIndex(({ jobs }, index) => (size += jobs.length) > LARGEST_WRITE && index > 0);
+    const end = this.#waiting.findIndex(({ jobs }, index) =>
+      (size += jobs.length) > LARGEST_WRITE && index > 0
+    );
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 

@@ -18,6 +18,10 @@ export const ProfileDto = z.object({
   }),
   tenant: z.object({ id: z.uuid(), name: z.string(), type: z.string() }).nullable(),
   permissions: z.array(z.string()),
+  tenants: z.array(z.object({ id: z.uuid(), name: z.string(), type: z.string(), isDefault: z.boolean() }))
+    .meta({
+      description: "Tenants the user may switch to, the default one first",
+    }),
 }).meta({
   id: "ProfileDto",
   description: "The signed-in user, the tenant of the token, and what may be done there",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import { CATALOGUE } from "../../domain/problems/catalogue.ts";
 import { setup } from "../support/setup.ts";
 
@@ -49,6 +50,20 @@ Deno.test("malformed JSON, another content type and an oversized body are told a
   const large = await t.nobody.post("/auth/login", JSON.stringify({ email: "x".repeat(1_100_000) }));
   assert.equal(large.status, 413);
   assert.equal(large.body.code, "BODY_TOO_LARGE");
+});
+
+Deno.test("a body that breaks off is nobody's fault but the caller's", async () => {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
+  const head =
+    "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
+  await connection.write(new TextEncoder().encode(head));
+  const served = () =>
+    t.logs.filter((line) => line.includes('"route":"/api/v1/auth/login","status":400')).length;
+  const before = served();
+  await pause(50);
+  connection.close();
+  while (served() === before) await pause(10);
+  assert.equal(t.logs.some((line) => line.includes("a request failed unexpectedly")), false);
 });
 
 Deno.test("a document that is too deep, or not UTF-8, is refused, not failed on or guessed at", async () => {

@@ -66,6 +66,13 @@ Deno.test("tenantId names the tenant; global asks for none even where there is a
   const global = await signIn(t, user.email, PASSWORD, { global: true });
   assert.equal(global.body.tenant, null);
   assert.deepEqual(global.body.permissions, []);
+  const choice: { id: string; isDefault: boolean }[] = global.body.tenants;
+  assert.equal(
+    choice[0]?.isDefault,
+    true,
+    "a selector finds the tenants in the answer, the default one first",
+  );
+  assert.ok(choice.length > 1);
   assert.equal((await signIn(t, user.email, PASSWORD, { global: null, tenantId: null })).status, 200);
   const elsewhere = await signIn(t, user.email, PASSWORD, { tenantId: await t.tenant() });
   assert.equal(elsewhere.status, 403);

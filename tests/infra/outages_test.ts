@@ -1,0 +1,89 @@
+// What callers see while something the service stands on is away or broken.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { createTestDatabase } from "../support/cluster.ts";
+import { setup } from "../support/setup.ts";
+
+/** A way to a Postgres that can be cut and opened again. */
+function breakableWay(databaseUrl: string) {
+  const { hostname, port } = new URL(databaseUrl);
+  const connections = new Set<Deno.TcpConn>();
+  let listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const ownPort = listener.addr.port;
+  const accept = async () => {
+    for await (const inward of listener) {
+      const outward = await Deno.connect({ hostname, port: Number(port) });
+      for (const [from, to] of [[inward, outward], [outward, inward]] as const) {
+        connections.add(from);
+        from.readable.pipeTo(to.writable).catch(() => {});
+      }
+    }
+  };
+  accept();
+  const url = new URL(databaseUrl);
+  url.port = String(ownPort);
+  return {
+    url: url.href,
+    cut() {
+      listener.close();
+      for (const connection of connections) {
+        try {
+          connection.close();
+        } catch {
+          // the other end was faster
+        }
+      }
+      connections.clear();
+    },
+    mend() {
+      listener = Deno.listen({ hostname: "127.0.0.1", port: ownPort });
+      accept();
+    },
+  };
+}
+
+Deno.test("with the database away requests are answered 503, and soon after it is back all is well", async () => {
+  const way = breakableWay(await createTestDatabase());
+  const t = await setup({ DATABASE_URL: way.url });
+  const actor = await t.actor();
+  way.cut();
+  const away = await actor.get("/api/v1/auth/me");
+  assert.equal(away.status, 503);
+  assert.equal(away.body.code, "DATABASE_UNAVAILABLE");
+  assert.equal(away.headers.get("retry-after"), "1");
+  assert.doesNotMatch(
+    JSON.stringify(away.body),
+    /127\.0\.0\.1:(?!\d+\/problems)/,
+    "no address of the database",
+  );
+  assert.equal((await t.nobody.get("/healthz")).status, 200);
+  assert.equal((await t.nobody.get("/readyz")).body.checks.postgres, "failed");
+  way.mend();
+  const since = Date.now();
+  while ((await t.nobody.get("/readyz")).status !== 200) await pause(50);
+  assert.equal((await actor.get("/api/v1/auth/me")).status, 200);
+  const job = await actor.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "{}" });
+  assert.equal(await t.settled(job.body.id), "Succeeded");
+  assert.ok(Date.now() - since < 6_000, `it took ${Date.now() - since} ms`);
+  await t.stop();
+  way.cut();
+});
+
+Deno.test("a Deno KV file that cannot be read does not keep the service from starting", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+  const path = join(folder, "kv.sqlite");
+  await Deno.writeTextFile(path, "this is no database ".repeat(100));
+  const t = await setup({ KV_PATH: path });
+  assert.ok(t.logs.some((line) => line.includes("Deno KV could not be opened")));
+  const scheduledAt = new Date(Date.now() + 300).toISOString();
+  const actor = await t.actor();
+  const job = await actor.post("/api/v1/jobs", {
+    jobTypeName: "steward.echo",
+    serializedArgs: "{}",
+    scheduledAt,
+  });
+  assert.equal(await t.settled(job.body.id), "Succeeded");
+  await t.stop();
+  await Deno.remove(folder, { recursive: true });
+});
