@@ -8,6 +8,7 @@ import { listUsers } from "./bench/list_users.ts";
 import { readUser } from "./bench/read_user.ts";
 import { roleChange } from "./bench/role_change.ts";
 import { signIns } from "./bench/sign_ins.ts";
+import { twoProcesses } from "./bench/two_processes.ts";
 
 const CASES = {
   "read-user": readUser,
@@ -18,6 +19,7 @@ const CASES = {
   "enqueue": enqueue,
   "latency": latency,
   "full-ledger": fullLedger,
+  "two-processes": twoProcesses,
 };
 
 const HELP = `Usage: deno task bench [NAME...]

@@ -83,7 +83,7 @@ export const FILE_PROBLEMS = {
   FILE_STORAGE_UNAVAILABLE: entry(
     503,
     "Storage does not answer",
-    "The object store cannot be reached, so the upload could not be looked at; nothing was changed.",
+    "The object store cannot be reached; nothing was changed.",
     "Try again later; an upload that was made is still there.",
   ),
   FILE_SCAN_UNAVAILABLE: entry(

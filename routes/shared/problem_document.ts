@@ -2,6 +2,7 @@ import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts"
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { type FieldErrors, Problem } from "../../domain/problems/problem.ts";
 import type { Log } from "../../infra/log.ts";
+import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
 import { isDatabaseAway } from "../../infra/postgres/postgres.ts";
 import type { Answer } from "./answer.ts";
 
@@ -17,7 +18,8 @@ const RETRY_AFTER_S = "1";
 
 /**
  * The problem document of a failure. What is not a refusal of the catalogue becomes INTERNAL_ERROR, or
- * DATABASE_UNAVAILABLE: the answer tells nothing of it, the log has it whole under the same trace id.
+ * a 503 where database or object store are away: the answer tells nothing of it, the log has it whole under the same
+ * trace id.
  */
 export function problemAnswer(failure: unknown, context: ProblemContext, log: Log): Answer {
   const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
@@ -34,13 +36,17 @@ export function problemAnswer(failure: unknown, context: ProblemContext, log: Lo
 const CHALLENGE = 'Bearer realm="steward"';
 
 function unexpectedProblem(failure: unknown): Problem {
-  if (!isDatabaseAway(failure)) {
-    const detail = "Something failed that should not have; quote the traceId to the operator.";
-    return new Problem("INTERNAL_ERROR", detail);
+  const headers = { "retry-after": RETRY_AFTER_S };
+  if (isDatabaseAway(failure)) {
+    return new Problem("DATABASE_UNAVAILABLE", "The service could not reach its database.", { headers });
   }
-  return new Problem("DATABASE_UNAVAILABLE", "The service could not reach its database.", {
-    headers: { "retry-after": RETRY_AFTER_S },
-  });
+  if (failure instanceof ObjectStoreUnavailable) {
+    return new Problem("FILE_STORAGE_UNAVAILABLE", "The service could not reach its object store.", {
+      headers,
+    });
+  }
+  const detail = "Something failed that should not have; quote the traceId to the operator.";
+  return new Problem("INTERNAL_ERROR", detail);
 }
 
 /** RFC 9457: the title of `about:blank` is the status's own phrase; the contract has only a 400 without code. */

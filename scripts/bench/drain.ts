@@ -1,11 +1,6 @@
 import { join } from "node:path";
-import { z } from "zod";
-import { insertJobs } from "../../domain/jobs/enqueue.ts";
-import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
-import { startWorker } from "../../domain/jobs/worker.ts";
-import { createLog } from "../../infra/log.ts";
-import { transact } from "../../infra/postgres/postgres.ts";
 import { type Ground, median, rounded, tell } from "./ground.ts";
+import { enqueueNoops, startNoopWorker } from "./noop_jobs.ts";
 
 const JOBS = 20_000;
 const ROUNDS = 3;
@@ -22,42 +17,26 @@ export async function drain(ground: Ground): Promise<void> {
       rates.push([ours, theirs]);
     }
   }
-  tell("drain, against graphile-worker", rounded(median(ratios)), " ×", { least: 0.7 });
+  tell("drain, against graphile-worker", rounded(median(ratios)), " ×", { least: 1 });
   console.log(`    rounds: ${rates.map(([ours, theirs]) => `${ours}/s against ${theirs}/s`).join("; ")}`);
+  const boss = await runPgBoss(ground);
+  tell(
+    "drain, against pg-boss with batches of 500",
+    rounded(median(rates.map(([ours]) => ours)) / boss),
+    " ×",
+    { least: 5 },
+  );
 }
 
+/** Drains with a worker of this process; every job must end with its status and its execution row. */
 export async function drainOurs({ sql }: Ground): Promise<number> {
-  const types = new JobTypes();
-  types.register(
-    defineJob({
-      name: "bench.noop",
-      args: z.object({ n: z.number() }),
-      run: () => Promise.resolve(undefined),
-    }),
-  );
-  for (let from = 0; from < JOBS; from += 5_000) {
-    const jobs = Array.from({ length: 5_000 }, (_, n) => ({
-      jobTypeName: "bench.noop",
-      serializedArgs: JSON.stringify({ n: from + n }),
-      maxRetries: 3,
-    }));
-    await transact(sql, (tx) => insertJobs({ bell: { ring() {} } }, tx, jobs));
-  }
+  await enqueueNoops(sql, JOBS);
   let settled = 0;
   const { promise: done, resolve } = Promise.withResolvers<void>();
   const started = performance.now();
-  const worker = await startWorker({
-    sql,
-    types,
-    log: createLog("warn"),
-    host: "bench",
-    concurrency: 24,
-    queues: null,
-    pollMs: 2_000,
-    onSettled: (jobs) => {
-      settled += jobs.length;
-      if (settled >= JOBS) resolve();
-    },
+  const worker = await startNoopWorker(sql, 2_000, (count) => {
+    settled += count;
+    if (settled >= JOBS) resolve();
   });
   await done;
   const perSecond = Math.round(JOBS / ((performance.now() - started) / 1000));
@@ -69,6 +48,18 @@ export async function drainOurs({ sql }: Ground): Promise<number> {
     throw new Error(`${row?.n} jobs have a status and an execution; expected all`);
   }
   return perSecond;
+}
+
+/** Runs pg-boss under Deno: it asks for a newer Node than many machines have. */
+async function runPgBoss(ground: Ground): Promise<number> {
+  const script = join(import.meta.dirname ?? ".", "pg_boss_peer.mjs");
+  const { stdout, success } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", script, ground.databaseUrl, String(JOBS)],
+    stdout: "piped",
+    stderr: "inherit",
+  }).output();
+  if (!success) throw new Error("the pg-boss peer failed");
+  return JSON.parse(new TextDecoder().decode(stdout).trim()).drainPerSecond;
 }
 
 /** Runs the peer under Node where there is one, else under Deno. */

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 import { createTestDatabase } from "../support/cluster.ts";
 import { setup } from "../support/setup.ts";
 
@@ -84,6 +85,26 @@ Deno.test("a Deno KV file that cannot be read does not keep the service from sta
     scheduledAt,
   });
   assert.equal(await t.settled(job.body.id), "Succeeded");
+  await t.stop();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("with the object store away what needs it is answered 503 at once, and the rest as usual", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+  const credentials = { accessKey: "outage", secretKey: "outage-secret", region: "us-east-1" };
+  const store = await startEmbeddedObjectStore({ dir: folder, port: 0, ...credentials });
+  const t = await setup({
+    S3_ENDPOINT: store.endpoint,
+    S3_ACCESS_KEY: credentials.accessKey,
+    S3_SECRET_KEY: credentials.secretKey,
+  });
+  const actor = await t.actor({ permissions: ["read:users", "upload:files"] });
+  await store.stop();
+  assert.equal((await t.nobody.get("/readyz")).body.checks.objectStore, "failed");
+  const report = await actor.post("/api/v1/reports/generate", { templateId: "users", format: 3 });
+  assert.equal(report.status, 503);
+  assert.equal(report.body.code, "FILE_STORAGE_UNAVAILABLE");
+  assert.equal((await actor.get("/api/v1/users")).status, 200);
   await t.stop();
   await Deno.remove(folder, { recursive: true });
 });

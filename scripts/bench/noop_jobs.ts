@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { insertJobs } from "../../domain/jobs/enqueue.ts";
+import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
+import { startWorker, type Worker } from "../../domain/jobs/worker.ts";
+import { createLog } from "../../infra/log.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+
+/** Jobs that do nothing, under the type `bench.noop`. */
+export function noopTypes(): JobTypes {
+  const types = new JobTypes();
+  types.register(
+    defineJob({
+      name: "bench.noop",
+      args: z.object({ n: z.number() }),
+      run: () => Promise.resolve(undefined),
+    }),
+  );
+  return types;
+}
+
+/** Writes `count` of them, 5,000 a transaction. */
+export async function enqueueNoops(sql: Sql, count: number): Promise<void> {
+  for (let from = 0; from < count; from += 5_000) {
+    const jobs = Array.from({ length: Math.min(5_000, count - from) }, (_, n) => ({
+      jobTypeName: "bench.noop",
+      serializedArgs: JSON.stringify({ n: from + n }),
+      maxRetries: 3,
+    }));
+    await transact(sql, (tx) => insertJobs({ bell: { ring() {} } }, tx, jobs));
+  }
+}
+
+/** A worker for them, with the concurrency the peer uses. */
+export const startNoopWorker = (
+  sql: Sql,
+  pollMs: number,
+  onSettled?: (count: number) => void,
+): Promise<Worker> =>
+  startWorker({
+    sql,
+    types: noopTypes(),
+    log: createLog("warn"),
+    host: "bench",
+    concurrency: 24,
+    queues: null,
+    pollMs,
+    onSettled: (jobs) => onSettled?.(jobs.length),
+  });
