@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { Caller } from "../domain/access/caller.ts";
 import { problem } from "../domain/problems/problem.ts";
 import type { Log } from "../infra/log.ts";
@@ -27,6 +27,11 @@ type Handle = (request: Request, ip: string | null) => Promise<Response>;
 /** The HTTP application: every endpoint behind one pipeline of trace, token, permission, shapes, answer. */
 export function createApp(o: AppOptions): Handle {
   const app = new Hono<{ Bindings: { ip: string | null } }>();
+  const refuse = ({ req }: Context, failure: unknown) => {
+    const traceId = traceIdOf(req.raw.headers);
+    const context = { baseUrl: o.baseUrl(), instance: req.path, traceId, errorList: false };
+    return respond(problemAnswer(failure, context, o.log), traceId);
+  };
   const methodsByPath = new Map<string, Set<string>>();
   for (const spec of o.endpoints) {
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
@@ -55,10 +60,9 @@ export function createApp(o: AppOptions): Handle {
           },
         },
       );
-    const traceId = traceIdOf(c.req.raw.headers);
-    const context = { baseUrl: o.baseUrl(), instance: path, traceId, errorList: false };
-    return respond(problemAnswer(failure, context, o.log), traceId);
+    return refuse(c, failure);
   });
+  app.onError((failure, c) => refuse(c, failure));
   return async (request, ip) => await app.fetch(request, { ip });
 }
 

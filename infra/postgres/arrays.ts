@@ -44,10 +44,13 @@ export function printArray(values: unknown): string {
   return `{${values.map(printElement).join(",")}}`;
 }
 
+const NEEDS_ESCAPE = /[\\"]/;
+
 function printElement(value: unknown): string {
   if (value === null || value === undefined) return "NULL";
+  if (typeof value === "number") return String(value);
   const text = value instanceof Date ? value.toISOString() : String(value);
-  return `"${text.replace(/[\\"]/g, "\\$&")}"`;
+  return NEEDS_ESCAPE.test(text) ? `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"` : `"${text}"`;
 }
 
 /** Reads the literal of a one-dimensional array. */

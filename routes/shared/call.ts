@@ -17,9 +17,12 @@ export class Call {
     readonly bodyLimit: number,
   ) {}
 
-  /** The request's URL, parsed when something asks for it. */
+  /** Path and query of the request, parsed when something asks. The Host header is the caller's word: it stays out. */
   get url(): URL {
-    return this.#url ??= new URL(this.request.url);
+    const { url } = this.request;
+    return this.#url ??= new URL(
+      `http://steward.invalid${url.slice(url.indexOf("/", url.indexOf("//") + 2))}`,
+    );
   }
 
   /** The If-Match header, when the caller makes the change depend on a version. */

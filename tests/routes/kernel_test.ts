@@ -66,6 +66,22 @@ Deno.test("a body that breaks off is nobody's fault but the caller's", async () 
   assert.equal(t.logs.some((line) => line.includes("a request failed unexpectedly")), false);
 });
 
+Deno.test("what the Host header says changes nothing, even when it is no host", async () => {
+  const request = async (line: string, host: string) => {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
+    await connection.write(
+      new TextEncoder().encode(`${line} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`),
+    );
+    return await new Response(connection.readable).text();
+  };
+  for (const host of ["[::1", "evil com", "a:99999", "%"]) {
+    assert.match(await request("GET /problems/ROUTE_NOT_FOUND?a=%25", host), /^HTTP\/1.1 200 /, host);
+    const answer = await request("GET /api/v1/users?page=%25", host);
+    assert.match(answer, /^HTTP\/1.1 401 /, host);
+    assert.match(answer, /"instance":"\/api\/v1\/users"/, host);
+  }
+});
+
 Deno.test("a document that is too deep, or not UTF-8, is refused, not failed on or guessed at", async () => {
   const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
   for (const filler of [deep(300), deep(200_000), `{"a":${deep(200_000)},"b":"\\u0041"}`]) {
