@@ -53,8 +53,9 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
       },
       progress: (percent: number, note?: string) => notebook().progress(percent, note),
     };
-    invoke(() => type.run(args.value, context)).then(
-      (output) => finish(succeeded(job, printOutput(output), times())),
+    const work = async () => printOutput(await type.run(args.value, context));
+    work().then(
+      (output) => finish(succeeded(job, output, times())),
       fail,
     );
   }
@@ -66,10 +67,6 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
       finish(interrupted(job, times()));
     },
   };
-}
-
-async function invoke(run: () => Promise<unknown>): Promise<unknown> {
-  return await run();
 }
 
 type ArgsShape = { safeParse(value: unknown): { success: boolean; data?: unknown; error?: Error } };

@@ -54,7 +54,7 @@ export interface DeadLetterFilter {
 }
 
 /**
- * Retries every dead letter that matches, in batches of their own transactions; `dryRun` only counts.
+ * Retries every dead letter that matches when it is called, in batches of their own transactions; `dryRun` only counts.
  * @returns how many matched, how many were retried, and the first hundred new jobs' ids.
  */
 export async function retryDeadLetters(
@@ -67,6 +67,9 @@ export async function retryDeadLetters(
       select count(*) as n from dead_letter_jobs where ${matches(p.sql, o)}`;
     return { matched: row?.n ?? 0, retried: 0, dryRun: true, jobIds: [] };
   }
+  // A job that fails again at once leaves a new dead letter of the same kind, which this call must not chase.
+  const [newest] = await p.sql<{ id: string }[]>`select id from dead_letter_jobs order by id desc limit 1`;
+  if (!newest) return { matched: 0, retried: 0, dryRun: false, jobIds: [] };
   const jobIds: string[] = [];
   let retried = 0;
   for (let batch = AT_ONCE; batch === AT_ONCE; retried += batch) {
@@ -75,7 +78,7 @@ export async function retryDeadLetters(
       const entries = await tx<{ id: string }[]>`
         select id from dead_letter_jobs where ${
         matches(tx, o)
-      } order by id limit ${AT_ONCE} for update skip locked`;
+      } and id <= ${newest.id} order by id limit ${AT_ONCE} for update skip locked`;
       const ids = await reenqueueLocked(p, tx, caller, entries.map((entry) => entry.id));
       if (ids.length > 0) {
         await recordAudit(tx, auditActor(caller), {

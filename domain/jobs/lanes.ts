@@ -9,7 +9,7 @@ export interface Lane {
   lane: string;
 }
 
-/** What one claim takes: up to `take` jobs from the front of each of these lanes of one priority. */
+/** What one claim takes: up to `take` jobs from the front of each of these lanes of one priority and limited type. */
 export interface ClaimPlan {
   lanes: Lane[];
   take: number;
@@ -64,12 +64,15 @@ export class LaneTurns {
     return this.#lanes.length === 0;
   }
 
-  /** Takes what `findLanes` found. */
+  /** Takes what `findLanes` found. Turns go by the order of texts here, whatever the database's collation. */
   replace(lanes: Lane[]): void {
-    this.#lanes = lanes.filter(this.works);
+    this.#lanes = lanes.filter(this.works).sort((a, b) => a.lane < b.lane ? -1 : 1);
   }
 
-  /** The next claim of at most `limit` jobs; null when no lane is known. */
+  /**
+   * The next claim of at most `limit` jobs; null when no lane is known. Lanes of a limited type are claimed apart from
+   * all others, since only theirs are counted.
+   */
   plan(limit: number): ClaimPlan | null {
     const priority = Math.min(...this.#lanes.map((lane) => lane.priority));
     const waiting = this.#lanes.filter((lane) => lane.priority === priority);
@@ -77,9 +80,11 @@ export class LaneTurns {
     const last = this.#lastServed[priority] ?? "";
     const turn = waiting.findIndex((lane) => lane.lane > last);
     const inTurn = turn > 0 ? [...waiting.slice(turn), ...waiting.slice(0, turn)] : waiting;
-    const lanes = inTurn.slice(0, limit);
+    const limitKeys = inTurn.map(({ lane }) => laneParts(lane).limitKey);
+    const alike = limitKeys.findIndex((limitKey) => limitKey !== limitKeys[0]);
+    const lanes = inTurn.slice(0, alike < 0 ? limit : Math.min(limit, alike));
     this.#lastServed[priority] = lanes.at(-1)?.lane ?? "";
-    return { lanes, take: Math.ceil(limit / lanes.length) };
+    return { lanes, take: Math.floor(limit / lanes.length) };
   }
 
   /** Drops lanes that gave less than was asked of them. */

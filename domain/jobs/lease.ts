@@ -25,11 +25,19 @@ export async function closeLease(sql: Sql, workerId: string): Promise<void> {
 }
 
 /**
- * Takes jobs away from dead workers: each is due at once as a new attempt, or dead-lettered when its retries are used
+ * Takes jobs away from dead workers, in batches of their own transactions: each is due at once as a new attempt, or dead-lettered when its retries are used
  * up, so that a job that kills its process does not do so forever.
  * @returns how many jobs were taken away.
  */
 export async function recoverLostJobs(sql: Sql, leaseSeconds = LEASE_SECONDS): Promise<number> {
+  for (let recovered = 0;;) {
+    const batch = await recoverBatch(sql, leaseSeconds);
+    recovered += batch;
+    if (batch < RECOVERED_AT_ONCE) return recovered;
+  }
+}
+
+async function recoverBatch(sql: Sql, leaseSeconds: number): Promise<number> {
   return await transact(sql, async (tx) => {
     await tx`delete from job_workers where heartbeat_at < now() - make_interval(secs => ${leaseSeconds})`;
     const lost = await tx<

@@ -39,7 +39,15 @@ const LARGEST_CLAIM = 500;
 /** Claims fetch ahead what would run within this time at the present pace, so that short jobs come in large batches
  * and long ones stay free for other instances. */
 const AHEAD_MS = 60;
+/** What was fetched ahead and has not begun within this time goes back: others may run it, cancel it, or go first. */
+const HELD_AHEAD_MS = 250;
 const RETRY_DATABASE_MS = 1_000;
+
+/** A claimed job that waits for a free place. */
+interface Held {
+  job: ClaimedJob;
+  since: number;
+}
 
 /** Starts a worker: claims in batches, runs, settles in batches, renews its lease, takes over from dead workers. */
 export async function startWorker(o: WorkerOptions): Promise<Worker> {
@@ -51,7 +59,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   let rungMeanwhile = false;
   let mayHaveMore = true;
   let claimMayBeLost = false;
-  const ahead: ClaimedJob[] = [];
+  const ahead: Held[] = [];
   const running = new Set<Attempt>();
   const pace = new Pace();
   const notes = new AttemptNotes(sql, log);
@@ -60,10 +68,11 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
 
   function pump(): void {
     while (running.size < o.concurrency) {
-      const job = ahead.shift();
-      if (!job) break;
-      begin(job);
+      const held = ahead.shift();
+      if (!held) break;
+      begin(held.job);
     }
+    if (ahead.length > 0) releaseAheadInTime();
     const room = o.concurrency + aheadTarget() - running.size - ahead.length;
     if (!stopping && mayHaveMore && !claiming && room > 0 && ahead.length <= aheadTarget() / 2) claim(room);
   }
@@ -84,12 +93,15 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   function claim(room: number): void {
     rungMeanwhile = false;
     pace.measure();
-    claiming = recoverLostClaim().then(() => claimer.claim(workerId, Math.min(LARGEST_CLAIM, room))).then(
+    const lease = workerId;
+    claiming = recoverLostClaim().then(() => claimer.claim(lease, Math.min(LARGEST_CLAIM, room))).then(
       (claimed) => {
         mayHaveMore = claimed.mayHaveMore || rungMeanwhile;
         if (rungMeanwhile) claimer.lookAgain();
         if (stopping) return giveBackJobs(sql, workerId, claimed.jobs);
-        ahead.push(...claimed.jobs);
+        if (lease !== workerId) return; // lost meanwhile, and with it what was claimed
+        const since = performance.now();
+        ahead.push(...claimed.jobs.map((job) => ({ job, since })));
       },
     ).catch(async (error) => {
       log.error("due jobs could not be claimed", { error });
@@ -101,10 +113,28 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
     });
   }
 
+  let release: ReturnType<typeof setTimeout> | undefined;
+  function releaseAheadInTime(): void {
+    release ??= setTimeout(() => {
+      release = undefined;
+      const [oldest] = ahead;
+      if (!oldest || stopping) return;
+      if (claiming || performance.now() - oldest.since < HELD_AHEAD_MS) return releaseAheadInTime();
+      pace.forget();
+      claiming = giveBackJobs(sql, workerId, ahead.splice(0).map((held) => held.job)).catch((error) => {
+        log.error("jobs fetched ahead could not be given back", { error });
+        claimMayBeLost = true;
+      }).then(() => {
+        claiming = null;
+        wake();
+      });
+    }, HELD_AHEAD_MS);
+  }
+
   /** A claim that failed may have been committed all the same; what it took is given back. */
   async function recoverLostClaim(): Promise<void> {
     if (!claimMayBeLost) return;
-    const known = [...ahead, ...[...running].map((attempt) => attempt.job)].map((job) => job.id);
+    const known = [...ahead, ...running].map(({ job }) => job.id);
     await giveBackUnknownJobs(sql, workerId, [...known, ...settler.unwritten()]);
     claimMayBeLost = false;
   }
@@ -132,6 +162,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   }
 
   async function promote(): Promise<void> {
+    clearTimeout(promotion?.timer);
     promotion = null;
     const { promoted, nextInMs } = await promoteDueJobs(sql, o.pollMs);
     if (promoted > 0) wake();
@@ -141,8 +172,8 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   /** The lease had run out, so all this worker held belongs to others now. */
   async function replaceLease(): Promise<void> {
     log.warn("the worker's lease had run out; what it held runs elsewhere", { running: running.size });
-    ahead.length = 0;
     workerId = await openLease(sql, o.host);
+    ahead.length = 0;
     for (const attempt of running) attempt.stop("lease lost");
   }
 
@@ -166,9 +197,10 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
     async stop(graceMs) {
       stopping = true;
       clearTimeout(promotion?.timer);
+      clearTimeout(release);
       await poll.stop();
       await claiming;
-      await giveBackJobs(sql, workerId, ahead.splice(0)).catch(report);
+      await giveBackJobs(sql, workerId, ahead.splice(0).map((held) => held.job)).catch(report);
       await settledWithin(Promise.all([...running].map((attempt) => attempt.settlement)), graceMs);
       for (const attempt of running) attempt.stop("interrupted");
       await Promise.all([...running].map((attempt) => attempt.settlement));
@@ -188,6 +220,13 @@ class Pace {
 
   count(): void {
     this.#ended++;
+  }
+
+  /** The past says nothing any more about what comes. */
+  forget(): void {
+    this.perMs = 0;
+    this.#ended = 0;
+    this.#since = performance.now();
   }
 
   measure(): void {

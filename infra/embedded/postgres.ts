@@ -52,7 +52,10 @@ export async function startEmbeddedPostgres(
     lock.close();
   };
   try {
-    if (identity.uid !== undefined) await Deno.chown(dir, identity.uid, identity.gid ?? identity.uid);
+    if (identity.uid !== undefined) {
+      await Deno.chown(dir, identity.uid, identity.gid ?? identity.uid);
+      await requireReach(dir, binaries, identity);
+    }
     if (!await exists(join(dir, "PG_VERSION"))) await initialise(dir, o.password, binaries, identity);
     else await stopLeftover(dir);
     const port = o.port ?? freePort();
@@ -106,6 +109,15 @@ async function serverIdentity(): Promise<Identity> {
     throw new Error("Postgres refuses to run as root, and no system user `postgres` could be made");
   }
   return { prefix: [], uid: Number(uid), gid: Number(gid) };
+}
+
+/** Another user does not see into a private folder such as /root. */
+async function requireReach(dir: string, { initdb }: Binaries, identity: Identity): Promise<void> {
+  if (await succeeds(["test", "-x", initdb, "-a", "-w", dir], identity)) return;
+  throw new Error(
+    `as root, the embedded Postgres runs as the system user \`postgres\`, who cannot reach ${initdb} or ${dir}; ` +
+      "move the project and DATA_DIR out of private folders, run it as an ordinary user, or set DATABASE_URL",
+  );
 }
 
 async function initialise(
@@ -242,11 +254,11 @@ async function run(words: string[], identity: Identity): Promise<void> {
   if (!success) throw new Error(`${words[0]} failed:\n${new TextDecoder().decode(stderr)}`);
 }
 
-async function succeeds(words: string[]): Promise<boolean> {
+async function succeeds(words: string[], identity: Identity = { prefix: [] }): Promise<boolean> {
   try {
-    return (await command(words, { prefix: [] }, { stdout: "null", stderr: "null" }).output()).success;
+    return (await command(words, identity, { stdout: "null", stderr: "null" }).output()).success;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied) return false;
     throw error;
   }
 }

@@ -125,8 +125,8 @@ const schedule = {
 
 export const CreateRecurringJobRequest = z.object({
   jobId: z.string().regex(
-    /^[A-Za-z0-9._:-]{1,100}$/,
-    "expected 1 to 100 of A-Z, a-z, 0-9, dot, underscore, colon and dash",
+    /^(?!\.\.?$)[A-Za-z0-9._:-]{1,100}$/, // no URL can name `.` and `..`
+    "expected 1 to 100 of A-Z, a-z, 0-9, dot, underscore, colon and dash, other than . and ..",
   ),
   jobTypeName: requiredText(200),
   ...schedule,
@@ -173,7 +173,7 @@ const orNull = <S extends z.ZodType>(schema: S) =>
 
 export const RetryManyRequest = z.object({
   jobTypeName: orNull(z.string().max(200)),
-  errorPattern: orNull(z.string().max(300)),
+  errorPattern: orNull(z.string().max(600)), // 300 characters, each of which may take two units
   errorContains: orNull(z.string().min(1).max(500)),
   failedFrom: orNull(instant),
   failedTo: orNull(instant),

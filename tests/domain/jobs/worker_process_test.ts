@@ -188,3 +188,20 @@ Deno.test("a tenant's single job is not held up by another tenant's thousands", 
     worker.kill("SIGKILL");
     await worker.status;
   }));
+
+Deno.test("long jobs behind a burst of short ones are not held by a worker that cannot begin them", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    await enqueue(sql, "test.note", 2000, { ms: 0 });
+    await enqueue(sql, "test.note", 300, { ms: 3_000 });
+    const worker = await startWorkerProcess({ databaseUrl, concurrency: 4 });
+    const count = async (status: string) =>
+      (await sql`select from jobs where status = ${status}::job_status`).length;
+    for (const since = Date.now(); await count("Succeeded") < 2000;) {
+      assert.ok(Date.now() - since < 20_000, "the short jobs did not end");
+      await pause(20);
+    }
+    await pause(1_500);
+    assert.ok(await count("Processing") <= 4, `${await count("Processing")} jobs are held for 4 places`);
+    worker.kill("SIGKILL");
+    await worker.status;
+  }));

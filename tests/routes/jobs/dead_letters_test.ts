@@ -100,6 +100,23 @@ Deno.test("purge: by age, or everything with null, {} and an empty body; only th
   assert.equal((await t.systemAdmin.post(`${url}/purge?tenantId=${other.tenantId}`)).body.purged, 1);
 });
 
+Deno.test("a retry of many does not chase the dead letters its own retries leave", async () => {
+  const actor = await t.actor();
+  const item = { jobTypeName: "steward.fail", serializedArgs: "{}", maxRetries: 0 };
+  const jobs = (await actor.post("/api/v1/jobs/bulk", { items: Array(600).fill(item) })).body.results;
+  await Promise.all(jobs.map((job: { id: string }) => t.settled(job.id)));
+  const { matched, retried } = (await actor.post(`${url}/retry`)).body;
+  assert.deepEqual({ matched, retried }, { matched: 600, retried: 600 });
+});
+
+Deno.test("a group of errors in characters beyond the basic plane can be retried", async () => {
+  const actor = await t.actor();
+  await deadLetter(actor, "\u{1F600}".repeat(400));
+  const [group] = (await actor.get(`${url}/groups`)).body.items;
+  const dry = await actor.post(`${url}/retry`, { errorPattern: group.errorPattern, dryRun: true });
+  assert.equal(dry.body.matched, 1);
+});
+
 Deno.test("groups put alike errors together, and a group can be retried at once after a dry run", async () => {
   const actor = await t.actor();
   for (const number of [1, 2, 3]) await deadLetter(actor, `user ${number} of ${crypto.randomUUID()} is gone`);
