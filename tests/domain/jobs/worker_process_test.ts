@@ -205,3 +205,23 @@ Deno.test("long jobs behind a burst of short ones are not held by a worker that 
     worker.kill("SIGKILL");
     await worker.status;
   }));
+
+Deno.test("a worker of chosen queues takes nothing from the others", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    const job = (queue: string) => ({
+      jobTypeName: "test.note",
+      serializedArgs: JSON.stringify({ n: 1, ms: 1 }),
+      maxRetries: 0,
+      queue,
+    });
+    await transact(sql, (tx) => insertJobs({ bell }, tx, ["mail", "reports", "mail", "default"].map(job)));
+    const mail = await startWorkerProcess({ databaseUrl, queues: ["mail"] });
+    const left = () =>
+      sql<{ queue: string }[]>`select queue from jobs where status = 'Enqueued' order by queue`;
+    while ((await sql`select from jobs where status = 'Succeeded'`).length < 2) await pause(20);
+    await pause(500); // it polls more than once and still finds nothing to take
+    assert.deepEqual((await left()).map((row) => row.queue), ["default", "reports"]);
+    const rest = await startWorkerProcess({ databaseUrl });
+    assert.deepEqual(await allEnded(sql), { Succeeded: 4 });
+    await end(mail, rest);
+  }));
