@@ -12,7 +12,10 @@ if (Deno.args.includes("--help") || Deno.args.includes("-h")) {
   console.log(HELP);
 } else if (Deno.args.includes("--readme")) {
   const text = await Deno.readTextFile(readme);
-  const [before = "", after = ""] = text.split(/(?<=<!-- config -->\n)[\s\S]*?(?=<!-- \/config -->)/);
+  const [before, after, ...rest] = text.split(/(?<=<!-- config -->\n)[\s\S]*?(?=<!-- \/config -->)/);
+  if (after === undefined || rest.length > 0) {
+    throw new Error("the README has no one place marked for the table");
+  }
   await Deno.writeTextFile(readme, `${before}\n${settingsTable()}\n${after}`);
 } else {
   console.log(settingsTable());

@@ -6,6 +6,7 @@ import { type ClaimedJob, promoteDueJobs } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
 import type { JobTypes } from "./job_type.ts";
 import { closeLease, LEASE_SECONDS, openLease, recoverLostJobs, renewLease } from "./lease.ts";
+import { Pace } from "./pace.ts";
 import { giveBackJobs, giveBackUnknownJobs, type SettledJob } from "./settle.ts";
 import { Settler } from "./settler.ts";
 
@@ -72,7 +73,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
       if (!held) break;
       begin(held.job);
     }
-    if (ahead.length > 0) releaseAheadInTime();
+    if (ahead.length > 0 && !stopping) releaseAheadInTime();
     const room = o.concurrency + aheadTarget() - running.size - ahead.length;
     if (!stopping && mayHaveMore && !claiming && room > 0 && ahead.length <= aheadTarget() / 2) claim(room);
   }
@@ -210,32 +211,6 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
       await closeLease(sql, workerId).catch(report);
     },
   };
-}
-
-/** How many jobs end in a millisecond, by the recent past. */
-class Pace {
-  perMs = 0;
-  #ended = 0;
-  #since = performance.now();
-
-  count(): void {
-    this.#ended++;
-  }
-
-  /** The past says nothing any more about what comes. */
-  forget(): void {
-    this.perMs = 0;
-    this.#ended = 0;
-    this.#since = performance.now();
-  }
-
-  measure(): void {
-    const now = performance.now();
-    if (now - this.#since < 5) return;
-    this.perMs = (this.perMs + this.#ended / (now - this.#since)) / 2;
-    this.#ended = 0;
-    this.#since = now;
-  }
 }
 
 /** Does `work` every `ms`, never twice at once. */

@@ -21,7 +21,7 @@ export const sleep = defineJob({
     const started = performance.now();
     const passed = () => performance.now() - started;
     while (passed() < milliseconds) {
-      await pause(Math.min(250, milliseconds - passed()), signal);
+      await pause(Math.max(0, Math.min(250, milliseconds - passed())), signal);
       if (milliseconds > 250) progress(Math.min(100, passed() / milliseconds * 100));
     }
     return { slept: milliseconds };

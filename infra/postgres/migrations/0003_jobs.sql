@@ -32,7 +32,7 @@ create table jobs (
   -- Type name of a job whose type limits how many run at once.
   limit_key text,
   -- Jobs that wait in one line: claims take turns between the lanes of a priority, so no tenant holds up another.
-  lane text not null,
+  lane text collate "C" not null,
   constraint jobs_priority_known check (priority between 0 and 3),
   constraint jobs_max_retries_range check (max_retries between 0 and 25),
   constraint jobs_worker_while_processing check ((status = 'Processing') = (worker_id is not null)),
