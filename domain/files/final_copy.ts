@@ -29,6 +29,7 @@ export async function takeFinalCopy(p: Platform, file: FileRow): Promise<string 
     if (await takeOver(p, file, key, copied.etag)) return key;
   } catch (error) {
     if (!(error instanceof ObjectNotFound || error instanceof ObjectChanged)) throw error;
+    await transact(p.sql, (tx) => discardObject(tx, key, p.clock.now())); // nothing was copied there
     // The staging object goes as soon as another attempt has taken its copy over.
     const current = await readFinalKey(p, file.id);
     if (current === undefined) throw error;
