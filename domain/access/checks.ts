@@ -40,14 +40,6 @@ export function inTenant(...permissions: string[]): Access<TenantCaller> {
   };
 }
 
-/** A caller in a tenant's context, whatever their permissions. */
-export const inAnyTenant: Access<TenantCaller> = {
-  permissions: [],
-  needsCaller: true,
-  needsTenant: true,
-  admit: (caller) => requireTenant(present(caller)),
-};
-
 /** A caller who holds one of these cross-tenant permissions, wherever they are signed in. */
 export function acrossTenants(...permissions: string[]): Access<Caller> {
   return {

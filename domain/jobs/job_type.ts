@@ -72,18 +72,16 @@ export const limitKeyOf = (type: AnyJobType | undefined): string | null =>
 /** The job types of a service, by name. */
 export class JobTypes {
   #byName = new Map<string, AnyJobType>();
+  /** Does any type limit how many of it run at once? Asked at every settling, so it is kept rather than looked up. */
+  hasLimits = false;
 
   /** @throws Error when the name is taken. */
   register(...types: AnyJobType[]): void {
     for (const type of types) {
       if (this.#byName.has(type.name)) throw new Error(`two job types are called ${type.name}`);
       this.#byName.set(type.name, type);
+      this.hasLimits ||= type.concurrency !== undefined;
     }
-  }
-
-  /** Does any type limit how many of it run at once? */
-  get hasLimits(): boolean {
-    return [...this.#byName.values()].some((type) => type.concurrency !== undefined);
   }
 
   get(name: string): AnyJobType | undefined {
