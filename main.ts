@@ -2,6 +2,8 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bootstrap } from "./domain/access/bootstrap.ts";
+import type { Caller } from "./domain/access/caller.ts";
+import { AuditWriter } from "./domain/audit/audit_writer.ts";
 import { authenticate } from "./domain/auth/authenticate.ts";
 import { Rights } from "./domain/auth/rights.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
@@ -19,23 +21,31 @@ import { type Config, ConfigurationError, processEnv, readConfig } from "./infra
 import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
 import { createLog, type Log, redactText } from "./infra/log.ts";
 import { openChannel } from "./infra/postgres/listen.ts";
-import type { MailTransport } from "./infra/mail/mail.ts";
-import { openOutbox, type Outbox } from "./infra/mail/outbox.ts";
-import { createSmtpTransport } from "./infra/mail/smtp.ts";
-import { connectObjectStore, type ObjectStoreConfig } from "./infra/objectstore/objectstore.ts";
+import { storeConfig } from "./infra/objectstore/configured.ts";
+import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
 import { migrate, pendingMigrations } from "./infra/postgres/migrate.ts";
 import { connectPostgres } from "./infra/postgres/postgres.ts";
+import { joiningPool, onItsOwn } from "./infra/postgres/shared_transaction.ts";
+import { openProviders } from "./infra/providers.ts";
 import { clamdScanner } from "./infra/scanner/clamd.ts";
 import type { Scanner } from "./infra/scanner/scanner.ts";
 import { yaraScanner } from "./infra/scanner/yara.ts";
 import { createTokens, keptTokenKeys } from "./infra/tokens.ts";
-import { createApp } from "./routes/app.ts";
+import { createApp, type Handle } from "./routes/app.ts";
+import { createConsole } from "./routes/console/console.tsx";
 import { allEndpoints } from "./routes/endpoints.ts";
+import type { Call } from "./routes/shared/call.ts";
 import { clientAddress } from "./routes/shared/client_address.ts";
+import { type Mount, withMounts } from "./routes/shared/mounts.ts";
 
 const DRAIN_MS = 25_000;
 const POLL_MS = 2_000;
 const POLL_WITHOUT_LISTEN_MS = 300;
+
+/** What answers requests before the API does. `api` is the API in this process: it takes any request as from outside. */
+const mounts = async (platform: Platform, api: Handle): Promise<Mount[]> => [
+  await createConsole(platform, api),
+];
 
 /** A running service. */
 export interface Steward {
@@ -101,16 +111,17 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   });
   const alarm = await openAlarm(config, () => wakeWaiting(), log);
   const bell = createBell({
-    now: () => {
-      wakeWorker();
-      jobChannel.ring();
-    },
+    now: () =>
+      onItsOwn(() => {
+        wakeWorker();
+        jobChannel.ring();
+      }),
     alarm,
   });
 
   const objects = connectObjectStore(storeConfig(config));
   if (!config.isProduction) await objects.ensureBucket();
-  const { mail, outbox } = await openMail(config);
+  const providers = await openProviders(config);
   const scanner = openScanner(config);
 
   const stopping = new AbortController();
@@ -118,38 +129,33 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     config,
     log,
     clock,
-    sql,
+    sql: joiningPool(sql),
     tokens,
     rights,
     bell,
     jobTypes: new JobTypes(),
     jobWriter: new JobWriter(sql),
+    auditWriter: new AuditWriter(sql),
     objects,
     scanner,
-    mail,
-    outbox,
+    ...providers,
     reports: await openReports(config),
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
   platform.jobTypes.register(...allJobTypes(platform));
   const endpoints = allEndpoints(platform, { isStopping: () => stopping.signal.aborted });
-  const handle = createApp({
+  const api = createApp({
     endpoints,
-    authenticate: (call) =>
-      authenticate(platform, {
-        authorization: call.request.headers.get("authorization"),
-        tenantHeader: call.request.headers.get("x-tenant-id"),
-        tenantQuery: call.request.url.includes("tenantId") ? call.url.searchParams.getAll("tenantId") : [],
-        queryIsFilter: call.request.url.includes("tenantId") &&
-          call.url.pathname.startsWith("/api/v1/admin/"),
-        traceId: call.traceId,
-        ip: call.ip,
-      }),
+    authenticate: (call) => callerOf(platform, call),
     baseUrl: () => baseUrl,
     log,
+    sql,
+    stopping: stopping.signal,
+    settings: config,
     ...(o.checkAnswers ? { checkAnswers: true } : {}),
   });
+  const handle = withMounts(await mounts(platform, api), api, log);
   const server = listen(config, (request, info) => {
     const peer = "hostname" in info.remoteAddr ? info.remoteAddr.hostname : null;
     return handle(request, clientAddress(request.headers, peer, config.TRUSTED_PROXIES));
@@ -194,11 +200,25 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
       };
       await allOf([server.stop(drainMs), worker?.stop(drainMs), recurring.stop()]);
       await allOf([alarm.stop(), accessChannel.stop(), jobChannel.stop()]);
-      await allOf([scanner.close(), ...mail.map((transport) => transport.close())]);
+      await allOf([scanner.close(), ...providers.mail.map((transport) => transport.close())]);
       await allOf([sql.end({ timeout: 5 })]);
       await stack.stop();
     },
   };
+}
+
+/** Who presents a request: the one place where every kind of credential is told from the others. */
+function callerOf(p: Platform, call: Call): Promise<Caller | null> {
+  const { headers, url } = call.request;
+  const namesTenant = url.includes("tenantId"); // else the URL need not be parsed
+  return authenticate(p, {
+    authorization: headers.get("authorization"),
+    tenantHeader: headers.get("x-tenant-id"),
+    tenantQuery: namesTenant ? call.url.searchParams.getAll("tenantId") : [],
+    queryIsFilter: namesTenant && call.url.pathname.startsWith("/api/v1/admin/"),
+    traceId: call.traceId,
+    ip: call.ip,
+  });
 }
 
 /** Serves HTTP. `stop` lets running requests end for `graceMs`, then cuts what is left: a reader may have stalled. */
@@ -240,24 +260,6 @@ async function prepareDatabase(config: Config): Promise<void> {
   } finally {
     await sql.end();
   }
-}
-
-function storeConfig(config: Config): ObjectStoreConfig {
-  return {
-    endpoint: config.S3_ENDPOINT ?? "",
-    publicEndpoint: config.S3_PUBLIC_ENDPOINT ?? config.S3_ENDPOINT ?? "",
-    region: config.S3_REGION,
-    bucket: config.S3_BUCKET,
-    accessKey: config.S3_ACCESS_KEY ?? "",
-    secretKey: config.S3_SECRET_KEY ?? "",
-    pathStyle: config.S3_PATH_STYLE,
-  };
-}
-
-async function openMail(config: Config): Promise<{ mail: MailTransport[]; outbox: Outbox | null }> {
-  const outbox = config.isProduction ? null : await openOutbox(join(config.DATA_DIR, "outbox"));
-  if (config.SMTP_URL) return { mail: [createSmtpTransport(config.SMTP_URL)], outbox };
-  return { mail: outbox ? [outbox.mail] : [], outbox };
 }
 
 function openScanner(config: Config): Scanner {

@@ -4,6 +4,7 @@ import type { AnyJobType } from "./jobs/job_type.ts";
 import { jobsJobTypes } from "./jobs/job_types.ts";
 import { notificationsJobTypes } from "./notifications/job_types.ts";
 import { reportsJobTypes } from "./reports/job_types.ts";
+import { requestsJobTypes } from "./requests/job_types.ts";
 import type { Platform } from "./shared/platform.ts";
 
 /** Every kind of background work the service knows. */
@@ -13,4 +14,5 @@ export const allJobTypes = (p: Platform): AnyJobType[] => [
   ...filesJobTypes(p),
   ...notificationsJobTypes(p),
   ...reportsJobTypes(p),
+  ...requestsJobTypes(p),
 ];

@@ -1,6 +1,7 @@
 // How the texts of environment variables are read.
 import { z } from "zod";
 import { readAllowList } from "./http_out/addresses.ts";
+import { parseSmsUrl } from "./sms/sms_url.ts";
 
 export const flag = z.stringbool();
 export const port = z.coerce.number().int().min(0).max(65_535);
@@ -21,8 +22,8 @@ export const json = <T extends z.ZodType>(schema: T) =>
     }
   }).pipe(schema);
 
-/** Discovery, tokens and keys travel as the issuer's URL says: over TLS, unless the provider is this very machine. */
-const issuer = z.url().refine((value) => {
+/** Where credentials travel to: over TLS, unless it is this very machine. */
+export const safeUrl = z.url().refine((value) => {
   const at = URL.parse(value);
   return at?.protocol === "https:" ||
     at?.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(at.hostname);
@@ -31,7 +32,7 @@ const issuer = z.url().refine((value) => {
 export const openIdProviders = z.record(
   z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, "expected a name of a-z, 0-9 and -"),
   z.strictObject({
-    issuer,
+    issuer: safeUrl,
     clientId: z.string().min(1),
     /** Absent: a public client. */
     clientSecret: z.string().min(1).optional(),
@@ -47,6 +48,32 @@ export const openIdProviders = z.record(
   }),
 );
 
+/** One or more URLs of the given protocols, in order. A comma counts only before the next URL: passwords may hold one. */
+export const urlList = (protocols: string[]) =>
+  z.string().transform((text) => text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i))
+    .pipe(z.array(url(protocols)));
+
+/** Text message gateways in failover order, each as `parseSmsUrl` reads it. */
+export const smsUrls = urlList(["http:", "https:"]).superRefine((urls, context) => {
+  for (const [index, text] of urls.entries()) {
+    try {
+      parseSmsUrl(text);
+    } catch (error) {
+      context.addIssue({ code: "custom", path: [index], message: (error as Error).message });
+    }
+  }
+});
+
+/** What Google's key file of a service account holds and we use of it. */
+export const fcmServiceAccount = z.object({
+  project_id: z.string().min(1),
+  client_email: z.string().min(1),
+  private_key_id: z.string().min(1),
+  private_key: z.string().includes("-----BEGIN PRIVATE KEY-----", { error: "expected a PKCS #8 key in PEM" }),
+  token_uri: safeUrl,
+});
+export type FcmServiceAccount = z.output<typeof fcmServiceAccount>;
+
 /** One OpenID provider as it is configured. */
 export type OpenIdSettings = z.output<typeof openIdProviders>[string];
 
@@ -54,6 +81,11 @@ export const origins = z.string().transform((text) =>
   text.split(",").map((part) => part.trim()).filter(Boolean)
 )
   .pipe(z.array(url(["http:", "https:"]).transform((value) => new URL(value).origin)));
+
+/** `*`, or origins. */
+export const corsOrigins = z.union([z.string().trim().pipe(z.literal("*")), origins], {
+  error: "expected `*` or comma-separated http(s) origins",
+});
 
 export function isResetUrl(value: string): boolean {
   return value.includes("{token}") && /^https?:$/.test(URL.parse(value)?.protocol ?? "");

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import {
+  corsOrigins,
+  fcmServiceAccount,
   flag,
   isAllowList,
   isKeyList,
@@ -9,7 +11,10 @@ import {
   origins,
   port,
   positive,
+  safeUrl,
+  smsUrls,
   url,
+  urlList,
 } from "./setting_shapes.ts";
 
 export interface Setting<T extends z.ZodType = z.ZodType> {
@@ -93,6 +98,31 @@ export const SETTINGS = {
     "How many reverse proxies in front add to X-Forwarded-For; 0: the connection's own address counts",
     { development: "0", production: "0" },
   ),
+  CORS_ORIGINS: setting(
+    corsOrigins,
+    "Comma-separated origins whose pages may call the API from a browser, or `*`; absent: none but its own",
+    { optional: true },
+  ),
+  RATE_LIMIT_PER_MINUTE: setting(
+    z.coerce.number().int().min(0),
+    "Requests a minute of one caller, by each instance; 0: no limit",
+    { development: "0", production: "1200" },
+  ),
+  RATE_LIMIT_ANONYMOUS_PER_MINUTE: setting(
+    z.coerce.number().int().min(0),
+    "Requests a minute without a valid token of one address (IPv6: one /64), by each instance; 0: no limit",
+    { development: "0", production: "600" },
+  ),
+  REQUEST_TIMEOUT_SECONDS: setting(
+    positive.max(3600),
+    "Seconds after which a request that is not answered yet is answered 503; streams go on",
+    { development: "90", production: "90" },
+  ),
+  BODY_TIMEOUT_SECONDS: setting(
+    positive.max(3600),
+    "Seconds within which a request's body must have come in full",
+    { development: "30", production: "30" },
+  ),
   TOKEN_KEYS: setting(
     z.string().refine(isKeyList, "expected a JSON array of at least one Ed25519 private JWK"),
     "JSON array of Ed25519 private JWKs, newest first; two may be live for rotation",
@@ -151,13 +181,26 @@ export const SETTINGS = {
     { optional: true },
   ),
   SMTP_URL: setting(
-    url(["smtp:", "smtps:"]),
-    "Mail server; absent in development: the outbox at /dev/outbox",
+    urlList(["smtp:", "smtps:"]),
+    "Mail server, or several in failover order, comma-separated; absent in development: the outbox at /dev/outbox",
     { development: "" },
   ),
   MAIL_FROM: setting(z.string().min(3), "Sender of mail, `Name <address>` or an address", {
     development: "Steward <steward@localhost>",
   }),
+  FCM_SERVICE_ACCOUNT: setting(
+    json(fcmServiceAccount),
+    "Push: JSON key of the Firebase project's service account; absent: the outbox in development, no push in production",
+    { development: "", optional: true },
+  ),
+  FCM_URL: setting(safeUrl, "Push: another endpoint than https://fcm.googleapis.com", {
+    optional: true,
+  }),
+  SMS_URL: setting(
+    smsUrls,
+    "SMS: Twilio-compatible gateway `https://ACCOUNT_SID:AUTH_TOKEN@api.twilio.com?from=NUMBER` (or `messagingService=MG…`), or several in failover order, comma-separated; absent: the outbox in development, no SMS in production",
+    { development: "", optional: true },
+  ),
   KV_PATH: setting(
     z.string().min(1),
     "Deno KV file; absent: in DATA_DIR (development), the platform's own (production)",

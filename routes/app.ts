@@ -1,12 +1,20 @@
 import { type Context, Hono } from "hono";
 import type { Caller } from "../domain/access/caller.ts";
+import { addressKey } from "../domain/auth/address.ts";
 import { problem } from "../domain/problems/problem.ts";
+import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";
+import type { Config } from "../infra/config.ts";
 import type { Log } from "../infra/log.ts";
+import type { Sql } from "../infra/postgres/postgres.ts";
 import type { Answer } from "./shared/answer.ts";
 import { BODY_LIMIT, Call, parse, requireStorableText } from "./shared/call.ts";
+import { Cors } from "./shared/cors.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
+import { answeredOnce, idempotencyKey } from "./shared/once.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
-import { traceIdOf, traceResponse } from "./shared/trace.ts";
+import { type Respond, responder } from "./shared/respond.ts";
+import { TimeLimit } from "./shared/time_limit.ts";
+import { traceIdOf } from "./shared/trace.ts";
 import { queryValues } from "./shared/validation.ts";
 
 export interface AppOptions {
@@ -15,28 +23,67 @@ export interface AppOptions {
   authenticate(call: Call): Promise<Caller | null>;
   baseUrl: () => string;
   log: Log;
+  /** Where answers under an Idempotency-Key are kept; queries of the endpoints' work join its transactions. */
+  sql: Sql;
+  /** Aborted when the service begins to stop. */
+  stopping: AbortSignal;
+  settings: Pick<
+    Config,
+    | "PUBLIC_URL"
+    | "CORS_ORIGINS"
+    | "RATE_LIMIT_PER_MINUTE"
+    | "RATE_LIMIT_ANONYMOUS_PER_MINUTE"
+    | "REQUEST_TIMEOUT_SECONDS"
+    | "BODY_TIMEOUT_SECONDS"
+  >;
   /** Tests: compare every success with the shape its endpoint declares, and fail where they differ. */
   checkAnswers?: boolean;
 }
 
-const COMMON_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-const JSON_HEADERS = { ...COMMON_HEADERS, "content-type": "application/json" };
+/** Answers a request that came from `ip`. */
+export type Handle = (request: Request, ip: string | null) => Promise<Response>;
 
-type Handle = (request: Request, ip: string | null) => Promise<Response>;
+/** What all requests of an application go through. */
+interface Pipeline extends AppOptions {
+  respond: Respond;
+  timeLimit: TimeLimit;
+  /** Null where requests are not limited. */
+  limits: Limits | null;
+}
+
+interface Limits {
+  callers: RateLimit | null;
+  addresses: RateLimit | null;
+}
+
+/** So much longer than a request may take, a claim on its Idempotency-Key holds. */
+const CLAIM_MARGIN_S = 60;
 
 /** The HTTP application: every endpoint behind one pipeline of trace, token, permission, shapes, answer. */
 export function createApp(o: AppOptions): Handle {
+  const { settings } = o;
+  const cors = settings.CORS_ORIGINS ? new Cors(settings.CORS_ORIGINS) : null;
+  const isSecure = settings.PUBLIC_URL?.startsWith("https:") ?? false;
+  const limit = (perMinute: number) => perMinute > 0 ? new RateLimit(perMinute) : null;
+  const callers = limit(settings.RATE_LIMIT_PER_MINUTE);
+  const addresses = limit(settings.RATE_LIMIT_ANONYMOUS_PER_MINUTE);
+  const pipeline: Pipeline = {
+    ...o,
+    respond: responder({ baseUrl: o.baseUrl, isSecure, cors }),
+    timeLimit: new TimeLimit(settings.REQUEST_TIMEOUT_SECONDS * 1000, o.stopping),
+    limits: callers || addresses ? { callers, addresses } : null,
+  };
   const app = new Hono<{ Bindings: { ip: string | null } }>();
   const refuse = ({ req }: Context, failure: unknown) => {
     const traceId = traceIdOf(req.raw.headers);
     const context = { baseUrl: o.baseUrl(), instance: req.path, traceId, errorList: false };
-    return respond(problemAnswer(failure, context, o.log), traceId);
+    return pipeline.respond(problemAnswer(failure, context, o.log), req.raw, traceId);
   };
   const methodsByPath = new Map<string, Set<string>>();
   for (const spec of o.endpoints) {
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
       const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
-      app.on(spec.method, pattern, (c) => serve(spec, c.req.raw, c.req.param(), c.env.ip, o));
+      app.on(spec.method, pattern, (c) => serve(spec, c.req.raw, c.req.param(), c.env.ip, pipeline));
       methodsByPath.set(pattern, (methodsByPath.get(pattern) ?? new Set()).add(spec.method.toUpperCase()));
     }
   }
@@ -63,7 +110,7 @@ export function createApp(o: AppOptions): Handle {
     return refuse(c, failure);
   });
   app.onError((failure, c) => refuse(c, failure));
-  return async (request, ip) => await app.fetch(request, { ip });
+  return async (request, ip) => cors?.preflight(request) ?? await app.fetch(request, { ip });
 }
 
 async function serve(
@@ -71,17 +118,23 @@ async function serve(
   request: Request,
   rawParams: Record<string, string>,
   ip: string | null,
-  o: AppOptions,
+  o: Pipeline,
 ): Promise<Response> {
   const started = performance.now();
-  const call = new Call(request, traceIdOf(request.headers), ip, spec.bodyLimit ?? BODY_LIMIT);
-  let answer: Answer;
-  try {
-    answer = await run(spec, call, rawParams, o);
-  } catch (failure) {
+  const call = new Call(request, traceIdOf(request.headers), ip, {
+    bytes: spec.bodyLimit ?? BODY_LIMIT,
+    milliseconds: o.settings.BODY_TIMEOUT_SECONDS * 1000,
+  });
+  const refuse = (failure: unknown) => {
     const errorList = AREAS_WITH_ERROR_LISTS.has(spec.area);
     const context = { baseUrl: o.baseUrl(), instance: call.url.pathname, traceId: call.traceId, errorList };
-    answer = problemAnswer(failure, context, o.log);
+    return problemAnswer(failure, context, o.log);
+  };
+  let answer: Answer;
+  try {
+    answer = await o.timeLimit.within(call, started, run(spec, call, rawParams, o, refuse));
+  } catch (failure) {
+    answer = refuse(failure);
   }
   o.log.debug("request", {
     method: request.method,
@@ -90,17 +143,20 @@ async function serve(
     durationMs: Math.round((performance.now() - started) * 10) / 10,
     traceId: call.traceId,
   });
-  return respond(answer, call.traceId);
+  return o.respond(answer, request, call.traceId, call.quota ? quotaHeaders(call.quota) : undefined);
 }
 
 async function run(
   spec: Endpoint,
   call: Call,
   rawParams: Record<string, string>,
-  o: AppOptions,
+  o: Pipeline,
+  refuse: (failure: unknown) => Answer,
 ): Promise<Answer> {
   const { request } = call;
-  const caller = spec.access.admit(spec.access.needsCaller ? await o.authenticate(call) : null);
+  const presented = o.limits ? await countedCaller(spec, call, o, o.limits) : await present(spec, call, o);
+  const caller = spec.access.admit(presented);
+  const key = spec.creates ? idempotencyKey(request.headers) : null;
   const rawQuery = request.url.includes("?") ? queryValues(call.url.searchParams) : {};
   if (request.url.includes("%")) {
     requireStorableText(rawParams);
@@ -109,24 +165,54 @@ async function run(
   const params = spec.params && parse(spec.params, rawParams);
   const query = spec.query && parse(spec.query, rawQuery);
   const body = spec.body && await call.readJson(spec.body, { optional: spec.bodyOptional });
-  const answer = await spec.run({ caller, params, query, body, call });
-  if (o.checkAnswers) checkAnswer(spec, answer);
-  return answer;
+  const work = async () => {
+    const answer = await spec.run({ caller, params, query, body, call });
+    if (o.checkAnswers) checkAnswer(spec, answer);
+    return answer;
+  };
+  if (key === null || presented === null) return await work();
+  const seconds = o.settings.REQUEST_TIMEOUT_SECONDS + CLAIM_MARGIN_S;
+  return await answeredOnce(o.sql, { spec, caller: presented, key, call, seconds }, work, refuse);
 }
 
-/** All headers are given at once: setting them one by one on a response is several times slower. */
-function respond({ status, headers, body }: Answer, traceId: string): Response {
-  const hasBody = body !== undefined;
-  const isJson = hasBody && headers["content-type"] === undefined;
-  return new Response(isJson ? JSON.stringify(body) : hasBody ? body as BodyInit : null, {
-    status,
-    headers: {
-      ...(isJson ? JSON_HEADERS : COMMON_HEADERS),
-      ...headers,
-      traceresponse: traceResponse(traceId),
-    },
-  });
+const present = (spec: Endpoint, call: Call, o: Pipeline): Promise<Caller | null> | null =>
+  spec.access.needsCaller ? o.authenticate(call) : null;
+
+/**
+ * Who presents the request, or null. Each caller has a quota; whoever has no valid token shares that of their address.
+ * @throws RATE_LIMITED, and what `authenticate` throws
+ */
+async function countedCaller(
+  spec: Endpoint,
+  call: Call,
+  o: Pipeline,
+  { callers, addresses }: Limits,
+): Promise<Caller | null> {
+  if (spec.unlimited) return await present(spec, call, o);
+  let caller: Caller | null = null;
+  try {
+    caller = await present(spec, call, o);
+  } catch (failure) {
+    countRequest(addresses, addressKey(call.ip), call);
+    throw failure;
+  }
+  if (caller) countRequest(callers, caller.userId, call);
+  else countRequest(addresses, addressKey(call.ip), call);
+  return caller;
 }
+
+function countRequest(limit: RateLimit | null, key: string, call: Call): void {
+  if (!limit) return;
+  call.quota = limit.take(key);
+  requireQuota(call.quota);
+}
+
+/** The three fields of draft-ietf-httpapi-ratelimit-headers-06; later drafts have put them into one. */
+const quotaHeaders = ({ limit, remaining, resetSeconds }: Quota): Record<string, string> => ({
+  "ratelimit-limit": String(limit),
+  "ratelimit-remaining": String(remaining),
+  "ratelimit-reset": String(resetSeconds),
+});
 
 function checkAnswer(spec: Endpoint, { status, headers, body }: Answer): void {
   const declared = spec.answers[status];

@@ -9,6 +9,7 @@ import { healthRoutes } from "./operations/health.ts";
 import { outboxRoutes } from "./operations/outbox.ts";
 import { problemRoutes } from "./operations/problems.ts";
 import { reportsRoutes } from "./reports/mod.ts";
+import { resourcesRoutes } from "./resources/mod.ts";
 import type { Endpoint } from "./shared/endpoint.ts";
 import { openApiDocument } from "./shared/openapi.ts";
 
@@ -20,7 +21,9 @@ export function allEndpoints(p: Platform, o: { isStopping: () => boolean }): End
     { name: "postgres", required: true, check: () => p.sql`select 1` },
     { name: "objectStore", required: true, check: () => p.objects.ping() },
     { name: "scanner", required: false, check: () => p.scanner.status() },
-    ...p.mail.map((transport) => ({ name: "mail", required: false, check: () => transport.ping() })),
+    ...p.mail.map((transport, index) => ({
+      ...{ name: index === 0 ? "mail" : `mail-${index + 1}`, required: false, check: () => transport.ping() },
+    })),
   ];
   let document: unknown;
   const endpoints: Endpoint[] = [
@@ -30,6 +33,7 @@ export function allEndpoints(p: Platform, o: { isStopping: () => boolean }): End
     ...jobsRoutes(p),
     ...filesRoutes(p),
     ...notificationsRoutes(p),
+    ...resourcesRoutes(p),
     ...healthRoutes(checks, o.isStopping),
     ...problemRoutes,
     ...outboxRoutes(p.outbox),

@@ -1,11 +1,21 @@
 // Benchmarks: each prints a ratio against its baseline, measured in turns in the same run on the same Postgres.
 import { drain } from "./bench/drain.ts";
 import { enqueue } from "./bench/enqueue.ts";
+import { filesScan } from "./bench/files_scan.ts";
+import { filesSweeps } from "./bench/files_sweeps.ts";
+import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
 import { fullLedger } from "./bench/full_ledger.ts";
 import { openGround } from "./bench/ground.ts";
 import { latency } from "./bench/latency.ts";
 import { listUsers } from "./bench/list_users.ts";
+import { notificationsLists } from "./bench/notifications_lists.ts";
+import { notificationsMail } from "./bench/notifications_mail.ts";
+import { notificationsRender } from "./bench/notifications_render.ts";
+import { notificationsSend } from "./bench/notifications_send.ts";
 import { readUser } from "./bench/read_user.ts";
+import { reportsCsv } from "./bench/reports_csv.ts";
+import { reportsPdf, reportsXlsx } from "./bench/reports_documents.ts";
+import { reportsLatency } from "./bench/reports_latency.ts";
 import { roleChange } from "./bench/role_change.ts";
 import { signIns } from "./bench/sign_ins.ts";
 import { twoProcesses } from "./bench/two_processes.ts";
@@ -20,6 +30,18 @@ const CASES = {
   "latency": latency,
   "full-ledger": fullLedger,
   "two-processes": twoProcesses,
+  "reports-csv": reportsCsv,
+  "reports-xlsx": reportsXlsx,
+  "reports-pdf": reportsPdf,
+  "reports-latency": reportsLatency,
+  "files-reserve": filesReserve,
+  "files-download-url": filesDownloadUrl,
+  "files-scan": filesScan,
+  "files-sweeps": filesSweeps,
+  "notifications-lists": notificationsLists,
+  "notifications-mail": notificationsMail,
+  "notifications-send": notificationsSend,
+  "notifications-render": notificationsRender,
 };
 
 const HELP = `Usage: deno task bench [NAME...]

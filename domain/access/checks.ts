@@ -30,7 +30,7 @@ export const signedIn: Access<Caller> = {
   admit: present,
 };
 
-/** A caller in a tenant's context who holds one of `permissions` there. */
+/** A caller in a tenant's context who holds one of `permissions` there; without any, whoever is in a tenant. */
 export function inTenant(...permissions: string[]): Access<TenantCaller> {
   return {
     permissions,
@@ -93,7 +93,7 @@ function requireTenant(caller: Caller): TenantCaller {
 }
 
 function requirePermission<C extends Caller>(caller: C, ...permissions: string[]): C {
-  if (permissions.some((permission) => holds(caller, permission))) return caller;
+  if (permissions.length === 0 || permissions.some((permission) => holds(caller, permission))) return caller;
   throw problem(
     "MISSING_PERMISSION",
     `The route needs ${permissions.join(" or ")}, which the caller does not hold.`,

@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { TenantCaller } from "./caller.ts";
-import { matches, orderBy, type SortDirection } from "./list_order.ts";
+import { matches, orderBy, type SortDirection } from "../shared/list_order.ts";
 import {
   permissionColumns,
   type PermissionDetails,

@@ -8,7 +8,7 @@ import type { TenantCaller } from "./caller.ts";
 import { hideRow } from "./hide_row.ts";
 import { findTakenCodes, lockPermissionCodes, permissionOwner } from "./permission_codes.ts";
 import { type PermissionDetails, permissionNotFound, readPermission } from "./permissions.ts";
-import type { Versioned } from "./versioned.ts";
+import type { Versioned } from "../shared/versioned.ts";
 
 export interface NewPermission {
   code: string;

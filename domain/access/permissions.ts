@@ -3,8 +3,8 @@ import { problem } from "../problems/problem.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { isSystemAdmin, type TenantCaller } from "./caller.ts";
 import type { PermissionReach } from "./catalog.ts";
-import { matches, orderBy, type SortDirection } from "./list_order.ts";
-import { type Versioned, versioned } from "./versioned.ts";
+import { matches, orderBy, type SortDirection } from "../shared/list_order.ts";
+import { type Versioned, versioned } from "../shared/versioned.ts";
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;
 /** Names a list may be sorted by, and what that means in SQL. */

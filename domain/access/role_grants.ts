@@ -8,7 +8,7 @@ import { invalidateRoleHolders } from "./invalidation.ts";
 import { requireSystemAdminLeft } from "./last_system_admin.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";
-import type { Versioned } from "./versioned.ts";
+import type { Versioned } from "../shared/versioned.ts";
 
 export interface GrantedPermission {
   id: string;

@@ -1,9 +1,9 @@
 import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { matches, orderBy, type SortDirection } from "./list_order.ts";
+import { matches, orderBy, type SortDirection } from "../shared/list_order.ts";
 import { tenantNotFound } from "./tenants.ts";
-import { type Versioned, versioned } from "./versioned.ts";
+import { type Versioned, versioned } from "../shared/versioned.ts";
 
 export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;
 /** Names a list may be sorted by, and what that means in SQL. */

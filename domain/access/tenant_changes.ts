@@ -10,7 +10,7 @@ import { invalidateTenantUsers } from "./invalidation.ts";
 import { requireSystemAdminLeft } from "./last_system_admin.ts";
 import { requireWithinReach, type TenantReach } from "./tenant_reach.ts";
 import { readTenant, type Tenant, tenantNotFound, type TenantType } from "./tenants.ts";
-import type { Versioned } from "./versioned.ts";
+import type { Versioned } from "../shared/versioned.ts";
 
 export interface NewTenant {
   name: string;

@@ -10,7 +10,7 @@ import { recount } from "./large_counts.ts";
 import { readUser, type User } from "./user_details.ts";
 import type { UserPlatform } from "./user_lock.ts";
 import { storedPassword } from "./user_password.ts";
-import type { Versioned } from "./versioned.ts";
+import type { Versioned } from "../shared/versioned.ts";
 
 /** A user to be made. */
 export interface NewUser {

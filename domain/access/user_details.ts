@@ -3,7 +3,7 @@ import { permissionCodes } from "../auth/rights.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, holds } from "./caller.ts";
 import type { Role } from "./roles.ts";
-import { type Versioned, versioned } from "./versioned.ts";
+import { type Versioned, versioned } from "../shared/versioned.ts";
 
 /** A user as the scoped routes answer it; `roles` are the names held in one tenant. */
 export interface User {

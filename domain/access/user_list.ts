@@ -1,7 +1,7 @@
 import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countRemembered, isKnownLarge } from "./large_counts.ts";
-import { matches, type SortDirection } from "./list_order.ts";
+import { matches, type SortDirection } from "../shared/list_order.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
 
 export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastLoginAt"] as const;

@@ -26,3 +26,18 @@ export async function findUsersInTenant(
       and (${tenantId}::uuid is null or exists (
         select from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active))`;
 }
+
+/** The users of `emails` (in any letter case) that exist, are active, and have an active link to the tenant. */
+export async function findUsersByEmail(
+  q: Queryable,
+  tenantId: string | null,
+  emails: string[],
+): Promise<AddressedUser[]> {
+  if (emails.length === 0) return [];
+  return await q<AddressedUser[]>`
+    select u.id, u.email, u.phone_number, u.first_name, u.last_name from users u
+    where lower(u.email) = any(array(select lower(email) from unnest(${emails}::text[]) as given (email)))
+      and u.is_active and u.deleted_at is null
+      and (${tenantId}::uuid is null or exists (
+        select from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active))`;
+}

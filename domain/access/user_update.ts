@@ -17,7 +17,7 @@ import {
   type UserPlatform,
   userRightsChanged,
 } from "./user_lock.ts";
-import type { Versioned } from "./versioned.ts";
+import type { Versioned } from "../shared/versioned.ts";
 
 /** What an update sets; absent members stay as they are. */
 export interface UserChange {

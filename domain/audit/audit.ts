@@ -1,4 +1,4 @@
-import type { Tx } from "../../infra/postgres/postgres.ts";
+import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { newId } from "../shared/ids.ts";
 
@@ -13,6 +13,8 @@ export interface AuditEntry {
   /** What the target was and became; never secrets, keys or tokens. */
   before?: unknown;
   after?: unknown;
+  /** Tenant whose log it belongs to; absent: the actor's. */
+  tenantId?: string | null;
 }
 
 /** Writes the audit row of a change, in the change's own transaction. */
@@ -22,17 +24,32 @@ export async function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry): Prom
 
 /** Writes the audit rows of many changes at once. */
 export async function recordAudits(tx: Tx, actor: Actor, entries: AuditEntry[]): Promise<void> {
-  if (entries.length === 0) return;
+  await writeAuditRows(tx, entries.map((entry) => ({ actor, entry })));
+}
+
+/** An entry and who it names. */
+export interface AuditRow {
+  actor: Actor;
+  entry: AuditEntry;
+}
+
+/** Writes audit rows of different actors in one statement. */
+export async function writeAuditRows(q: Queryable, rows: AuditRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const column = <T>(read: (row: AuditRow) => T): T[] => rows.map(read);
   const json = (value: unknown) => value === undefined ? null : JSON.stringify(value);
-  await tx`insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip)
-    select id, ${actor?.userId ?? null}::uuid, ${
-    actor?.tenantId ?? null
-  }::uuid, action, target_type, target_id,
-      before::jsonb, after::jsonb, ${actor?.traceId ?? null}::text, ${actor?.ip ?? null}::text
-    from unnest(${entries.map(newId)}::uuid[], ${entries.map((entry) => entry.action)}::text[],
-      ${entries.map((entry) => entry.targetType)}::text[], ${entries.map((entry) => entry.targetId)}::text[],
-      ${entries.map((entry) => json(entry.before))}::text[], ${
-    entries.map((entry) => json(entry.after))
+  const tenantOf = ({ actor, entry }: AuditRow) =>
+    entry.tenantId === undefined ? actor?.tenantId ?? null : entry.tenantId;
+  await q`insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip)
+    select id, actor_id, tenant_id, action, target_type, target_id, before::jsonb, after::jsonb, trace_id, ip
+    from unnest(${rows.map(newId)}::uuid[], ${column(({ actor }) => actor?.userId ?? null)}::uuid[],
+      ${column(tenantOf)}::uuid[], ${column(({ entry }) => entry.action)}::text[],
+      ${column(({ entry }) => entry.targetType)}::text[], ${column(({ entry }) => entry.targetId)}::text[],
+      ${column(({ entry }) => json(entry.before))}::text[], ${
+    column(({ entry }) => json(entry.after))
+  }::text[],
+      ${column(({ actor }) => actor?.traceId ?? null)}::text[], ${
+    column(({ actor }) => actor?.ip ?? null)
   }::text[])
-      entry (id, action, target_type, target_id, before, after)`;
+      entry (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip)`;
 }

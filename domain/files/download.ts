@@ -1,6 +1,4 @@
-import { transact } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
-import { recordAudit } from "../audit/audit.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
@@ -15,23 +13,22 @@ export interface DownloadUrl {
 }
 
 /**
- * Signs the download of an Available file for a caller, and writes down what for.
+ * Signs the download of an Available file for a caller, and writes down what for before it is given.
  * @throws FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function giveDownloadUrl(
-  p: Pick<Platform, "sql" | "objects" | "clock">,
+  p: Pick<Platform, "objects" | "clock" | "auditWriter">,
   caller: Caller,
   file: FileRow,
   purpose: DownloadPurpose,
 ): Promise<DownloadUrl> {
   const signed = await signDownload(p, file, DOWNLOAD_SECONDS);
-  await transact(p.sql, (tx) =>
-    recordAudit(tx, caller, {
-      action: "file.download-url",
-      targetType: "file",
-      targetId: file.id,
-      after: { purpose, expiresAt: signed.expiresAt },
-    }));
+  await p.auditWriter.record(caller, {
+    action: "file.download-url",
+    targetType: "file",
+    targetId: file.id,
+    after: { purpose, expiresAt: signed.expiresAt },
+  });
   return signed;
 }
 

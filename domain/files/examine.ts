@@ -4,11 +4,15 @@ import type { ScanVerdict } from "../../infra/scanner/scanner.ts";
 import type { Platform } from "../shared/platform.ts";
 import { ContentProbe, detectContentType } from "./content_type.ts";
 
-/** What the bytes of a file came to. */
-export interface Examination {
+/** What one reading of a file came to. */
+export interface Reading {
   /** Of every byte, in hex. */
   sha256: string;
   verdict: ScanVerdict;
+}
+
+/** What the bytes of a file came to. */
+export interface Examination extends Reading {
   /** The real type; null where a signature settled the matter first. */
   detectedContentType: string | null;
 }
@@ -21,7 +25,6 @@ export class ContentUnreadable extends Error {
 interface Content {
   finalKey: string;
   sizeBytes: number;
-  declaredContentType: string;
 }
 
 /**
@@ -30,17 +33,37 @@ interface Content {
  */
 export async function examineContent(
   p: Pick<Platform, "objects" | "scanner">,
-  { finalKey, sizeBytes, declaredContentType }: Content,
+  content: Content & { declaredContentType: string },
   signal: AbortSignal,
 ): Promise<Examination> {
+  const probe = new ContentProbe(content.declaredContentType);
+  const { sha256, verdict } = await readThroughEngine(p, content, signal, (chunk) => probe.feed(chunk));
+  const detectedContentType = verdict.verdict === "Infected" ? null : await detectContentType(
+    probe,
+    (start, end) => readRange(p.objects, content.finalKey, start, end, signal),
+  );
+  return { sha256, verdict, detectedContentType };
+}
+
+/**
+ * Reads the final copy once, through the hash and the engine; memory stays flat.
+ * @param look sees every chunk. @throws as `examineContent`
+ */
+export async function readThroughEngine(
+  p: Pick<Platform, "objects" | "scanner">,
+  { finalKey, sizeBytes }: Content,
+  signal: AbortSignal,
+  look: (chunk: Uint8Array) => void = () => {},
+): Promise<Reading> {
   const hash = createHash("sha256");
-  const probe = new ContentProbe(declaredContentType);
+  let readBytes = 0;
   const source = openLate(() => p.objects.read(finalKey, { signal }));
   const next = async (): Promise<Uint8Array | null> => {
     const chunk = await source.read();
     if (chunk) {
       hash.update(chunk);
-      probe.feed(chunk);
+      readBytes += chunk.length;
+      look(chunk);
     }
     return chunk;
   };
@@ -59,13 +82,10 @@ export async function examineContent(
     source.cancel();
     throw error;
   }
-  if (probe.sizeBytes !== sizeBytes) {
-    throw new ContentUnreadable(`${probe.sizeBytes} bytes came, expected ${sizeBytes}`);
+  if (readBytes !== sizeBytes) {
+    throw new ContentUnreadable(`${readBytes} bytes came, expected ${sizeBytes}`);
   }
-  const detectedContentType = verdict.verdict === "Infected"
-    ? null
-    : await detectContentType(probe, (start, end) => readRange(p.objects, finalKey, start, end, signal));
-  return { sha256: hash.digest("hex"), verdict, detectedContentType };
+  return { sha256: hash.digest("hex"), verdict };
 }
 
 /** Opens the source at the first read: a scan may wait for its turn, and storage hangs up on who does not read. */

@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
+import type { PartUpload } from "./parts.ts";
 
 const BATCH = 100;
 const RETRY_MS = 5 * 60_000;
@@ -8,15 +9,21 @@ const RETRY_MS = 5 * 60_000;
 export interface NewObject {
   key: string;
   fileId: string;
-  writableUntil?: Date;
   /** When to delete it unless it is kept meanwhile; absent: it is wanted. */
   deleteAt?: Date;
 }
 
 /** Writes down that an object may exist under a key. Comes before the object itself. */
 export async function registerObject(q: Queryable, o: NewObject): Promise<void> {
-  await q`insert into file_objects (key, file_id, writable_until, delete_at)
-    values (${o.key}, ${o.fileId}, ${o.writableUntil ?? null}, ${o.deleteAt ?? null})`;
+  await q`insert into file_objects (key, file_id, delete_at)
+    values (${o.key}, ${o.fileId}, ${o.deleteAt ?? null})`;
+}
+
+/** The upload by parts that was begun under a key; null where there is none. */
+export async function readPartUpload(q: Queryable, key: string): Promise<PartUpload | null> {
+  const [row] = await q<PartUpload[]>`select upload_id, part_count from file_objects
+    where key = ${key} and upload_id is not null`;
+  return row ?? null;
 }
 
 /** Marks all objects of these files for deletion, in the transaction that makes them unwanted. */
@@ -34,7 +41,7 @@ type Storage = Pick<Platform, "sql" | "objects" | "clock" | "log">;
 
 /** Deletes now what is marked for deletion of these files; what the store does not let go the sweep tries again. */
 export async function deleteDiscarded(p: Storage, fileIds: string[]): Promise<void> {
-  const rows = await p.sql<DueObject[]>`select key, writable_until from file_objects
+  const rows = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
     where file_id = any(${fileIds}::uuid[]) and delete_at <= ${p.clock.now()}`;
   for (const row of rows) await deleteObject(p, row);
 }
@@ -44,7 +51,7 @@ export async function deleteDueObjects(p: Storage, signal?: AbortSignal): Promis
   let deleted = 0;
   for (;;) {
     signal?.throwIfAborted();
-    const due = await p.sql<DueObject[]>`select key, writable_until from file_objects
+    const due = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
       where delete_at <= ${p.clock.now()} order by delete_at limit ${BATCH}`;
     for (const row of due) deleted += await deleteObject(p, row) ? 1 : 0;
     if (due.length < BATCH) return deleted;
@@ -54,12 +61,14 @@ export async function deleteDueObjects(p: Storage, signal?: AbortSignal): Promis
 interface DueObject {
   key: string;
   writableUntil: Date | null;
+  uploadId: string | null;
 }
 
 /** Deleting twice is harmless, so two instances need not agree on who does it. */
-async function deleteObject(p: Storage, { key, writableUntil }: DueObject): Promise<boolean> {
+async function deleteObject(p: Storage, { key, writableUntil, uploadId }: DueObject): Promise<boolean> {
   const now = p.clock.now();
   try {
+    if (uploadId !== null) await p.objects.abortParts(key, uploadId); // first: joined later they would be an object again
     await p.objects.delete(key);
   } catch (error) {
     p.log.warn("an object could not be deleted; it is tried again", { error });

@@ -1,15 +1,26 @@
-import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { Queryable } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
-import { problem } from "../problems/problem.ts";
+import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { profilesOf } from "./configured_profiles.ts";
 import { requireSystemAdmin } from "./file.ts";
 import { newStagingKey } from "./object_keys.ts";
-import { registerObject } from "./objects.ts";
+import {
+  type AskedParts,
+  asking,
+  type PartPlan,
+  type PartReservation,
+  type PartUpload,
+  planParts,
+  signParts,
+} from "./parts.ts";
 import { declaredTypeAllowed, type FileProfile } from "./profiles.ts";
 
 const UPLOAD_SECONDS = 15 * 60;
+/** Who uploads by parts has more time: a second for each so many bytes, up to a day in all. */
+const PARTS_BYTES_PER_SECOND = 512 * 1024;
+const MAX_UPLOAD_SECONDS = 24 * 60 * 60;
 /** An upload that began before its URL expired may still be under way this long after. */
 const LATE_UPLOAD_MS = 60 * 60_000;
 
@@ -19,6 +30,8 @@ export interface Reservation {
   uploadExpiresAt: Date;
   /** Signed into the URL: storage refuses another size or type. */
   requiredHeaders: Record<string, string>;
+  /** Where parts were asked for: the other way to upload, each part to its own URL until `uploadExpiresAt`. */
+  parts?: PartReservation[];
 }
 
 export interface ReservationRequest {
@@ -28,12 +41,13 @@ export interface ReservationRequest {
   contentType: string;
   sizeBytes: number;
   isProduct: boolean;
+  parts: AskedParts | null;
 }
 
 /**
  * Reserves a file and signs its upload. The checks come in the contract's order: product, profile, type, size.
  * @throws MISSING_PERMISSION, FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE,
- * FILE_TOO_LARGE_UNPROCESSABLE
+ * FILE_TOO_LARGE_UNPROCESSABLE; with parts also VALIDATION_ERROR, FILE_STORAGE_UNAVAILABLE
  */
 export async function reserveFile(
   p: Pick<Platform, "sql" | "objects" | "clock" | "config">,
@@ -46,46 +60,76 @@ export async function reserveFile(
   requireFit(profile, o.contentType, o.sizeBytes);
 
   const stagingKey = newStagingKey();
+  const now = p.clock.now();
+  const plan = o.parts === null ? null : requirePlan(o.sizeBytes, o.parts);
+  const expiresInSeconds = plan ? secondsForParts(o.sizeBytes) : UPLOAD_SECONDS;
   const signed = await p.objects.signUpload(stagingKey, {
     contentType: o.contentType,
     sizeBytes: o.sizeBytes,
-    expiresInSeconds: UPLOAD_SECONDS,
-    now: p.clock.now(),
+    expiresInSeconds,
+    now,
   });
-  const fileId = await transact(p.sql, (tx) =>
-    insertReservation(tx, {
-      ...o,
-      tenantId,
-      stagingKey,
-      createdBy: caller.userId,
-      uploadExpiresAt: signed.expiresAt,
-      now: p.clock.now(),
-    }));
+  const byParts = plan && await beginParts(p, stagingKey, o, plan, { expiresInSeconds, now });
+  const fileId = await insertReservation(p.sql, {
+    ...o,
+    tenantId,
+    stagingKey,
+    partUpload: byParts?.upload ?? null,
+    createdBy: caller.userId,
+    uploadExpiresAt: signed.expiresAt,
+    now,
+  });
   return {
     fileId,
     uploadUrl: signed.url,
     uploadExpiresAt: signed.expiresAt,
     requiredHeaders: signed.requiredHeaders,
+    ...(byParts ? { parts: byParts.parts } : {}),
   };
 }
 
-export interface NewFile extends Omit<ReservationRequest, "isProduct"> {
+const secondsForParts = (sizeBytes: number): number =>
+  Math.min(UPLOAD_SECONDS + Math.ceil(sizeBytes / PARTS_BYTES_PER_SECOND), MAX_UPLOAD_SECONDS);
+
+/**
+ * Begins an upload by parts at the store and signs each of them. A crash before the reservation is written leaves an
+ * upload at the store that nobody has a URL for: it never holds a byte.
+ */
+async function beginParts(
+  p: Pick<Platform, "objects">,
+  key: string,
+  { contentType, sizeBytes }: ReservationRequest,
+  plan: PartPlan,
+  o: { expiresInSeconds: number; now: Date },
+): Promise<{ upload: PartUpload; parts: PartReservation[] }> {
+  const uploadId = await asking(p.objects.startParts(key, { contentType }));
+  const parts = await signParts(p, key, { uploadId, plan, sizeBytes, ...o });
+  return { upload: { uploadId, partCount: plan.count }, parts };
+}
+
+export interface NewFile extends Omit<ReservationRequest, "isProduct" | "parts"> {
   tenantId: string | null;
   stagingKey: string;
+  partUpload: PartUpload | null;
   createdBy: string | null;
   uploadExpiresAt: Date;
   now: Date;
 }
 
-/** Writes a Pending file and the key its upload may appear under. */
-export async function insertReservation(tx: Tx, o: NewFile): Promise<string> {
+/** Writes a Pending file and the key its upload may appear under, in one statement. */
+export async function insertReservation(q: Queryable, o: NewFile): Promise<string> {
   const id = newId();
-  await tx`insert into files (id, tenant_id, profile, file_name, declared_content_type, size_bytes, staging_key,
-      created_by, created_at, upload_expires_at)
-    values (${id}, ${o.tenantId}, ${o.profile}, ${o.fileName}, ${o.contentType}, ${o.sizeBytes}, ${o.stagingKey},
-      ${o.createdBy}, ${o.now}, ${o.uploadExpiresAt})`;
   const writableUntil = new Date(o.uploadExpiresAt.getTime() + LATE_UPLOAD_MS);
-  await registerObject(tx, { key: o.stagingKey, fileId: id, writableUntil });
+  await q`
+    with file as (
+      insert into files (id, tenant_id, profile, file_name, declared_content_type, size_bytes, staging_key,
+        created_by, created_at, upload_expires_at)
+      values (${id}, ${o.tenantId}, ${o.profile}, ${o.fileName}, ${o.contentType}, ${o.sizeBytes}, ${o.stagingKey},
+        ${o.createdBy}, ${o.now}, ${o.uploadExpiresAt})
+    )
+    insert into file_objects (key, file_id, writable_until, upload_id, part_count)
+    values (${o.stagingKey}, ${id}, ${writableUntil}, ${o.partUpload?.uploadId ?? null},
+      ${o.partUpload?.partCount ?? null})`;
   return id;
 }
 
@@ -115,4 +159,14 @@ function requireFit(profile: FileProfile, contentType: string, sizeBytes: number
       `The file has ${sizeBytes} bytes; the profile ${profile.name} takes at most ${profile.maxBytes} bytes.`,
     );
   }
+}
+
+function requirePlan(sizeBytes: number, asked: AskedParts): PartPlan {
+  const plan = planParts(sizeBytes, asked);
+  if (plan) return plan;
+  throw invalid({
+    parts: [
+      `expected parts of 5 MiB to 5 GiB, all alike but the last; ${sizeBytes} bytes are not ${asked} such`,
+    ],
+  });
 }

@@ -79,7 +79,8 @@ interface Failure {
   attemptsAllowed: number;
 }
 
-function failureOf(error: unknown): Failure | null {
+/** What callers may know of an error that is the engine's or the storage's; null for any other. */
+export function failureOf(error: unknown): Failure | null {
   if (error instanceof ScanUnavailable) {
     const message = "The scan engine gave no definite answer.";
     return { message, isUnreadable: false, attemptsAllowed: Infinity };

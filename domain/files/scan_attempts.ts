@@ -1,5 +1,7 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
-import type { ScanAttemptVerdict } from "./verdict.ts";
+import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
+
+export type ScanAttemptVerdict = "Clean" | "Infected" | "TypeRejected" | "Error";
 
 /** One look at the content, as callers see it. */
 export interface ScanAttempt {
@@ -22,4 +24,33 @@ export async function listScanAttempts(q: Queryable, fileId: string): Promise<Sc
       signature_name, error_message
     from file_scan_attempts where file_id = ${fileId} order by attempt_number desc`;
   return rows.map((row) => ({ ...row, durationMs: row.completedAt.getTime() - row.startedAt.getTime() }));
+}
+
+/** When an attempt began, and the engine as it introduced itself; null when it did not. */
+export interface AttemptFrame {
+  startedAt: Date;
+  engine: ScannerStatus | null;
+}
+
+interface NewScanAttempt extends AttemptFrame {
+  completedAt: Date;
+  verdict: ScanAttemptVerdict;
+  detectedContentType?: string | null;
+  signatureName?: string | null;
+  errorMessage?: string;
+  isUnreadable?: boolean;
+}
+
+/** Keeps an attempt; the caller's lock on the file's row keeps the numbers apart. @returns its number */
+export async function insertScanAttempt(tx: Tx, fileId: string, o: NewScanAttempt): Promise<number> {
+  const [row] = await tx<{ attemptNumber: number }[]>`
+    insert into file_scan_attempts (file_id, attempt_number, started_at, completed_at, engine, database_version,
+      verdict, detected_content_type, signature_name, error_message, is_unreadable)
+    select ${fileId}, coalesce(max(attempt_number), 0) + 1, ${o.startedAt}, ${o.completedAt},
+      ${o.engine?.engine ?? null}, ${o.engine?.databaseVersion ?? null}, ${o.verdict},
+      ${o.detectedContentType ?? null}, ${o.signatureName ?? null}, ${o.errorMessage ?? null},
+      ${o.isUnreadable ?? false}
+    from file_scan_attempts where file_id = ${fileId}
+    returning attempt_number`;
+  return row?.attemptNumber ?? 0;
 }

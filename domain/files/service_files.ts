@@ -45,6 +45,7 @@ export async function storeServiceFile(
       ...o,
       sizeBytes: 0, // known when all of it is written
       stagingKey,
+      partUpload: null,
       uploadExpiresAt: new Date(now.getTime() + WRITING_MS),
       now,
     }));

@@ -77,7 +77,8 @@ export async function collectExpired(p: Platform): Promise<number> {
         action: "file.purge",
         targetType: "file",
         targetId: id,
-        after: { status: "Purged", reason: JOB_REASONS.retentionExpired, tenantId },
+        tenantId,
+        after: { status: "Purged", reason: JOB_REASONS.retentionExpired },
       });
     }
     return await discarded(tx, rows, now);

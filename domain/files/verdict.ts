@@ -1,18 +1,11 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Examination } from "./examine.ts";
 import type { FileRow } from "./file.ts";
 import { discardObjects } from "./objects.ts";
 import { JOB_REASONS, markPurged } from "./purge_file.ts";
-
-export type ScanAttemptVerdict = "Clean" | "Infected" | "TypeRejected" | "Error";
-
-/** When an attempt began, and the engine as it introduced itself; null when it did not. */
-interface AttemptFrame {
-  startedAt: Date;
-  engine: ScannerStatus | null;
-}
+import { generationOf } from "./rescan_generation.ts";
+import { type AttemptFrame, insertScanAttempt } from "./scan_attempts.ts";
 
 /**
  * Settles a Scanning file by what its bytes came to: Available, Infected (content destroyed) or Purged (its type is
@@ -30,7 +23,13 @@ export async function settleScan(
   await transact(p.sql, async (tx) => {
     if (!await lockScanning(tx, id)) return;
     const now = p.clock.now();
-    await insertAttempt(tx, id, { ...frame, completedAt: now, verdict, detectedContentType, signatureName });
+    await insertScanAttempt(tx, id, {
+      ...frame,
+      completedAt: now,
+      verdict,
+      detectedContentType,
+      signatureName,
+    });
     await tx`update files set sha256 = ${sha256}, detected_content_type = ${detectedContentType} where id = ${id}`;
     if (verdict === "TypeRejected") {
       await markPurged(tx, {
@@ -45,8 +44,9 @@ export async function settleScan(
         version = version + 1 where id = ${id}`;
       await discardObjects(tx, [id], now);
     } else {
+      const generation = frame.engine === null ? 0 : await generationOf(tx, frame.engine);
       await tx`update files set status = 'Available', available_at = ${now}, scan_due_at = null,
-        version = version + 1 where id = ${id}`;
+        scan_generation = ${generation}, version = version + 1 where id = ${id}`;
     }
   });
 }
@@ -72,7 +72,7 @@ export async function noteFailedAttempt(
   return await transact(p.sql, async (tx) => {
     if (!await lockScanning(tx, fileId)) return null;
     const now = p.clock.now();
-    const attemptNumber = await insertAttempt(tx, fileId, {
+    const attemptNumber = await insertScanAttempt(tx, fileId, {
       ...o,
       completedAt: now,
       verdict: "Error",
@@ -95,27 +95,4 @@ export async function failScan(p: Pick<Platform, "sql">, fileId: string): Promis
 async function lockScanning(tx: Tx, fileId: string): Promise<boolean> {
   const rows = await tx`select from files where id = ${fileId} and status = 'Scanning' for update`;
   return rows.length === 1;
-}
-
-interface AttemptRow extends AttemptFrame {
-  completedAt: Date;
-  verdict: ScanAttemptVerdict;
-  detectedContentType?: string | null;
-  signatureName?: string | null;
-  errorMessage?: string;
-  isUnreadable?: boolean;
-}
-
-/** The lock on the file's row keeps the numbers apart. */
-async function insertAttempt(tx: Tx, fileId: string, o: AttemptRow): Promise<number> {
-  const [row] = await tx<{ attemptNumber: number }[]>`
-    insert into file_scan_attempts (file_id, attempt_number, started_at, completed_at, engine, database_version,
-      verdict, detected_content_type, signature_name, error_message, is_unreadable)
-    select ${fileId}, coalesce(max(attempt_number), 0) + 1, ${o.startedAt}, ${o.completedAt},
-      ${o.engine?.engine ?? null}, ${o.engine?.databaseVersion ?? null}, ${o.verdict},
-      ${o.detectedContentType ?? null}, ${o.signatureName ?? null}, ${o.errorMessage ?? null},
-      ${o.isUnreadable ?? false}
-    from file_scan_attempts where file_id = ${fileId}
-    returning attempt_number`;
-  return row?.attemptNumber ?? 0;
 }

@@ -1,5 +1,6 @@
-import { transact } from "../../infra/postgres/postgres.ts";
-import { type FieldErrors, invalid, Problem, problem } from "../problems/problem.ts";
+import { transact, whenCommitted } from "../../infra/postgres/postgres.ts";
+import { invalid, Problem, problem } from "../problems/problem.ts";
+import { type BulkFailure, bulkFailure, type BulkOutcome, refuseAllFor } from "../shared/bulk.ts";
 import type { Platform } from "../shared/platform.ts";
 import { lockParents } from "./continuations.ts";
 import { type JobPriority, type NewJob, ringFor, writeJobs } from "./enqueue.ts";
@@ -35,15 +36,6 @@ export async function enqueueRequestedJob(
   return job;
 }
 
-/** Outcome of a bulk request; `failures` name the items by their position. */
-export interface BulkOutcome {
-  total: number;
-  succeeded: number;
-  failed: number;
-  results: JobSummary[];
-  failures: { index: number; code: string; message: string; errors: FieldErrors | null }[];
-}
-
 /**
  * Enqueues many jobs in one transaction. With `continueOnError` those that can be are, and the rest is reported;
  * without it one failure refuses all.
@@ -55,9 +47,9 @@ export async function enqueueRequestedJobs(
   caller: JobActor,
   items: (RequestedJob | Problem)[],
   continueOnError: boolean,
-): Promise<BulkOutcome> {
+): Promise<BulkOutcome<JobSummary>> {
   const jobs: NewJob[] = [];
-  const failures: BulkOutcome["failures"] = [];
+  const failures: BulkFailure[] = [];
   const parents = await parentsInReach(p, caller, items);
   for (const [index, item] of items.entries()) {
     try {
@@ -66,22 +58,12 @@ export async function enqueueRequestedJobs(
       jobs.push(toNewJob(p, caller, item));
     } catch (refusal) {
       if (!(refusal instanceof Problem)) throw refusal;
-      const { code, message, extras } = refusal;
-      const errors = extras.errors && !Array.isArray(extras.errors) ? extras.errors : null;
-      if (!continueOnError) throw atItem(index, refusal, errors);
-      failures.push({ index, code, message, errors });
+      if (!continueOnError) throw refuseAllFor(index, refusal);
+      failures.push(bulkFailure(index, refusal));
     }
   }
   const results = jobs.length === 0 ? [] : await enqueueAll(p, caller, jobs);
   return { total: items.length, succeeded: results.length, failed: failures.length, results, failures };
-}
-
-function atItem(index: number, { code, message }: Problem, errors: FieldErrors | null): Problem {
-  return problem(code, `Item ${index}, and with it the whole request, is refused: ${message}`, {
-    errors: errors
-      ? Object.fromEntries(Object.entries(errors).map(([field, list]) => [`items.${index}.${field}`, list]))
-      : { [`items.${index}`]: [message] },
-  });
 }
 
 async function enqueueAll(p: Parts, caller: JobActor, jobs: NewJob[]): Promise<JobSummary[]> {
@@ -91,7 +73,7 @@ async function enqueueAll(p: Parts, caller: JobActor, jobs: NewJob[]): Promise<J
     for (const id of parentIds) if (!found.has(id)) throw noSuchParent(id);
     return await writeJobs(tx, jobs, found);
   });
-  ringFor(p, jobs);
+  whenCommitted(() => ringFor(p, jobs));
   return rows.map(jobSummary);
 }
 

@@ -12,6 +12,8 @@ export interface Content {
   /** Made from the HTML where the message has none. */
   text: string | null;
   attachments: MailAttachment[];
+  /** Headers of a mail beyond those that follow from the message. */
+  headers?: Record<string, string>;
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 import type { NotificationChannel, NotificationStatus } from "./status.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
 const NO_TENANT = "00000000-0000-0000-0000-000000000000";
 
 /** Which messages are meant; both dates are inclusive instants of creation. */
@@ -14,27 +15,56 @@ export interface NotificationFilter {
 }
 
 /**
- * How many messages there are by status. Whole days come from the kept counts; rows are counted only in the parts
- * of days at the edges of the range.
+ * How many messages there are by status. Whole days and whole hours come from the kept counts; rows are counted only
+ * in the parts of hours at the edges of the range.
  */
 export async function countByStatus(
   q: Queryable,
   filter: NotificationFilter,
 ): Promise<Map<NotificationStatus, number>> {
-  const { fromDate, toDate } = filter;
-  const firstDay = fromDate && new Date(Math.ceil(fromDate.getTime() / DAY_MS) * DAY_MS);
-  const endDay = toDate && new Date(Math.floor(toDate.getTime() / DAY_MS) * DAY_MS);
-  const hasWholeDays = !firstDay || !endDay || firstDay < endDay;
-  const parts = !hasWholeDays ? [countRows(q, filter, fromDate, toDate, true)] : [
-    countDays(q, filter, firstDay, endDay),
-    ...firstDay && firstDay > fromDate ? [countRows(q, filter, fromDate, firstDay, false)] : [],
-    ...endDay ? [countRows(q, filter, endDay, toDate, true)] : [],
-  ];
+  const parts = partsOf(filter).map(({ grain, from, before, to }) => {
+    if (grain === "day") return countDays(q, filter, from, before);
+    return grain === "hour"
+      ? countHours(q, filter, from, before)
+      : countRows(q, filter, { from, before, to });
+  });
   const counts = new Map<NotificationStatus, number>();
   for (const { status, count } of (await Promise.all(parts)).flat()) {
     counts.set(status, (counts.get(status) ?? 0) + count);
   }
   return counts;
+}
+
+/** A part of a range: from `from` on and before `before`, or, at the range's end, up to and with `to`. */
+interface Part {
+  grain: "day" | "hour" | "row";
+  from?: Date | undefined;
+  before?: Date | undefined;
+  to?: Date | undefined;
+}
+
+/** Cuts a range into whole days, whole hours beside them, and what is left at both ends. */
+function partsOf({ fromDate, toDate }: Pick<NotificationFilter, "fromDate" | "toDate">): Part[] {
+  const cut = (ms: number) => ({
+    first: fromDate && new Date(Math.ceil(fromDate.getTime() / ms) * ms),
+    end: toDate && new Date(Math.floor(toDate.getTime() / ms) * ms),
+  });
+  const [days, hours] = [cut(DAY_MS), cut(HOUR_MS)];
+  const isRange = (from: Date | undefined, before: Date | undefined) => !from || !before || from < before;
+  if (!isRange(hours.first, hours.end)) return [{ grain: "row", from: fromDate, to: toDate }];
+  const part = (grain: Part["grain"], from: Date | undefined, before: Date | undefined): Part[] =>
+    from && before && from < before ? [{ grain, from, before }] : [];
+  return [
+    ...part("row", fromDate, hours.first),
+    ...isRange(days.first, days.end)
+      ? [
+        ...part("hour", hours.first, days.first),
+        { grain: "day" as const, from: days.first, before: days.end },
+        ...part("hour", days.end, hours.end),
+      ]
+      : part("hour", hours.first, hours.end),
+    ...toDate ? [{ grain: "row" as const, from: hours.end, to: toDate }] : [],
+  ];
 }
 
 type StatusCount = { status: NotificationStatus; count: number };
@@ -53,18 +83,28 @@ async function countDays(
     group by status`;
 }
 
+async function countHours(
+  q: Queryable,
+  { tenantId, channel, status }: NotificationFilter,
+  from: Date | undefined,
+  before: Date | undefined,
+): Promise<StatusCount[]> {
+  return await q<StatusCount[]>`
+    select status, sum(count)::bigint as count from notification_hour_counts
+    where tenant_key = ${tenantId ?? NO_TENANT} and hour >= ${from ?? null} and hour < ${before ?? null}
+      ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
+    group by status`;
+}
+
 async function countRows(
   q: Queryable,
-  filter: NotificationFilter,
-  from: Date | undefined,
-  to: Date | undefined,
-  inclusive: boolean,
+  { tenantId, channel, status }: NotificationFilter,
+  { from, before, to }: Omit<Part, "grain">,
 ): Promise<StatusCount[]> {
-  const { tenantId, channel, status } = filter;
   return await q<StatusCount[]>`
     select status, count(*) from notifications
     where ${ofTenant(q, tenantId)} ${from ? q`and created_at >= ${from}` : q``}
-      ${to ? q`and created_at ${inclusive ? q`<=` : q`<`} ${to}` : q``}
+      ${before ? q`and created_at < ${before}` : q``} ${to ? q`and created_at <= ${to}` : q``}
       ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
     group by status`;
 }
@@ -93,7 +133,7 @@ export async function readStats(q: Queryable, filter: NotificationFilter) {
 export const total = (counts: Map<NotificationStatus, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
 
-/** Folds the shards of days gone by into one each, so that sums stay short. */
+/** Folds the shards of days and hours gone by into one each, so that sums stay short. */
 export async function foldCounts(q: Queryable): Promise<void> {
   await q`
     with folded as (
@@ -104,4 +144,13 @@ export async function foldCounts(q: Queryable): Promise<void> {
     select tenant_key, day, channel, status, 0, sum(count) from folded
     group by tenant_key, day, channel, status order by 1, 2, 3, 4
     on conflict (tenant_key, day, channel, status, shard) do update set count = c.count + excluded.count`;
+  await q`
+    with folded as (
+      delete from notification_hour_counts where hour < now() - interval '3 hours' and shard <> 0
+      returning tenant_key, hour, channel, status, count
+    )
+    insert into notification_hour_counts as c (tenant_key, hour, channel, status, shard, count)
+    select tenant_key, hour, channel, status, 0, sum(count) from folded
+    group by tenant_key, hour, channel, status order by 1, 2, 3, 4
+    on conflict (tenant_key, hour, channel, status, shard) do update set count = c.count + excluded.count`;
 }

@@ -1,8 +1,11 @@
 import { z } from "zod";
-import { defineJob, HopelessJob, type JobType } from "../jobs/job_type.ts";
+import { transactByKey } from "../../infra/postgres/by_key.ts";
+import { transact } from "../../infra/postgres/postgres.ts";
+import { abandonJob } from "../jobs/abandon.ts";
+import { enqueueJob } from "../jobs/enqueue.ts";
+import { defineJob, HopelessJob, type JobType, PostponeJob } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
-import { emailProviders } from "./channels/email.ts";
 import { inAppProviders } from "./channels/in_app.ts";
 import { pushProviders } from "./channels/push.ts";
 import { smsProviders } from "./channels/sms.ts";
@@ -10,32 +13,81 @@ import { type Content, contentOf } from "./content.ts";
 import {
   type DeliveryResult,
   type HeldNotification,
-  holdNotification,
+  type Hold,
+  holdNotifications,
+  type Settlement,
   settleNotification,
+  settleNotifications,
 } from "./delivery_ledger.ts";
+import { DIGEST_TEMPLATE, settleDigests } from "./digest_settle.ts";
+import { Grouped } from "./grouped.ts";
 import { type Outcome, type Provider, type Tried, tryProviders } from "./failover.ts";
+import { screenRecipients } from "./preferences_screen.ts";
+import type { RecipientStatus } from "./status.ts";
+import { suppressBounced } from "./suppression_bounces.ts";
 import type { Rendition } from "./templates/render.ts";
+import { userMailProviders } from "./unsubscribe_mail.ts";
+
+/** After so many attempts a provider's request to come back later no longer keeps a message from running out of retries. */
+const PATIENCE = 50;
 
 const args = z.object({ notificationId: z.uuid() });
 type DeliveryArgs = z.output<typeof args>;
 
 /** Delivers one message to everyone it is still owed to; its retries are the message's retries. */
-export const deliveryJob = (p: Platform): JobType<DeliveryArgs> =>
-  defineJob({
+export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
+  // messages under way at the same time share the statements that take and settle them; few statements leave more of
+  // the machine to the mail itself, and the pause is short beside a mail server's answer
+  const together = { atOnce: 1, largest: 250, pauseMs: 10 };
+  const holds = new Grouped(
+    (items: Hold[]) => transactByKey(p.sql, (tx) => holdNotifications(tx, items)),
+    together,
+  );
+  const settle = (items: Settlement[]) => transactByKey(p.sql, (tx) => settleNotifications(tx, items));
+  const settlements = new Grouped(settle, {
+    ...together,
+    heaviest: 4_000_000,
+    weigh: ({ result: { rendition } }) =>
+      (rendition?.htmlBody?.length ?? 0) + (rendition?.textBody?.length ?? 0),
+  });
+  return defineJob({
     name: "notifications.deliver",
     args,
-    async run({ notificationId }, { jobId, attempt, failures, maxRetries, signal }) {
-      const held = await holdNotification(p.sql, { id: notificationId, jobId, attempt, failures });
+    async run({ notificationId }, { jobId, createdBy, attempt, failures, maxRetries, signal }) {
+      const held = await holds.add({ id: notificationId, jobId, attempt, failures });
       if (!held) return { skipped: "the message is not waiting for this job" };
       const run = await deliverOwed(p, held, signal);
-      if (signal.aborted) return await settleNotification(p.sql, held, resultOf(held, run, true));
-      const result = resultOf(held, run, failures < maxRetries);
-      await settleNotification(p.sql, held, result);
+      const settleRun = (result: DeliveryResult) =>
+        result.waitsUntil ? postpone(p, held, result, createdBy) : settlements.add({ held, result });
+      if (signal.aborted) return await settleRun(resultOf(held, run, true));
+      const pauseMs = attempt < PATIENCE ? run.retryAfterMs : null;
+      const result = resultOf(held, run, pauseMs !== null || failures < maxRetries);
+      await settleRun(result);
+      if (held.templateSlug === DIGEST_TEMPLATE) await settleDigests(p, held.id);
       if (result.status === "DeadLettered") throw new HopelessJob(result.error ?? "");
+      if (result.status === "Failed" && pauseMs !== null) throw new PostponeJob(result.error ?? "", pauseMs);
       if (result.status === "Failed") throw new Error(result.error ?? "");
       return { status: result.status };
     },
   });
+}
+
+/** Leaves the message to a further job, for those who wait for their quiet hours to end. */
+async function postpone(
+  p: Platform,
+  held: HeldNotification,
+  result: DeliveryResult,
+  createdBy: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const nextJobId = await enqueueJob(p, tx, deliveryJob(p), { notificationId: held.id }, {
+      ...{ tenantId: held.tenantId, createdBy, priority: held.priority },
+      scheduledAt: result.waitsUntil ?? null,
+    });
+    const isOurs = await settleNotification(tx, held, { ...result, nextJobId });
+    if (!isOurs) await abandonJob(tx, nextJobId);
+  });
+}
 
 /** What one run over the owed recipients came to. */
 export interface DeliveryRun {
@@ -44,9 +96,15 @@ export interface DeliveryRun {
   rendition: Rendition | null;
   /** Why nothing could even be tried, and no later run can do better: the template. */
   hopeless: string | null;
+  /** How long the provider asked to be left alone. */
+  retryAfterMs: number | null;
+  /** When the first of those in quiet hours may get it; null: nobody waits. */
+  waitsUntil: Date | null;
+  /** Somebody gets it in a digest. */
+  isCollected: boolean;
 }
 
-/** Tries the channel's providers for everyone the message is still owed to. */
+/** Tries the channel's providers for everyone the message is still owed to and who may get it now. */
 export async function deliverOwed(
   p: Platform,
   held: HeldNotification,
@@ -57,18 +115,39 @@ export async function deliverOwed(
     prepared = await contentOf(p, held);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { tries: [], outcomes: [], rendition: null, hopeless: error.message };
+    return {
+      ...{ tries: [], outcomes: [], rendition: null, hopeless: error.message },
+      ...{ retryAfterMs: null, waitsUntil: null, isCollected: false },
+    };
   }
   const { content, rendition } = prepared;
   const owed = held.recipients.filter((recipient) => recipient.status === "Owed");
-  const { tries, outcomes } = await tryProviders(providersOf(p, held, content), owed, signal);
-  return { tries, outcomes, rendition, hopeless: null };
+  const { due, skipped, waitsUntil, isCollected } = await screenRecipients(p, held, owed);
+  const tried = await tryProviders(providersOf(p, held, content), due, { signal, log: p.log });
+  await suppressBounced(p, held, due, tried.outcomes);
+  const outcomes = [...skipped, ...tried.outcomes];
+  const tries = [...interruptedTry(held), ...tried.tries];
+  return { ...tried, tries, outcomes, rendition, hopeless: null, waitsUntil, isCollected };
+}
+
+/** The run that was taken over: nobody can tell whether a provider had taken the message, and the sender should know. */
+function interruptedTry({ interruptedAt }: HeldNotification): Tried[] {
+  if (!interruptedAt) return [];
+  const errorMessage =
+    "The process of this attempt ended or fell silent; whether it was delivered is not known.";
+  return [{
+    providerName: "unknown",
+    isSuccess: false,
+    durationMs: 0,
+    attemptedAt: interruptedAt,
+    errorMessage,
+  }];
 }
 
 function providersOf(p: Platform, held: HeldNotification, content: Content): Provider[] {
   switch (held.channel) {
     case "Email":
-      return emailProviders(p, held, content);
+      return userMailProviders(p, held, content);
     case "Push":
       return pushProviders(p, held, content);
     case "Sms":
@@ -84,14 +163,23 @@ export function resultOf(held: HeldNotification, run: DeliveryRun, mayRetry: boo
   const rest = { tries, outcomes, rendition };
   if (run.hopeless !== null) return { status: "DeadLettered", error: run.hopeless, ...rest };
   const owed = outcomes.filter((outcome) => outcome.status === "Owed");
+  const { waitsUntil } = run;
   if (owed.length > 0) {
     const error = owed[0]?.errorMessage ?? "The attempt was ended before anyone answered.";
-    return { status: mayRetry ? "Failed" : "DeadLettered", error, ...rest };
+    if (mayRetry || !waitsUntil) return { status: mayRetry ? "Failed" : "DeadLettered", error, ...rest };
+    // given up for these, while others still wait for their time
+    const givenUp = outcomes.map((o) => o.status === "Owed" ? { ...o, status: "Refused" as const } : o);
+    return { status: "Scheduled", error, ...rest, outcomes: givenUp, waitsUntil };
   }
   const refusal = outcomes.find((outcome) => outcome.status === "Refused")?.errorMessage ?? null;
-  const isAnyoneReached = outcomes.some((outcome) => outcome.status === "Sent") ||
-    held.recipients.some((recipient) => recipient.status === "Sent");
-  return isAnyoneReached
-    ? { status: "Sent", error: refusal, ...rest }
-    : { status: "DeadLettered", error: refusal ?? "Every recipient was refused.", ...rest };
+  if (waitsUntil) return { status: "Scheduled", error: refusal, ...rest, waitsUntil };
+  const isAny = (status: RecipientStatus) =>
+    outcomes.some((outcome) => outcome.status === status) ||
+    held.recipients.some((recipient) => recipient.status === status);
+  if (run.isCollected || isAny("Collected")) return { status: "Pending", error: refusal, ...rest };
+  if (isAny("Sent")) return { status: "Sent", error: refusal, ...rest };
+  const isRefused = isAny("Refused") || !isAny("Skipped");
+  if (isRefused) return { status: "DeadLettered", error: refusal ?? "Every recipient was refused.", ...rest };
+  const why = outcomes.find((outcome) => outcome.status === "Skipped")?.errorMessage;
+  return { status: "Cancelled", error: why ?? "Every recipient was skipped.", ...rest };
 }

@@ -1,16 +1,23 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
 import type { Outcome, Tried } from "./failover.ts";
+import { jsonRows } from "./json_rows.ts";
 import type { MessageAttachment } from "./message.ts";
-import type { NotificationChannel, NotificationPriority, NotificationStatus } from "./status.ts";
+import { heldUserColumns, type RecipientUser } from "./preferences_held.ts";
+import type {
+  NotificationChannel,
+  NotificationPriority,
+  NotificationStatus,
+  RecipientStatus,
+} from "./status.ts";
 import type { Rendition } from "./templates/render.ts";
 
-export interface HeldRecipient {
+export interface HeldRecipient extends RecipientUser {
   id: string;
   kind: "to" | "cc" | "bcc";
   address: string;
   displayName: string | null;
-  status: "Owed" | "Sent" | "Refused";
+  status: RecipientStatus;
 }
 
 /** Which run of which job holds a message; a direct message is held by no job. */
@@ -39,30 +46,42 @@ export interface HeldNotification extends Holder {
   fromAddress: string | null;
   fromName: string | null;
   isConfidential: boolean;
+  /** When the run began that died with this message in its hands; only on a run that takes over from it. */
+  interruptedAt?: Date | null;
   recipients: HeldRecipient[];
   attachments: MessageAttachment[];
 }
 
+/** A run of a job that asks for its message. */
+export interface Hold {
+  id: string;
+  jobId: string;
+  attempt: number;
+  /** How often the job has failed before; becomes the retry count. */
+  failures: number;
+}
+
 /**
- * Takes a message for one run of a job: Queued, Scheduled or Failed becomes Sending. A later run of the same job also
- * takes over what an earlier one left Sending when it died. A job that is not the message's own (a dead letter that
- * was re-enqueued) takes it only while it is DeadLettered.
- * @param o.failures how often the job has failed before; becomes the retry count.
- * @returns null when it is not there to be taken: cancelled, sent, or given to another job meanwhile.
+ * Takes messages, each for one run of a job: Queued, Scheduled or Failed becomes Sending. A later run of the same job
+ * also takes over what an earlier one left Sending when it died. A job that is not the message's own (a dead letter
+ * that was re-enqueued) takes it only while it is DeadLettered.
+ * @returns in the given order; null where one is not there to be taken: cancelled, sent, or given to another job.
  */
-export async function holdNotification(
-  q: Queryable,
-  o: { id: string; jobId: string; attempt: number; failures: number },
-): Promise<HeldNotification | null> {
-  const [row] = await q<HeldNotification[]>`
-    update notifications n set status = 'Sending', job_id = ${o.jobId}, job_attempt = ${o.attempt},
-      retry_count = ${o.failures}, updated_at = now()
-    where n.id = ${o.id} and (
-      n.job_id = ${o.jobId} and (n.status in ('Queued', 'Scheduled', 'Failed')
-        or n.status = 'Sending' and n.job_attempt < ${o.attempt})
-      or n.job_id is distinct from ${o.jobId} and n.status = 'DeadLettered')
-    returning ${heldColumns(q)}`;
-  return row ?? null;
+export async function holdNotifications(q: Queryable, holds: Hold[]): Promise<(HeldNotification | null)[]> {
+  const rows = await q<HeldNotification[]>`
+    update notifications n set status = 'Sending', job_id = h.job_id, job_attempt = h.attempt,
+      retry_count = h.failures, updated_at = now()
+    from unnest(${holds.map((h) => h.id)}::uuid[], ${holds.map((h) => h.jobId)}::uuid[],
+      ${holds.map((h) => h.attempt)}::int[], ${holds.map((h) => h.failures)}::int[])
+      as h (id, job_id, attempt, failures)
+    where n.id = h.id and (
+      n.job_id = h.job_id and (n.status in ('Queued', 'Scheduled', 'Failed')
+        or n.status = 'Sending' and n.job_attempt < h.attempt)
+      or n.job_id is distinct from h.job_id and n.status = 'DeadLettered')
+    returning ${heldColumns(q)}, (select case when before.status = 'Sending' then before.updated_at end
+      from notifications before where before.id = n.id) as interrupted_at`;
+  const byJob = new Map(rows.map((row) => [row.jobId, row]));
+  return holds.map((hold) => byJob.get(hold.jobId) ?? null);
 }
 
 /** A message that was written as Sending and is held by no job: a direct one. */
@@ -78,7 +97,7 @@ const heldColumns = (q: Queryable) =>
     n.template_version, n.template_data, n.push_data, n.category, n.icon, n.action_url, n.from_address, n.from_name,
     n.is_confidential, n.job_id, n.job_attempt as attempt,
     (select coalesce(json_agg(json_build_object('id', r.id, 'kind', r.kind, 'address', r.address,
-        'displayName', r.display_name, 'status', r.status) order by r.id), '[]')
+        'displayName', r.display_name, 'status', r.status, ${heldUserColumns(q)}) order by r.id), '[]')
       from notification_recipients r where r.notification_id = n.id) as recipients,
     (select coalesce(json_agg(json_build_object('fileId', a.file_id, 'fileName', a.file_name,
         'contentType', a.content_type) order by a.position), '[]')
@@ -86,7 +105,10 @@ const heldColumns = (q: Queryable) =>
 
 /** How one run ended. */
 export interface DeliveryResult {
-  status: Extract<NotificationStatus, "Sent" | "Failed" | "DeadLettered">;
+  status: Extract<
+    NotificationStatus,
+    "Sent" | "Failed" | "DeadLettered" | "Scheduled" | "Pending" | "Cancelled"
+  >;
   /** Why it is not Sent. */
   error: string | null;
   tries: Tried[];
@@ -95,58 +117,90 @@ export interface DeliveryResult {
   rendition: Rendition | null;
   /** The job that goes on with it, where the run itself was none. */
   nextJobId?: string;
+  /** When the next of those who wait may get it. */
+  waitsUntil?: Date | null;
 }
 
-/**
- * Writes how a run ended: tries, what became of each recipient, the status; one statement. What a run delivered
- * counts in any case; the status changes only while this very run still holds the message.
- * @returns false when it no longer did.
- */
+/** A run that ended. */
+export interface Settlement {
+  held: HeldNotification;
+  result: DeliveryResult;
+}
+
+/** Writes how one run ended. @returns false when the run no longer held the message; see `settleNotifications` */
 export async function settleNotification(
   q: Queryable,
   held: HeldNotification,
   result: DeliveryResult,
 ): Promise<boolean> {
-  const { tries, outcomes, rendition, status } = result;
-  const isDone = status === "Sent";
-  const keeps = rendition !== null && !held.isConfidential;
-  const drops = held.isConfidential && isDone;
-  const rows = await q`
-    with held as (
-      select id, status = 'Sending' and job_id is not distinct from ${held.jobId}::uuid
-        and job_attempt = ${held.attempt} as is_ours
-      from notifications where id = ${held.id} for update
+  const [isOurs = false] = await settleNotifications(q, [{ held, result }]);
+  return isOurs;
+}
+
+/**
+ * Writes how runs ended: tries, what became of each recipient, the status; one statement for all. What a run
+ * delivered counts in any case; the status changes only while that very run still holds the message.
+ * @returns in the given order; false where it no longer did.
+ */
+export async function settleNotifications(q: Queryable, settlements: Settlement[]): Promise<boolean[]> {
+  const rows = await q<{ index: number }[]>`
+    with ended as materialized (
+      select * from json_to_recordset(${jsonRows(settlements.map(endOf))}::text::json) as e (
+        index integer, id uuid, job_id uuid, attempt integer, status notification_status, error text,
+        next_job_id uuid, is_rendered boolean, drops boolean, keeps boolean, template_version integer,
+        template_locale text, subject text, html_body text, text_body text, waits_until timestamptz, tries json)
+    ), held as (
+      select e.*, n.status = 'Sending' and n.job_id is not distinct from e.job_id
+        and n.job_attempt = e.attempt as is_ours
+      from ended e join notifications n on n.id = e.id order by n.id for update of n
     ), tried as (
       insert into notification_attempts (id, notification_id, provider_name, is_success, duration_ms, attempted_at, error_message)
-      select given.id, held.id, provider_name, is_success = 1, duration_ms, attempted_at, error_message
-      from held cross join unnest(${tries.map(() => newId())}::uuid[], ${
-    tries.map((t) => t.providerName)
-  }::text[],
-        ${tries.map((t) => Number(t.isSuccess))}::int[], ${tries.map((t) => t.durationMs)}::int[],
-        ${tries.map((t) => t.attemptedAt.toISOString())}::timestamptz[], ${
-    tries.map((t) => t.errorMessage)
-  }::text[])
-        as given (id, provider_name, is_success, duration_ms, attempted_at, error_message)
+      select t.id, held.id, provider_name, is_success, duration_ms, attempted_at, error_message
+      from held cross join json_to_recordset(held.tries) as t (
+        id uuid, provider_name text, is_success boolean, duration_ms integer, attempted_at timestamptz,
+        error_message text)
     ), answered as (
-      update notification_recipients r set status = o.status, error_message = o.error_message,
-        sent_at = case when o.status = 'Sent' then now() end
-      from unnest(${outcomes.map((o) => o.recipientId)}::uuid[], ${outcomes.map((o) => o.status)}::text[],
-        ${outcomes.map((o) => o.errorMessage)}::text[]) as o (id, status, error_message)
-      where r.id = o.id and r.notification_id = ${held.id} and r.status <> 'Sent'
+      update notification_recipients r set status = o.status, error_message = o.error_message, reason = o.reason,
+        deliver_after = null, sent_at = case when o.status = 'Sent' then now() end
+      from json_to_recordset(${jsonRows(settlements.flatMap(outcomesOf))}::text::json) as o (
+        notification_id uuid, id uuid, status text, error_message text, reason text)
+      where r.id = o.id and r.notification_id = o.notification_id and r.status <> 'Sent'
     )
-    update notifications n set status = ${status}, last_error = ${result.error}, updated_at = now(),
-      sent_at = case when ${isDone} then now() end, job_id = coalesce(${result.nextJobId ?? null}, n.job_id),
-      job_attempt = case when ${result.nextJobId ?? null}::uuid is null then n.job_attempt else 0 end,
-      template_version = coalesce(${rendition?.templateVersion ?? null}, n.template_version),
-      template_locale = coalesce(${rendition?.locale ?? null}, n.template_locale),
-      subject = case when ${rendition !== null} then ${rendition?.subject ?? null} else n.subject end,
-      html_body = case when ${drops} then null when ${keeps} then ${
-    rendition?.htmlBody ?? null
-  } else n.html_body end,
-      text_body = case when ${drops} then null when ${keeps} then ${
-    rendition?.textBody ?? null
-  } else n.text_body end,
-      template_data = case when ${drops} then null else n.template_data end
-    from held where n.id = held.id and held.is_ours`;
-  return rows.count === 1;
+    update notifications n set status = held.status, last_error = held.error, updated_at = now(),
+      sent_at = case when held.status = 'Sent' then now() end,
+      scheduled_at = coalesce(held.waits_until, n.scheduled_at), job_id = coalesce(held.next_job_id, n.job_id),
+      job_attempt = case when held.next_job_id is null then n.job_attempt else 0 end,
+      template_version = coalesce(held.template_version, n.template_version),
+      template_locale = coalesce(held.template_locale, n.template_locale),
+      subject = case when held.is_rendered then held.subject else n.subject end,
+      html_body = case when held.drops then null when held.keeps then held.html_body else n.html_body end,
+      text_body = case when held.drops then null when held.keeps then held.text_body else n.text_body end,
+      template_data = case when held.drops then null else n.template_data end
+    from held where n.id = held.id and held.is_ours returning held.index`;
+  const ours = new Set(rows.map((row) => row.index));
+  return settlements.map((_, index) => ours.has(index));
 }
+
+function endOf({ held, result }: Settlement, index: number) {
+  const { rendition, status } = result;
+  const keeps = rendition !== null && !held.isConfidential;
+  return {
+    ...{ index, id: held.id, job_id: held.jobId, attempt: held.attempt, status, error: result.error },
+    ...{ next_job_id: result.nextJobId, is_rendered: rendition !== null, keeps },
+    ...(result.waitsUntil ? { waits_until: result.waitsUntil } : {}),
+    drops: held.isConfidential && status === "Sent",
+    ...{ template_version: rendition?.templateVersion, template_locale: rendition?.locale },
+    ...{ subject: rendition?.subject, tries: result.tries.map(tryOf) },
+    ...(keeps ? { html_body: rendition.htmlBody, text_body: rendition.textBody } : {}),
+  };
+}
+
+const tryOf = (tried: Tried) => ({
+  ...{ id: newId(), provider_name: tried.providerName, is_success: tried.isSuccess },
+  ...{ duration_ms: tried.durationMs, attempted_at: tried.attemptedAt, error_message: tried.errorMessage },
+});
+
+const outcomesOf = ({ held, result }: Settlement) =>
+  result.outcomes.map(({ recipientId, status, errorMessage, reason }) => ({
+    ...{ notification_id: held.id, id: recipientId, status, error_message: errorMessage, reason },
+  }));

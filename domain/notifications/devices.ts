@@ -43,6 +43,17 @@ export async function findDeviceTokens(q: Queryable, userIds: string[]): Promise
   return rows.map((row) => row.token);
 }
 
+/** The tokens of these users' devices by user, oldest first; a user without any is left out. */
+export async function findDeviceTokensByUser(
+  q: Queryable,
+  userIds: string[],
+): Promise<Map<string, string[]>> {
+  const rows = await q<{ userId: string; token: string }[]>`
+    select user_id, token from user_devices where user_id = any(${userIds}::uuid[]) order by id`;
+  const byUser = Map.groupBy(rows, (row) => row.userId);
+  return new Map([...byUser].map(([userId, devices]) => [userId, devices.map(({ token }) => token)]));
+}
+
 /** Forgets devices whose tokens a push service has called dead. */
 export async function forgetDevices(q: Queryable, tokens: string[]): Promise<void> {
   await q`delete from user_devices where token = any(${tokens}::text[])`;

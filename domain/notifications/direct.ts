@@ -5,6 +5,7 @@ import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { addressMistake } from "./addresses.ts";
+import { requireChannel } from "./channels/configured.ts";
 import { deliverOwed, deliveryJob, type DeliveryRun, resultOf } from "./deliver.ts";
 import { type HeldNotification, readDirectNotification, settleNotification } from "./delivery_ledger.ts";
 import { findDeviceTokens } from "./devices.ts";
@@ -28,7 +29,8 @@ export interface DirectEmail {
 
 /**
  * Sends an email before it answers. Recipients that could not be asked yet, while others took it, are left to a job.
- * @throws VALIDATION_ERROR, NOTIFICATION_DELIVERY_FAILED with the provider's reason; the attempt is recorded
+ * @throws VALIDATION_ERROR, NOTIFICATION_CHANNEL_NOT_CONFIGURED, NOTIFICATION_DELIVERY_FAILED with the provider's
+ * reason; the attempt is recorded
  */
 export async function sendDirectEmail(
   p: Platform,
@@ -58,7 +60,8 @@ export interface DirectPush {
 
 /**
  * Sends a push message before it answers, to device tokens and to the devices of users.
- * @throws VALIDATION_ERROR, NOTIFICATION_DELIVERY_FAILED with the provider's reason; the attempt is recorded
+ * @throws VALIDATION_ERROR, NOTIFICATION_CHANNEL_NOT_CONFIGURED, NOTIFICATION_DELIVERY_FAILED with the provider's
+ * reason; the attempt is recorded
  */
 export async function sendDirectPush(
   p: Platform,
@@ -92,6 +95,7 @@ export async function sendDirectPush(
 
 async function sendNow(p: Platform, sender: MessageSender, given: Message): Promise<NotificationResult> {
   const message = await checkMessage(p.sql, sender.tenantId, given);
+  requireChannel(p, message.channel);
   const id = newId();
   const { maxRetries } = deliveryJob(p);
   await transact(
@@ -120,7 +124,7 @@ async function settleDirect(p: Platform, sender: MessageSender, held: HeldNotifi
         tenantId: sender.tenantId,
         createdBy: sender.userId,
         traceId: sender.traceId,
-        scheduledAt: new Date(Date.now() + RETRY_AFTER_MS),
+        scheduledAt: new Date(Date.now() + Math.max(RETRY_AFTER_MS, run.retryAfterMs ?? 0)),
       })
       : undefined;
     await settleNotification(tx, held, { ...result, status, ...(nextJobId ? { nextJobId } : {}) });

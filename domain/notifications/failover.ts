@@ -1,5 +1,8 @@
+import type { Log } from "../../infra/log.ts";
 import { oneLine } from "../../infra/mail/message_safety.ts";
+import { Problem } from "../problems/problem.ts";
 import type { HeldRecipient } from "./delivery_ledger.ts";
+import type { SkipReason } from "./status.ts";
 
 const ERROR_LENGTH = 1_000;
 
@@ -16,12 +19,24 @@ export interface Tried {
 /** What became of one recipient. */
 export interface Outcome {
   recipientId: string;
-  status: "Owed" | "Sent" | "Refused";
+  status: "Owed" | "Sent" | "Refused" | "Skipped";
   errorMessage: string | null;
+  /** Why it is Skipped. */
+  reason?: SkipReason;
+  /** The refusal is of this very recipient, not of the message. */
+  isOfRecipient?: boolean;
 }
 
 /** A provider's answer about one recipient. */
-export type RecipientAnswer = { accepted: true } | { accepted: false; reason: string; permanent: boolean };
+export type RecipientAnswer = { accepted: true } | {
+  accepted: false;
+  reason: string;
+  permanent: boolean;
+  /** How long the provider asks to be left alone before it is asked again. */
+  retryAfterMs?: number | null;
+  /** The refusal is of this very recipient, not of the message. */
+  isOfRecipient?: boolean;
+};
 
 /** A provider as failover sees it: hands a message over for the given recipients, one answer each in their order. */
 export interface Provider {
@@ -37,6 +52,14 @@ export class ProviderFailed extends Error {
   }
 }
 
+/** What trying the providers came to. */
+export interface Tries {
+  tries: Tried[];
+  outcomes: Outcome[];
+  /** How long to wait before those still owed are tried again, where the last provider asked for it. */
+  retryAfterMs: number | null;
+}
+
 /**
  * Tries providers in order, each for those the ones before left owed, until nobody is. Whom a provider refuses for
  * good is not given to the next: the refusal is about the recipient or the message.
@@ -44,45 +67,52 @@ export class ProviderFailed extends Error {
 export async function tryProviders(
   providers: Provider[],
   recipients: HeldRecipient[],
-  signal?: AbortSignal,
-): Promise<{ tries: Tried[]; outcomes: Outcome[] }> {
+  { signal, log }: { signal?: AbortSignal | undefined; log: Log },
+): Promise<Tries> {
   const errorMessage = providers.length === 0 ? "No provider is configured for this channel." : null;
   const outcomes = new Map<string, Outcome>(
     recipients.map(({ id }) => [id, { recipientId: id, status: "Owed", errorMessage }]),
   );
   const tries: Tried[] = [];
   let owed = recipients;
+  let retryAfterMs: number | null = null;
   for (const provider of providers) {
     if (owed.length === 0 || signal?.aborted) break;
     const attemptedAt = new Date();
     const started = performance.now();
-    const answers = await answersOf(provider, owed, signal);
+    const answers = await answersOf(provider, owed, signal, log);
     owed.forEach(({ id }, index) => outcomes.set(id, outcomeOf(id, answers[index])));
-    const refusal = answers.find((answer) => !answer.accepted);
+    const refusals = answers.filter((answer) => !answer.accepted);
+    const pauses = refusals.map((answer) => answer.retryAfterMs ?? null).filter((ms) => ms !== null);
+    retryAfterMs = pauses.length > 0 ? Math.max(...pauses) : null;
     tries.push({
       providerName: provider.name,
       isSuccess: answers.some((answer) => answer.accepted),
       durationMs: Math.round(performance.now() - started),
       attemptedAt,
-      errorMessage: refusal && !refusal.accepted ? refusal.reason : null,
+      errorMessage: refusals[0]?.reason ?? null,
     });
     owed = owed.filter(({ id }) => outcomes.get(id)?.status === "Owed");
   }
-  return { tries, outcomes: [...outcomes.values()] };
+  return { tries, outcomes: [...outcomes.values()], retryAfterMs: owed.length > 0 ? retryAfterMs : null };
 }
 
 async function answersOf(
   provider: Provider,
   owed: HeldRecipient[],
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
+  log: Log,
 ): Promise<RecipientAnswer[]> {
   try {
     return (await provider.deliver(owed, signal)).map((answer) =>
       answer.accepted ? answer : { ...answer, reason: shorten(answer.reason) }
     );
   } catch (error) {
-    const reason = shorten(error instanceof Error ? error.message || error.name : String(error));
     const permanent = error instanceof ProviderFailed && error.permanent;
+    const isTold = error instanceof ProviderFailed || error instanceof Problem;
+    if (!isTold) log.warn("a provider failed", { provider: provider.name, error });
+    // whatever else went wrong is ours, and its words may name hosts of ours
+    const reason = isTold ? shorten(error.message) : "the message could not be handed over";
     return owed.map(() => ({ accepted: false, reason, permanent }));
   }
 }
@@ -93,6 +123,7 @@ function outcomeOf(recipientId: string, answer: RecipientAnswer | undefined): Ou
     recipientId,
     status: answer?.permanent ? "Refused" : "Owed",
     errorMessage: answer?.reason ?? "the provider said nothing about this recipient",
+    ...(answer?.isOfRecipient ? { isOfRecipient: true } : {}),
   };
 }
 

@@ -24,26 +24,60 @@ export interface NotificationSummary {
   createdAt: Date;
 }
 
+type NotificationRow = Omit<NotificationSummary, "channelDisplay" | "statusDisplay">;
+
+/** Pages this far down are read from whichever end of the list is nearer. */
+const DEEP = 1_000;
+
 /** A page of the tenant's messages, newest first. */
 export async function listNotifications(
   q: Queryable,
   filter: NotificationFilter,
   page: PageRequest,
 ): Promise<PagedResult<NotificationSummary>> {
-  const { channel, status, fromDate, toDate } = filter;
-  const [rows, counts] = await Promise.all([
-    q<Omit<NotificationSummary, "channelDisplay" | "statusDisplay">[]>`
-      select id, channel, status, priority, subject, recipient_count, retry_count, scheduled_at, sent_at, created_at
-      from notifications where ${ofTenant(q, filter.tenantId)}
-        ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
-        ${fromDate ? q`and created_at >= ${fromDate}` : q``} ${toDate ? q`and created_at <= ${toDate}` : q``}
-      order by created_at desc, id desc limit ${page.pageSize} offset ${offsetOf(page)}`,
-    countByStatus(q, filter),
-  ]);
+  const offset = offsetOf(page);
+  const newest = { order: "desc", offset, limit: page.pageSize } as const;
+  const counting = countByStatus(q, filter);
+  const [rows, counts] = offset < DEEP
+    ? await Promise.all([readRows(q, filter, newest), counting])
+    : [await readRows(q, filter, nearerEnd(newest, total(await counting))), await counting];
   const items = rows.map((row) => ({
     ...row,
     channelDisplay: CHANNEL_DISPLAY[row.channel],
     statusDisplay: STATUS_DISPLAY[row.status],
   }));
   return pagedResult(items, total(counts), page);
+}
+
+interface Stretch {
+  order: "asc" | "desc";
+  offset: number;
+  limit: number;
+}
+
+/** The same rows, counted from the oldest on where that is nearer. */
+function nearerEnd(newest: Stretch, total: number): Stretch {
+  const { offset, limit } = newest;
+  const after = total - offset - limit;
+  if (offset <= after) return newest;
+  return { order: "asc", offset: Math.max(0, after), limit: Math.max(0, Math.min(limit, total - offset)) };
+}
+
+/** Rows newest first. The page's ids come from an index alone, however many rows lie before them. */
+async function readRows(
+  q: Queryable,
+  { tenantId, channel, status, fromDate, toDate }: NotificationFilter,
+  { order, offset, limit }: Stretch,
+): Promise<NotificationRow[]> {
+  const direction = order === "asc" ? q`asc` : q`desc`;
+  return await q<NotificationRow[]>`
+    select n.id, n.channel, n.status, n.priority, n.subject, n.recipient_count, n.retry_count, n.scheduled_at,
+      n.sent_at, n.created_at
+    from (
+      select id from notifications where ${ofTenant(q, tenantId)}
+        ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
+        ${fromDate ? q`and created_at >= ${fromDate}` : q``} ${toDate ? q`and created_at <= ${toDate}` : q``}
+      order by created_at ${direction}, id ${direction} limit ${limit} offset ${offset}
+    ) page join notifications n using (id)
+    order by n.created_at desc, n.id desc`;
 }

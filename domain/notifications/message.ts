@@ -3,12 +3,17 @@ import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
+import { recipientsOfUsers, withKnownUsers } from "./user_recipients.ts";
 import type { NotificationChannel, NotificationPriority } from "./status.ts";
 
 export interface MessageRecipient {
   address: string;
   displayName?: string | null;
   kind?: "to" | "cc" | "bcc";
+  /** The user the service knows behind the address; found by `checkMessage`. */
+  userId?: string | null;
+  /** The message was sent to the user, whatever the address by then. */
+  followsUser?: boolean;
 }
 
 /** A file of the registry that goes along with an email; opened when the message is sent. */
@@ -22,6 +27,8 @@ export interface MessageAttachment {
 export interface Message {
   channel: NotificationChannel;
   recipients: MessageRecipient[];
+  /** Users of the tenant who get it too, at the address they have when it is delivered. */
+  userIds?: string[];
   subject?: string | null;
   htmlBody?: string | null;
   textBody?: string | null;
@@ -40,6 +47,15 @@ export interface Message {
   /** The content is never shown and is dropped once it was sent. */
   isConfidential?: boolean;
 }
+
+/** Longest text a gateway takes (Twilio: 1,600 characters); how many segments it makes of it is its matter. */
+const SMS_LENGTH = 1_600;
+
+/** Why a text cannot go out as a text message, or null. */
+export const smsTextMistake = (text: string): string | null =>
+  text.length <= SMS_LENGTH
+    ? null
+    : `the text has ${text.length} characters; a text message holds at most ${SMS_LENGTH}`;
 
 /**
  * Checks what a message says and whom it goes to, and returns it with one-line subject and each recipient once.
@@ -61,14 +77,18 @@ export async function checkMessage(
     const mistake = addressMistake("Email", message.fromAddress);
     if (mistake) errors[`${field}fromAddress`] = [mistake];
   }
+  const tooLong = channel === "Sms" && message.textBody ? smsTextMistake(message.textBody) : null;
+  if (tooLong) errors[`${field}textBody`] = [tooLong];
   message.recipients.forEach(({ address }, index) => {
     const mistake = addressMistake(channel, address);
     if (mistake) errors[`${field}recipients.${index}.address`] = [mistake];
   });
   if (Object.keys(errors).length > 0) throw invalid(errors);
   if (channel === "InApp") await requireUsers(q, tenantId, message.recipients, field);
+  const users = await recipientsOfUsers(q, tenantId, message, field);
+  const all = [...await withKnownUsers(q, tenantId, message), ...users];
   const recipients = [
-    ...new Map(message.recipients.toReversed().map((r) => [addressKey(channel, r.address), r])).values(),
+    ...new Map(all.toReversed().map((r) => [addressKey(channel, r.address), r])).values(),
   ].reverse();
   return { ...message, recipients, subject: message.subject ? oneLine(message.subject) : null };
 }

@@ -5,6 +5,8 @@ import {
   type NotificationChannel,
   type NotificationPriority,
   type NotificationStatus,
+  type RecipientStatus,
+  type SkipReason,
   STATUS_DISPLAY,
 } from "./status.ts";
 
@@ -36,7 +38,10 @@ export interface NotificationDetail extends NotificationRow {
     address: string;
     displayName: string | null;
     kind: "to" | "cc" | "bcc";
-    status: "Owed" | "Sent" | "Refused";
+    userId: string | null;
+    status: RecipientStatus;
+    reason: SkipReason | null;
+    deliverAfter: Date | null;
     sentAt: Date | null;
     errorMessage: string | null;
   }[];
@@ -64,7 +69,8 @@ export async function readNotification(
   if (!row) throw notificationNotFound(id);
   const [recipients, deliveryAttempts] = await Promise.all([
     q<NotificationDetail["recipients"]>`
-      select address, display_name, kind, status, sent_at, error_message from notification_recipients
+      select address, display_name, kind, user_id, status, reason, deliver_after, sent_at, error_message
+      from notification_recipients
       where notification_id = ${id} order by id`,
     q<NotificationDetail["deliveryAttempts"]>`
       select row_number() over (order by id) as attempt_number, provider_name, is_success, duration_ms, attempted_at,

@@ -9,7 +9,7 @@ import { type NotificationPriority, type NotificationResult, resultOf } from "./
 import type { MessageSender } from "./store_notification.ts";
 
 /**
- * Sends a failed message again to all who have not got it, those refused before included, under a new job with
+ * Sends a failed message again to all who have not got it, those refused or skipped before included, under a new job with
  * retries of its own; the old job no longer counts.
  * @throws NOTIFICATION_NOT_FOUND, NOTIFICATION_CANNOT_RETRY
  */
@@ -39,7 +39,8 @@ export async function retryNotification(
       priority: row.priority,
     });
     await tx`update notifications set job_id = ${jobId} where id = ${id}`;
-    await tx`update notification_recipients set status = 'Owed' where notification_id = ${id} and status = 'Refused'`;
+    await tx`update notification_recipients set status = 'Owed', reason = null
+      where notification_id = ${id} and status in ('Refused', 'Skipped')`;
     return resultOf(id, "Queued");
   });
 }

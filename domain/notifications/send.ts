@@ -1,12 +1,23 @@
 import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { enqueueJob } from "../jobs/enqueue.ts";
+import { insertJobs } from "../jobs/enqueue.ts";
+import { limitKeyOf } from "../jobs/job_type.ts";
+import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
+import { requireChannel } from "./channels/configured.ts";
 import { deliveryJob } from "./deliver.ts";
+import { Grouped } from "./grouped.ts";
 import { checkMessage, type Message, type MessageRecipient } from "./message.ts";
-import { type NotificationResult, type NotificationStatus, resultOf } from "./status.ts";
-import { insertNotification, type MessageSender } from "./store_notification.ts";
+import {
+  type NotificationResult,
+  type NotificationStatus,
+  type RecipientStatus,
+  resultOf,
+} from "./status.ts";
+import { insertNotifications, type MessageSender } from "./store_notification.ts";
+import { TemplateLookups } from "./templates/read.ts";
 import { requireRenderable } from "./templates/render.ts";
+import { withUnsubscribeUrl } from "./unsubscribe_mail.ts";
 
 /**
  * Stores a message and the job that delivers it; both exist exactly when `tx` commits.
@@ -18,7 +29,11 @@ export async function sendNotification(
   sender: MessageSender,
   message: Message,
 ): Promise<{ notificationId: string }> {
-  return { notificationId: await queueMessage(p, tx, sender, message, { scheduledAt: null, field: "" }) };
+  const outgoing = await prepareMessage(tx, sender, message, { scheduledAt: null, field: "" });
+  const [refusal] = await findUnrenderable(tx, [outgoing]);
+  if (refusal) throw refusal;
+  const [notificationId = ""] = await storeMessages(p, tx, [outgoing]);
+  return { notificationId };
 }
 
 /** A message made of a template only. */
@@ -52,54 +67,118 @@ export async function sendTemplatedMail(
   });
 }
 
+/**
+ * Puts the messages of many callers into the ledger: those who come at the same time share a commit, and the look at
+ * a template. Each is answered once its own message is committed.
+ */
+export class MessageWriter {
+  readonly #checks: Grouped<OutgoingMessage, Problem | null>;
+  readonly #writes: Grouped<OutgoingMessage, string>;
+
+  constructor(p: Platform) {
+    this.#checks = new Grouped((messages) => findUnrenderable(p.sql, messages), { atOnce: 2, largest: 250 });
+    this.#writes = new Grouped(
+      (messages) => transact(p.sql, (tx) => storeMessages(p, tx, messages)),
+      {
+        ...{ atOnce: 2, largest: 250, heaviest: 4_000_000 },
+        weigh: ({ message: { htmlBody, textBody, recipients } }) =>
+          (htmlBody?.length ?? 0) + (textBody?.length ?? 0) + 200 * recipients.length,
+      },
+    );
+  }
+
+  /** Returns the message's id. Refusals as `sendNotification`. */
+  async write(outgoing: OutgoingMessage): Promise<string> {
+    const refusal = outgoing.message.templateSlug ? await this.#checks.add(outgoing) : null;
+    if (refusal) throw refusal;
+    return await this.#writes.add(outgoing);
+  }
+}
+
 /** Sends a caller's message; the answer says that it is queued. Refusals as `sendNotification`. */
 export async function sendMessage(
   p: Platform,
+  writer: MessageWriter,
   sender: MessageSender,
   message: Message,
 ): Promise<NotificationResult> {
-  const { notificationId } = await transact(p.sql, (tx) => sendNotification(p, tx, sender, message));
-  return resultOf(notificationId, "Queued");
+  requireChannel(p, message.channel);
+  const when = { scheduledAt: null, field: "" };
+  return resultOf(await writer.write(await prepareMessage(p.sql, sender, message, when)), "Queued");
 }
 
 /** Keeps a caller's message until `scheduledAt`; a past time is due at once. Refusals as `sendNotification`. */
 export async function scheduleMessage(
   p: Platform,
+  writer: MessageWriter,
   sender: MessageSender,
   message: Message,
   scheduledAt: Date,
 ): Promise<NotificationResult> {
-  const id = await transact(
-    p.sql,
-    (tx) => queueMessage(p, tx, sender, message, { scheduledAt, field: "notification." }),
-  );
-  return resultOf(id, "Scheduled");
+  requireChannel(p, message.channel);
+  const when = { scheduledAt, field: "notification." };
+  return resultOf(await writer.write(await prepareMessage(p.sql, sender, message, when)), "Scheduled");
 }
 
-async function queueMessage(
-  p: Platform,
-  tx: Tx,
+/** A message that has been checked and is not stored yet. */
+export interface OutgoingMessage {
+  sender: MessageSender;
+  message: Message;
+  scheduledAt: Date | null;
+}
+
+/** @param o.field where the message stands in the request, for the field names of refusals. */
+async function prepareMessage(
+  q: Queryable,
   sender: MessageSender,
   given: Message,
   o: { scheduledAt: Date | null; field: string },
-): Promise<string> {
-  const message = await checkMessage(tx, sender.tenantId, given, o.field);
-  await requireRenderable(tx, sender.tenantId, message);
-  const id = newId();
-  const job = deliveryJob(p);
-  const jobId = await enqueueJob(p, tx, job, { notificationId: id }, {
-    tenantId: sender.tenantId,
-    createdBy: sender.userId,
-    traceId: sender.traceId,
-    priority: message.priority ?? "Normal",
-    scheduledAt: o.scheduledAt,
-  });
-  const status = o.scheduledAt ? "Scheduled" : "Queued";
-  await insertNotification(tx, {
-    ...{ id, sender, message, status, jobId },
-    ...{ scheduledAt: o.scheduledAt, maxRetries: job.maxRetries },
-  });
-  return id;
+): Promise<OutgoingMessage> {
+  const message = withUnsubscribeUrl(await checkMessage(q, sender.tenantId, given, o.field));
+  return { sender, message, scheduledAt: o.scheduledAt };
+}
+
+/** Why messages cannot be filled in, in their order; null where one can. Those of one template share one look at it. */
+async function findUnrenderable(q: Queryable, messages: OutgoingMessage[]): Promise<(Problem | null)[]> {
+  const templates = new TemplateLookups(q);
+  return await Promise.all(messages.map(async ({ sender, message }) => {
+    try {
+      await requireRenderable(templates, sender.tenantId, message);
+      return null;
+    } catch (refusal) {
+      if (refusal instanceof Problem) return refusal;
+      throw refusal;
+    }
+  }));
+}
+
+/** Stores messages, each with the job that delivers it; returns the messages' ids in the given order. */
+async function storeMessages(p: Platform, tx: Tx, messages: OutgoingMessage[]): Promise<string[]> {
+  const type = deliveryJob(p);
+  const ids = messages.map(newId);
+  const jobIds = await insertJobs(
+    p,
+    tx,
+    messages.map(({ sender, message, scheduledAt }, index) => ({
+      jobTypeName: type.name,
+      serializedArgs: JSON.stringify({ notificationId: ids[index] }),
+      maxRetries: type.maxRetries,
+      limitKey: limitKeyOf(type),
+      tenantId: sender.tenantId,
+      createdBy: sender.userId,
+      traceId: sender.traceId,
+      priority: message.priority ?? "Normal",
+      scheduledAt,
+    })),
+  );
+  await insertNotifications(
+    tx,
+    messages.map(({ sender, message, scheduledAt }, index) => ({
+      ...{ id: ids[index] ?? "", jobId: jobIds[index] ?? null, sender, message, scheduledAt },
+      ...{ status: scheduledAt ? "Scheduled" : "Queued", maxRetries: type.maxRetries },
+    })),
+  );
+  return ids;
 }
 
 /** How a message stands, for the area that sent it; null when there is none of this id. */
@@ -107,7 +186,7 @@ export async function readNotificationStatus(q: Queryable, id: string): Promise<
   | {
     status: NotificationStatus;
     lastError: string | null;
-    recipients: { address: string; status: "Owed" | "Sent" | "Refused"; errorMessage: string | null }[];
+    recipients: { address: string; status: RecipientStatus; errorMessage: string | null }[];
   }
   | null
 > {
@@ -115,7 +194,7 @@ export async function readNotificationStatus(q: Queryable, id: string): Promise<
     select status, last_error from notifications where id = ${id}`;
   if (!row) return null;
   const recipients = await q<
-    { address: string; status: "Owed" | "Sent" | "Refused"; errorMessage: string | null }[]
+    { address: string; status: RecipientStatus; errorMessage: string | null }[]
   >`
     select address, status, error_message from notification_recipients where notification_id = ${id} order by id`;
   return { ...row, recipients };

@@ -34,6 +34,20 @@ export const STATUS_DISPLAY: Record<NotificationStatus, string> = {
   Cancelled: "Cancelled",
 };
 
+/** What becomes of one recipient. Owed: not yet. Collected: waits for a digest. */
+export type RecipientStatus = "Owed" | "Sent" | "Refused" | "Skipped" | "Collected";
+export const RECIPIENT_STATUSES = [
+  "Owed",
+  "Sent",
+  "Refused",
+  "Skipped",
+  "Collected",
+] as const satisfies readonly RecipientStatus[];
+
+/** Why a message is not sent to a recipient although nobody refused it. */
+export const SKIP_REASONS = ["OptedOut", "Suppressed", "NoAddress", "NotAUser"] as const;
+export type SkipReason = typeof SKIP_REASONS[number];
+
 /** What sending, scheduling, cancelling and retrying answer. */
 export interface NotificationResult {
   notificationId: string;

@@ -1,5 +1,6 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
+import { jsonRows } from "./json_rows.ts";
 import type { Message } from "./message.ts";
 import type { NotificationStatus } from "./status.ts";
 
@@ -22,36 +23,57 @@ export interface NewNotification {
   maxRetries: number;
 }
 
-/** Writes a message with its recipients and attachments; one round trip. */
-export async function insertNotification(tx: Tx, n: NewNotification): Promise<void> {
-  const { id, message: m } = n;
-  const attachments = m.attachments ?? [];
-  const json = (value: unknown) => value === undefined || value === null ? null : JSON.stringify(value);
+/** Writes a message with its recipients and attachments. */
+export const insertNotification = (tx: Tx, notification: NewNotification): Promise<void> =>
+  insertNotifications(tx, [notification]);
+
+/** Writes messages with their recipients and attachments; one round trip for all. */
+export async function insertNotifications(tx: Tx, notifications: NewNotification[]): Promise<void> {
   await tx`
-    with message as (
+    with given as materialized (
+      select * from json_to_recordset(${jsonRows(notifications.map(rowOf))}::text::json) as n (
+        id uuid, tenant_id uuid, channel notification_channel, status notification_status,
+        priority notification_priority, subject text, html_body text, text_body text, locale text,
+        template_slug text, template_data jsonb, push_data jsonb, category text, icon text, action_url text,
+        from_address text, from_name text, is_confidential boolean, max_retries integer,
+        scheduled_at timestamptz, job_id uuid, created_by uuid, recipients json, attachments json)
+    ), messages as (
       insert into notifications (id, tenant_id, channel, status, priority, subject, html_body, text_body, locale,
         template_slug, template_data, push_data, category, icon, action_url, from_address, from_name,
         is_confidential, recipient_count, max_retries, scheduled_at, job_id, created_by)
-      values (${id}, ${n.sender.tenantId}, ${m.channel}, ${n.status}, ${m.priority ?? "Normal"}, ${
-    m.subject ?? null
-  },
-        ${m.htmlBody ?? null}, ${m.textBody ?? null}, ${m.locale ?? null}, ${m.templateSlug ?? null},
-        ${json(m.templateData)}::text::jsonb, ${json(m.pushData)}::text::jsonb, ${m.category ?? null},
-        ${m.icon ?? null}, ${m.actionUrl ?? null}, ${m.fromAddress ?? null}, ${m.fromName ?? null},
-        ${m.isConfidential ?? false}, ${m.recipients.length}, ${n.maxRetries}, ${n.scheduledAt}, ${n.jobId},
-        ${n.sender.userId})
+      select id, tenant_id, channel, status, priority, subject, html_body, text_body, locale,
+        template_slug, template_data, push_data, category, icon, action_url, from_address, from_name,
+        is_confidential, json_array_length(recipients), max_retries, scheduled_at, job_id, created_by
+      from given
     ), files as (
       insert into notification_attachments (notification_id, position, file_id, file_name, content_type)
-      select ${id}, position, file_id, file_name, content_type
-      from unnest(${attachments.map((a) => a.fileId)}::uuid[], ${attachments.map((a) => a.fileName)}::text[],
-        ${attachments.map((a) => a.contentType)}::text[])
-        with ordinality as given (file_id, file_name, content_type, position)
+      select given.id, a.position, a.file_id, a.file_name, a.content_type
+      from given cross join json_to_recordset(given.attachments) as a (
+        position smallint, file_id uuid, file_name text, content_type text)
     )
-    insert into notification_recipients (id, notification_id, kind, address, display_name)
-    select id, ${id}, kind, address, display_name
-    from unnest(${m.recipients.map(newId)}::uuid[], ${m.recipients.map((r) => r.kind ?? "to")}::text[],
-      ${m.recipients.map((r) => r.address)}::text[], ${
-    m.recipients.map((r) => r.displayName ?? null)
-  }::text[])
-      as given (id, kind, address, display_name)`;
+    insert into notification_recipients (id, notification_id, kind, address, display_name, user_id, follows_user)
+    select r.id, given.id, r.kind, r.address, r.display_name, r.user_id, r.follows_user
+    from given cross join json_to_recordset(given.recipients) as r (
+      id uuid, kind text, address text, display_name text, user_id uuid, follows_user boolean)`;
+}
+
+/** A message under the names of its columns. What is left out is null. */
+function rowOf({ id, sender, message: m, status, jobId, scheduledAt, maxRetries }: NewNotification) {
+  return {
+    ...{ id, status, tenant_id: sender.tenantId, created_by: sender.userId },
+    ...{ job_id: jobId, scheduled_at: scheduledAt, max_retries: maxRetries },
+    ...{ channel: m.channel, priority: m.priority ?? "Normal", is_confidential: m.isConfidential ?? false },
+    ...{ subject: m.subject, html_body: m.htmlBody, text_body: m.textBody },
+    ...{ locale: m.locale, template_slug: m.templateSlug },
+    ...{ template_data: m.templateData, push_data: m.pushData },
+    ...{ category: m.category, icon: m.icon, action_url: m.actionUrl },
+    ...{ from_address: m.fromAddress, from_name: m.fromName },
+    recipients: m.recipients.map(({ kind, address, displayName, userId, followsUser }) => ({
+      ...{ id: newId(), kind: kind ?? "to", address, display_name: displayName },
+      ...{ user_id: userId, follows_user: followsUser ?? false },
+    })),
+    attachments: (m.attachments ?? []).map(({ fileId, fileName, contentType }, index) => ({
+      ...{ position: index + 1, file_id: fileId, file_name: fileName, content_type: contentType },
+    })),
+  };
 }

@@ -4,6 +4,7 @@ import { readJobEnds } from "../jobs/job_ends.ts";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { foldCounts } from "./counts.ts";
+import { sweepDigests } from "./digest_settle.ts";
 
 const AT_ONCE = 1_000;
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -16,6 +17,7 @@ export const sweepJob = (p: Platform): JobType<Record<string, never>> =>
     cron: "*/5 * * * *",
     async run() {
       const settled = await settleAbandoned(p.sql);
+      await sweepDigests(p);
       await foldCounts(p.sql);
       return { settled };
     },

@@ -6,6 +6,7 @@ import { JOB_PROBLEMS } from "./jobs.ts";
 import { NOTIFICATION_PROBLEMS } from "./notifications.ts";
 import { REPORT_PROBLEMS } from "./reports.ts";
 import { REQUEST_PROBLEMS } from "./request.ts";
+import { RESOURCE_PROBLEMS } from "./resources.ts";
 
 /** Every refusal the service can answer; the one source of statuses, problem documents and `/problems/{CODE}` pages. */
 export const CATALOGUE = {
@@ -16,6 +17,7 @@ export const CATALOGUE = {
   ...FILE_PROBLEMS,
   ...NOTIFICATION_PROBLEMS,
   ...REPORT_PROBLEMS,
+  ...RESOURCE_PROBLEMS,
 } satisfies Record<string, CatalogueEntry>;
 
 export type ProblemCode = keyof typeof CATALOGUE;

@@ -16,6 +16,11 @@ export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: str
     "JOB_RECURRING_ALREADY_EXISTS",
     "The tenant has a recurring job of this id already.",
   ],
+  applications_code_unique: [
+    "APPLICATION_ALREADY_EXISTS",
+    "The tenant has an application with this code already.",
+  ],
+  settings_key_unique: ["SETTING_ALREADY_EXISTS", "The tenant has a setting of this key already."],
   notification_templates_slug_unique: [
     "NOTIFICATION_TEMPLATE_ALREADY_EXISTS",
     "A template of this slug and locale exists already.",

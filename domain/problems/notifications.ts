@@ -32,6 +32,12 @@ export const NOTIFICATION_PROBLEMS = {
     "The provider refused the message or could not be reached; the attempt is recorded.",
     "Read the reason in the detail; mend it and send again.",
   ),
+  NOTIFICATION_CHANNEL_NOT_CONFIGURED: entry(
+    400,
+    "No provider for this channel",
+    "The service has no provider configured for the channel, so nothing could be sent over it.",
+    "Use another channel, or have the operator configure a provider.",
+  ),
   NOTIFICATION_TEMPLATE_NOT_FOUND: entry(
     404,
     "No such template",
@@ -61,6 +67,24 @@ export const NOTIFICATION_PROBLEMS = {
     "No such device",
     "The user has registered no device of this id.",
     "List the user's devices.",
+  ),
+  NOTIFICATION_SUPPRESSION_NOT_FOUND: entry(
+    404,
+    "No such suppressed address",
+    "The suppression does not exist or belongs to another tenant.",
+    "Check the id.",
+  ),
+  NOTIFICATION_SUPPRESSION_ALREADY_EXISTS: entry(
+    409,
+    "The address is suppressed",
+    "The tenant's messages do not go to this address as it is.",
+    "Nothing needs doing; lift the suppression to change its reason.",
+  ),
+  NOTIFICATION_UNSUBSCRIBE_INVALID: entry(
+    400,
+    "The link is not valid",
+    "The unsubscribe link was not made by this service, was changed, or is older than a year.",
+    "Use the link of a newer mail, or change the preferences.",
   ),
   NOTIFICATION_INAPP_NOT_FOUND: entry(
     404,

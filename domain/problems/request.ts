@@ -38,6 +38,36 @@ export const REQUEST_PROBLEMS = {
     "If-Match names a version that is no longer the current one.",
     "Read the resource again, apply your change to what it is now, and send its new ETag.",
   ),
+  IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE: entry(
+    422,
+    "The Idempotency-Key belongs to another request",
+    "This key was sent within the last 24 hours with another path, query or body.",
+    "Make a new key for every new request; send the same key only to repeat the very same one.",
+  ),
+  IDEMPOTENCY_KEY_IN_USE_CONFLICT: entry(
+    409,
+    "The same request is being worked on",
+    "A request with this Idempotency-Key has not ended yet.",
+    "Send it again after Retry-After seconds; it is then answered with what the first one came to.",
+  ),
+  IDEMPOTENCY_OUTCOME_UNKNOWN_CONFLICT: entry(
+    409,
+    "The first request was interrupted",
+    "The request with this Idempotency-Key had begun to take effect when the service broke off.",
+    "Look whether what you asked for is there; if it is not, ask for it again with a new key.",
+  ),
+  BODY_TIMED_OUT: entry(
+    408,
+    "The body came too slowly",
+    "The request body was not there in full within the time the service waits for one.",
+    "Send the request again over a better connection, or send less at once.",
+  ),
+  REQUEST_TIMED_OUT_UNAVAILABLE: entry(
+    503,
+    "The request took too long",
+    "The service gave up waiting for its own work on this request.",
+    "Try again in a moment; after a change, read first whether it took effect. Long reports belong to generate-async.",
+  ),
   DATABASE_UNAVAILABLE: entry(
     503,
     "The database does not answer",

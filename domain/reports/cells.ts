@@ -3,7 +3,8 @@ import type { ColumnType } from "./report_template.ts";
 /** An instant as Postgres prints it in UTC, in ISO 8601 with milliseconds: `2026-01-31T12:00:00.000Z`. */
 export function isoInstant(cell: string): string {
   const plain = cell.endsWith("+00") ? cell.slice(0, -3) : cell;
-  if (plain.length < 19 || plain[10] !== " ") return plain; // infinity and years before Christ, as they are
+  // infinity and years before Christ or of five digits, as they are
+  if (plain.length < 19 || plain[10] !== " " || plain.endsWith("BC")) return plain;
   return `${plain.slice(0, 10)}T${plain.slice(11, 19)}.${plain.slice(20, 23).padEnd(3, "0")}Z`;
 }
 

@@ -3,22 +3,25 @@ import type { Caller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import type { Platform } from "../shared/platform.ts";
-import { readVisibleExecution } from "./execution.ts";
+import { type Execution, readVisibleExecution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 import { FILE_SCOPE } from "./run.ts";
+import { noteScheduledEnd } from "./scheduled_end.ts";
 
 /**
  * Soft-deletes an execution and lets go of its file. One that is Queued or Generating is Cancelled with it; the run,
  * wherever it is, notices within half a second and its query is cancelled.
  * @throws REPORT_NOT_FOUND, MISSING_PERMISSION
  */
-export async function deleteExecution(p: Pick<Platform, "sql">, caller: Caller, id: string): Promise<void> {
+export async function deleteExecution(p: Platform, caller: Caller, id: string): Promise<void> {
   await transact(p.sql, async (tx) => {
     const { status, runId, templateId } = await readVisibleExecution(tx, caller, id, true);
     const isOpen = status === STATUS.Queued || status === STATUS.Generating;
     const next = isOpen ? STATUS.Cancelled : status;
-    await tx`update report_executions set deleted_at = now(), status = ${next},
-      completed_at = coalesce(completed_at, now()) where id = ${id}`;
+    const [deleted] = await tx<Execution[]>`update report_executions set deleted_at = now(), status = ${next},
+      completed_at = coalesce(completed_at, now()) where id = ${id} returning *`;
+    // What is cancelled may be the last that the run of a schedule waited for.
+    if (deleted && isOpen) await noteScheduledEnd(p, tx, deleted);
     if (runId) await releaseOwnerReferences(tx, FILE_SCOPE, runId);
     await recordAudit(tx, caller, {
       action: isOpen ? "report.cancel" : "report.delete",

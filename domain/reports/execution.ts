@@ -26,6 +26,10 @@ export interface Execution {
   requestedBy: string | null;
   createdBy: string | null;
   scheduleId: string | null;
+  /** Executions of one burst share it. */
+  burstId: string | null;
+  /** The value of the burst it is for, for people to read. */
+  burstValue: string | null;
   runId: string | null;
   attempts: number;
   traceId: string | null;
@@ -48,6 +52,7 @@ export interface DeliveryOutcome {
 export interface ExecutionFilter extends PageRequest {
   templateId: string | null;
   scheduleId: string | null;
+  burstId: string | null;
   status: number | null;
   format: number | null;
   fromDate: Date | null;
@@ -72,6 +77,7 @@ export async function listExecutions(
     and (${filter.includeDeleted} or deleted_at is null)
     and (${filter.templateId}::text is null or template_id = ${filter.templateId})
     and (${filter.scheduleId}::uuid is null or schedule_id = ${filter.scheduleId})
+    and (${filter.burstId}::uuid is null or burst_id = ${filter.burstId})
     and (${filter.status}::int is null or status = ${filter.status})
     and (${filter.format}::int is null or format = ${filter.format})
     and (${filter.fromDate}::timestamptz is null or created_at >= ${filter.fromDate})

@@ -3,14 +3,13 @@ import { storeServiceFile } from "../files/service_files.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { oweDeliveries } from "./delivery/owe.ts";
+import { DocumentThreadLost } from "./document_thread.ts";
 import type { Execution } from "./execution.ts";
 import { FORMATS } from "./formats.ts";
 import { requireTemplate } from "./registry.ts";
-import { readRows, type Row } from "./rows.ts";
 import { completeRun, FILE_SCOPE, isCurrent, type MadeDocument, type Run } from "./run.ts";
 import { noteScheduledEnd } from "./scheduled_end.ts";
 import { readScope } from "./scope.ts";
-import { writerOf } from "./writers/mod.ts";
 
 const WATCH_MS = 500;
 
@@ -26,7 +25,7 @@ export class RunSuperseded extends Error {
 export async function carryOut(p: Platform, run: Run, signal: AbortSignal): Promise<Execution> {
   const watch = watchRun(p, run);
   try {
-    const made = await makeDocument(p, run, AbortSignal.any([signal, watch.signal]));
+    const made = await storeDocument(p, run, AbortSignal.any([signal, watch.signal]));
     const completed = await transact(p.sql, async (tx) => {
       const execution = await completeRun(tx, run, made, p.config.REPORT_KEEP_DAYS);
       if (execution) {
@@ -42,35 +41,51 @@ export async function carryOut(p: Platform, run: Run, signal: AbortSignal): Prom
   }
 }
 
-async function makeDocument(p: Platform, run: Run, signal: AbortSignal): Promise<MadeDocument> {
+async function storeDocument(p: Platform, run: Run, signal: AbortSignal): Promise<MadeDocument> {
   const startedAt = performance.now();
-  const template = requireTemplate(p.reports.templates, run.templateId);
-  const write = writerOf(run.format);
+  const { templateId, format, requestedBy } = run;
+  const template = requireTemplate(p.reports.templates, templateId);
   const parameters = JSON.parse(run.parametersJson);
-  const { tenantIds, tenantName } = await readScope(p.sql, template, run.tenantId, parameters);
+  const scope = await readScope(p.sql, template, run.tenantId, parameters);
   const generatedAt = p.clock.now();
-  const { extension, contentType } = FORMATS[run.format];
-  const fileName = `${template.id}-${
-    generatedAt.toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-")
-  }.${extension}`;
-  const rows = { count: 0 };
-  const batches = counted(
-    readRows(p.config.DATABASE_URL ?? "", template, { tenantIds, parameters }, signal),
-    rows,
-  );
-  const head = { template, parameters, tenantName, requestedBy: run.requestedBy, generatedAt };
-  const { fileId, sizeBytes } = await storeServiceFile(p, {
-    ...{ tenantId: run.tenantId, profile: "report", fileName, contentType, createdBy: run.createdBy },
-    ...{ scope: FILE_SCOPE, ownerId: run.runId },
-  }, ReadableStream.from(write(head, batches)));
-  const generationMs = performance.now() - startedAt;
-  return { fileId, sizeBytes, fileName, contentType, rowCount: rows.count, generationMs };
+  const { extension, contentType } = FORMATS[format];
+  const at = generatedAt.toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-");
+  const fileName = `${templateId}-${at}.${extension}`;
+  const over = new AbortController(); // a document that cannot be stored is not made to its end
+  const made = { rowCount: 0, bytes: 0 };
+  async function* pieces() {
+    const order = { templateId, format, parameters, ...scope, requestedBy, generatedAt };
+    const making = p.reports.threads.make(order, {
+      signal: AbortSignal.any([signal, over.signal]),
+      stopping: p.stopping,
+    });
+    made.rowCount = yield* measured(making, made);
+  }
+  try {
+    const { fileId, sizeBytes } = await storeServiceFile(p, {
+      ...{ tenantId: run.tenantId, profile: "report", fileName, contentType, createdBy: run.createdBy },
+      ...{ scope: FILE_SCOPE, ownerId: run.runId },
+    }, ReadableStream.from(pieces()));
+    if (sizeBytes !== made.bytes) throw new Error(`${made.bytes} bytes were made, but ${sizeBytes} stored`);
+    const generationMs = performance.now() - startedAt;
+    return { fileId, sizeBytes, fileName, contentType, rowCount: made.rowCount, generationMs };
+  } finally {
+    over.abort();
+  }
 }
 
-async function* counted(batches: AsyncIterable<Row[]>, rows: { count: number }): AsyncGenerator<Row[]> {
-  for await (const batch of batches) {
-    rows.count += batch.length;
-    yield batch;
+async function* measured<T>(
+  pieces: AsyncGenerator<Uint8Array, T>,
+  made: { bytes: number },
+): AsyncGenerator<Uint8Array, T> {
+  try {
+    for (let next = await pieces.next();; next = await pieces.next()) {
+      if (next.done) return next.value;
+      made.bytes += next.value.length;
+      yield next.value;
+    }
+  } finally {
+    await pieces.return(undefined as T);
   }
 }
 
@@ -89,6 +104,9 @@ function watchRun(p: Platform, run: Run): { signal: AbortSignal; stop(): void } 
 export function describeFailure(error: unknown): string {
   if (error instanceof Problem) return error.message;
   if (error instanceof PostgresError) return `The query failed (SQLSTATE ${error.code}).`;
+  if (error instanceof DocumentThreadLost) {
+    return "What made the document ended unexpectedly; the service's log has the reason under the trace id.";
+  }
   return "The document could not be made or stored; the service's log has the reason under the trace id.";
 }
 

@@ -19,7 +19,8 @@ export type ReportTemplates = ReadonlyMap<string, ReportTemplate>;
 /**
  * The built-in templates and those of `folder`: every `.ts` or `.js` file there exports as default a function that
  * takes the kit and returns a report.
- * @throws Error naming the file that has no report, or the id that two of them share.
+ * @throws Error naming the setting when the folder cannot be read, the file that has no report, or the id that two of
+ * them share.
  */
 export async function loadReportTemplates(folder: string | null): Promise<ReportTemplates> {
   const own = folder === null ? [] : await Promise.all(templateFiles(folder).map(importTemplate));
@@ -32,8 +33,25 @@ export async function loadReportTemplates(folder: string | null): Promise<Report
 }
 
 function templateFiles(folder: string): string[] {
-  const names = Array.from(Deno.readDirSync(folder)).filter((entry) => entry.isFile).map(({ name }) => name);
+  let entries: Deno.DirEntry[];
+  try {
+    entries = [...Deno.readDirSync(folder)];
+  } catch (cause) {
+    throw unreadable(folder, cause as Error);
+  }
+  // Links count: mounted configuration comes as links to files.
+  const names = entries.filter((entry) => !entry.isDirectory).map(({ name }) => name);
   return names.filter((name) => /\.[jt]s$/.test(name)).sort().map((name) => join(resolve(folder), name));
+}
+
+function unreadable(folder: string, cause: Error): Error {
+  const path = resolve(folder);
+  const mend = cause instanceof Deno.errors.NotCapable
+    ? `this process may not read it; move it into ${Deno.cwd()} or name it in --allow-read, as in --allow-read=.,/usr/bin/ldd,${path}`
+    : cause instanceof Deno.errors.NotFound
+    ? "there is no such folder"
+    : cause.message;
+  return new Error(`REPORT_TEMPLATES_DIR names ${path}, which cannot be read: ${mend}`, { cause });
 }
 
 async function importTemplate(path: string): Promise<ReportTemplate> {

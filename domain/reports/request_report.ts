@@ -27,6 +27,8 @@ export interface ReportRequest {
   requestedBy: string | null;
   delivery: DeliveryOptions | null;
   scheduleId?: string;
+  /** Which value of a burst it is for, for people to read. */
+  burstValue?: string;
 }
 
 /** A request that can run. */
@@ -53,7 +55,7 @@ export function checkRequest(p: Platform, requester: Requester, request: ReportR
   const parameters = parseParameters(template, request.parameters);
   const required = requiredPermissions(template, requester.tenantId, parameters);
   requireAll(requester, required);
-  const delivery = request.delivery && checkDelivery(p, request.delivery);
+  const delivery = request.delivery && checkDelivery(p, request.delivery, request.burstValue);
   return { ...request, parameters, delivery, template, requiredPermissions: required };
 }
 
@@ -70,13 +72,14 @@ export async function requestReport(
 /**
  * Writes a Queued execution and its job.
  * @param o.startsAt when the job is due; absent: at once. @param o.id the execution's id, where it is given.
+ * @param o.burstId of which burst it is, when the request has a `burstValue`.
  */
 export async function queueReport(
   p: Platform,
   tx: Tx,
   requester: Requester,
   request: CheckedRequest,
-  o: { startsAt?: Date; id?: string } = {},
+  o: { startsAt?: Date; id?: string; burstId?: string } = {},
 ): Promise<Execution> {
   const id = o.id ?? newId();
   const { template, format, delivery } = request;
@@ -84,11 +87,15 @@ export async function queueReport(
   const requestedBy = request.requestedBy ?? user?.email ?? requester.userId;
   const [execution] = await tx<Execution[]>`
     insert into report_executions (id, tenant_id, template_id, report_name, format, status, parameters_json,
-      required_permissions, delivery_json, requested_by, created_by, schedule_id, trace_id, created_at)
-    values (${id}, ${requester.tenantId}, ${template.id}, ${template.name}, ${format}, ${STATUS.Queued},
+      required_permissions, delivery_json, requested_by, created_by, schedule_id, trace_id, burst_id,
+      burst_value, created_at)
+    values (${id}, ${requester.tenantId}, ${template.id}, ${
+    nameOf(template, request)
+  }, ${format}, ${STATUS.Queued},
       ${JSON.stringify(request.parameters)}, ${request.requiredPermissions}::text[],
       ${delivery && JSON.stringify(delivery)}, ${requestedBy}, ${requester.userId},
-      ${request.scheduleId ?? null}, ${requester.traceId}, ${p.clock.now()})
+      ${request.scheduleId ?? null}, ${requester.traceId},
+      ${o.burstId ?? null}, ${o.burstId ? request.burstValue ?? "" : null}, ${p.clock.now()})
     returning *`;
   if (!execution) throw new Error("an inserted execution was not returned");
   const jobId = await enqueueJob(p, tx, generateJob(p), { executionId: id }, {
@@ -98,3 +105,9 @@ export async function queueReport(
   await tx`update report_executions set job_id = ${jobId} where id = ${id}`;
   return execution;
 }
+
+/** What an execution is called: documents of a burst are told apart by their value. */
+export const nameOf = (
+  template: Pick<ReportTemplate, "name">,
+  { burstValue }: Pick<ReportRequest, "burstValue">,
+): string => burstValue === undefined ? template.name : `${template.name}: ${burstValue}`;

@@ -1,4 +1,6 @@
-import { connectReportReader, type ReportReader } from "../../infra/postgres/report_reader.ts";
+import { Buffer } from "node:buffer";
+import { connectReportReader } from "../../infra/postgres/report_reader.ts";
+import type { RowFrames } from "../../infra/postgres/row_tap.ts";
 import type { ReportScope, ReportTemplate } from "./report_template.ts";
 
 /**
@@ -7,8 +9,76 @@ import type { ReportScope, ReportTemplate } from "./report_template.ts";
  */
 export type Row = (string | null)[];
 
-/** Rows fetched at once: small enough that formatting them leaves the event loop free for others in between. */
-const BATCH = 1_000;
+/** Of a DataRow before its cells: the kind, the length and the number of cells. */
+const ROW_HEAD = 7;
+const NULL = -1;
+
+/** Some rows as Postgres sent them, to be read cell by cell or as text. Good until the next batch is asked for. */
+export class RowBatch {
+  readonly count: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly #pick: number[];
+  readonly #buffer: Buffer;
+  readonly #starts: Int32Array;
+  readonly #ends: Int32Array;
+
+  /** @param pick where in a row the cell of each of the template's columns stands. */
+  constructor({ bytes, count }: RowFrames, pick: number[]) {
+    this.bytes = bytes;
+    this.count = count;
+    this.#pick = pick;
+    this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const most = Math.max(...pick, 0) + 1;
+    this.#starts = new Int32Array(most);
+    this.#ends = new Int32Array(most);
+  }
+
+  /**
+   * Goes through all cells, row by row in the order of the columns; those without value have `start` -1.
+   * @param cell hears of the bytes from `start` to before `end`.
+   */
+  walk(cell: (column: number, start: number, end: number) => void, rowEnds: () => void): void {
+    const pick = this.#pick;
+    for (let row = 0, at = 0; row < this.count; row++) {
+      at = this.#locate(at);
+      for (let c = 0; c < pick.length; c++) {
+        const position = pick[c] ?? 0;
+        cell(c, this.#starts[position] ?? NULL, this.#ends[position] ?? 0);
+      }
+      rowEnds();
+    }
+  }
+
+  /** The rows as text. */
+  rows(): Row[] {
+    const rows: Row[] = [];
+    let row: Row = [];
+    this.walk(
+      (_, start, end) => row.push(start === NULL ? null : this.#buffer.toString("utf8", start, end)),
+      () => {
+        rows.push(row);
+        row = [];
+      },
+    );
+    return rows;
+  }
+
+  /** Finds the cells of the row that begins at `at`; returns where the next one begins. */
+  #locate(at: number): number {
+    const bytes = this.#buffer;
+    const cells = Math.min(bytes.readUInt16BE(at + ROW_HEAD - 2), this.#starts.length);
+    const next = at + 1 + bytes.readUInt32BE(at + 1);
+    let from = at + ROW_HEAD;
+    for (let i = 0; i < cells; i++) {
+      const length = bytes.readInt32BE(from);
+      from += 4;
+      this.#starts[i] = length === NULL ? NULL : from;
+      if (length !== NULL) from += length;
+      this.#ends[i] = from;
+    }
+    return next;
+  }
+}
 
 /**
  * The rows of a template, batch by batch, over a connection of their own: the pool is for requests, and a long report
@@ -20,29 +90,19 @@ export async function* readRows(
   template: ReportTemplate,
   input: ReportScope & { parameters: Record<string, unknown> },
   signal: AbortSignal,
-): AsyncGenerator<Row[]> {
+): AsyncGenerator<RowBatch> {
   signal.throwIfAborted();
   const reader = connectReportReader(databaseUrl);
-  const query = template.query(reader, { ...input, parameters: withNulls(template, input.parameters) })
-    .values();
-  const cancel = () => query.cancel();
-  signal.addEventListener("abort", cancel, { once: true });
   try {
-    await reader`begin isolation level repeatable read read only`;
+    await reader.sql`begin isolation level repeatable read read only`;
+    const query = template.query(reader.sql, { ...input, parameters: withNulls(template, input.parameters) });
     let pick: number[] | null = null;
-    for await (const fetched of query.cursor(BATCH)) {
-      signal.throwIfAborted();
-      const batch = fetched as unknown as Row[] & { columns: { name: string }[] }; // the types leave columns out
-      pick ??= positionsOf(template, batch.columns.map((column) => column.name));
-      yield inColumnOrder(batch, pick);
-      signal.throwIfAborted();
+    for await (const frames of reader.rows(query, signal)) {
+      pick ??= positionsOf(template, reader.columns());
+      yield new RowBatch(frames, pick);
     }
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
   } finally {
-    signal.removeEventListener("abort", cancel);
-    await closeReader(reader);
+    await reader.close();
   }
 }
 
@@ -59,11 +119,3 @@ function positionsOf(template: ReportTemplate, names: string[]): number[] {
     throw new Error(`the query of report "${template.id}" gives no ${column}; it gives ${names.join(", ")}`);
   });
 }
-
-function inColumnOrder(rows: Row[], pick: number[]): Row[] {
-  if (pick.every((position, index) => position === index)) return rows;
-  return rows.map((row) => pick.map((position) => row[position] ?? null));
-}
-
-/** The transaction only read, so dropping the connection ends it as well as a commit would. */
-const closeReader = (reader: ReportReader): Promise<void> => reader.end({ timeout: 0 });

@@ -2,7 +2,7 @@ import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import type { ReportFormat, ReportStatus } from "./formats.ts";
+import { type ReportFormat, type ReportStatus, STATUS } from "./formats.ts";
 import { heldBy, requireAll } from "./permissions.ts";
 
 /** A report that runs by itself, in its creator's name. */
@@ -18,10 +18,12 @@ export interface Schedule {
   parametersJson: string;
   requiredPermissions: string[];
   deliveryJson: string | null;
+  burstJson: string | null;
   isActive: boolean;
   nextRunAt: Date | null;
   lastRunAt: Date | null;
   lastExecutionId: string | null;
+  /** Of the last execution; of a burst what its executions come to together. */
   lastStatus: ReportStatus | null;
   failuresInARow: number;
   version: number;
@@ -35,10 +37,19 @@ export interface ScheduleFilter extends PageRequest {
   isActive: boolean | null;
 }
 
-/** The schedules that `where` picks (of `s`), each with the status of its last execution. */
+/**
+ * The schedules that `where` picks (of `s`), each with the status of its last run: that of its execution, or of a burst
+ * Queued or Generating while anything is unfinished, Failed when anything failed, else the least that all have reached.
+ */
 const schedules = (q: Queryable) =>
-  q`select s.*, e.status as last_status from report_schedules s
-    left join report_executions e on e.id = s.last_execution_id`;
+  q`select s.*, coalesce(b.status, e.status) as last_status from report_schedules s
+    left join report_executions e on e.id = s.last_execution_id
+    left join lateral (
+      select case when bool_and(x.status = ${STATUS.Queued}) then ${STATUS.Queued}
+        when bool_or(x.status in (${STATUS.Queued}, ${STATUS.Generating})) then ${STATUS.Generating}
+        when bool_or(x.status = ${STATUS.Failed}) then ${STATUS.Failed} else min(x.status) end::int as status
+      from report_executions x where x.burst_id = e.burst_id
+    ) b on e.burst_id is not null`;
 const ofTenant = (q: Queryable, tenantId: string | null) =>
   tenantId === null ? q`s.tenant_id is null` : q`s.tenant_id = ${tenantId}`;
 
@@ -86,9 +97,18 @@ export async function readVisibleSchedule(
   return schedule;
 }
 
-/** Schedules that are due, locked; those another instance is firing are left out. */
-export async function lockDueSchedules(tx: Queryable, now: Date, limit: number): Promise<Schedule[]> {
-  return await tx<Schedule[]>`
-    ${schedules(tx)} where s.is_active and s.next_run_at <= ${now}
+/**
+ * Schedules that are due, locked; those another instance is firing are left out. `isRunning`: an earlier execution of
+ * theirs is unfinished.
+ */
+export async function lockDueSchedules(
+  tx: Queryable,
+  now: Date,
+  limit: number,
+): Promise<(Schedule & { isRunning: boolean })[]> {
+  return await tx<(Schedule & { isRunning: boolean })[]>`
+    select s.*, exists (select from report_executions x
+      where x.schedule_id = s.id and x.status in (${STATUS.Queued}, ${STATUS.Generating})) as is_running
+    from report_schedules s where s.is_active and s.next_run_at <= ${now}
     order by s.next_run_at limit ${limit} for no key update of s skip locked`;
 }

@@ -7,9 +7,10 @@ import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
+import { type Burst, BurstShape, checkBurst } from "./burst.ts";
 import { type DeliveryOptions, DeliveryOptionsShape } from "./delivery/options.ts";
 import type { ReportFormat } from "./formats.ts";
-import { checkRequest } from "./request_report.ts";
+import { checkRequest, type ReportRequest, type Requester } from "./request_report.ts";
 import { readVisibleSchedule, type Schedule } from "./schedule.ts";
 
 export interface NewSchedule {
@@ -21,9 +22,10 @@ export interface NewSchedule {
   format: ReportFormat;
   parameters: Record<string, unknown>;
   delivery: DeliveryOptions | null;
+  burst: Burst | null;
 }
 
-/** What an update changes; absent fields stay. The two JSON texts are as the record has them. */
+/** What an update changes; absent fields stay. The JSON texts are as the record has them. */
 export interface ScheduleChange {
   name?: string | undefined;
   description?: string | undefined;
@@ -32,6 +34,7 @@ export interface ScheduleChange {
   format?: ReportFormat | undefined;
   parametersJson?: string | undefined;
   deliveryOptionsJson?: string | undefined;
+  burstJson?: string | undefined;
 }
 
 /**
@@ -39,20 +42,24 @@ export interface ScheduleChange {
  * VALIDATION_ERROR naming the cron expression or the time zone.
  */
 export async function createSchedule(p: Platform, caller: Caller, given: NewSchedule): Promise<Schedule> {
-  const { parameters, delivery, requiredPermissions } = checkRequest(p, caller, {
-    ...given,
-    requestedBy: null,
-  });
+  const { parameters, delivery, burst, requiredPermissions } = checkRun(
+    p,
+    caller,
+    { ...given, requestedBy: null },
+    given.burst,
+  );
   requireSchedule(given.cronExpression, given.timeZoneId);
   const id = newId();
   return await transact(p.sql, async (tx) => {
     await tx`
       insert into report_schedules (id, tenant_id, template_id, name, description, cron_expression, time_zone_id, format,
-        parameters_json, required_permissions, delivery_json, next_run_at, created_by)
+        parameters_json, required_permissions, delivery_json, burst_json, next_run_at, created_by)
       values (${id}, ${caller.tenantId}, ${given.templateId}, ${given.name}, ${given.description},
         ${given.cronExpression}, ${given.timeZoneId}, ${given.format}, ${JSON.stringify(parameters)},
         ${requiredPermissions}::text[], ${delivery && JSON.stringify(delivery)},
-        ${nextRun(given.cronExpression, given.timeZoneId, p.clock.now())}, ${caller.userId})`;
+        ${burst && JSON.stringify(burst)}, ${
+      nextRun(given.cronExpression, given.timeZoneId, p.clock.now())
+    }, ${caller.userId})`;
     const after = await readVisibleSchedule(tx, caller, id);
     await auditSchedule(tx, caller, "create", { after });
     return after;
@@ -74,17 +81,18 @@ export async function updateSchedule(
     const before = await readVisibleSchedule(tx, caller, id, true);
     requireVersion(ifMatch, before.version);
     const { name, description, cronExpression, timeZoneId, format } = { ...before, ...given(change) };
-    const { parameters, delivery, requiredPermissions } = checkRequest(p, caller, {
+    const { parameters, delivery, burst, requiredPermissions } = checkRun(p, caller, {
       ...{ templateId: before.templateId, format, requestedBy: null },
       parameters: readParameters(change.parametersJson ?? before.parametersJson),
       delivery: readDelivery(change.deliveryOptionsJson ?? before.deliveryJson),
-    });
+    }, readBurst(change.burstJson ?? before.burstJson));
     requireSchedule(cronExpression, timeZoneId);
     await tx`
       update report_schedules set name = ${name}, description = ${description}, cron_expression = ${cronExpression},
         time_zone_id = ${timeZoneId}, format = ${format}, parameters_json = ${JSON.stringify(parameters)},
         required_permissions = ${requiredPermissions}::text[],
-        delivery_json = ${delivery && JSON.stringify(delivery)}, version = version + 1, updated_at = now(),
+        delivery_json = ${delivery && JSON.stringify(delivery)},
+        burst_json = ${burst && JSON.stringify(burst)}, version = version + 1, updated_at = now(),
         next_run_at = ${before.isActive ? nextRun(cronExpression, timeZoneId, p.clock.now()) : null}
       where id = ${id}`;
     const after = await readVisibleSchedule(tx, caller, id);
@@ -136,6 +144,20 @@ export async function resumeSchedule(
   });
 }
 
+/** What a schedule keeps of a run that can be made; of a burst the parameters are those that all documents share. */
+function checkRun(p: Platform, requester: Requester, request: ReportRequest, given: Burst | null): {
+  parameters: Record<string, unknown>;
+  delivery: DeliveryOptions | null;
+  burst: Burst | null;
+  requiredPermissions: string[];
+} {
+  if (given === null) return { ...checkRequest(p, requester, request), burst: null };
+  const { burst, requests } = checkBurst(p, requester, request, given);
+  const { [burst.parameter]: _, ...parameters } = requests[0]?.parameters ?? {};
+  const requiredPermissions = [...new Set(requests.flatMap((checked) => checked.requiredPermissions))];
+  return { parameters, delivery: request.delivery, burst, requiredPermissions };
+}
+
 /** The fields that were given. */
 const given = (change: ScheduleChange): Partial<Schedule> =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
@@ -150,14 +172,20 @@ export function readParameters(json: string): Record<string, unknown> {
 }
 
 /** Delivery options of a JSON text. @throws VALIDATION_ERROR */
-export function readDelivery(json: string | null): DeliveryOptions | null {
+export const readDelivery = (json: string | null): DeliveryOptions | null =>
+  readShaped("deliveryOptionsJson", json, DeliveryOptionsShape);
+
+/** Burst of a JSON text. @throws VALIDATION_ERROR */
+export const readBurst = (json: string | null): Burst | null => readShaped("burstJson", json, BurstShape);
+
+function readShaped<S extends z.ZodType>(field: string, json: string | null, shape: S): z.output<S> | null {
   if (json === null) return null;
-  const result = DeliveryOptionsShape.nullable().safeParse(readJson("deliveryOptionsJson", json));
+  const result = shape.nullable().safeParse(readJson(field, json));
   if (result.success) return result.data;
   const messages = result.error.issues.map((issue: z.core.$ZodIssue) =>
     `${issue.path.map(String).join(".") || "value"}: ${issue.message}`
   );
-  throw invalid({ deliveryOptionsJson: messages });
+  throw invalid({ [field]: messages });
 }
 
 function readJson(field: string, json: string): unknown {
@@ -184,6 +212,7 @@ export async function auditSchedule(
       format: schedule.format,
       parametersJson: schedule.parametersJson,
       deliveryOptionsJson: schedule.deliveryJson,
+      burstJson: schedule.burstJson,
       isActive: schedule.isActive,
     };
   await recordAudit(tx, caller, {

@@ -6,11 +6,12 @@ import { defineJob, type JobType } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
+import { checkItem, labelOf } from "./burst.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
-import { type CheckedRequest, checkRequest, queueReport, type Requester } from "./request_report.ts";
+import { type CheckedRequest, checkRequest, nameOf, queueReport, type Requester } from "./request_report.ts";
 import { readRequester } from "./requester.ts";
-import { auditSchedule, readDelivery, readParameters } from "./schedule_changes.ts";
+import { auditSchedule, readBurst, readDelivery, readParameters } from "./schedule_changes.ts";
 import { lockDueSchedules, readVisibleSchedule, type Schedule } from "./schedule.ts";
 import { noteScheduledEnd } from "./scheduled_end.ts";
 
@@ -33,16 +34,14 @@ export const schedulesJob = (p: Platform): JobType<Record<string, never>> =>
   });
 
 /**
- * Runs schedules that are due. Ticks missed while nothing fired come to one run; a tick that comes while the previous
+ * Runs schedules that are due. Ticks missed while nothing fired come to one run; a tick that comes while an earlier
  * execution is unfinished is skipped.
  */
 export async function fireDueSchedules(p: Platform): Promise<{ due: number; fired: number }> {
   return await transact(p.sql, async (tx) => {
     const now = p.clock.now();
     const due = await lockDueSchedules(tx, now, AT_ONCE);
-    const firing = due.filter(({ lastStatus }) =>
-      lastStatus !== STATUS.Queued && lastStatus !== STATUS.Generating
-    );
+    const firing = due.filter(({ isRunning }) => !isRunning);
     // The next tick first: what a failed run decides about the schedule must stand.
     for (const schedule of due) {
       const next = nextTick(p, schedule, now);
@@ -67,65 +66,95 @@ export async function triggerSchedule(p: Platform, caller: Caller, id: string): 
   });
 }
 
-/** Queues the schedule's report with its creator's rights of this moment; what forbids it is a Failed execution. */
+/**
+ * Queues the schedule's report, or every document of its burst, with its creator's rights of this moment; what forbids
+ * one is a Failed execution, which does not keep the others of a burst from running.
+ * @returns the execution, of a burst the first.
+ */
 async function runSchedule(
   p: Platform,
   tx: Tx,
   schedule: Schedule,
   traceId: string | null,
 ): Promise<Execution> {
-  const prepared = await prepareRun(p, tx, schedule, traceId);
-  const execution = "reason" in prepared
-    ? await insertFailed(p, tx, schedule, prepared.reason)
-    : await queueReport(p, tx, prepared.creator, prepared.request);
-  await tx`update report_schedules set last_run_at = ${p.clock.now()}, last_execution_id = ${execution.id}
+  const { createdBy, tenantId, burstJson } = schedule;
+  const creator = await readRequester(tx, { userId: createdBy, tenantId, traceId });
+  const parts = creator ? prepareRun(p, creator, schedule) : [{ reason: CREATOR_GONE }];
+  const canRun = parts.some((part) => "request" in part);
+  const burstId = burstJson !== null && canRun ? newId() : null;
+  const executions: Execution[] = [];
+  // A burst of which nothing can run is one failure, not as many as it has values.
+  for (const part of canRun ? parts : parts.slice(0, 1)) {
+    executions.push(
+      "request" in part
+        ? await queueReport(p, tx, part.creator, part.request, burstId ? { burstId } : {})
+        : await insertFailed(p, tx, schedule, part, burstId),
+    );
+  }
+  const [first] = executions;
+  if (!first) throw new Error("a schedule ran nothing");
+  await tx`update report_schedules set last_run_at = ${p.clock.now()}, last_execution_id = ${first.id}
     where id = ${schedule.id}`;
-  if (execution.status === STATUS.Failed) await noteScheduledEnd(p, tx, execution);
-  return execution;
+  if (!canRun) await noteScheduledEnd(p, tx, first);
+  return first;
 }
 
-async function prepareRun(
-  p: Platform,
-  tx: Tx,
-  schedule: Schedule,
-  traceId: string | null,
-): Promise<{ creator: Requester; request: CheckedRequest } | { reason: string }> {
-  const creator = await readRequester(tx, {
-    userId: schedule.createdBy,
-    tenantId: schedule.tenantId,
-    traceId,
-  });
-  if (!creator) {
-    return {
-      reason:
-        "The schedule's creator is no longer an active user of the tenant, so nothing may run for them.",
-    };
-  }
-  try {
-    const request = checkRequest(p, creator, {
+const CREATOR_GONE =
+  "The schedule's creator is no longer an active user of the tenant, so nothing may run for them.";
+
+/** A document that can be made, or why it cannot, with the value of the burst it would have been for. */
+type Part = { creator: Requester; request: CheckedRequest } | { reason: string; burstValue?: string };
+
+function prepareRun(p: Platform, creator: Requester, schedule: Schedule): Part[] {
+  return unlessRefused(() => {
+    const request = {
       templateId: schedule.templateId,
       format: schedule.format,
       parameters: readParameters(schedule.parametersJson),
       delivery: readDelivery(schedule.deliveryJson),
       requestedBy: null,
       scheduleId: schedule.id,
-    });
-    return { creator, request };
+    };
+    const burst = readBurst(schedule.burstJson);
+    if (!burst) return [{ creator, request: checkRequest(p, creator, request) }];
+    return burst.items.flatMap((item) =>
+      unlessRefused(
+        () => [{ creator, request: checkItem(p, creator, request, burst.parameter, item) }],
+        labelOf(item.value),
+      )
+    );
+  });
+}
+
+function unlessRefused(prepare: () => Part[], burstValue?: string): Part[] {
+  try {
+    return prepare();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { reason: error.message };
+    return [{ reason: error.message, ...(burstValue === undefined ? {} : { burstValue }) }];
   }
 }
 
-async function insertFailed(p: Platform, tx: Tx, schedule: Schedule, reason: string): Promise<Execution> {
-  const template = p.reports.templates.get(schedule.templateId);
+async function insertFailed(
+  p: Platform,
+  tx: Tx,
+  schedule: Schedule,
+  { reason, burstValue = "" }: { reason: string; burstValue?: string },
+  burstId: string | null,
+): Promise<Execution> {
+  const template = p.reports.templates.get(schedule.templateId) ?? { name: schedule.name };
+  const name = nameOf(template, burstId ? { burstValue } : {});
   const now = p.clock.now();
   const [execution] = await tx<Execution[]>`
     insert into report_executions (id, tenant_id, template_id, report_name, format, status, parameters_json,
-      required_permissions, delivery_json, created_by, schedule_id, error_message, created_at, completed_at)
-    values (${newId()}, ${schedule.tenantId}, ${schedule.templateId}, ${template?.name ?? schedule.name},
-      ${schedule.format}, ${STATUS.Failed}, ${schedule.parametersJson}, ${schedule.requiredPermissions}::text[],
-      ${schedule.deliveryJson}, ${schedule.createdBy}, ${schedule.id}, ${reason}, ${now}, ${now})
+      required_permissions, delivery_json, created_by, schedule_id, burst_id, burst_value, error_message, created_at,
+      completed_at)
+    values (${newId()}, ${schedule.tenantId}, ${schedule.templateId}, ${name}, ${schedule.format}, ${STATUS.Failed},
+      ${schedule.parametersJson}, ${schedule.requiredPermissions}::text[], ${schedule.deliveryJson},
+      ${schedule.createdBy}, ${schedule.id}, ${burstId ?? null}, ${
+    burstId ? burstValue ?? "" : null
+  }, ${reason},
+      ${now}, ${now})
     returning *`;
   if (!execution) throw new Error("an inserted execution was not returned");
   return execution;

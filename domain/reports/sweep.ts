@@ -55,7 +55,7 @@ async function endExecution(p: Platform, tx: Tx, id: string, end: JobEnd): Promi
     where id = ${id} and status in (${STATUS.Queued}, ${STATUS.Generating}) returning *`;
   if (!execution) return false;
   if (execution.runId) await releaseOwnerReferences(tx, FILE_SCOPE, execution.runId);
-  if (!isCancelled) await noteScheduledEnd(p, tx, execution);
+  await noteScheduledEnd(p, tx, execution);
   return true;
 }
 

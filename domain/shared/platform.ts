@@ -1,12 +1,12 @@
 import type { Bell } from "../../infra/bell/bell.ts";
 import type { Config } from "../../infra/config.ts";
 import type { Log } from "../../infra/log.ts";
-import type { MailTransport } from "../../infra/mail/mail.ts";
-import type { Outbox } from "../../infra/mail/outbox.ts";
 import type { ObjectStore } from "../../infra/objectstore/objectstore.ts";
+import type { Providers } from "../../infra/providers.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Scanner } from "../../infra/scanner/scanner.ts";
 import type { Tokens } from "../../infra/tokens.ts";
+import type { AuditWriter } from "../audit/audit_writer.ts";
 import type { Rights } from "../auth/rights.ts";
 import type { JobTypes } from "../jobs/job_type.ts";
 import type { JobWriter } from "../jobs/job_writer.ts";
@@ -17,7 +17,7 @@ import type { Clock } from "./clock.ts";
  * What the world is made of, handed to whoever needs it. Areas ask for the part they use, as in
  * `Pick<Platform, "sql" | "clock">`; nothing here is a singleton, so many apps run in one process.
  */
-export interface Platform {
+export interface Platform extends Providers {
   config: Config;
   log: Log;
   clock: Clock;
@@ -29,12 +29,10 @@ export interface Platform {
   jobTypes: JobTypes;
   /** Writes jobs that callers enqueue one by one. */
   jobWriter: JobWriter;
+  /** Writes audit rows that come one by one and belong to no change. */
+  auditWriter: AuditWriter;
   objects: ObjectStore;
   scanner: Scanner;
-  /** Ways to send email, in failover order. */
-  mail: MailTransport[];
-  /** The development outbox; null where messages really leave. */
-  outbox: Outbox | null;
   /** Report templates, and how many documents are made at once. */
   reports: Reports;
   /** Aborted when the service begins to stop; answers without an end of their own end then. */

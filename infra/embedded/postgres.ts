@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { userInfo } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { freePort } from "./ports.ts";
@@ -39,7 +39,7 @@ export async function startEmbeddedPostgres(
   const dir = resolve(o.dir);
   const binaries = await findBinaries();
   const identity = await serverIdentity();
-  await Deno.mkdir(dir, { recursive: true });
+  await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
   const lock = await lockFolder(dir);
   let server: Deno.ChildProcess | undefined;
   const stop = async () => {
@@ -54,6 +54,7 @@ export async function startEmbeddedPostgres(
   try {
     if (identity.uid !== undefined) {
       await Deno.chown(dir, identity.uid, identity.gid ?? identity.uid);
+      await Deno.chmod(dirname(dir), 0o711); // that user passes through the folder without seeing what is in it
       await requireReach(dir, binaries, identity);
     }
     if (!await exists(join(dir, "PG_VERSION"))) await initialise(dir, o.password, binaries, identity);

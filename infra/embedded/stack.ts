@@ -25,7 +25,7 @@ interface Secrets {
  */
 export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack> {
   if (config.isProduction) return { config, parts: [], stop: () => Promise.resolve() };
-  await Deno.mkdir(config.DATA_DIR, { recursive: true });
+  await Deno.mkdir(config.DATA_DIR, { recursive: true, mode: 0o700 }); // other users of the machine stay out
   const secrets = await keptSecrets(join(config.DATA_DIR, "embedded-secrets.json"));
   const filled = { ...config };
   const parts: string[] = [];

@@ -51,9 +51,11 @@ export interface MailTransport {
   close(): Promise<void>;
 }
 
-/** Where a delivery stopped; all but `permanent` and `code` are null where they do not apply. */
+/** Where a delivery stopped; what does not apply is null. */
 export interface DeliveryFailure {
   permanent: boolean;
+  /** What the sender of the message may read: names no host of ours. The error's message does, for the log. */
+  reason: string;
   /** ECONNECTION, ETIMEDOUT, EAUTH, EENVELOPE, EMESSAGE, ETLS, ESOCKET, EABORT, EINVALID and the like. */
   code: string;
   responseCode: number | null;
@@ -69,6 +71,7 @@ export interface DeliveryFailure {
 export class MailDeliveryFailed extends Error implements DeliveryFailure {
   override readonly name = "MailDeliveryFailed";
   readonly permanent: boolean;
+  readonly reason: string;
   readonly code: string;
   readonly responseCode: number | null;
   readonly response: string | null;
@@ -77,6 +80,7 @@ export class MailDeliveryFailed extends Error implements DeliveryFailure {
   constructor(message: string, failure: Partial<DeliveryFailure> & { permanent: boolean; code: string }) {
     super(message);
     this.permanent = failure.permanent;
+    this.reason = failure.reason ?? message;
     this.code = failure.code;
     this.responseCode = failure.responseCode ?? null;
     this.response = failure.response ?? null;

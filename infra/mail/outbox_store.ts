@@ -16,7 +16,7 @@ const STALE_MILLISECONDS = 3_600_000;
 
 /** Opens (and makes) the directory; keeps the newest `keep` entries and clears what a crash left half-written. */
 export async function openEntryStore(directory: string, keep: number, now: () => Date): Promise<EntryStore> {
-  await Deno.mkdir(directory, { recursive: true });
+  await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   for await (const { name } of Deno.readDir(directory)) {
     if (name.startsWith(UNFINISHED)) await removeIfStale(join(directory, name));
   }

@@ -13,7 +13,10 @@ const CLOSE_MILLISECONDS = 10_000;
  * A pool of connections to the server named by an SMTP URL (see parseSmtpUrl). Certificates are always verified,
  * against `ca` (PEM) where a private authority signs. Nothing is connected before the first message.
  */
-export function createSmtpTransport(smtpUrl: string, options: { ca?: string } = {}): MailTransport {
+export function createSmtpTransport(
+  smtpUrl: string,
+  options: { ca?: string; name?: string } = {},
+): MailTransport {
   const settings = parseSmtpUrl(smtpUrl);
   const server = `${settings.host}:${settings.port}`;
   const pool = createTransport(poolOptions(settings, options.ca));
@@ -29,7 +32,7 @@ export function createSmtpTransport(smtpUrl: string, options: { ca?: string } = 
   };
 
   return {
-    name: "smtp",
+    name: options.name ?? "smtp",
     async send(message, signal) {
       const safe = safeMessage(message);
       const deadline = new AbortController();
@@ -41,8 +44,13 @@ export function createSmtpTransport(smtpUrl: string, options: { ca?: string } = 
         return await delivery;
       } catch (error) {
         if (deadline.signal.aborted) {
-          const reason = `was not finished within ${settings.sendTimeout} ms`;
-          throw new MailDeliveryFailed(`${attempted} ${reason}`, { permanent: false, code: "ETIMEDOUT" });
+          const late = `was not finished within ${settings.sendTimeout} ms`;
+          const reason = "the mail server did not finish in time";
+          throw new MailDeliveryFailed(`${attempted} ${late}`, {
+            permanent: false,
+            code: "ETIMEDOUT",
+            reason,
+          });
         }
         throw smtpFailure(error as SmtpError, attempted);
       } finally {

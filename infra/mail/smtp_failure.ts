@@ -26,11 +26,25 @@ export function smtpFailure(error: SmtpError, attempted: string): MailDeliveryFa
   const reason = response ?? shortened(error.message);
   return new MailDeliveryFailed(`${attempted} failed${step} (${code}): ${reason}`, {
     permanent: refused.length > 0 ? refused.every((recipient) => recipient.permanent) : isPermanent(error),
+    reason: publicReason(code, response, error),
     code,
     responseCode: error.responseCode ?? null,
     response,
     refused,
   });
+}
+
+/** Our hosts and accounts are not the sender's business: only the server's words about the message are passed on. */
+function publicReason(code: string, response: string | null, error: SmtpError): string {
+  if (code === "EAUTH") return "the mail server refused the sign-in";
+  if (code === "ETLS") return "the mail server offered no secure connection";
+  if (response !== null) return response;
+  if (code === "EENVELOPE" || code === "EMESSAGE" || code === "EINVALID") return shortened(error.message);
+  if (code === "EABORT") return "the attempt was ended before the mail server had taken the message";
+  if (error.command === "CONN" || ["ECONNECTION", "ESOCKET", "EDNS", "ETIMEDOUT"].includes(code)) {
+    return `the mail server could not be reached (${code})`;
+  }
+  return `the message could not be handed over (${code})`;
 }
 
 /** One recipient the server refused while it took others. */

@@ -1,21 +1,17 @@
-import { errorOfAnswer, type ObjectStoreError, ObjectStoreUnavailable } from "./errors.ts";
+import { abortUpload, completeUpload, createUpload, type UploadContext } from "./multipart.ts";
 import type { StoredObject } from "./objectstore.ts";
 import { fillParts } from "./parts.ts";
-import type { BoundedS3Client, CallBounds } from "./s3_client.ts";
-import { unquoteEtag, xmlText } from "./xml.ts";
+import type { BoundedS3Client } from "./s3_client.ts";
+import { unquoteEtag } from "./xml.ts";
 
 /** Bytes held in memory per running write. 10,000 parts of it, S3's limit, make 80 GiB. */
 export const PART_BYTES = 8 * 1024 * 1024;
 
 const PART_TIMEOUT_MS = 120_000;
-const COMPLETE_TIMEOUT_MS = 300_000;
 
-/** One running write: its key, the type it is stored with, and how to make a client for each of its requests. */
-export interface WriteContext {
-  key: string;
+/** One running write, and the type it is stored with. */
+export interface WriteContext extends UploadContext {
   contentType: string;
-  signal: AbortSignal | undefined;
-  clientFor(bounds: CallBounds): BoundedS3Client;
 }
 
 /**
@@ -52,7 +48,7 @@ async function putInParts(
   first: Uint8Array<ArrayBuffer>,
   rest: AsyncIterable<Uint8Array<ArrayBuffer>>,
 ): Promise<StoredObject> {
-  const uploadId = await createUpload(context);
+  const uploadId = await createUpload(context, context.contentType);
   try {
     const etags = [await putPart(context, uploadId, 1, first)];
     let sizeBytes = first.length;
@@ -63,23 +59,10 @@ async function putInParts(
     context.signal?.throwIfAborted();
     return { sizeBytes, etag: await completeUpload(context, uploadId, etags) };
   } catch (error) {
-    await abortUpload(context, uploadId);
+    // Best effort: this error is the one to report, and a bucket's lifecycle rule clears what is left.
+    await abortUpload({ ...context, signal: undefined }, uploadId).catch(() => undefined);
     throw error;
   }
-}
-
-async function createUpload(context: WriteContext): Promise<string> {
-  const action = "starting a multipart upload";
-  const response = await client(context, action, PART_TIMEOUT_MS).makeRequest({
-    method: "POST",
-    objectName: context.key,
-    query: { uploads: "" },
-    headers: new Headers({ "content-type": context.contentType }),
-    returnBody: true,
-  });
-  const uploadId = xmlText(await response.text(), "UploadId");
-  if (!uploadId) throw new ObjectStoreUnavailable(`${action}: found no UploadId in the answer, expected one`);
-  return uploadId;
 }
 
 async function putPart(
@@ -95,54 +78,6 @@ async function putPart(
     payload: bytes,
   });
   return unquoteEtag(response.headers.get("etag") ?? "");
-}
-
-async function completeUpload(context: WriteContext, uploadId: string, etags: string[]): Promise<string> {
-  const parts = etags.map((etag, i) =>
-    `<Part><PartNumber>${i + 1}</PartNumber><ETag>"${etag}"</ETag></Part>`
-  );
-  const action = "completing a multipart upload";
-  const response = await client(context, action, COMPLETE_TIMEOUT_MS).makeRequest({
-    method: "POST",
-    objectName: context.key,
-    query: { uploadId },
-    payload: `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${
-      parts.join("")
-    }</CompleteMultipartUpload>`,
-    returnBody: true,
-  });
-  return etagOfResult(action, await response.text());
-}
-
-/**
- * The ETag in the XML of a copy or completion. Those may fail after the 200 was sent: the body is then an Error
- * document, which becomes the error that its code stands for.
- */
-export function etagOfResult(action: string, xml: string): string {
-  const etag = xmlText(xml, "ETag");
-  if (etag) return unquoteEtag(etag);
-  throw failureInBody(action, xml);
-}
-
-function failureInBody(action: string, xml: string): ObjectStoreError {
-  const code = xmlText(xml, "Code") ?? "InternalError";
-  return errorOfAnswer(
-    action,
-    200,
-    code === "PreconditionFailed" ? 412 : code === "NoSuchKey" ? 404 : 400,
-    code,
-  );
-}
-
-/** Best effort: the error that led here is the one to report, and a bucket's lifecycle rule clears what is left. */
-async function abortUpload(context: WriteContext, uploadId: string): Promise<void> {
-  const bounds = { action: "aborting a multipart upload", timeoutMs: PART_TIMEOUT_MS };
-  await context.clientFor(bounds).makeRequest({
-    method: "DELETE",
-    objectName: context.key,
-    query: { uploadId },
-    statusCode: 204,
-  }).catch(() => undefined);
 }
 
 function client(context: WriteContext, action: string, timeoutMs: number): BoundedS3Client {

@@ -1,7 +1,7 @@
-import { AwsV4Signer } from "aws4fetch";
 import { assertKey, objectUrl } from "./address.ts";
 import { attachment } from "./content_disposition.ts";
-import type { ObjectStoreConfig, SignedUrl } from "./objectstore.ts";
+import type { ObjectStoreConfig, SignedUpload, SignedUrl } from "./objectstore.ts";
+import { signQuery } from "./sign_query.ts";
 
 interface Presigning {
   method: "GET" | "PUT";
@@ -20,7 +20,7 @@ export async function presignUpload(
   config: ObjectStoreConfig,
   key: string,
   o: { contentType: string; sizeBytes: number; expiresInSeconds: number; now?: Date },
-): Promise<SignedUrl & { requiredHeaders: Record<string, string> }> {
+): Promise<SignedUpload> {
   if (!Number.isSafeInteger(o.sizeBytes) || o.sizeBytes < 0) {
     throw new TypeError(`sizeBytes: found ${o.sizeBytes}, expected a whole number from 0`);
   }
@@ -33,6 +33,24 @@ export async function presignUpload(
     key,
     headers,
     query: {},
+    expiresInSeconds: o.expiresInSeconds,
+    now: o.now ?? new Date(),
+  });
+  return { ...signed, requiredHeaders: headers };
+}
+
+/** A PUT URL of one part of a multipart upload that only takes a body of exactly `sizeBytes`. */
+export async function presignPart(
+  config: ObjectStoreConfig,
+  key: string,
+  o: { uploadId: string; partNumber: number; sizeBytes: number; expiresInSeconds: number; now?: Date },
+): Promise<SignedUpload> {
+  const headers = { "Content-Length": String(o.sizeBytes) };
+  const signed = await presign(config, {
+    method: "PUT",
+    key,
+    headers,
+    query: { partNumber: String(o.partNumber), uploadId: o.uploadId },
     expiresInSeconds: o.expiresInSeconds,
     now: o.now ?? new Date(),
   });
@@ -62,31 +80,24 @@ export function presignDownload(
   });
 }
 
-async function presign(config: ObjectStoreConfig, p: Presigning): Promise<SignedUrl> {
+const presign = (config: ObjectStoreConfig, p: Presigning): Promise<SignedUrl> =>
+  Promise.try(() => signedUrl(config, p));
+
+function signedUrl(config: ObjectStoreConfig, p: Presigning): SignedUrl {
   assertKey(p.key);
   if (!Number.isInteger(p.expiresInSeconds) || p.expiresInSeconds < 1 || p.expiresInSeconds > 604_800) {
     throw new TypeError(
       `expiresInSeconds: found ${p.expiresInSeconds}, expected a whole number from 1 to 604800`,
     );
   }
-  const url = objectUrl(config.publicEndpoint, config, p.key);
-  for (const [name, value] of Object.entries(p.query)) url.searchParams.set(name, value);
-  url.searchParams.set("X-Amz-Expires", String(p.expiresInSeconds));
-  const signedAt = Math.floor(p.now.getTime() / 1000) * 1000; // the format has whole seconds
-  const signer = new AwsV4Signer({
-    method: p.method,
-    url: url.href,
-    headers: p.headers,
-    accessKeyId: config.accessKey,
-    secretAccessKey: config.secretKey,
-    service: "s3",
+  const signedAt = new Date(Math.floor(p.now.getTime() / 1000) * 1000); // the format has whole seconds
+  const url = signQuery({
+    ...p,
+    url: objectUrl(config.publicEndpoint, config, p.key),
+    signedAt,
     region: config.region,
-    datetime: new Date(signedAt).toISOString().replaceAll(/[:-]|\.\d{3}/g, ""),
-    signQuery: true,
-    allHeaders: true, // without it aws4fetch leaves content-type and content-length out of the signature
+    accessKey: config.accessKey,
+    secretKey: config.secretKey,
   });
-  const signed = (await signer.sign()).url;
-  // The signature is over %20; a store need not read the '+' of form encoding as a space.
-  signed.search = signed.search.replaceAll("+", "%20");
-  return { url: signed.href, expiresAt: new Date(signedAt + p.expiresInSeconds * 1000) };
+  return { url, expiresAt: new Date(signedAt.getTime() + p.expiresInSeconds * 1000) };
 }

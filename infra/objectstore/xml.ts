@@ -10,6 +10,19 @@ export function xmlText(xml: string, name: string): string | null {
   }) ?? null;
 }
 
+/** The inner XML of every element named `name`. */
+export function xmlTexts(xml: string, name: string): string[] {
+  return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, "gs"))].map(([, inner = ""]) => inner);
+}
+
+/** Text as the content of an element. */
+export function xmlEscape(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
+    '"',
+    "&quot;",
+  );
+}
+
 /** An ETag without its quotes. */
 export function unquoteEtag(etag: string): string {
   return etag.trim().replaceAll(/^"|"$/g, "");

@@ -1,6 +1,8 @@
 // One-dimensional arrays as the driver sends and receives them. The driver could ask the server for these types at
 // every connection, but a query that is first on its connection may be sent before the answer is in.
 
+import { readTime } from "./times.ts";
+
 interface ArrayType {
   /** Type of the elements. */
   element: number;
@@ -11,7 +13,6 @@ interface ArrayType {
 
 const same = (text: string) => text;
 const BOOLEAN = (text: string) => text === "t";
-const DATE = (text: string) => new Date(text);
 
 /** Object ids are Postgres's own and never change. */
 const ARRAY_TYPES: Record<string, ArrayType> = {
@@ -24,7 +25,7 @@ const ARRAY_TYPES: Record<string, ArrayType> = {
   texts: { element: 25, array: 1009, parse: same },
   names: { element: 19, array: 1003, parse: same },
   uuids: { element: 2950, array: 2951, parse: same },
-  timestamps: { element: 1184, array: 1185, parse: DATE },
+  timestamps: { element: 1184, array: 1185, parse: readTime },
   jsons: { element: 3802, array: 3807, parse: (text) => JSON.parse(text) },
 };
 

@@ -1,5 +1,7 @@
 import postgres from "postgres";
 import { arrayTypes } from "./arrays.ts";
+import { timeType } from "./times.ts";
+import { firstInTransaction, sharedTransaction, sharing } from "./shared_transaction.ts";
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 /** A transaction's connection; usable wherever a query is run. */
@@ -48,30 +50,85 @@ export function connectPostgres(url: string, o: { max: number; applicationName?:
     onnotice: () => {},
     transform: { column: { from: postgres.toCamel }, undefined: null },
     fetch_types: false,
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number }, ...arrayTypes },
+    types: {
+      date: timeType,
+      bigint: { to: 20, from: [20], serialize: String, parse: Number },
+      ...arrayTypes,
+    },
   }) as unknown as Sql;
 }
 
 /**
  * Runs `work` in one transaction; hooks given to `afterCommit` run once it has committed. A deadlock or
- * serialization failure runs `work` again from the start, so it must have no effect but through `tx`.
+ * serialization failure runs `work` again from the start, so it must have no effect but through `tx`. Within
+ * `shareTransaction` it becomes part of that transaction.
  */
 export async function transact<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const shared = sharedTransaction();
+  if (shared) return await join(shared, work);
+  const first = firstInTransaction();
+  return await commit(sql, first ? (tx) => first(tx).then(() => work(tx)) : work);
+}
+
+/**
+ * Runs `work` in one transaction that every `transact` and every query of a `joiningPool` within belongs to: all of it
+ * commits together or not at all. It may run again from the start, as with `transact`.
+ */
+export async function shareTransaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return await commit(sql, (tx) => sharing(tx, () => work(tx)));
+}
+
+async function commit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1;; attempt++) {
     const hooks: (() => void)[] = [];
+    let hasBegun = false;
     try {
       const result = await sql.begin((tx) => {
+        hasBegun = true;
         hooksOf.set(tx, hooks);
-        return work(tx);
+        return unlessLost(work(tx));
       });
       for (const hook of hooks) hook();
       return result as T;
     } catch (error) {
-      if (attempt === ATTEMPTS || !(error instanceof PostgresError) || !RETRIED.includes(error.code)) {
-        throw error;
-      }
+      if (attempt === ATTEMPTS || !(error instanceof PostgresError)) throw error;
+      // A connection that was ended from the server's side tells so once more to whoever uses it next.
+      const isStale = !hasBegun && attempt === 1 && isConnectionLost(error);
+      if (!isStale && !RETRIED.includes(error.code)) throw error;
     }
   }
+}
+
+/** A part that fails is undone alone, so whoever asked for it may go on. */
+async function join<T>(shared: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const hooks: (() => void)[] = [];
+  const result = await shared.savepoint((tx) => {
+    hooksOf.set(tx, hooks);
+    return unlessLost(work(tx));
+  });
+  hooksOf.get(shared)?.push(...hooks);
+  return result as T;
+}
+
+/**
+ * The outcome of a transaction's work, except that there is none once its connection is gone. The driver rejects the
+ * transaction itself then; told of a failure it would send a rollback into the closed connection, which ends the whole
+ * process, or into the next transaction that has it. See https://github.com/porsager/postgres/issues/1208.
+ */
+async function unlessLost<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isConnectionLost(error)) return await new Promise<never>(() => {});
+    throw error;
+  }
+}
+
+/** Has the connection of the query that failed so come to its end? Only the driver notes the query on an error. */
+function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error) || !("query" in error) || !("code" in error)) return false;
+  if (error instanceof PostgresError) return error.severity === "FATAL" || error.severity === "PANIC";
+  return UNREACHABLE.includes(String(error.code));
 }
 
 /** Did a query fail because the database is away for now? Whether its effect was committed is then unknown. */
@@ -85,4 +142,11 @@ export function afterCommit(tx: Tx, hook: () => void): void {
   const hooks = hooksOf.get(tx);
   if (!hooks) throw new Error("afterCommit was called outside of transact()");
   hooks.push(hook);
+}
+
+/** Has `hook` run once the shared transaction the running work belongs to has committed; without one, at once. */
+export function whenCommitted(hook: () => void): void {
+  const shared = sharedTransaction();
+  if (shared) afterCommit(shared, hook);
+  else hook();
 }

@@ -1,8 +1,24 @@
 import postgres from "postgres";
 import type { Sql } from "./postgres.ts";
+import { openServerSocket, type ServerAddress, type ServerSocket } from "./report_socket.ts";
+import { type RowFrames, RowTap } from "./row_tap.ts";
 
-/** A single connection that reads rows as Postgres prints them: every value a string, or null. */
-export type ReportReader = Sql;
+type ReportQuery = postgres.PendingQuery<postgres.Row[]>;
+
+/** A single connection that reads rows as Postgres sends them: every value its text, or null. */
+export interface ReportReader {
+  sql: Sql;
+  /**
+   * The rows of a query of `sql`, in batches to be used up one by one. Leaving early or aborting cancels the query at
+   * the server.
+   * @throws the signal's reason, PostgresError
+   */
+  rows(query: ReportQuery, signal: AbortSignal): AsyncGenerator<RowFrames>;
+  /** Names of the rows' columns in camelCase, once there are rows. */
+  columns(): string[];
+  /** Cuts the connection. Its transaction only read, so that ends it as well as a commit would. */
+  close(): Promise<void>;
+}
 
 const asPrinted = (value: string) => value;
 const printed = (oid: number, ...from: number[]) => ({
@@ -12,7 +28,7 @@ const printed = (oid: number, ...from: number[]) => ({
   parse: asPrinted,
 });
 
-/** Types postgres.js would parse (numbers, booleans, times, json, bytea), handed on as they come instead. */
+/** Parameters as a template may give them; of what comes back postgres.js sees no row. */
 const TYPES = {
   number: { ...printed(0, 21, 23, 26, 700, 701), from: [21, 23, 26, 700, 701] },
   bigint: printed(20),
@@ -31,17 +47,75 @@ function arrayLiteral(values: readonly unknown[]): string {
 
 /**
  * Opens a connection for one report: times in UTC, no named statements (poolers in transaction mode). Parameters may
- * be uuid[] and text[] besides plain values. `end` it.
+ * be uuid[] and text[] besides plain values. `close` it.
  */
 export function connectReportReader(url: string): ReportReader {
-  return postgres(url, {
+  const tap = new RowTap();
+  const sockets: ServerSocket[] = [];
+  const settings = {
     max: 1,
     connect_timeout: 10,
     fetch_types: false,
     prepare: false,
     connection: { application_name: "steward-reports", TimeZone: "UTC", DateStyle: "ISO, YMD" },
     onnotice: () => {},
-    transform: { column: { from: postgres.toCamel }, undefined: null },
+    transform: { undefined: null },
     types: TYPES,
-  }) as unknown as ReportReader;
+  };
+  const address = postgres(url).options as unknown as ServerAddress; // only read: it connects with the first query
+  const socket = async () => {
+    const opened = tap.attach(await openServerSocket(address));
+    sockets.push(opened);
+    return opened;
+  };
+  // The tap has to see what was deciphered already, so the socket comes encrypted.
+  const sql = postgres(url, { ...settings, ssl: false, socket } as typeof settings) as unknown as Sql;
+  return {
+    sql,
+    rows: (query, signal) => rowsOf(tap, query, signal),
+    columns: () => tap.columns.map(postgres.toCamel),
+    async close() {
+      await sql.end({ timeout: 0 });
+      for (const opened of sockets) opened.destroy();
+    },
+  };
+}
+
+/** How long a cancelled query may take to end before its connection is cut. */
+const CANCEL_MS = 2_000;
+
+async function* rowsOf(tap: RowTap, query: ReportQuery, signal: AbortSignal): AsyncGenerator<RowFrames> {
+  signal.throwIfAborted();
+  let failure: unknown;
+  let isRunning = true;
+  const running = query.then(() => {}, (error) => failure = error).finally(() => {
+    isRunning = false;
+    tap.end();
+  });
+  const stop = () => {
+    if (isRunning) query.cancel();
+    tap.drop();
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    for await (const batch of tap.batches()) {
+      yield batch;
+      signal.throwIfAborted();
+    }
+    signal.throwIfAborted();
+    await running;
+    if (failure) throw failure;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    if (isRunning) {
+      stop();
+      await atMost(CANCEL_MS, running);
+    }
+  }
+}
+
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([work, new Promise((resolve) => timer = setTimeout(resolve, ms))]);
+  clearTimeout(timer);
 }

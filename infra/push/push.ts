@@ -11,14 +11,18 @@ export interface PushMessage {
 export interface RefusedToken {
   token: string;
   reason: string;
-  /** True when the token is dead or the message can never be taken. */
+  /** True when the same message would be refused again for this token. */
   permanent: boolean;
+  /** True when no message will ever reach this token. */
+  isDead: boolean;
 }
 
 /** What became of each token; one in neither list was not tried. */
 export interface PushReceipt {
   accepted: string[];
   refused: RefusedToken[];
+  /** How long the provider asks to be left alone, where it does. */
+  retryAfterMs: number | null;
 }
 
 /** A way to send push messages. */
@@ -34,7 +38,7 @@ export function outboxPush(outbox: Outbox): PushTransport {
     name: "outbox",
     async send({ title, body, tokens }) {
       await outbox.add({ channel: "Push", to: tokens, subject: title, htmlBody: null, textBody: body });
-      return { accepted: tokens, refused: [] };
+      return { accepted: tokens, refused: [], retryAfterMs: null };
     },
   };
 }

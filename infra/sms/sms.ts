@@ -13,11 +13,21 @@ export interface SmsTransport {
   send(message: SmsMessage, signal?: AbortSignal): Promise<void>;
 }
 
-/** The provider's answer about one message; `permanent` says that the same message would be refused again. */
+/**
+ * The provider's answer about one message. `permanent`: the same message would be refused again. `isHalt`: others
+ * would fare no better now; `retryAfterMs` is how long the provider then asks to be left alone.
+ */
 export class SmsRefused extends Error {
   override readonly name = "SmsRefused";
-  constructor(message: string, readonly permanent: boolean) {
+  readonly permanent: boolean;
+  readonly isHalt: boolean;
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, o: { permanent?: boolean; isHalt?: boolean; retryAfterMs?: number | null }) {
     super(message);
+    this.permanent = o.permanent ?? false;
+    this.isHalt = o.isHalt ?? false;
+    this.retryAfterMs = o.retryAfterMs ?? null;
   }
 }
 

@@ -54,6 +54,7 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
     summary: "Create a user with links to any tenants, or none",
     access: overUsers,
     body: CreateUserRequest,
+    creates: "atomically",
     answers: { 201: { description: "The new user", schema: UserDto } },
     problems: [
       "TENANT_NOT_FOUND",
@@ -138,6 +139,7 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
     access: overUsers,
     params: userIdPath,
     body: AddLinkRequest,
+    creates: "atomically",
     answers: { 201: { description: "The user with the new link", schema: AdminUserEditDto } },
     problems: [
       "USER_NOT_FOUND",

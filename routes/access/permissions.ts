@@ -98,6 +98,7 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
     summary: "Create a permission of the tenant; with admin:system in the platform tenant, of the catalog",
     access: inTenant("create:permissions"),
     body: CreatePermissionDto,
+    creates: "atomically",
     answers: { 201: { description: "The new permission", schema: PermissionDetailsDto } },
     problems: ["PERMISSION_ALREADY_EXISTS"],
     async run({ caller, body }) {

@@ -84,6 +84,7 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     summary: "Create a role",
     access: inTenant("create:roles"),
     body: CreateRoleDto,
+    creates: "atomically",
     answers: { 201: { description: "The new role", schema: RoleDto } },
     problems: ["PERMISSION_NOT_FOUND", "ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "ROLE_ALREADY_EXISTS"],
     async run({ caller, body }) {

@@ -19,6 +19,7 @@ export const tenantUsersRoutes = (p: Platform): Endpoint[] => [
     access: signedIn,
     params: z.object({ id: uuid }),
     lateBody: AddTenantUserRequest,
+    creates: "atomically",
     answers: { 201: { description: "The new link", schema: UserTenantDto } },
     problems: [
       "FORBIDDEN",

@@ -88,6 +88,7 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
     summary: "Create a tenant with its catalog roles",
     access: inTenant("create:tenants", CHANGES_CHILDREN),
     lateBody: CreateTenantDto,
+    creates: "atomically",
     answers: { 201: { description: "The new tenant", schema: TenantDto } },
     problems: [
       "CROSS_TENANT_FORBIDDEN",

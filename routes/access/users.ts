@@ -79,6 +79,7 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     summary: "Create a user; without tenants, in the token's tenant",
     access: inTenant("create:users"),
     body: CreateUserRequest,
+    creates: "atomically",
     answers: { 201: { description: "The new user", schema: UserDto } },
     problems: [
       "CROSS_TENANT_FORBIDDEN",

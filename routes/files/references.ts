@@ -20,6 +20,7 @@ export const referenceRoutes = (p: Platform): Endpoint[] => [
     access,
     params: FileId,
     lateBody: ReferenceRequest,
+    creates: "atomically",
     answers: {
       201: { description: "The reference; the same for a pair that holds it", schema: FileReferenceDto },
     },

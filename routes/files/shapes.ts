@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { DOWNLOAD_PURPOSES } from "../../domain/files/download.ts";
 import { RETENTION_CLASSES } from "../../domain/files/file.ts";
+import { MAX_PARTS } from "../../domain/files/parts.ts";
 import { isJobReason } from "../../domain/files/purge_file.ts";
 import { enumName, instant, uuid } from "../shared/validation.ts";
 
@@ -20,7 +21,20 @@ export const ReserveFileRequest = z.object({
   ),
   sizeBytes: z.int().min(1),
   isProduct: z.boolean().nullish().transform((value) => value ?? false),
+  parts: z.union([z.boolean(), z.int().min(1).max(MAX_PARTS)], {
+    error: `expected true, or a number of parts from 1 to ${MAX_PARTS}`,
+  }).nullish().transform((value) => value || null).meta({
+    description:
+      "Answers URLs to upload in parts as well: true for as many as suit the size, or their number",
+  }),
 }).meta({ id: "ReserveFileRequest" });
+
+const PartReservation = z.object({
+  partNumber: z.int(),
+  sizeBytes: z.int().meta({ description: "The part is exactly so long" }),
+  uploadUrl: z.url().meta({ description: "PUT the part here; the answer's ETag goes into the confirmation" }),
+  requiredHeaders: z.record(z.string(), z.string()),
+}).meta({ id: "FilePartReservation" });
 
 export const FileReservation = z.object({
   fileId: z.uuid(),
@@ -29,7 +43,24 @@ export const FileReservation = z.object({
   requiredHeaders: z.record(z.string(), z.string()).meta({
     description: "Headers the PUT must carry exactly so; storage refuses others",
   }),
+  parts: z.array(PartReservation).optional().meta({
+    description: "When parts were asked for: the content cut in this order, instead of one PUT to uploadUrl",
+  }),
 }).meta({ id: "FileReservation" });
+
+const ETAG = /^"?([\x21\x23-\x7e]{1,128}?)"?$/;
+
+export const CompleteFileRequest = z.object({
+  parts: z.array(z.object({
+    partNumber: z.int().min(1).max(MAX_PARTS),
+    etag: z.string().regex(ETAG, "expected the ETag storage answered").transform((etag) =>
+      etag.replaceAll('"', "")
+    ),
+  })).min(1).max(MAX_PARTS).nullish().transform((value) => value ?? null),
+}).meta({
+  id: "CompleteFileRequest",
+  description: "Only for a reservation with parts: all of them, each with the ETag storage answered.",
+});
 
 export const FileRecordDto = z.object({
   id: z.uuid(),

@@ -5,7 +5,7 @@ import { reserveFile } from "../../domain/files/reserve.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { created, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
-import { FileId, FileRecordDto, FileReservation, ReserveFileRequest } from "./shapes.ts";
+import { CompleteFileRequest, FileId, FileRecordDto, FileReservation, ReserveFileRequest } from "./shapes.ts";
 
 /** Reserving and confirming uploads. The content itself goes straight to storage. */
 export const uploadRoutes = (p: Platform): Endpoint[] => [
@@ -17,11 +17,13 @@ export const uploadRoutes = (p: Platform): Endpoint[] => [
     summary: "Reserve a file and get the URL to upload it to",
     access: inFileModule("upload:files"),
     body: ReserveFileRequest,
+    creates: "atomically",
     answers: { 201: { description: "The reservation", schema: FileReservation } },
     problems: [
       "FILE_PROFILE_UNKNOWN",
       "FILE_TOO_LARGE_UNPROCESSABLE",
       "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
+      "FILE_STORAGE_UNAVAILABLE",
       "FORBIDDEN",
     ],
     async run({ caller, body }) {
@@ -37,6 +39,9 @@ export const uploadRoutes = (p: Platform): Endpoint[] => [
     summary: "Confirm an upload; its scan begins",
     access: inFileModule("upload:files"),
     params: FileId,
+    // read only for a reservation with parts: without, the confirmation takes no body
+    lateBody: CompleteFileRequest,
+    bodyOptional: true,
     answers: { 200: { description: "The file, now Scanning", schema: FileRecordDto } },
     problems: [
       "FILE_NOT_FOUND",
@@ -49,8 +54,13 @@ export const uploadRoutes = (p: Platform): Endpoint[] => [
       "FILE_STORAGE_UNAVAILABLE",
       "FORBIDDEN",
     ],
-    async run({ caller, params }) {
-      const file = await completeFile(p, caller, params.id);
+    async run({ caller, params, call }) {
+      const file = await completeFile(
+        p,
+        caller,
+        params.id,
+        async () => (await call.readJson(CompleteFileRequest, { optional: true })).parts,
+      );
       return okVersioned(fileRecord(file), file.version);
     },
   }),

@@ -9,10 +9,9 @@ import { readJob } from "../../domain/jobs/jobs.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { retryJobNow } from "../../domain/jobs/retry_now.ts";
 import { readJobStats } from "../../domain/jobs/stats.ts";
-import { Problem } from "../../domain/problems/problem.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok } from "../shared/answer.ts";
-import { parse } from "../shared/call.ts";
+import { readItems } from "../shared/bulk.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
@@ -128,6 +127,7 @@ export function jobRoutes(p: Platform): Endpoint[] {
       summary: "Enqueue a job",
       access,
       body: EnqueueRequest,
+      creates: "atomically",
       answers: { 201: { description: "The job", schema: JobSummaryDto } },
       problems: ["JOB_TYPE_UNKNOWN"],
       async run({ caller, body }) {
@@ -143,17 +143,11 @@ export function jobRoutes(p: Platform): Endpoint[] {
       summary: "Enqueue up to 1,000 jobs at once",
       access,
       body: BulkEnqueueRequest,
+      creates: "atomically",
       answers: { 200: { description: "What was enqueued and what was not", schema: BulkEnqueueResponse } },
       problems: ["JOB_TYPE_UNKNOWN"],
       async run({ caller, body }) {
-        const items = body.items.map((item) => {
-          try {
-            return parse(EnqueueRequest, item);
-          } catch (refusal) {
-            if (refusal instanceof Problem) return refusal;
-            throw refusal;
-          }
-        });
+        const items = readItems(EnqueueRequest, body.items);
         return ok(await enqueueRequestedJobs(p, caller, items, body.continueOnError));
       },
     }),

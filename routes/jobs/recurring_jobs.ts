@@ -69,6 +69,7 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
       summary: "Create a recurring job",
       access,
       body: CreateRecurringJobRequest,
+      creates: "atomically",
       answers: { 201: { description: "The recurring job", schema: RecurringJobDto } },
       problems: ["JOB_TYPE_UNKNOWN", "JOB_RECURRING_ALREADY_EXISTS"],
       async run({ caller, body }) {
@@ -139,6 +140,7 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
       summary: "Run a recurring job at once, outside its schedule",
       access,
       params: byId,
+      creates: "atomically",
       answers: { 200: { description: "The job that was enqueued", schema: JobSummaryDto } },
       problems: ["JOB_RECURRING_NOT_FOUND"],
       run: async ({ caller, params }) => ok(await triggerRecurringJob(p, caller, params.id)),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../domain/jobs/job_row.ts";
+import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
 import { enumName, instant, optionalText, requiredText, uuid } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
@@ -47,24 +48,12 @@ export const EnqueueRequest = z.object({
   parentJobId: uuid.nullish().transform((value) => value ?? null),
 }).meta({ id: "EnqueueJobRequest" });
 
-/** Items are read one by one, so that one that does not fit can be reported alone. */
-export const BulkEnqueueRequest = z.object({
-  items: z.array(z.unknown()).min(1).max(1000),
-  continueOnError: z.boolean().default(false),
-}).meta({ id: "BulkEnqueueRequest", description: "Each item is an EnqueueJobRequest" });
+export const BulkEnqueueRequest = bulkRequest.meta({
+  id: "BulkEnqueueRequest",
+  description: "Each item is an EnqueueJobRequest",
+});
 
-export const BulkEnqueueResponse = z.object({
-  total: z.int(),
-  succeeded: z.int(),
-  failed: z.int(),
-  results: z.array(JobSummaryDto),
-  failures: z.array(z.object({
-    index: z.int(),
-    code: z.string(),
-    message: z.string(),
-    errors: z.record(z.string(), z.array(z.string())).nullable(),
-  })),
-}).meta({ id: "BulkEnqueueResponse" });
+export const BulkEnqueueResponse = bulkResponseOf(JobSummaryDto).meta({ id: "BulkEnqueueResponse" });
 
 export const JobExecutionDto = z.object({
   id: z.uuid(),

@@ -36,8 +36,9 @@ export function directRoutes(p: Platform): Endpoint[] {
         fromAddress: z.string().trim().max(320).nullish().transform((value) => value || null),
         fromName: optionalText(200),
       }).meta({ id: "DirectEmailRequest" }),
+      creates: "in steps",
       answers,
-      problems: ["NOTIFICATION_DELIVERY_FAILED"],
+      problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
       run: async ({ caller, body }) => ok(await sendDirectEmail(p, caller, body)),
     }),
     endpoint({
@@ -54,8 +55,9 @@ export function directRoutes(p: Platform): Endpoint[] {
         userIds: z.array(uuid).max(1_000).nullish().transform((ids) => [...new Set(ids ?? [])]),
         data: z.record(z.string(), z.string()).nullish().transform((data) => data ?? {}),
       }).meta({ id: "DirectPushRequest" }),
+      creates: "in steps",
       answers,
-      problems: ["NOTIFICATION_DELIVERY_FAILED"],
+      problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
       run: async ({ caller, body }) => ok(await sendDirectPush(p, caller, body)),
     }),
   ];

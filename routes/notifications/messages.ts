@@ -5,7 +5,8 @@ import { readStats } from "../../domain/notifications/counts.ts";
 import { listNotifications } from "../../domain/notifications/list.ts";
 import { readNotification } from "../../domain/notifications/read.ts";
 import { retryNotification } from "../../domain/notifications/retry.ts";
-import { scheduleMessage, sendMessage } from "../../domain/notifications/send.ts";
+import { MessageWriter, scheduleMessage, sendMessage } from "../../domain/notifications/send.ts";
+import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -24,10 +25,16 @@ import {
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
 const dates = { fromDate: instant.optional(), toDate: instant.optional() };
+const refusals: ProblemCode[] = [
+  "NOTIFICATION_CHANNEL_NOT_CONFIGURED",
+  "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
+];
 const result = (description: string) => ({ 200: { description, schema: NotificationResultDto } });
 
 /** Sending, scheduling, cancelling and retrying messages, and looking at what became of them. */
 export function messageRoutes(p: Platform): Endpoint[] {
+  const writer = new MessageWriter(p);
   return [
     endpoint({
       method: "post",
@@ -37,9 +44,10 @@ export function messageRoutes(p: Platform): Endpoint[] {
       summary: "Send a message over a channel",
       access,
       body: SendRequest,
+      creates: "atomically",
       answers: result("The message is queued"),
-      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_VARIABLES_MISSING"],
-      run: async ({ caller, body }) => ok(await sendMessage(p, caller, body)),
+      problems: refusals,
+      run: async ({ caller, body }) => ok(await sendMessage(p, writer, caller, body)),
     }),
     endpoint({
       method: "post",
@@ -50,10 +58,11 @@ export function messageRoutes(p: Platform): Endpoint[] {
       access,
       body: z.object({ notification: SendRequest, scheduledAt: instant })
         .meta({ id: "ScheduleNotificationRequest" }),
+      creates: "atomically",
       answers: result("The message is scheduled; a past time is due at once"),
-      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_VARIABLES_MISSING"],
+      problems: refusals,
       run: async ({ caller, body }) =>
-        ok(await scheduleMessage(p, caller, body.notification, body.scheduledAt)),
+        ok(await scheduleMessage(p, writer, caller, body.notification, body.scheduledAt)),
     }),
     endpoint({
       method: "delete",

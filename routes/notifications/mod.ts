@@ -3,16 +3,22 @@ import type { Endpoint } from "../shared/endpoint.ts";
 import { deviceRoutes } from "./devices.ts";
 import { directRoutes } from "./direct.ts";
 import { messageRoutes } from "./messages.ts";
+import { preferenceRoutes } from "./preferences.ts";
 import { streamRoutes } from "./stream.ts";
+import { suppressionRoutes } from "./suppression.ts";
 import { templateRoutes } from "./templates.ts";
+import { unsubscribeRoutes } from "./unsubscribe.ts";
 import { userNotificationRoutes } from "./user_notifications.ts";
 
 /** Every route of the notifications area. */
 export const notificationsRoutes = (p: Platform): Endpoint[] => [
+  ...unsubscribeRoutes(p), // before those with an id in that place
   ...messageRoutes(p),
   ...directRoutes(p),
   ...templateRoutes(p),
   ...userNotificationRoutes(p),
   ...deviceRoutes(p),
+  ...preferenceRoutes(p),
+  ...suppressionRoutes(p),
   ...streamRoutes(p),
 ];

@@ -1,6 +1,12 @@
 import { z } from "zod";
-import { CHANNELS, NOTIFICATION_PRIORITIES, STATUSES } from "../../domain/notifications/status.ts";
-import { enumName, optionalText } from "../shared/validation.ts";
+import {
+  CHANNELS,
+  NOTIFICATION_PRIORITIES,
+  RECIPIENT_STATUSES,
+  SKIP_REASONS,
+  STATUSES,
+} from "../../domain/notifications/status.ts";
+import { enumName, optionalText, uuid } from "../shared/validation.ts";
 
 const MOST_RECIPIENTS = 1_000;
 /** Longer bodies do not fit into a request anyway. */
@@ -28,7 +34,8 @@ const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?!\/)[^\s]
 export const SendRequest = z.object({
   channel,
   recipients: z.array(z.object({ address, displayName: optionalText(200) }).meta({ id: "RecipientDto" }))
-    .min(1, "expected at least one recipient").max(MOST_RECIPIENTS),
+    .max(MOST_RECIPIENTS).nullish().transform((list) => list ?? []),
+  userIds: z.array(uuid).max(MOST_RECIPIENTS).nullish().transform((ids) => [...new Set(ids ?? [])]),
   subject: optionalText(1_000),
   htmlBody: bodyText,
   textBody: bodyText,
@@ -39,6 +46,9 @@ export const SendRequest = z.object({
   category: z.string().trim().min(1).max(100).nullish(),
   icon: optionalText(200),
   actionUrl: actionUrl.nullish(),
+}).refine(({ recipients, userIds }) => recipients.length + userIds.length > 0, {
+  path: ["recipients"],
+  error: "expected at least one recipient, or userIds",
 }).meta({ id: "SendNotificationRequest" });
 
 export const NotificationResultDto = z.object({
@@ -81,7 +91,10 @@ export const NotificationDetailDto = z.object({
     address: z.string(),
     displayName: z.string().nullable(),
     kind: z.enum(["to", "cc", "bcc"]),
-    status: z.enum(["Owed", "Sent", "Refused"]),
+    userId: z.uuid().nullable(),
+    status: z.enum(RECIPIENT_STATUSES),
+    reason: z.enum(SKIP_REASONS).nullable().meta({ description: "Why it was Skipped" }),
+    deliverAfter: timestamp.nullable().meta({ description: "When the quiet hours end that it waits for" }),
     sentAt: timestamp.nullable(),
     errorMessage: z.string().nullable(),
   })),

@@ -62,6 +62,7 @@ export function templateRoutes(p: Platform): Endpoint[] {
         locale: requiredText(35).default("en"),
         requiredVariables: variables.nullish().transform((list) => list ?? ""),
       }).meta({ id: "CreateNotificationTemplateRequest" }),
+      creates: "atomically",
       answers: { 201: { description: "The template", schema: NotificationTemplateDto } },
       problems: ["NOTIFICATION_TEMPLATE_INVALID", "NOTIFICATION_TEMPLATE_ALREADY_EXISTS"],
       async run({ caller, body }) {

@@ -27,6 +27,7 @@ export const healthRoutes = (checks: HealthCheck[], isStopping: () => boolean): 
     id: "health",
     summary: "The process answers",
     access: anyone,
+    unlimited: true,
     answers: { 200: { description: "Alive", schema: Health } },
     problems: [],
     run: () => ok({ status: "ok" }),
@@ -38,6 +39,7 @@ export const healthRoutes = (checks: HealthCheck[], isStopping: () => boolean): 
     id: "readiness",
     summary: "The instance can do its work",
     access: anyone,
+    unlimited: true,
     answers: {
       200: { description: "Ready, or degraded: something optional does not answer", schema: Readiness },
       503: {

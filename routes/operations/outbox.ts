@@ -42,7 +42,8 @@ export function outboxRoutes(outbox: Outbox | null): Endpoint[] {
           "text/html; charset=utf-8",
           {
             "content-security-policy":
-              "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; img-src data:",
+              "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; img-src data:; " +
+              "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
           },
         );
       },

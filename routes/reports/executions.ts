@@ -50,6 +50,7 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
     query: z.object({
       templateId: z.string().max(100).optional(),
       scheduleId: uuid.optional(),
+      burstId: uuid.optional(),
       status: queryInteger(1, 6).optional(),
       format: queryInteger(1, 4).optional(),
       fromDate: instant.optional(),
@@ -63,6 +64,7 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
       const page = await listExecutions(p.sql, caller, {
         templateId: query.templateId ?? null,
         scheduleId: query.scheduleId ?? null,
+        burstId: query.burstId ?? null,
         status: query.status ?? null,
         format: query.format ?? null,
         fromDate: query.fromDate ?? null,

@@ -1,5 +1,6 @@
 import { inTenantOrService } from "../../domain/access/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
+import { requestBurst } from "../../domain/reports/burst.ts";
 import { generateNow } from "../../domain/reports/generate_now.ts";
 import { requestReport } from "../../domain/reports/request_report.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
@@ -33,6 +34,7 @@ export const generationRoutes = (p: Platform): Endpoint[] => [
     summary: "Generate a report and wait for it, at most 60 seconds",
     access,
     body: GenerationRequest,
+    creates: "in steps",
     answers: { 201: { description: "The completed execution", schema: GenerationResultDto } },
     problems: [...refusals, "REPORT_TOO_LARGE_FOR_SYNC", "REPORT_NOT_FOUND", "FILE_TOO_LARGE_UNPROCESSABLE"],
     async run({ caller, body }) {
@@ -48,10 +50,13 @@ export const generationRoutes = (p: Platform): Endpoint[] => [
     summary: "Generate a report in the background and deliver it",
     access,
     body: AsyncGenerationRequest,
+    creates: "atomically",
     answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
     problems: refusals,
     async run({ caller, body }) {
-      const execution = await requestReport(p, caller, body);
+      const { burst, ...request } = body;
+      const [first] = burst ? await requestBurst(p, caller, request, burst) : [];
+      const execution = first ?? await requestReport(p, caller, request);
       return accepted(tracking(execution), reportLocation(execution.id));
     },
   }),

@@ -78,6 +78,7 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     id: "createReportSchedule",
     summary: "Have a report run by itself",
     body: CreateScheduleRequest,
+    creates: "atomically",
     answers: { 201: { description: "The schedule", schema: ScheduleDto } },
     problems: ["REPORT_TEMPLATE_NOT_FOUND", "MISSING_PERMISSION", "REPORT_FORMAT_NOT_SUPPORTED", "FORBIDDEN"],
     async run({ caller, body }) {
@@ -122,6 +123,7 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     id: "triggerReportSchedule",
     summary: "Run a schedule at once, outside its cycle",
     params: ReportId,
+    creates: "atomically",
     answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
     problems: named,
     async run({ caller, params }) {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BurstShape } from "../../domain/reports/burst.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import type { DeliveryOutcome, Execution } from "../../domain/reports/execution.ts";
 import type { ReportFormat } from "../../domain/reports/formats.ts";
@@ -61,6 +62,8 @@ export const ExecutionDetailDto = z.object({
   startedAt: timestamp.nullable(),
   requestedBy: z.string().nullable(),
   scheduleId: z.uuid().nullable(),
+  burstId: z.uuid().nullable().meta({ description: "Executions of one burst share it" }),
+  burstValue: z.string().nullable().meta({ description: "The value of the burst it is for" }),
   downloadCount: z.int(),
   expiresAt: timestamp.nullable().meta({ description: "When the document is let go for collection" }),
   rowCount: z.int().nullable(),
@@ -92,7 +95,13 @@ export const TrackingDto = z.object({
   trackingId: z.uuid(),
   status: statusValue,
   statusUrl: z.string(),
-}).meta({ id: "ReportTrackingDto", description: "`trackingId` is the execution's id; poll `statusUrl`" });
+  burstId: z.uuid().optional(),
+  burstUrl: z.string().optional(),
+}).meta({
+  id: "ReportTrackingDto",
+  description:
+    "`trackingId` is the execution's id; poll `statusUrl`. Of a burst it is the first; `burstUrl` lists all of them",
+});
 
 export const DownloadDto = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: "ReportDownloadDto" });
 
@@ -106,6 +115,7 @@ export const GenerationRequest = z.object(requestFields).meta({ id: "ReportGener
 export const AsyncGenerationRequest = z.object({
   ...requestFields,
   delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+  burst: BurstShape.nullish().transform((value) => value ?? null),
 }).meta({ id: "ReportAsyncGenerationRequest" });
 
 export const ReportId = z.object({ id: uuid });
@@ -148,6 +158,8 @@ export const executionDetail = (e: Execution, deliveries: DeliveryOutcome[]) => 
   startedAt: e.startedAt,
   requestedBy: e.requestedBy,
   scheduleId: e.scheduleId,
+  burstId: e.burstId,
+  burstValue: e.burstValue,
   downloadCount: e.downloadCount,
   expiresAt: e.expiresAt,
   rowCount: e.rowCount,
@@ -170,11 +182,12 @@ export const generationResult = (e: Execution) => ({
 /** Where an execution is read. */
 export const reportLocation = (id: string): string => `/api/v1/reports/${id}`;
 
-export const tracking = ({ id, status }: Pick<Execution, "id" | "status">) => ({
+export const tracking = ({ id, status, burstId }: Pick<Execution, "id" | "status" | "burstId">) => ({
   id,
   trackingId: id,
   status,
   statusUrl: reportLocation(id),
+  ...(burstId ? { burstId, burstUrl: `/api/v1/reports/history?burstId=${burstId}` } : {}),
 });
 
 /** `hh:mm:ss.fff`. */
@@ -194,6 +207,7 @@ export const ScheduleDto = z.object({
   format: formatValue,
   parametersJson: z.string(),
   deliveryOptionsJson: z.string().nullable(),
+  burstJson: z.string().nullable(),
   isActive: z.boolean(),
   nextRunAt: timestamp.nullable(),
   lastRunAt: timestamp.nullable(),
@@ -216,6 +230,7 @@ export const CreateScheduleRequest = z.object({
   format: requestFields.format,
   parameters: requestFields.parameters,
   delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+  burst: BurstShape.nullish().transform((value) => value ?? null),
 }).meta({ id: "CreateReportScheduleRequest" });
 
 const unlessNull = <S extends z.ZodType>(schema: S) =>
@@ -228,6 +243,9 @@ export const UpdateScheduleRequest = z.object({
   format: unlessNull(requestFields.format),
   parametersJson: unlessNull(z.string().max(100_000)),
   deliveryOptionsJson: unlessNull(z.string().max(100_000)),
+  burstJson: unlessNull(z.string().max(1_000_000)).meta({
+    description: "As `burst` of the creation; the text `null` makes it one document again",
+  }),
 }).meta({ id: "UpdateReportScheduleRequest", description: "Absent and null fields stay as they are" });
 
 export const scheduleDto = (s: Schedule) => ({
@@ -240,6 +258,7 @@ export const scheduleDto = (s: Schedule) => ({
   format: s.format,
   parametersJson: s.parametersJson,
   deliveryOptionsJson: s.deliveryJson,
+  burstJson: s.burstJson,
   isActive: s.isActive,
   nextRunAt: s.nextRunAt,
   lastRunAt: s.lastRunAt,

@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { invalid, problem } from "../../domain/problems/problem.ts";
+import { invalid, Problem, problem } from "../../domain/problems/problem.ts";
+import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;
@@ -8,14 +9,28 @@ const DEEPEST = 200;
 
 /** One request on its way through the service: its trace, its origin, and its body when an endpoint asks for it. */
 export class Call {
+  /** Where its caller stands, when requests are limited. */
+  quota: Quota | null = null;
   #url: URL | undefined;
+  #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
+  #ending: AbortController | undefined;
 
+  /** @param limits most bytes of the body, and the time it has to arrive in. */
   constructor(
     readonly request: Request,
     readonly traceId: string,
     readonly ip: string | null,
-    readonly bodyLimit: number,
+    private readonly limits: { bytes: number; milliseconds: number },
   ) {}
+
+  /** Aborted when the request's time is over: nobody waits for its answer any more. */
+  get signal(): AbortSignal {
+    return (this.#ending ??= new AbortController()).signal;
+  }
+
+  abort(reason: unknown): void {
+    (this.#ending ??= new AbortController()).abort(reason);
+  }
 
   /** Path and query of the request, parsed when something asks. The Host header is the caller's word: it stays out. */
   get url(): URL {
@@ -71,26 +86,47 @@ export class Call {
     return { fileName: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
   }
 
-  private async readBytes(expectedType: string, optional: boolean): Promise<Uint8Array<ArrayBuffer>> {
+  /** The body as it came, read once. @throws BODY_TOO_LARGE, BODY_TIMED_OUT, VALIDATION_ERROR when it breaks off */
+  bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#bytes ??= this.#read();
+  }
+
+  async #read(): Promise<Uint8Array<ArrayBuffer>> {
     const { headers, body } = this.request;
     const declared = Number(headers.get("content-length") ?? "0");
-    if (declared > this.bodyLimit) throw tooLarge(this.bodyLimit);
-    const bytes = body ? await readUpTo(unbroken(body), this.bodyLimit) : new Uint8Array();
+    if (declared > this.limits.bytes) throw tooLarge(this.limits.bytes);
+    return body ? await readWithin(body, this.limits) : new Uint8Array();
+  }
+
+  private async readBytes(expectedType: string, optional: boolean): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = await this.bytes();
     if (bytes.length === 0 && optional) return bytes;
-    const contentType = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+    const { headers } = this.request;
+    const [type = "", ...parameters] = headers.get("content-type")?.toLowerCase().split(";") ?? [];
+    const contentType = type.trim();
     if (
       contentType !== expectedType && !(expectedType === "application/json" && contentType.endsWith("+json"))
     ) {
-      throw problem(
-        "UNSUPPORTED_MEDIA_TYPE",
-        `The body's Content-Type is ${
-          contentType ? `"${contentType}"` : "absent"
-        }; expected ${expectedType}.`,
-      );
+      throw unreadable("Content-Type", contentType, expectedType);
+    }
+    const charset = CHARSET.exec(parameters.join(";"))?.[1];
+    if (charset && charset !== "utf-8" && charset !== "utf8") throw unreadable("charset", charset, "utf-8");
+    const coding = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+    if (coding !== "" && coding !== "identity") {
+      throw unreadable("Content-Encoding", coding, "none", { "accept-encoding": "identity" });
     }
     return bytes;
   }
 }
+
+const CHARSET = /(?:^|;)\s*charset\s*=\s*"?([^";\s]+)/;
+
+const unreadable = (what: string, found: string, expected: string, headers: Record<string, string> = {}) =>
+  problem(
+    "UNSUPPORTED_MEDIA_TYPE",
+    `The body's ${what} is ${found ? `"${found.slice(0, 100)}"` : "absent"}; expected ${expected}.`,
+    { headers },
+  );
 
 /** Validates `value`; every mistake by field. */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
@@ -122,22 +158,32 @@ export function requireStorableText(value: unknown, field = ""): void {
 }
 
 /** A caller who hangs up, or whose time is over when the service stops, has sent a bad request and not found a fault. */
-async function* unbroken(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (cause) {
-    throw problem("VALIDATION_ERROR", "The body broke off before its end.", { cause });
-  }
-}
-
-async function readUpTo(body: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+async function readWithin(
+  body: ReadableStream<Uint8Array>,
+  limits: { bytes: number; milliseconds: number },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(tooSlow(limits.milliseconds)), limits.milliseconds);
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > limit) throw tooLarge(limit);
-    chunks.push(chunk);
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), late.promise]);
+      if (done) break;
+      size += value.length;
+      if (size > limits.bytes) throw tooLarge(limits.bytes);
+      chunks.push(value);
+    }
+  } catch (cause) {
+    reader.cancel().catch(() => {}); // it is broken, or nobody wants the rest
+    if (cause instanceof Problem) throw cause;
+    throw problem("VALIDATION_ERROR", "The body broke off before its end.", { cause });
+  } finally {
+    clearTimeout(timer);
   }
+  const [first] = chunks;
+  if (chunks.length === 1 && first) return first as Uint8Array<ArrayBuffer>;
   const bytes = new Uint8Array(size);
   let offset = 0;
   for (const chunk of chunks) {
@@ -149,3 +195,8 @@ async function readUpTo(body: AsyncIterable<Uint8Array>, limit: number): Promise
 
 const tooLarge = (limit: number) =>
   problem("BODY_TOO_LARGE", `The body is larger than this route reads; expected at most ${limit} bytes.`);
+
+const tooSlow = (milliseconds: number) =>
+  problem("BODY_TIMED_OUT", `The body was not there in full after ${milliseconds / 1000} s.`, {
+    headers: { connection: "close" },
+  });

@@ -18,6 +18,8 @@ export const AREAS = {
   "Files": "The file registry",
   "Notifications": "Messages and in-app notifications",
   "Notification templates": "Texts with variables",
+  "Applications": "The tenant's products",
+  "Settings": "Texts by key, a tenant's own",
   "Operations": "Health, documents, problem pages",
 } as const;
 export type Area = keyof typeof AREAS;
@@ -67,6 +69,14 @@ export interface EndpointSpec<C, P, Q, B> {
   bodyOptional?: boolean;
   /** Most bytes of the body; 1 MiB by default. */
   bodyLimit?: number;
+  /**
+   * Honours the Idempotency-Key header, for a route that makes something on behalf of a caller: `atomically` where its
+   * work is all in the database, `in steps` where it reaches outside. Never where the answer holds a lasting secret:
+   * answers are kept for a day.
+   */
+  creates?: "atomically" | "in steps";
+  /** True where requests are never counted against a rate limit. */
+  unlimited?: true;
   answers: Record<number, AnswerSpec>;
   problems: ProblemCode[];
   run(input: EndpointInput<C, P, Q, B>): Promise<Answer> | Answer;

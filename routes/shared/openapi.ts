@@ -36,6 +36,25 @@ const CALLER_PROBLEMS: ProblemCode[] = [
   "VALIDATION_ERROR",
 ];
 
+const KEY_PROBLEMS: ProblemCode[] = [
+  "VALIDATION_ERROR",
+  "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE",
+  "IDEMPOTENCY_KEY_IN_USE_CONFLICT",
+];
+const IdempotencyHeaders = z.object({
+  "Idempotency-Key": z.string().max(255).optional().meta({
+    description:
+      "Makes the request safe to repeat: within 24 hours the same request with the same key is answered what the " +
+      "first one was answered, and nothing is done again. 1 to 255 visible ASCII characters, such as a UUID.",
+    example: "8e03978e-40d5-43e8-bc93-6894a57f9324",
+  }),
+});
+const ReplayHeaders = z.object({
+  "Idempotency-Replayed": z.literal("true").optional().meta({
+    description: "Present where the answer is the one that was given to the first request with this key.",
+  }),
+});
+
 /** The OpenAPI 3.1 document of `endpoints`, made from the very shapes that validate. */
 export function openApiDocument(endpoints: Endpoint[], o: { baseUrl: string; version: string }) {
   const registry = new OpenAPIRegistry();
@@ -65,6 +84,7 @@ function operation(spec: Endpoint, baseUrl: string) {
   const { access } = spec;
   const body = spec.body ?? spec.lateBody;
   const request = {
+    ...(spec.creates ? { headers: IdempotencyHeaders } : {}),
     ...(spec.params ? { params: spec.params as z.ZodObject } : {}),
     ...(spec.query ? { query: spec.query as z.ZodObject } : {}),
     ...(body
@@ -94,6 +114,7 @@ function successes(spec: Endpoint) {
   return Object.fromEntries(
     Object.entries(spec.answers).map(([status, { description, schema, contentType }]) => [status, {
       description,
+      ...(spec.creates ? { headers: ReplayHeaders } : {}),
       ...(schema ? { content: { [contentType ?? "application/json"]: { schema } } } : {}),
       ...(!schema && contentType ? { content: { [contentType]: { schema: z.string() } } } : {}),
     }]),
@@ -106,8 +127,12 @@ function refusals(spec: Endpoint, baseUrl: string) {
     ...(needsCaller ? CALLER_PROBLEMS : []),
     ...(needsTenant ? ["FORBIDDEN"] as const : []),
     ...(permissions.length > 0 ? ["MISSING_PERMISSION"] as const : []),
+    ...(spec.creates ? KEY_PROBLEMS : []),
+    ...(spec.creates === "in steps" ? ["IDEMPOTENCY_OUTCOME_UNKNOWN_CONFLICT"] as const : []),
     ...(spec.params || spec.query || spec.body || spec.lateBody ? ["VALIDATION_ERROR"] as const : []),
-    ...(spec.body || spec.lateBody ? ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const : []),
+    ...(spec.body || spec.lateBody
+      ? ["BODY_TOO_LARGE", "BODY_TIMED_OUT", "UNSUPPORTED_MEDIA_TYPE"] as const
+      : []),
     ...spec.problems,
   ]);
   const byStatus = Map.groupBy(codes, (code) => CATALOGUE[code].status);

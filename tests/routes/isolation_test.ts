@@ -8,6 +8,7 @@ import { fileRows } from "./isolation/file_rows.ts";
 import { jobRows } from "./isolation/job_rows.ts";
 import { notificationRows } from "./isolation/notification_rows.ts";
 import { reportRows } from "./isolation/report_rows.ts";
+import { resourceRows } from "./isolation/resource_rows.ts";
 import type { Ask, Row, Rows } from "./isolation/rows.ts";
 import { serviceRows } from "./isolation/service_rows.ts";
 import {
@@ -34,6 +35,7 @@ const ROWS: Rows = {
   ...fileRows,
   ...notificationRows,
   ...reportRows,
+  ...resourceRows,
 };
 
 /** A route with its parameters filled in; those a row leaves open get something absent. */

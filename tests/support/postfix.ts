@@ -4,10 +4,16 @@ import { join } from "node:path";
 export interface Postfix {
   /** No TLS offered. */
   plainPort: number;
+  /** STARTTLS required, no sign-in. */
+  starttlsPort: number;
+  /** TLS from the first byte. */
+  implicitTlsPort: number;
   /** STARTTLS and a sign-in as mailer@peer.test / mailpass required. */
   submissionPort: number;
   /** The raw text of the message whose Message-ID is given, as soon as it is delivered. */
   delivered(messageId: string): Promise<string>;
+  /** The recipients of RCPT commands that were refused so far, with their codes, as in `450 busy@peer.test`. */
+  refusals(): Promise<string[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -20,6 +26,9 @@ const NOBODY = 65_534;
 const recipients = String.raw`
 /^busy@/      450 4.2.0 Mailbox busy, try again later
 /^full@/      452 4.2.2 Mailbox full
+/^greylist@/  451 4.7.1 Greylisted, try again in five minutes
+/^slow@/      sleep 1
+/^drop@/      521 5.3.2 Dropping the connection
 /^hangup@/    421 4.3.0 Closing the connection
 /^unknown@/   550 5.1.1 User unknown
 /^blocked@/   554 5.7.1 Refused by policy
@@ -55,9 +64,13 @@ smtpd_sasl_path = smtpd
 cyrus_sasl_config_path = ${run}/etc/sasl
 `;
 
-const masterConfig = (plain: number, submission: number) => `
+const masterConfig = (plain: number, starttls: number, implicit: number, submission: number) => `
 127.0.0.1:${plain} inet n - n - - smtpd
     -o smtpd_tls_security_level=none
+127.0.0.1:${starttls} inet n - n - - smtpd
+    -o smtpd_tls_security_level=encrypt
+127.0.0.1:${implicit} inet n - n - - smtpd
+    -o smtpd_tls_wrappermode=yes
 127.0.0.1:${submission} inet n - n - - smtpd
     -o smtpd_tls_security_level=encrypt
     -o smtpd_sasl_auth_enable=yes
@@ -89,11 +102,13 @@ export async function startPostfix(
   }
   await must("chown", ["postfix", join(run, "data")]);
   await must("chown", ["-R", `${NOBODY}:${NOBODY}`, join(run, "mail")]);
-  const [plainPort, submissionPort] = [freePort(), freePort()];
+  const [plainPort, starttlsPort, implicitTlsPort, submissionPort] = [
+    ...[freePort(), freePort(), freePort(), freePort()] as const,
+  ];
   const sasl = join(run, "etc/sasl/sasldb2");
   const files = {
     "main.cf": mainConfig(run, tls),
-    "master.cf": masterConfig(plainPort, submissionPort),
+    "master.cf": masterConfig(plainPort, starttlsPort, implicitTlsPort, submissionPort),
     recipients,
     headers: "/^Subject:.*\\[reject-data\\]/ REJECT 5.7.1 Content refused after DATA\n",
     "sasl/smtpd.conf":
@@ -106,7 +121,16 @@ export async function startPostfix(
   await must("postfix", ["-c", join(run, "etc"), "start"]);
   return {
     plainPort,
+    starttlsPort,
+    implicitTlsPort,
     submissionPort,
+    async refusals() {
+      const log = await Deno.readTextFile(join(run, "postfix.log"));
+      return Array.from(
+        log.matchAll(/reject: RCPT from \S+: (\d{3}) .* to=<([^>]+)>/g),
+        ([, code, to]) => `${code} ${to}`,
+      );
+    },
     delivered: (messageId) => waitForMail(join(run, "mail/inbox"), messageId),
     [Symbol.asyncDispose]: () => must("postfix", ["-c", join(run, "etc"), "stop"]),
   };

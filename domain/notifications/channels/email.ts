@@ -16,11 +16,12 @@ const FROM = /^\s*(?:"?([^"<>]*?)"?\s*)<([^<>\s]+)>\s*$/;
 export function emailProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
   return p.mail.map((transport) => ({
     name: transport.name,
-    deliver: (owed, signal) => deliver(transport, mailOf(p, held, content, owed), owed, signal),
+    deliver: (owed, signal) => deliver(p, transport, mailOf(p, held, content, owed), owed, signal),
   }));
 }
 
 async function deliver(
+  p: Platform,
   transport: MailTransport,
   message: MailMessage,
   owed: HeldRecipient[],
@@ -34,7 +35,9 @@ async function deliver(
     const byAddress = new Map(refused.map((refusal) => [key(refusal.address), refusal]));
     return owed.map(({ address }): RecipientAnswer => {
       const refusal = byAddress.get(key(address));
-      return refusal ? { accepted: false, reason: refusal.reason, permanent: refusal.permanent } : others;
+      return refusal
+        ? { accepted: false, reason: refusal.reason, permanent: refusal.permanent, isOfRecipient: true }
+        : others;
     });
   };
   try {
@@ -42,8 +45,11 @@ async function deliver(
     return answers(receipt.refused, { accepted: true });
   } catch (error) {
     if (!(error instanceof MailDeliveryFailed)) throw error;
-    if (error.refused.length === 0) throw new ProviderFailed(error.message, error.permanent);
-    return answers(error.refused, { accepted: false, reason: error.message, permanent: false });
+    if (!error.permanent) {
+      p.log.warn("a mail server did not take a message", { provider: transport.name, error });
+    }
+    if (error.refused.length === 0) throw new ProviderFailed(error.reason, error.permanent);
+    return answers(error.refused, { accepted: false, reason: error.reason, permanent: false });
   }
 }
 
@@ -63,7 +69,7 @@ function mailOf(p: Platform, held: HeldNotification, content: Content, owed: Hel
     ...{ to: named("to"), cc: named("cc"), bcc: named("bcc") },
     subject: content.subject ?? "",
     ...{ html: content.html, text: content.text },
-    headers: {},
+    headers: content.headers ?? {},
     attachments: content.attachments,
   };
 }

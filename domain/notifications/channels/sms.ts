@@ -1,36 +1,59 @@
-import { outboxSms, SmsRefused, type SmsTransport } from "../../../infra/sms/sms.ts";
+import { eachAtMost } from "../../../infra/http_out/provider_http.ts";
+import { SmsRefused, type SmsTransport } from "../../../infra/sms/sms.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Content } from "../content.ts";
+import type { HeldRecipient } from "../delivery_ledger.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "../failover.ts";
+import { smsTextMistake } from "../message.ts";
+
+/** Messages of one notification that one gateway takes at the same time. */
+const AT_ONCE = 5;
 
 /** The text message services in failover order. */
 export function smsProviders(p: Platform, content: Content): Provider[] {
-  return transportsOf(p).map((transport) => ({
+  return p.sms.map((transport) => ({
     name: transport.name,
     async deliver(owed, signal) {
       const text = content.text ?? content.subject;
       if (!text) throw new ProviderFailed("the message has no text", true);
-      const answers: RecipientAnswer[] = [];
-      for (const { address } of owed) answers.push(await answerOf(transport, address, text, signal));
-      return answers;
+      const mistake = smsTextMistake(text);
+      if (mistake) throw new ProviderFailed(mistake, true);
+      return await sendToAll(transport, owed, text, signal);
     },
   }));
 }
 
-async function answerOf(
+async function sendToAll(
   transport: SmsTransport,
-  to: string,
+  owed: HeldRecipient[],
   text: string,
   signal?: AbortSignal,
-): Promise<RecipientAnswer> {
-  try {
-    signal?.throwIfAborted();
-    await transport.send({ to, text }, signal);
-    return { accepted: true };
-  } catch (error) {
-    const permanent = error instanceof SmsRefused && error.permanent;
-    return { accepted: false, reason: (error as Error).message, permanent };
-  }
+): Promise<RecipientAnswer[]> {
+  const untried = {
+    accepted: false as const,
+    reason: "the gateway did not come to this number",
+    permanent: false,
+  };
+  const answers = new Map<HeldRecipient, RecipientAnswer>();
+  let retryAfterMs: number | null = null;
+  await eachAtMost(owed, AT_ONCE, async (recipient) => {
+    if (signal?.aborted) return "stop";
+    try {
+      await transport.send({ to: recipient.address, text }, signal);
+      answers.set(recipient, { accepted: true });
+    } catch (error) {
+      // an attempt cut short leaves this number open as well; who was reached must be told all the same
+      if (!(error instanceof SmsRefused)) {
+        if (signal?.aborted) return "stop";
+        throw error;
+      }
+      answers.set(recipient, { accepted: false, reason: error.message, permanent: error.permanent });
+      retryAfterMs = Math.max(retryAfterMs ?? 0, error.retryAfterMs ?? 0) || null;
+      if (error.isHalt) return "stop";
+    }
+  });
+  return owed.map((recipient) => {
+    const answer = answers.get(recipient) ?? untried;
+    return answer.accepted ? answer : { ...answer, retryAfterMs };
+  });
 }
-
-const transportsOf = (p: Platform): SmsTransport[] => p.outbox ? [outboxSms(p.outbox)] : [];

@@ -51,16 +51,36 @@ export async function findTemplate(
   locale: string | null,
 ): Promise<StoredTemplate> {
   const wanted = locale === null ? null : canonicalLocale(locale);
-  const chain = localeChain(wanted, await readDefaultLocale(q, tenantId));
+  const chain = localeChain(wanted, null);
+  // the tenant's default locale stands between the wanted ones and the last resort, its longer forms first
+  const fitsDefault = q`starts_with(lower(s.default_locale) || '-', lower(t.locale) || '-')`;
   const [row] = await q<StoredTemplate[]>`
-    select t.* from notification_templates t
-    where t.slug = ${slug} and (t.tenant_id = ${tenantId} or t.tenant_id is null) and lower(t.locale) = any(${chain}::text[])
-    order by array_position(${chain}::text[], lower(t.locale)), t.tenant_id is null limit 1`;
+    select t.* from notification_templates t left join notification_settings s on s.tenant_id = ${tenantId}
+    where t.slug = ${slug} and (t.tenant_id = ${tenantId} or t.tenant_id is null)
+      and (lower(t.locale) = any(${chain}::text[]) or ${fitsDefault})
+    order by array_position(${chain.slice(0, -1)}::text[], lower(t.locale)), ${fitsDefault} desc nulls last,
+      length(t.locale) desc, t.tenant_id is null limit 1`;
   if (row) return row;
+  const looked = localeChain(wanted, await readDefaultLocale(q, tenantId));
   throw problem(
     "NOTIFICATION_TEMPLATE_NOT_FOUND",
-    `No template has the slug "${slug}" in any of the locales ${chain.join(", ")}.`,
+    `No template has the slug "${slug}" in any of the locales ${looked.join(", ")}.`,
   );
+}
+
+/** Looks templates up, each slug and locale of a tenant once. */
+export class TemplateLookups {
+  readonly #found = new Map<string, Promise<StoredTemplate>>();
+
+  constructor(private readonly q: Queryable) {}
+
+  /** @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for a locale that is none */
+  find(tenantId: string | null, slug: string, locale: string | null): Promise<StoredTemplate> {
+    const key = JSON.stringify([tenantId, slug, locale]);
+    const known = this.#found.get(key) ?? findTemplate(this.q, tenantId, slug, locale);
+    this.#found.set(key, known);
+    return known;
+  }
 }
 
 export interface TemplateFilter {

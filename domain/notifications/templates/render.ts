@@ -12,7 +12,7 @@ import {
   TemplateVariablesMissing,
 } from "../rendering/mod.ts";
 import { missingVariables } from "../rendering/required_variables.ts";
-import { findTemplate, type StoredTemplate } from "./read.ts";
+import { findTemplate, type StoredTemplate, type TemplateLookups } from "./read.ts";
 
 /** A template filled in: what a message of it says. */
 export interface Rendition {
@@ -55,12 +55,12 @@ export async function renderTemplate(
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function requireRenderable(
-  q: Queryable,
+  templates: TemplateLookups,
   tenantId: string | null,
   message: Pick<Message, "templateSlug" | "locale" | "templateData">,
 ): Promise<void> {
   if (!message.templateSlug) return;
-  const template = await findTemplate(q, tenantId, message.templateSlug, message.locale ?? null);
+  const template = await templates.find(tenantId, message.templateSlug, message.locale ?? null);
   const missing = missingVariables(
     parseRequiredVariables(template.requiredVariables),
     message.templateData ?? {},

@@ -28,7 +28,11 @@ export async function deliverByEmail(
   const { emailSubject }: DeliveryOptions = JSON.parse(execution.deliveryJson ?? "{}");
   const { id, tenantId, createdBy, traceId, storedFileId } = execution;
   try {
-    await transact(p.sql, async (tx) => {
+    const earlier = await transact(p.sql, async (tx): Promise<string | null> => {
+      // Two jobs may deliver at the same time, one of them on its way out: whoever has the row first sends.
+      const [owed] = await tx<{ notificationId: string | null }[]>`
+        select notification_id from report_deliveries where id = ${delivery.id} and status = 'Owed' for update`;
+      if (!owed || owed.notificationId) return owed?.notificationId ?? null;
       const { notificationId } = await sendNotification(p, tx, { tenantId, userId: createdBy, traceId }, {
         channel: "Email",
         recipients: [{ address: delivery.recipient }],
@@ -46,7 +50,9 @@ export async function deliverByEmail(
           : {}),
       });
       await tx`update report_deliveries set notification_id = ${notificationId} where id = ${delivery.id}`;
+      return null;
     });
+    if (earlier) return await outcomeOf(p, earlier);
   } catch (error) {
     if (error instanceof Problem) return { status: "Failed", reason: error.message };
     throw error;

@@ -34,6 +34,7 @@ export async function deliverByWebhook(
       contentType: execution.contentType,
       url,
       expiresAt,
+      ...(execution.burstId ? { burstId: execution.burstId, burstValue: execution.burstValue } : {}),
     },
   });
   const headers = {

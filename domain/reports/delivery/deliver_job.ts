@@ -30,8 +30,8 @@ export const deliverJob = (p: Platform): JobType<z.output<typeof args>> =>
   defineJob({
     name: "steward.report-deliver",
     args,
-    run: async ({ executionId }, { attempt, log }) => {
-      const execution = await readDeliverable(p.sql, executionId);
+    run: async ({ executionId }, { jobId, attempt, log }) => {
+      const execution = await readDeliverable(p.sql, executionId, jobId);
       if (!execution) return { delivered: 0 };
       const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 10));
       const obstacle = await fileObstacle(p, execution.storedFileId);

@@ -16,13 +16,15 @@ export interface OwedDelivery {
 /** What a try came to: done, never to be, or to be looked at again. */
 export type Outcome = { status: "Delivered" } | { status: "Failed" | "Owed"; reason: string };
 
-/** An execution whose document waits to be delivered: Completed, and not deleted. */
+/** An execution whose document waits to be delivered by this job, the last one made for it: Completed, not deleted. */
 export async function readDeliverable(
   q: Queryable,
   id: string,
+  jobId: string,
 ): Promise<(Execution & { storedFileId: string }) | null> {
   const [execution] = await q<(Execution & { storedFileId: string })[]>`
-    select * from report_executions where id = ${id} and status = ${STATUS.Completed} and deleted_at is null`;
+    select * from report_executions
+    where id = ${id} and status = ${STATUS.Completed} and deleted_at is null and delivery_job_id = ${jobId}`;
   return execution ?? null;
 }
 

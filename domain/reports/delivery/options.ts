@@ -23,7 +23,7 @@ export const DeliveryOptionsShape = z.object({
   emailBody: words(20_000),
   webhookUrl: words(2_000),
   targetPath: words(500).meta({
-    description: "May hold {date}, {templateId}, {executionId} and {fileName}",
+    description: "May hold {date}, {templateId}, {executionId}, {fileName} and, in a burst, {value}",
   }),
 }).meta({ id: "ReportDeliveryOptions" });
 export type DeliveryOptions = z.output<typeof DeliveryOptionsShape>;
@@ -33,16 +33,18 @@ const PLACEHOLDER = /\{(\w*)\}/g;
 
 /**
  * Holds delivery options to what their method needs; repeated recipients count once.
+ * @param burstValue the value of a burst it is for: what `{value}` in a target path stands for.
  * @throws VALIDATION_ERROR naming every `delivery.<field>`
  */
 export function checkDelivery(
   { config }: Pick<Platform, "config">,
   options: DeliveryOptions,
+  burstValue?: string,
 ): DeliveryOptions {
   const errors: FieldErrors = {};
   const refuse = (field: string, message: string) => (errors[`delivery.${field}`] ??= []).push(message);
   if (options.method === METHOD.Email) checkRecipients(options.recipients, refuse);
-  if (options.method === METHOD.Storage) checkTarget(options.targetPath, refuse);
+  if (options.method === METHOD.Storage) checkTarget(options.targetPath, burstValue ?? null, refuse);
   if (options.method === METHOD.Webhook) {
     if (config.WEBHOOK_SECRET === null) {
       refuse("method", "this service sends no webhooks: WEBHOOK_SECRET is not set");
@@ -67,9 +69,9 @@ function checkRecipients(recipients: string[], refuse: Refuse): void {
   });
 }
 
-function checkTarget(targetPath: string | null, refuse: Refuse): void {
+function checkTarget(targetPath: string | null, burstValue: string | null, refuse: Refuse): void {
   if (!targetPath) return refuse("targetPath", "delivery to storage needs a targetPath");
-  const sample: Record<string, string> = placeholders("2026-01-31", "template", "execution", "file.csv");
+  const sample = samplePlaceholders("execution", burstValue);
   for (const [whole, name = ""] of targetPath.matchAll(PLACEHOLDER)) {
     if (!Object.hasOwn(sample, name)) {
       refuse("targetPath", `${whole} is not one of {${Object.keys(sample).join("}, {")}}`);
@@ -100,16 +102,28 @@ export function targetPathOf(options: DeliveryOptions, execution: Execution): st
   const { templateId, id, fileName } = execution;
   return fillIn(
     options.targetPath ?? "",
-    placeholders(at.toISOString().slice(0, 10), templateId, id, fileName ?? id),
+    {
+      ...{ date: at.toISOString().slice(0, 10), templateId, executionId: id, fileName: fileName ?? id },
+      ...valuePlaceholder(execution.burstValue),
+    },
   );
 }
 
-const placeholders = (date: string, templateId: string, executionId: string, fileName: string) => ({
-  date,
-  templateId,
-  executionId,
-  fileName,
+/** The path a document of a burst would have, to tell whether two would be copied over each other. */
+export const targetPathFor = (targetPath: string, executionId: string, burstValue: string): string =>
+  fillIn(targetPath, samplePlaceholders(executionId, burstValue)).normalize("NFC");
+
+const samplePlaceholders = (executionId: string, burstValue: string | null): Record<string, string> => ({
+  ...{ date: "2026-01-31", templateId: "template", executionId, fileName: "file.csv" },
+  ...valuePlaceholder(burstValue),
 });
+
+/** A value as a path can have it: letters and digits stay, everything else becomes a hyphen. */
+const valuePlaceholder = (value: string | null): { value?: string } =>
+  value === null ? {} : {
+    value: value.replaceAll(/[^\p{L}\p{M}\p{N}_.+@=-]+/gu, "-").replaceAll(/^[^\p{L}\p{N}]+|\.+$/gu, "") ||
+      "_",
+  };
 
 const fillIn = (path: string, values: Record<string, string>): string =>
   path.replaceAll(PLACEHOLDER, (whole, name) => values[name] ?? whole);

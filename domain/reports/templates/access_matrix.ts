@@ -6,7 +6,7 @@ export const accessMatrixReport = defineReport({
   id: "access-matrix",
   name: "Access matrix",
   description: "Every user of the tenant with every permission they hold and the role that gives it",
-  version: 1,
+  version: 2,
   permissions: ["read:users", "read:roles"],
   parameters: z.object({
     permission: z.string().min(1).max(200).optional().meta({
@@ -23,13 +23,13 @@ export const accessMatrixReport = defineReport({
     }),
   }),
   columns: {
-    tenant: text("Tenant", 24),
     email: text("Email", 34),
     name: text("Name", 26),
     role: text("Role", 22),
     permission: text("Permission", 26),
     category: text("Category", 16),
     isEffective: boolean("Effective"),
+    tenant: text("Tenant", 24),
   },
   chart: { title: "Grants by permission", by: "permission" },
   query: (sql, { tenantIds, parameters: { permission, roleName, onlyEffective } }) =>

@@ -9,7 +9,7 @@ export const fileInventoryReport = defineReport({
   id: "file-inventory",
   name: "File inventory",
   description: "The tenant's files: state, size, retention, holds and who uploaded them",
-  version: 1,
+  version: 2,
   permissions: ["read:files"],
   parameters: z.object({
     createdFrom: dayParameter("Created from", "Only files reserved on or after this day (UTC)"),
@@ -25,22 +25,21 @@ export const fileInventoryReport = defineReport({
   }),
   columns: {
     createdAt: instant("Reserved"),
-    fileName: text("File name", 36),
-    profile: text("Profile", 10),
+    fileName: text("File name", 32),
+    profile: text("Profile", 12),
     status: text("State", 10),
-    sizeBytes: integer("Bytes"),
-    contentType: text("Content type", 26),
+    sizeBytes: integer("Bytes", 12),
+    contentType: text("Content type", 24),
     retentionClass: text("Retention", 10),
     retainUntil: instant("Keep until"),
     isOnLegalHold: boolean("Legal hold"),
     referenceCount: integer("References"),
-    createdBy: text("Uploaded by", 32),
-    availableAt: instant("Available"),
+    createdBy: text("Uploaded by", 30),
     purgedAt: instant("Purged"),
-    purgeReason: text("Why purged", 24),
-    sha256: text("SHA-256", 64),
-    fileId: text("File", 36),
-    tenant: text("Tenant", 24),
+    purgeReason: text("Why purged", 20),
+    sha256: text("SHA-256", 38),
+    fileId: text("File", 38),
+    tenant: text("Tenant", 20),
   },
   chart: { title: "Bytes by profile", by: "profile", sum: "sizeBytes" },
   query: (sql, { tenantIds, parameters: { createdFrom, createdTo, status, profile } }) =>
@@ -48,7 +47,7 @@ export const fileInventoryReport = defineReport({
     select f.created_at, f.file_name, f.profile, f.status, f.size_bytes,
       coalesce(f.detected_content_type, f.declared_content_type) as content_type, f.retention_class, f.retain_until,
       f.legal_hold as is_on_legal_hold, f.reference_count, coalesce(u.email, f.created_by::text) as created_by,
-      f.available_at, f.purged_at, f.purge_reason, f.sha256, f.id as file_id, t.name as tenant
+      f.purged_at, f.purge_reason, f.sha256, f.id as file_id, t.name as tenant
     from files f
     left join users u on u.id = f.created_by
     left join tenants t on t.id = f.tenant_id

@@ -6,7 +6,7 @@ export const rolePermissionsReport = defineReport({
   id: "role-permissions",
   name: "Role permissions",
   description: "The tenant's roles with the permissions each gives and how many users hold it",
-  version: 1,
+  version: 2,
   permissions: ["read:roles"],
   parameters: z.object({
     roleName: z.string().min(1).max(200).optional().meta({
@@ -19,13 +19,13 @@ export const rolePermissionsReport = defineReport({
     }),
   }),
   columns: {
-    tenant: text("Tenant", 24),
     role: text("Role", 24),
     isSystemRole: boolean("System role"),
     userCount: integer("Users"),
     permission: text("Permission", 28),
     category: text("Category", 16),
     description: text("What it allows", 44),
+    tenant: text("Tenant", 24),
   },
   chart: { title: "Permissions by role", by: "role" },
   query: (sql, { tenantIds, parameters: { roleName, isSystemRole } }) =>

@@ -29,7 +29,7 @@ export const tenantsOverviewReport = defineReport({
     percentUsed: decimal("Capacity used (%)"),
     roleCount: integer("Roles"),
     fileCount: integer("Files"),
-    fileBytes: integer("Bytes of files"),
+    fileBytes: integer("Bytes of files", 13),
     lastLoginAt: instant("Last sign-in"),
     createdAt: instant("Created"),
   },

@@ -6,7 +6,7 @@ export const usersReport = defineReport({
   id: "users",
   name: "Users",
   description: "The users linked to the tenant, with their roles, state and last sign-in",
-  version: 1,
+  version: 2,
   permissions: ["read:users"],
   parameters: z.object({
     isActive: z.boolean().optional().meta({
@@ -21,7 +21,6 @@ export const usersReport = defineReport({
     createdTo: dayParameter("Created to", "Only users created on or before this day (UTC)"),
   }),
   columns: {
-    tenant: text("Tenant", 24),
     email: text("Email", 34),
     firstName: text("First name", 18),
     lastName: text("Last name", 18),
@@ -32,8 +31,9 @@ export const usersReport = defineReport({
     roles: text("Roles", 28),
     lastLoginAt: instant("Last sign-in"),
     createdAt: instant("Created"),
+    tenant: text("Tenant", 24),
   },
-  chart: { title: "Users by role", by: "roles" },
+  chart: { title: "Users by roles held", by: "roles" },
   query: (sql, { tenantIds, parameters: { isActive, roleName, createdFrom, createdTo } }) =>
     sql`
     select t.name as tenant, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,

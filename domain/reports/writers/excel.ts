@@ -1,6 +1,6 @@
 import { isoInstant } from "../cells.ts";
 import type { Column, ColumnType } from "../report_template.ts";
-import type { Row } from "../rows.ts";
+import type { Row, RowBatch } from "../rows.ts";
 import {
   cellText,
   columnLetters,
@@ -38,7 +38,7 @@ const FIRST_SAFE_DAY = 61;
  */
 export const writeExcel: ReportWriter = (head, batches) => zipStream(parts(head, batches));
 
-async function* parts(head: DocumentHead, batches: AsyncIterable<Row[]>): AsyncGenerator<ZipPart> {
+async function* parts(head: DocumentHead, batches: AsyncIterable<RowBatch>): AsyncGenerator<ZipPart> {
   const columns = Object.values(head.template.columns);
   const source = new SheetSource(columns, batches);
   yield { path: "_rels/.rels", content: [encode(PACKAGE_RELATIONS)] };
@@ -65,10 +65,10 @@ const encode = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
 /** Hands the rows out sheet by sheet. */
 class SheetSource {
   isDone = false;
-  #batches: AsyncIterator<Row[]>;
+  #batches: AsyncIterator<RowBatch>;
   #left: Row[] = [];
 
-  constructor(private readonly columns: Column[], batches: AsyncIterable<Row[]>) {
+  constructor(private readonly columns: Column[], batches: AsyncIterable<RowBatch>) {
     this.#batches = batches[Symbol.asyncIterator]();
   }
 
@@ -93,7 +93,8 @@ class SheetSource {
     yield encode(
       `</sheetData><autoFilter ref="A1:${letters.at(-1)}${written + 1}"/>` +
         `<pageMargins left="0.4" right="0.4" top="0.5" bottom="0.5" header="0.3" footer="0.3"/>` +
-        `<pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/></worksheet>`,
+        `<pageSetup paperSize="9" orientation="landscape" fitToWidth="1" fitToHeight="0"/>` +
+        `<headerFooter><oddFooter>&amp;L&amp;A&amp;RPage &amp;P of &amp;N</oddFooter></headerFooter></worksheet>`,
     );
   }
 
@@ -106,7 +107,7 @@ class SheetSource {
     if (this.isDone) return null;
     const next = await this.#batches.next();
     this.isDone = next.done === true;
-    return next.done ? null : next.value;
+    return next.done ? null : next.value.rows();
   }
 
   #head(letters: string[], isFirst: boolean): string {
@@ -145,7 +146,7 @@ function typedCell(at: string, cell: string, type: ColumnType): string {
     case "decimal":
       return isExact(cell) ? `<c r="${at}"><v>${cell}</v></c>` : textCell(at, cell);
     case "boolean":
-      return `<c r="${at}" t="b"><v>${cell === "t" ? 1 : 0}</v></c>`;
+      return `<c r="${at}" t="b" s="4"><v>${cell === "t" ? 1 : 0}</v></c>`;
     case "instant":
     case "date": {
       const iso = type === "date" ? cell : isoInstant(cell);

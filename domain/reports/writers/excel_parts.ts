@@ -9,28 +9,35 @@ const TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml";
 export const PACKAGE_RELATIONS = `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">` +
   `<Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`;
 
-/** Cell styles by index: 0 plain, 1 head, 2 instant, 3 day. */
+/** Cell styles by index: 0 plain, 1 head, 2 instant, 3 day, 4 boolean (which LibreOffice shows as 1 and 0 otherwise). */
 export const STYLES = `${HEAD}<styleSheet xmlns="${SHEETML}">` +
-  `<numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/>` +
-  `<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd"/></numFmts>` +
+  `<numFmts count="3"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/>` +
+  `<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd"/>` +
+  `<numFmt numFmtId="166" formatCode="&quot;TRUE&quot;;&quot;TRUE&quot;;&quot;FALSE&quot;"/></numFmts>` +
   `<fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>` +
   `<font><b/><sz val="11"/><color rgb="FFFFFFFF"/><name val="Calibri"/></font></fonts>` +
   `<fills count="3"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill>` +
   `<fill><patternFill patternType="solid"><fgColor rgb="FF24415F"/><bgColor indexed="64"/></patternFill></fill></fills>` +
   `<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>` +
   `<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>` +
-  `<cellXfs count="4"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>` +
+  `<cellXfs count="5"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>` +
   `<xf numFmtId="0" fontId="1" fillId="2" borderId="0" xfId="0" applyFont="1" applyFill="1"/>` +
   `<xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>` +
-  `<xf numFmtId="165" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>` +
+  `<xf numFmtId="165" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>` +
+  `<xf numFmtId="166" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>` +
   `<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
 
-/** The workbook of these sheets (names already escaped). */
+/** The workbook of these sheets (names already escaped); all but the last repeat their head on every printed page. */
 export function workbook(names: string[]): string {
+  const heads = names.slice(0, -1).map((name, i) =>
+    `<definedName name="_xlnm.Print_Titles" localSheetId="${i}">'${
+      name.replaceAll("'", "''")
+    }'!$1:$1</definedName>`
+  );
   const sheets = names.map((name, i) => `<sheet name="${name}" sheetId="${i + 1}" r:id="rId${i + 1}"/>`);
   return `${HEAD}<workbook xmlns="${SHEETML}" xmlns:r="${OFFICE}"><sheets>${
     sheets.join("")
-  }</sheets></workbook>`;
+  }</sheets><definedNames>${heads.join("")}</definedNames></workbook>`;
 }
 
 export function workbookRelations(sheets: number): string {

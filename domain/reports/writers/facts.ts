@@ -10,9 +10,11 @@ export function factsOf(
       shape.meta()?.title ?? name,
       typeof parameters[name] === "boolean" ? (parameters[name] ? "yes" : "no") : String(parameters[name]),
     ]);
+  const hasTimes = Object.values(template.columns).some(({ type }) => type === "instant");
   return [
     ["Tenant", tenantName ?? "All tenants"],
     ["Generated", `${generatedAt.toISOString().slice(0, 19).replace("T", " ")} UTC`],
+    ...(hasTimes ? [["All times", "UTC"] as [string, string]] : []),
     ...(requestedBy ? [["Requested by", requestedBy] as [string, string]] : []),
     ...given,
   ];

@@ -1,10 +1,11 @@
 import { isNumeric, isoInstant, readableText } from "../cells.ts";
 import type { ColumnType } from "../report_template.ts";
 import { factsOf } from "./facts.ts";
+import { layOut } from "./pdf/layout.ts";
 import { type Bar, tallyOf } from "./tally.ts";
 import type { ReportWriter } from "./writer.ts";
 
-const STYLE = `
+const styleOf = (paper: string): string => `
 :root { font: 14px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; color: #1a2230; }
 body { margin: 2rem auto; max-width: 96rem; padding: 0 1.5rem; background: #fff; }
 h1 { font-size: 1.7rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
@@ -16,15 +17,20 @@ caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-pa
 th, td { padding: .35rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #d9dee7; }
 thead th { background: #24415f; color: #fff; position: sticky; top: 0; }
 tbody tr:nth-child(even) { background: #f4f6f9; }
-td { overflow-wrap: anywhere; white-space: pre-line; } .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+thead th { min-width: calc(var(--w, 0) * .85ch); } td { overflow-wrap: anywhere; white-space: pre-line; } .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 td.t { white-space: nowrap; }
 svg { max-width: 100%; height: auto; } .empty { color: #4a5568; }
 @media print {
-  @page { size: A4 landscape; margin: 12mm; }
+  @page { size: ${paper} landscape; margin: 12mm; }
   :root { font-size: 9px; } body { margin: 0; max-width: none; padding: 0; } .rows { overflow: visible; }
+  thead th { min-width: calc(var(--w, 0) * .5ch); }
   thead { display: table-header-group; } thead th { position: static; -webkit-print-color-adjust: exact; print-color-adjust: exact; }
   tr, figure { break-inside: avoid; }
 }`;
+
+/** Characters a column of text keeps, however many columns there are: the table scrolls rather than break every word. */
+const keptCharacters = (width = 22): number =>
+  Math.round(Math.max(Math.min(width, 14), Math.min(width * .6, 22)));
 
 /** One file that needs nothing else: no script, no request. Read by screen readers as a table, printed on A4. */
 export const writeHtml: ReportWriter = async function* (head, batches) {
@@ -36,20 +42,23 @@ export const writeHtml: ReportWriter = async function* (head, batches) {
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(template.name)}</title>
-<style>${STYLE}</style></head><body><main>
+<style>${styleOf(layOut(columns).size)}</style></head><body><main>
 <h1>${escape(template.name)}</h1><p class="lead">${escape(template.description)}</p>
 <dl>${factsOf(head).map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`).join("")}</dl>
 <div class="rows" role="region" aria-label="Rows" tabindex="0"><table><caption>${
     escape(template.name)
   }</caption>
 <thead><tr>${
-    columns.map(({ title, type }) =>
-      `<th scope="col"${isNumeric(type) ? ' class="n"' : ""}>${escape(title)}</th>`
+    columns.map(({ title, type, width }) =>
+      `<th scope="col"${isNumeric(type) ? ' class="n"' : ""}${
+        type === "text" ? ` style="--w:${keptCharacters(width)}"` : ""
+      }>${escape(title)}</th>`
     ).join("")
   }</tr></thead><tbody>
 `);
   let count = 0;
-  for await (const rows of batches) {
+  for await (const batch of batches) {
+    const rows = batch.rows();
     count += rows.length;
     tally?.add(rows);
     let text = "";

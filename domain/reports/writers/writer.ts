@@ -1,5 +1,5 @@
 import type { ReportTemplate } from "../report_template.ts";
-import type { Row } from "../rows.ts";
+import type { RowBatch } from "../rows.ts";
 
 /** What a document says besides its rows. */
 export interface DocumentHead {
@@ -12,8 +12,11 @@ export interface DocumentHead {
   generatedAt: Date;
 }
 
-/** Turns rows into a document, piece by piece; holds no more in memory than a batch needs. */
+/**
+ * Turns rows into a document, piece by piece; holds no more in memory than a batch needs. A piece is good until the next
+ * is asked for.
+ */
 export type ReportWriter = (
   head: DocumentHead,
-  batches: AsyncIterable<Row[]>,
+  batches: AsyncIterable<RowBatch>,
 ) => AsyncGenerator<Uint8Array<ArrayBuffer>>;

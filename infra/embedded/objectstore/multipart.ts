@@ -26,6 +26,7 @@ const MIN_PART_BYTES = 5 * 1024 * 1024;
 /** The running multipart uploads. They live in memory and in `incoming/`, and end with the process. */
 export class Uploads {
   readonly #uploads = new Map<string, Upload>();
+  readonly #completions = new Map<string, { upload: Upload; result: Promise<string> }>();
 
   constructor(readonly storage: Storage) {}
 
@@ -36,8 +37,9 @@ export class Uploads {
     return uploadId;
   }
 
-  /** Throws NoSuchUpload, also when the upload is of another key. */
+  /** Throws NoSuchBucket, NoSuchUpload, also when the upload is of another key. */
   find(uploadId: string, bucket: string, key: string): Upload {
+    this.storage.bucket(bucket);
     const upload = this.#uploads.get(uploadId);
     if (!upload || upload.bucket !== bucket || upload.key !== key) throw new S3Problem("NoSuchUpload");
     return upload;
@@ -63,23 +65,31 @@ export class Uploads {
 
   /**
    * Takes an upload out for completion, so that nothing can change it any more, and runs `use`; when that throws, the
-   * upload goes on as it was. Throws as `choose` does.
+   * upload goes on as it was. Whoever completes it meanwhile waits, and gets the same answer.
+   * Throws NoSuchBucket, NoSuchUpload, or as `choose` does.
    */
-  async complete<T>(
+  async complete(
     uploadId: string,
-    upload: Upload,
+    { bucket, key }: { bucket: string; key: string },
     listed: ListedPart[],
-    use: (parts: Part[]) => Promise<T>,
-  ) {
+    use: (parts: Part[], upload: Upload) => Promise<string>,
+  ): Promise<string> {
+    const running = this.#completions.get(uploadId);
+    if (running?.upload.bucket === bucket && running.upload.key === key) return await running.result;
+    const upload = this.find(uploadId, bucket, key);
     const chosen = choose(upload, listed);
     this.#uploads.delete(uploadId);
+    const result = use(chosen, upload);
+    this.#completions.set(uploadId, { upload, result });
     try {
-      const result = await use(chosen);
+      const etag = await result;
       removeParts(upload);
-      return result;
+      return etag;
     } catch (error) {
       this.#uploads.set(uploadId, upload);
       throw error;
+    } finally {
+      this.#completions.delete(uploadId);
     }
   }
 }

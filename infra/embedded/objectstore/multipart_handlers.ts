@@ -67,22 +67,15 @@ export async function completeUpload(
   const { bucket, key } = request;
   const uploadId = readUploadId(request);
   const listed = parseCompletion(await receiveText(payload, MAX_COMPLETION_BYTES));
-  const upload = uploads.find(uploadId, bucket, key);
   const etag = await uploads.complete(
     uploadId,
-    upload,
+    request,
     listed,
-    (parts) =>
+    (parts, { headers }) =>
       uploads.storage.withIncoming(async (incoming) => {
         await joinParts(parts, incoming.file);
         const sizeBytes = parts.reduce((sum, part) => sum + part.sizeBytes, 0);
-        const meta = {
-          key,
-          sizeBytes,
-          etag: multipartEtag(parts),
-          lastModified: Date.now(),
-          headers: upload.headers,
-        };
+        const meta = { key, sizeBytes, etag: multipartEtag(parts), lastModified: Date.now(), headers };
         await uploads.storage.commit(
           bucket,
           incoming,

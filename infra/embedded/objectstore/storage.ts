@@ -28,7 +28,7 @@ export class Storage {
 
   /** Opens the directory, making it when absent. Throws when another store runs on it. */
   static async open(dir: string): Promise<Storage> {
-    await Deno.mkdir(join(dir, "buckets"), { recursive: true });
+    await Deno.mkdir(join(dir, "buckets"), { recursive: true, mode: 0o700 });
     const lock = await Deno.open(join(dir, "lock"), { create: true, write: true });
     if (!await lock.tryLock(true)) {
       lock.close();

@@ -121,8 +121,8 @@ for (const status of ["Available", "Failed"] as const) {
       const record = await statusOf(id);
       if (kept.collectedAfter === Infinity) return assert.equal(record.status, status);
       assert.deepEqual([record.status, record.purgeReason], ["Purged", "job:retention-expired"]);
-      const [audit] = await sql`select actor_id, after from audit_log where target_id = ${id}`;
-      assert.equal(audit?.actorId, null);
+      const [audit] = await sql`select actor_id, tenant_id, after from audit_log where target_id = ${id}`;
+      assert.deepEqual([audit?.actorId, audit?.tenantId], [null, tenantId]);
       assert.equal(audit?.after.reason, "job:retention-expired");
     });
   }

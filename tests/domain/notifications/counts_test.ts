@@ -35,7 +35,7 @@ async function plainly({ tenantId, channel, status, fromDate, toDate }: Notifica
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 }
 
-Deno.test("kept counts equal counted rows, for every filter and every edge of a day", async () => {
+Deno.test("kept counts equal counted rows, for every filter and every edge of a day or an hour", async () => {
   await seed(tenantId, 300);
   await seed(null, 50);
   await sql`update notifications set status = 'Sent' where status = 'Queued' and channel = 'Push'`;
@@ -45,6 +45,8 @@ Deno.test("kept counts equal counted rows, for every filter and every edge of a 
     "2026-02-01",
     "2026-03-02",
     "2026-03-02T00:00:00.001Z",
+    "2026-03-03T05:00:00Z",
+    "2026-03-03T13:20:00Z",
     "2026-03-03T13:37:00Z",
     "2026-03-05",
     "2027-01-01",
@@ -69,6 +71,20 @@ Deno.test("kept counts equal counted rows, for every filter and every edge of a 
   assert.equal(page.items.length, page.totalCount);
 });
 
+Deno.test("pages far down a long list hold what they would from the top, each message once", async () => {
+  const tenant = newId();
+  await seed(tenant, 2_500);
+  const ids = await sql<{ id: string }[]>`
+    select id from notifications where tenant_id = ${tenant} order by created_at desc, id desc`;
+  const pages = Array.from({ length: 28 }, (_, n) => ({ page: n + 1, pageSize: 90 }));
+  const listed = await Promise.all(pages.map((page) => listNotifications(sql, { tenantId: tenant }, page)));
+  assert.deepEqual(listed.flatMap((page) => page.items.map((item) => item.id)), ids.map((row) => row.id));
+  assert.deepEqual(
+    (await listNotifications(sql, { tenantId: tenant }, { page: 90, pageSize: 90 })).items,
+    [],
+  );
+});
+
 Deno.test("folding the shards of past days changes no sum, also while rows keep changing", async () => {
   const before = await counted({ tenantId });
   await Promise.all([
@@ -79,7 +95,15 @@ Deno.test("folding the shards of past days changes no sum, also while rows keep 
   await foldCounts(sql);
   const { DeadLettered, ...rest } = before;
   assert.deepEqual(await counted({ tenantId }), { ...rest, Cancelled: DeadLettered });
+  const withinADay = {
+    tenantId,
+    fromDate: new Date("2026-03-03T01:00Z"),
+    toDate: new Date("2026-03-03T22:00Z"),
+  };
+  assert.deepEqual(await counted(withinADay), await plainly(withinADay));
   const [row] = await sql<{ shards: number }[]>`
-    select count(distinct shard)::int as shards from notification_counts where tenant_key = ${tenantId}`;
+    select count(distinct shard)::int as shards from (
+      select shard from notification_counts where tenant_key = ${tenantId}
+      union all select shard from notification_hour_counts where tenant_key = ${tenantId}) counted`;
   assert.equal(row?.shards, 1);
 });

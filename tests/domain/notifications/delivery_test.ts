@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
 import { deliveryJob } from "../../../domain/notifications/deliver.ts";
-import { holdNotification } from "../../../domain/notifications/delivery_ledger.ts";
+import { holdNotifications } from "../../../domain/notifications/delivery_ledger.ts";
 import { readNotification } from "../../../domain/notifications/read.ts";
 import {
   readNotificationStatus,
@@ -129,7 +129,7 @@ Deno.test("a worker that dies after the server took the mail sends it again, und
   await withServers([taking], async () => {
     const id = await queue(mail());
     const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
-    const held = await holdNotification(p.sql, { id, jobId: row?.jobId ?? "", attempt: 1, failures: 0 });
+    const [held] = await holdNotifications(p.sql, [{ id, jobId: row?.jobId ?? "", attempt: 1, failures: 0 }]);
     assert.ok(held, "the first worker takes it, its server takes the mail, and it dies here");
     assert.equal((await read(id)).status, "Sending");
     await run(id, { attempt: 2 });
@@ -159,7 +159,7 @@ Deno.test("a worker that comes back late cannot undo what a later attempt settle
   assert.deepEqual([detail.status, detail.recipients[0]?.status, detail.deliveryAttempts.length], [
     "Sent",
     "Sent",
-    2,
+    3,
   ]);
 });
 
@@ -214,7 +214,7 @@ Deno.test("a mail of the service's own cannot be read back and is forgotten once
   const [row] = await p.sql`select * from notifications where id = ${id}`;
   assert.equal(row?.status, "Sent");
   assert.ok(!JSON.stringify(row).includes("secret-token"));
-  assert.deepEqual([row?.templateLocale, row?.templateVersion], ["pt", 1]);
+  assert.deepEqual([row?.templateLocale, row?.templateVersion], ["pt", 2]);
 });
 
 Deno.test("attachments are opened when the message is sent, and a missing one fails the attempt", async () => {

@@ -8,7 +8,7 @@ import {
   integer,
   text,
 } from "../../../domain/reports/report_template.ts";
-import type { Row } from "../../../domain/reports/rows.ts";
+import { type Row, RowBatch } from "../../../domain/reports/rows.ts";
 import { writerOf } from "../../../domain/reports/writers/mod.ts";
 import { z } from "zod";
 
@@ -48,6 +48,22 @@ export const rowOf = (label: string | null, i = 1): Row => [
   ...[label, String(i), "-12.50", i % 2 ? "t" : "f", "2026-01-31 12:00:00.5+00", "2026-02-28"],
 ];
 
+/** Rows as Postgres sends them, in columns of another order than the template's. */
+export function batchOf(rows: Row[]): RowBatch {
+  const encoder = new TextEncoder();
+  const bytes = rows.flatMap((row) => {
+    const cells = row.toReversed().flatMap((cell) => {
+      const content = cell === null ? [] : [...encoder.encode(cell)];
+      return [...int32(cell === null ? -1 : content.length), ...content];
+    });
+    return [0x44, ...int32(6 + cells.length), row.length >> 8, row.length & 255, ...cells];
+  });
+  const pick = (rows[0] ?? []).map((_, i, row) => row.length - 1 - i);
+  return new RowBatch({ bytes: Uint8Array.from(bytes), count: rows.length }, pick);
+}
+
+const int32 = (value: number): number[] => [24, 16, 8, 0].map((shift) => value >> shift & 255);
+
 /** Writes a document of these rows. */
 export async function write(
   format: ReportFormat,
@@ -55,7 +71,9 @@ export async function write(
   batch = 100,
 ): Promise<Uint8Array<ArrayBuffer>> {
   async function* batches() {
-    for (let i = 0; i < rows.length; i += batch) yield await Promise.resolve(rows.slice(i, i + batch));
+    for (let i = 0; i < rows.length; i += batch) {
+      yield await Promise.resolve(batchOf(rows.slice(i, i + batch)));
+    }
   }
   const head = {
     template: TEMPLATE,
@@ -64,6 +82,8 @@ export async function write(
     requestedBy: "someone@example.test",
     generatedAt: new Date("2026-03-01T10:20:30Z"),
   };
-  const stream = ReadableStream.from(writerOf(format)(head, batches()));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const writer = await writerOf(format);
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  for await (const piece of writer(head, batches())) pieces.push(piece.slice());
+  return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }

@@ -1,10 +1,13 @@
+import fc from "fast-check";
 import assert from "node:assert/strict";
 import { inflateRawSync } from "node:zlib";
+import { stableText } from "../../../domain/reports/cells.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
+import type { ColumnType } from "../../../domain/reports/report_template.ts";
 import type { Row } from "../../../domain/reports/rows.ts";
 import { breakLines } from "../../../domain/reports/writers/pdf/lines.ts";
 import { runsOf, widthOf } from "../../../domain/reports/writers/pdf/runs.ts";
-import { rowOf, TEXTS, write } from "./documents.ts";
+import { rowOf, TEMPLATE, TEXTS, write } from "./documents.ts";
 
 const text = async (format: 3 | 4, rows: Row[]) => new TextDecoder().decode(await write(format, rows));
 
@@ -44,6 +47,44 @@ Deno.test("every text of a csv that a spreadsheet would take for a formula is ma
   assert.ok((await text(FORMAT.Csv, [rowOf("a")])).includes(",1,-12.50,true,"));
 });
 
+Deno.test("a csv's cells are those that the other formats' text forms give, whatever they hold", async () => {
+  const reference = (cell: string | null, type: ColumnType) => {
+    if (cell === null) return "";
+    if (type !== "text") return stableText(cell, type);
+    const safe = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(cell) ? `'${cell}` : cell;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const types = Object.values(TEMPLATE.columns).map(({ type }) => type);
+  const special = fc.constantFrom(..."=+-@\t\r\n\",'＝＋－＠！é😀 ");
+  const label = fc.option(fc.array(fc.oneof(special, fc.string({ unit: "binary", maxLength: 4 }))), {
+    nil: null,
+  });
+  const at = fc.constantFrom(
+    ...["2026-01-31 12:00:00+00", "2026-01-31 12:00:00.5+00", "2026-01-31 12:00:00.123456+00", "infinity"],
+    ...["-infinity", "10000-01-01 00:00:00+00", "0044-03-15 00:00:00+00 BC", "2026-01-31 12:00:00.12", ""],
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(label, at), { maxLength: 5 }), async (given) => {
+      const rows = given.map(([text, at], i): Row => [
+        ...[
+          text?.join("").replaceAll("\0", "") ?? null,
+          String(i),
+          "NaN",
+          i % 2 ? "t" : "f",
+          at,
+          "2026-02-28",
+        ],
+      ]);
+      const lines = rows.map((row) =>
+        row.map((cell, c) => reference(cell, types[c] ?? "text")).join(",") + "\r\n"
+      );
+      const document = await text(FORMAT.Csv, rows);
+      assert.equal(document.slice(document.indexOf("\r\n") + 2), lines.join(""));
+    }),
+    { numRuns: 100 },
+  );
+});
+
 Deno.test("html escapes every cell, head, parameter and bar", async () => {
   const document = await text(FORMAT.Html, [rowOf(`<script>alert("x")</script> & 'y' \u0001`)]);
   assert.ok(!document.includes("<script"));
@@ -68,7 +109,7 @@ Deno.test("a sheet has typed cells, a frozen head and a filter", async () => {
   assert.ok(
     sheet.includes(
       `<c r="A2" t="inlineStr"><is><t xml:space="preserve">one</t></is></c><c r="B2"><v>7</v></c>` +
-        `<c r="C2"><v>-12.50</v></c><c r="D2" t="b"><v>1</v></c>`,
+        `<c r="C2"><v>-12.50</v></c><c r="D2" t="b" s="4"><v>1</v></c>`,
     ),
   );
   assert.match(
@@ -128,6 +169,15 @@ Deno.test("a pdf goes on over as many pages as its rows need", async () => {
   };
   assert.equal(await pages(0), 1);
   assert.ok(await pages(500) > 10);
+});
+
+Deno.test("every page of a pdf says how many there are, which only the last one knows", async () => {
+  const bytes = await write(FORMAT.Pdf, Array.from({ length: 500 }, (_, i) => rowOf(`User ${i}`, i)));
+  const document = new TextDecoder("latin1").decode(bytes);
+  const pages = document.match(/\/Type \/Page\b[\s\S]*?endobj/g)?.length ?? 0;
+  const resources = document.match(/\/XObject <<\s*\/Later (\d+) 0 R/g) ?? [];
+  assert.equal(resources.length, pages);
+  assert.equal(new Set(resources).size, 1, "one object, shared by all pages");
 });
 
 Deno.test("lines are drawn left to right whatever direction they are read in", () => {

@@ -37,6 +37,7 @@ Deno.test({
     await t.step("refusals of the one recipient", async () => {
       const expected = {
         busy: [450, false],
+        greylist: [451, false],
         full: [452, false],
         unknown: [550, true],
         blocked: [554, true],
@@ -57,6 +58,53 @@ Deno.test({
       assert.equal((await refusal(plain.send(message({ to: to("hangup@peer.test") })))).permanent, false);
       assert.equal((await plain.send(message())).accepted.length, 1);
     });
+    await t.step(
+      "521 with a closed connection is told apart from a refusal: nothing was said of the message",
+      async () => {
+        assert.equal((await refusal(plain.send(message({ to: to("drop@peer.test") })))).permanent, false);
+        assert.equal((await plain.send(message())).accepted.length, 1);
+      },
+    );
+    await t.step("a server that takes its time is waited for, up to the time allowed", async () => {
+      assert.equal((await plain.send(message({ to: to("slow@peer.test") }))).accepted.length, 1);
+      const hasty = createSmtpTransport(`smtp://127.0.0.1:${postfix.plainPort}?sendTimeout=300`);
+      const error = await refusal(hasty.send(message({ to: to("slow@peer.test") })));
+      assert.deepEqual([error.code, error.permanent], ["ETIMEDOUT", false]);
+      await hasty.close();
+    });
+    await t.step("a server that demands TLS, and one that speaks nothing else", async () => {
+      const urls = [
+        `smtp://localhost:${postfix.starttlsPort}`,
+        `smtps://localhost:${postfix.implicitTlsPort}`,
+      ];
+      for (const url of urls) {
+        const trusting = createSmtpTransport(url, { ca: certificates.ca });
+        const sent = message();
+        await trusting.send(sent);
+        assert.match(await postfix.delivered(sent.messageId), /with ESMTPS/);
+        await trusting.close();
+        const stranger = createSmtpTransport(url);
+        assert.equal((await refusal(stranger.send(message()))).permanent, false, "an unknown authority");
+        await stranger.close();
+      }
+      const wrongWay = createSmtpTransport(`smtps://localhost:${postfix.plainPort}`, { ca: certificates.ca });
+      assert.equal((await refusal(wrongWay.send(message()))).permanent, false);
+      await wrongWay.close();
+      const demanding = createSmtpTransport(`smtp://127.0.0.1:${postfix.plainPort}?requireTLS=true`);
+      const error = await refusal(demanding.send(message()));
+      assert.deepEqual([error.code, error.reason], ["ETLS", "the mail server offered no secure connection"]);
+      await demanding.close();
+    });
+    await t.step("what a sender reads of a failure names no host", async () => {
+      const errors = [
+        await refusal(plain.send(message({ to: to("busy@peer.test") }))),
+        await refusal(plain.send(message({ to: to("hangup@peer.test") }))),
+        await refusal(createSmtpTransport("smtp://127.0.0.1:1").send(message())),
+      ];
+      for (const { reason } of errors) assert.doesNotMatch(reason, /127\.0\.0\.1|localhost|:\d/);
+      assert.match(errors[0]?.reason ?? "", /^450 4\.2\.0 .*Mailbox busy/);
+      assert.equal(errors[2]?.reason, "the mail server could not be reached (ESOCKET)");
+    });
     await t.step("content refused after DATA", async () => {
       const error = await refusal(plain.send(message({ subject: "[reject-data]" })));
       assert.deepEqual([error.code, error.responseCode, error.permanent], ["EMESSAGE", 550, true]);
@@ -71,7 +119,13 @@ Deno.test({
       const wrong = submission("wrong");
       const error = await refusal(wrong.send(message()));
       assert.deepEqual([error.code, error.responseCode, error.permanent], ["EAUTH", 535, false]);
+      assert.equal(error.reason, "the mail server refused the sign-in");
       await wrong.close();
+      const nobody = createSmtpTransport(`smtp://localhost:${postfix.submissionPort}`, {
+        ca: certificates.ca,
+      });
+      assert.match((await refusal(nobody.send(message()))).reason, /^(530|554) /);
+      await nobody.close();
     });
   },
 });

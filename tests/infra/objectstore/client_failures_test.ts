@@ -51,6 +51,10 @@ function everyCall(store: ObjectStore): (() => Promise<unknown>)[] {
     () => store.write(KEY, streamOf(pattern(10)), { contentType: "a/b" }),
     () => store.write(KEY, streamOf(pattern(9 * 1024 * 1024)), { contentType: "a/b" }),
     () => store.delete(KEY),
+    () => store.startParts(KEY, { contentType: "a/b" }),
+    () => store.listParts(KEY, KEY),
+    () => store.joinParts(KEY, { uploadId: KEY, etags: ["0".repeat(32)] }),
+    () => store.abortParts(KEY, KEY),
     () => Array.fromAsync(store.list(KEY)),
   ];
 }

@@ -7,29 +7,18 @@ import {
   type ObjectStoreConfig,
   ObjectStoreRefused,
 } from "../../../infra/objectstore/objectstore.ts";
+import { canRunSwift, startSwift } from "../../support/swift.ts";
 import { BUCKET, configOf, pattern, startTestStore, streamOf, type TestStore, textOf } from "./support.ts";
 
-// The same sentences are tried against the embedded store and, when one is named as "endpoint,accessKey,secretKey,region",
-// against another implementation.
-const swift = Deno.env.get("STEWARD_TEST_SWIFT");
+// The same sentences are tried against the embedded store and against one that others wrote.
 describeClient("embedded", async () => {
   const test = await startTestStore();
   return { config: configOf(test.server.endpoint), stop: () => test.stop() };
 }, false);
-describeClient(swift ? "Swift" : "Swift (ignored: STEWARD_TEST_SWIFT is not set)", () => {
-  const [endpoint = "", accessKey = "", secretKey = "", region = ""] = (swift ?? "").split(",");
-  const bucket = `steward-${crypto.randomUUID()}`;
-  const config = {
-    endpoint,
-    publicEndpoint: endpoint,
-    accessKey,
-    secretKey,
-    region,
-    bucket,
-    pathStyle: true,
-  };
-  return Promise.resolve({ config, stop: () => Promise.resolve() });
-}, !swift);
+describeClient(canRunSwift ? "Swift" : "Swift (ignored: not installed)", async () => {
+  const swift = await startSwift();
+  return { config: await swift.bucket(), stop: () => swift.stop() };
+}, !canRunSwift);
 
 function describeClient(
   name: string,
@@ -227,6 +216,163 @@ function describeClient(
     const got = await fetch(url);
     await got.body?.cancel();
     assert.equal(got.status, 403);
+  });
+
+  const PART = 5 * 1024 * 1024;
+
+  /** An upload of two parts to `key`, and how to send each. */
+  async function twoParts(key: string) {
+    const uploadId = await store.startParts(key, { contentType: "application/zip" });
+    const signed = await Promise.all(
+      [PART, 1000].map((sizeBytes, i) =>
+        store.signPart(key, { uploadId, partNumber: i + 1, sizeBytes, expiresInSeconds: 60 })
+      ),
+    );
+    const send = async (n: 1 | 2, bytes: Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) => {
+      const part = signed[n - 1];
+      const body = bytes;
+      const answer = await fetch(part?.url ?? "", {
+        method: "PUT",
+        headers: { ...part?.requiredHeaders, ...headers },
+        body,
+      });
+      await answer.body?.cancel();
+      return { status: answer.status, etag: answer.headers.get("etag")?.replaceAll('"', "") ?? "" };
+    };
+    return { uploadId, signed, send };
+  }
+
+  test("signed parts take exactly their size, and are joined in their order", async () => {
+    const { uploadId, signed, send } = await twoParts("parts/joined");
+    assert.deepEqual(signed[1]?.requiredHeaders, { "Content-Length": "1000" });
+    const [one, two] = [pattern(PART, 1), pattern(1000, 2)];
+    assert.equal((await send(2, pattern(1001))).status, 403);
+    assert.equal((await send(2, pattern(999))).status, 403);
+    const second = await send(2, two);
+    await send(1, pattern(PART, 3));
+    const first = await send(1, one); // a part sent again takes the place of the earlier one
+    assert.deepEqual([first.status, second.status], [200, 200]);
+    assert.deepEqual(await store.listParts("parts/joined", uploadId), [
+      { partNumber: 1, sizeBytes: PART, etag: first.etag },
+      { partNumber: 2, sizeBytes: 1000, etag: second.etag },
+    ]);
+    assert.equal(await store.head("parts/joined"), null);
+    const etags = [first.etag, second.etag];
+    assert.equal(await store.joinParts("parts/joined", { uploadId, etags }), "joined");
+    const joined = await store.head("parts/joined");
+    assert.equal(joined?.sizeBytes, PART + 1000);
+    assert.deepEqual(
+      await new Response(await read("parts/joined")).bytes(),
+      new Uint8Array([...one, ...two]),
+    );
+    // Its ETag is of another kind, and holds in a copy all the same.
+    const copied = await store.copy("parts/joined", "parts/copied", { ifEtag: joined?.etag ?? "" });
+    assert.equal(copied.sizeBytes, PART + 1000);
+    const others = [first.etag, joined?.etag.replace(/.-/, "x-") ?? ""];
+    for (const ifEtag of others) {
+      await assert.rejects(store.copy("parts/joined", "parts/other", { ifEtag }), ObjectChanged);
+    }
+    assert.equal(await store.head("parts/other"), null);
+
+    // Afterwards no URL changes the copy. (Swift still takes the part, and spoils only what it was joined to.)
+    assert.ok(["gone", "joined"].includes(await store.joinParts("parts/joined", { uploadId, etags })));
+    assert.deepEqual(await store.head("parts/joined"), joined);
+    assert.equal((await send(2, pattern(1000, 9))).status, name === "Swift" ? 200 : 404);
+    assert.deepEqual(
+      await new Response(await read("parts/copied")).bytes(),
+      new Uint8Array([...one, ...two]),
+    );
+    // What was joined goes as every object goes, its parts with it.
+    await store.abortParts("parts/joined", uploadId);
+    await store.delete("parts/joined");
+    assert.equal(await store.head("parts/joined"), null);
+    assert.deepEqual(await store.listParts("parts/joined", uploadId), []);
+    assert.equal((await send(2, two)).status, 404);
+  });
+
+  test("parts that are missing, others or too small are not joined, and the upload goes on", async () => {
+    const { uploadId, send } = await twoParts("parts/unlike");
+    const second = await send(2, pattern(1000));
+    const join = (...etags: string[]) => store.joinParts("parts/unlike", { uploadId, etags });
+    const absent = "0".repeat(32);
+    assert.equal(await join(absent, second.etag), "unlike");
+    const first = await send(1, pattern(PART));
+    assert.equal(await join(absent, second.etag), "unlike");
+    assert.equal(await join(first.etag, absent), "unlike");
+    assert.equal(await join(first.etag, second.etag, absent), "unlike");
+    assert.equal(await join("</ETag>", second.etag), "unlike");
+    assert.equal(await store.head("parts/unlike"), null);
+    assert.equal(await join(first.etag, second.etag), "joined");
+    assert.equal((await store.head("parts/unlike"))?.sizeBytes, PART + 1000);
+  });
+
+  test("parts joined by five at once come to one object, and nobody is told that it failed", async () => {
+    const { uploadId, send } = await twoParts("parts/race");
+    const etags = [(await send(1, pattern(PART))).etag, (await send(2, pattern(1000))).etag];
+    const outcomes = await Promise.all(
+      Array.from({ length: 5 }, () => store.joinParts("parts/race", { uploadId, etags })),
+    );
+    assert.ok(outcomes.includes("joined") && !outcomes.includes("unlike"), outcomes.join());
+    assert.equal((await store.head("parts/race"))?.sizeBytes, PART + 1000);
+  });
+
+  test("an upload that was ended takes no part and joins nothing; ending it again is fine", async () => {
+    const { uploadId, send } = await twoParts("parts/ended");
+    const etags = [(await send(1, pattern(PART))).etag, (await send(2, pattern(1000))).etag];
+    await store.abortParts("parts/ended", uploadId);
+    await store.abortParts("parts/ended", uploadId);
+    assert.equal((await send(1, pattern(PART))).status, 404);
+    assert.equal(await store.joinParts("parts/ended", { uploadId, etags }), "gone");
+    assert.equal(await store.head("parts/ended"), null);
+  });
+
+  test("a signed URL is of one object, one part and the sender's own bytes", async () => {
+    await store.write("victim", streamOf(pattern(2000)), { contentType: "text/plain" });
+    const { uploadId, signed, send } = await twoParts("parts/tricks");
+    const whole = await store.signUpload("tricked", {
+      contentType: "text/plain",
+      sizeBytes: 2000,
+      expiresInSeconds: 60,
+    });
+    const put = async (url: string, headers: Record<string, string>, bytes = pattern(2000)) => {
+      const answer = await fetch(url, { method: "PUT", headers, body: bytes });
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    const source = { "x-amz-copy-source": `${config.bucket}/victim` };
+    const range = { "x-amz-copy-source-range": "bytes=0-999" };
+    const refused = (status: number, what: string) => assert.ok(status >= 400, `${what}: ${status}`);
+    refused(await put(whole.url, { ...whole.requiredHeaders, ...source }), "a copy");
+    refused(await put(whole.url, { ...whole.requiredHeaders, ...source }, new Uint8Array(2000)), "a copy");
+    refused((await send(2, pattern(1000), source)).status, "a copied part");
+    refused((await send(2, pattern(1000), { ...source, ...range })).status, "a copied range");
+    refused(
+      await put(`${whole.url}&uploadId=${uploadId}&partNumber=1`, whole.requiredHeaders),
+      "a part of it",
+    );
+    refused(await put(`${whole.url}&uploads=`, whole.requiredHeaders), "an upload of it");
+    const second = signed[1]?.url ?? "";
+    const small = { "Content-Length": "1000" };
+    refused(await put(second.replace("partNumber=2", "partNumber=3"), small, pattern(1000)), "another part");
+    refused(
+      await put(second.replace(/uploadId=[^&]+/, "uploadId=x"), small, pattern(1000)),
+      "another upload",
+    );
+    refused(await put(second.replace("tricks", "victim"), small, pattern(1000)), "another key");
+    refused(
+      await put(second.replace(/&?partNumber=2|&?uploadId=[^&]+/g, ""), small, pattern(1000)),
+      "no part",
+    );
+    for (const method of ["GET", "DELETE", "POST"]) {
+      const answer = await fetch(second, { method });
+      await answer.body?.cancel();
+      refused(answer.status, method);
+    }
+    assert.equal(await store.head("tricked"), null);
+    await put(whole.url, { ...whole.requiredHeaders, "content-range": "bytes 0-9/2000", range: "bytes=0-9" });
+    assert.ok([undefined, 2000].includes((await store.head("tricked"))?.sizeBytes), "a range of it");
+    assert.deepEqual(await store.listParts("parts/tricks", uploadId), []);
+    await store.abortParts("parts/tricks", uploadId);
   });
 
   async function read(key: string) {

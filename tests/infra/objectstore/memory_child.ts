@@ -32,8 +32,35 @@ async function passOn(count: number): Promise<number> {
   return received / MIB;
 }
 
+const PART_MIB = 10;
+const part = pattern(PART_MIB * MIB);
+
+/** Puts as many MiB by signed part URLs, as a browser does, and has them joined. */
+async function passParts(count: number): Promise<number> {
+  const uploadId = await test.store.startParts("parts", { contentType: "a/b" });
+  const etags: string[] = [];
+  for (let partNumber = 1; partNumber <= count / PART_MIB; partNumber++) {
+    const signed = await test.store.signPart("parts", {
+      uploadId,
+      partNumber,
+      sizeBytes: part.length,
+      expiresInSeconds: 60,
+    });
+    const answer = await fetch(signed.url, { method: "PUT", headers: signed.requiredHeaders, body: part });
+    await answer.body?.cancel();
+    etags.push(answer.headers.get("etag")?.replaceAll('"', "") ?? "");
+    watch();
+  }
+  const watching = setInterval(watch, 5);
+  await test.store.joinParts("parts", { uploadId, etags });
+  clearInterval(watching);
+  return ((await test.store.head("parts"))?.sizeBytes ?? 0) / MIB;
+}
+
+await passParts(20);
 await passOn(20); // buffers, compiled code: what any size takes
 const atRest = Deno.memoryUsage().rss;
 const objectMib = await passOn(OBJECT_MIB);
-console.log(JSON.stringify({ objectMib, growthMib: Math.round((peak - atRest) / MIB) }));
+const joinedMib = await passParts(OBJECT_MIB);
+console.log(JSON.stringify({ objectMib, joinedMib, growthMib: Math.round((peak - atRest) / MIB) }));
 await test.stop();

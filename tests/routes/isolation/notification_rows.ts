@@ -11,6 +11,10 @@ const notification: Row = {
   names: (id) => ({ params: { id: id("notification") } }),
   code: "NOTIFICATION_NOT_FOUND",
 };
+const suppression: Row = {
+  names: (id) => ({ params: { id: id("suppression") } }),
+  code: "NOTIFICATION_SUPPRESSION_NOT_FOUND",
+};
 /** Routes of a user's own notifications, tried with the victim's user id. */
 const ofVictim = (params: Record<string, string> = {}, body?: unknown): Row => ({
   names: (id) => ({ params, query: { userId: id("user") }, ...(body === undefined ? {} : { body }) }),
@@ -87,4 +91,15 @@ export const notificationRows: Rows = {
     code: "NOTIFICATION_DEVICE_NOT_FOUND",
   },
   streamUserNotifications: ofVictim(),
+  readNotificationPreferences: ofVictim(),
+  writeNotificationPreferences: ofVictim({}, { timeZoneId: "UTC" }),
+  listNotificationSuppressions: { own: () => ({}) },
+  addNotificationSuppression: {
+    // the victim has suppressed it too, which must not show
+    own: () => ({ body: { channel: "Email", address: "victims.suppressed@example.test" } }),
+  },
+  readNotificationSuppression: suppression,
+  liftNotificationSuppression: suppression,
+  showUnsubscribePage: { open: "its link is in the user's mail only" },
+  unsubscribe: { open: "its link is in the user's mail only" },
 };

@@ -24,8 +24,11 @@ export const KINDS = [
   "templateSlug",
   "inApp",
   "device",
+  "suppression",
   "execution",
   "schedule",
+  "application",
+  "setting",
 ] as const;
 export type Kind = typeof KINDS[number];
 
@@ -148,6 +151,11 @@ export async function buildWorld(t: TestService): Promise<World> {
     device: await made(`/api/v1/user-notifications/devices?userId=${victim.userId}`, {
       token: "victims-device",
     }),
+    suppression: await made("/api/v1/notification-suppressions", {
+      channel: "Email",
+      address: "victims.suppressed@example.test",
+      detail: MARKER,
+    }),
     execution: await made("/api/v1/reports/generate-async", { templateId: "users", format: 3 }),
     schedule: await made("/api/v1/reports/schedules", {
       templateId: "users",
@@ -155,6 +163,8 @@ export async function buildWorld(t: TestService): Promise<World> {
       cronExpression: "0 4 * * *",
       format: 3,
     }),
+    application: await made("/api/v1/applications", { code: "victims", name: MARKER }),
+    setting: await made("/api/v1/settings", { key: "victims", value: MARKER }),
   };
   return { t, victim, outsider, ids };
 }

@@ -237,7 +237,7 @@ Deno.test("the list shows the tenant's own, by locale, and the shipped ones when
     "version",
   ]);
   assert.equal((await list("locale=EN")).totalCount, 2);
-  assert.equal((await list("includeShipped=true")).totalCount, 8);
+  assert.equal((await list("includeShipped=true")).totalCount, 10);
   assert.deepEqual([(await list("page=2&pageSize=3")).items.length, (await list("page=9")).totalCount], [
     1,
     4,

@@ -21,7 +21,7 @@ async function rowsOf(by: Actor, templateId: string, parameters = {}): Promise<R
 
 Deno.test("nine reports are built in, and each of them runs", async () => {
   const { body } = await t.systemAdmin.get("/api/v1/reports");
-  const own = ["cells", "export-only", "failing", "lines", "slow"];
+  const own = ["cells", "export-only", "failing", "lines", "regional", "slow", "trickle"];
   const ids = body.map((item: { templateId: string }) => item.templateId).filter((id: string) =>
     !own.includes(id)
   );
@@ -145,4 +145,42 @@ Deno.test("file inventory is not opened by admin:system alone", async () => {
     format: CSV,
   });
   assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"]);
+});
+
+Deno.test("no report shows a row of another tenant, with the same going on in both", async () => {
+  const names = ["Isolated A", "Isolated B"];
+  const admins = [];
+  for (const name of names) {
+    const admin = await t.actor({ tenantId: await t.tenant({ name }), role: "Admin" });
+    const { body } = await admin.post("/api/v1/reports/generate-async", {
+      ...{ templateId: "cells", format: CSV },
+      delivery: { method: 2, recipients: [`${admin.userId}@example.test`] },
+    });
+    const { body: failing } = await admin.post("/api/v1/reports/generate-async", {
+      templateId: "failing",
+      format: CSV,
+    });
+    await until(() => admin.get(`/api/v1/reports/${body.id}`), (answer) => answer.body.status === 5);
+    await until(() => admin.get(`/api/v1/reports/${failing.id}`), (answer) => answer.body.status === 4);
+    const [job] = await sql<{ id: string }[]>`
+      select id from jobs where serialized_args = ${JSON.stringify({ executionId: failing.id })}`;
+    await t.settled(job?.id ?? "");
+    await admin.get(`/api/v1/reports/${body.id}/download`);
+    admins.push(admin);
+  }
+  const templates = [
+    ...["users", "access-matrix", "role-permissions", "audit-log", "job-executions", "dead-letters"],
+    ...["notification-deliveries", "file-inventory"],
+  ];
+  for (const templateId of templates) {
+    for (const [index, admin] of admins.entries()) {
+      const rows = await rowsOf(admin, templateId);
+      assert.ok(rows.length > 0, templateId);
+      assert.deepEqual(new Set(rows.map((row) => row.Tenant)), new Set([names[index]]), templateId);
+      const refused = await admin.post("/api/v1/reports/generate", {
+        ...{ templateId, format: CSV, parameters: { includeChildTenants: true } },
+      });
+      assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"], templateId);
+    }
+  }
 });

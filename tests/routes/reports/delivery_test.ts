@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import type { Actor } from "../../support/setup.ts";
-import { CSV, reached, setupReports, STATUS, until } from "./support.ts";
+import { deliverByEmail } from "../../../domain/reports/delivery/by_email.ts";
+import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
+import type { OwedDelivery } from "../../../domain/reports/delivery/delivery.ts";
+import type { Execution } from "../../../domain/reports/execution.ts";
+import { CSV, jobContext, reached, setupReports, STATUS, until } from "./support.ts";
 
 const t = await setupReports({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());
@@ -146,6 +150,30 @@ Deno.test("a webhook to a private address that is not allowed is refused, and re
   const { status, body } = await actor.post(`/api/v1/reports/${id}/redeliver`);
   assert.deepEqual([status, body.trackingId], [202, id]);
   assert.equal((await failed()).deliveries[0].status, "Failed");
+});
+
+Deno.test("a job that a later one has replaced delivers nothing, and two at once send one message", async () => {
+  const { sql } = platform;
+  const actor = await t.actor();
+  const id = await start(actor, { method: 2, recipients: ["single@example.test"] });
+  await reached(actor, id, STATUS.Delivered);
+  await sql`update report_deliveries set status = 'Failed', error_message = 'mailbox full' where execution_id = ${id}`;
+  await sql`update report_executions set status = 3 where id = ${id}`;
+  const answers = await Promise.all([1, 2, 3].map(() => actor.post(`/api/v1/reports/${id}/redeliver`)));
+  assert.deepEqual(answers.map(({ status }) => status), [202, 202, 202]);
+  await reached(actor, id, STATUS.Delivered);
+  assert.equal((await mailTo("single@example.test")).length, 2, "three requests redeliver once");
+
+  const [owed] = await sql<OwedDelivery[]>`
+    update report_deliveries set status = 'Owed', notification_id = null where execution_id = ${id} returning *`;
+  const [execution] = await sql<(Execution & { storedFileId: string })[]>`
+    update report_executions set status = 3 where id = ${id} returning *`;
+  assert.ok(owed && execution);
+  assert.deepEqual(await deliverJob(platform).run({ executionId: id }, jobContext(t)), { delivered: 0 });
+  await Promise.all([1, 2, 3].map(() => deliverByEmail(platform, execution, owed)));
+  await until(() => mailTo("single@example.test"), (mails) => mails.length === 3);
+  const sent = await sql`select from notification_recipients where address = 'single@example.test'`;
+  assert.equal(sent.length, 3);
 });
 
 Deno.test("redelivering reaches those that were not reached, and nobody twice", async () => {

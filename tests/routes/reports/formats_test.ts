@@ -6,7 +6,7 @@ Deno.test.afterAll(() => t.stop());
 const FORMATS = [
   [1, "pdf", "application/pdf", "%PDF-1."],
   [2, "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "PK\u0003\u0004"],
-  [3, "csv", "text/csv", "\ufeffTenant,Email"],
+  [3, "csv", "text/csv", "\ufeffEmail,First name"],
   [4, "html", "text/html", "<!DOCTYPE html>"],
 ] as const;
 

@@ -38,7 +38,7 @@ Deno.test("a report is generated while the caller waits, and read back whole", a
   const lines = new TextDecoder().decode(bytes).split("\r\n");
   assert.equal(
     lines[0],
-    "Tenant,Email,First name,Last name,Phone,Active,Link active,Locked out,Roles,Last sign-in,Created",
+    "Email,First name,Last name,Phone,Active,Link active,Locked out,Roles,Last sign-in,Created,Tenant",
   );
   assert.equal(lines.length, 3, "a head, the one user of the tenant, and the end of the last line");
   assert.ok(lines[1]?.includes(`${analyst.email},Test,Actor,,true,true,false,Role ${analyst.roleId},,2`));

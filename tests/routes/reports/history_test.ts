@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { collectExpired } from "../../../domain/files/sweeps.ts";
 import { CSV, fetchDocument, jobContext, setupReports, STATUS, until } from "./support.ts";
 
 const t = await setupReports();
@@ -158,6 +159,10 @@ Deno.test("deleting hides an execution and lets go of its file", async () => {
 Deno.test("an expired document is let go once, and its execution stays", async () => {
   const actor = await t.actor();
   const { id, storedFileId } = await generate(actor);
+  await until(
+    () => sql<{ status: string }[]>`select status from files where id = ${storedFileId}`,
+    ([file]) => file?.status === "Available",
+  );
   await sql`update report_executions set expires_at = now() - interval '1 day' where id = ${id}`;
   const expiry = t.steward.platform.jobTypes.get("steward.report-expiry");
   const context = jobContext(t);
@@ -165,5 +170,19 @@ Deno.test("an expired document is let go once, and its execution stays", async (
   assert.deepEqual(await expiry?.run({}, context), { expired: 0 });
   const [file] = await sql`select reference_count from files where id = ${storedFileId}`;
   assert.equal(file?.referenceCount, 0);
-  await until(() => actor.get(`/api/v1/reports/${id}`), ({ status }) => status === 200);
+  const { body } = await actor.get(`/api/v1/reports/${id}`);
+  assert.equal(body.status, STATUS.Completed);
+  assert.equal((await actor.get(`/api/v1/reports/${id}/download`)).status, 200, "until it is collected");
+  await sql`update files set last_released_at = now() - interval '31 days' where id = ${storedFileId}`;
+  assert.equal(await collectExpired(t.steward.platform), 1);
+  const { status, body: refusal } = await actor.get(`/api/v1/reports/${id}/download`);
+  assert.deepEqual([status, refusal.code], [409, "FILE_PURGED_CONFLICT"]);
+  assert.equal((await actor.get(`/api/v1/reports/${id}`)).body.downloadCount, 1, "a refusal is no download");
+});
+
+Deno.test("a document is kept as long as the service is told, counted from its completion", async () => {
+  const actor = await t.actor();
+  const { id } = await generate(actor);
+  const { completedAt, expiresAt } = (await actor.get(`/api/v1/reports/${id}`)).body;
+  assert.equal(Date.parse(expiresAt) - Date.parse(completedAt), 90 * 86_400_000);
 });

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { sumUpDelivery } from "../../../domain/reports/delivery/delivery.ts";
-import { beginRun, completeRun, failRun, requeueRun, type Run } from "../../../domain/reports/run.ts";
+import {
+  beginRun,
+  completeRun,
+  failRun,
+  MOST_ATTEMPTS,
+  requeueRun,
+  type Run,
+} from "../../../domain/reports/run.ts";
 import { endAbandoned, failAbandonedDeliveries } from "../../../domain/reports/sweep.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
@@ -40,7 +47,20 @@ const MOVES: Record<string, (run: Run) => Promise<unknown>> = {
   requeue: (run) => requeueRun(sql, run, "no"),
   delivered: (run) => sumUpDelivery(platform, run.id),
   delete: (run) => actor.delete(`/api/v1/reports/${run.id}`),
+  redeliver: (run) => actor.post(`/api/v1/reports/${run.id}/redeliver`),
+  jobCancelled: (run) => jobEnded(run, "Cancelled"),
+  jobGivenUp: (run) => jobEnded(run, "DeadLettered"),
+  giveUp: async (run) => {
+    await sql`update report_executions set attempts = ${MOST_ATTEMPTS} where id = ${run.id}`;
+    return await beginRun(platform, run.id);
+  },
 };
+/** The job of an execution ends without it, and the sweep notices. */
+async function jobEnded(run: Run, status: string): Promise<void> {
+  await sql`update jobs set status = ${status}::text::job_status, completed_at = now()
+    where id = (select job_id from report_executions where id = ${run.id})`;
+  await endAbandoned(platform);
+}
 const { Queued, Generating, Completed, Failed, Delivered, Cancelled } = STATUS;
 /** Where each move leads from each status; what is not named stays as it is. */
 const LEADS: Record<string, Record<number, number>> = {
@@ -50,6 +70,10 @@ const LEADS: Record<string, Record<number, number>> = {
   requeue: { [Generating]: Queued },
   delivered: { [Completed]: Delivered },
   delete: { [Queued]: Cancelled, [Generating]: Cancelled },
+  redeliver: {},
+  jobCancelled: { [Queued]: Cancelled, [Generating]: Cancelled },
+  jobGivenUp: { [Queued]: Failed, [Generating]: Failed },
+  giveUp: { [Queued]: Failed, [Generating]: Failed },
 };
 
 Deno.test("every move from every status leads where the drawing says, and nowhere else", async () => {

@@ -20,7 +20,7 @@ export const STATUS = { Queued: 1, Generating: 2, Completed: 3, Failed: 4, Deliv
 export async function until<T>(
   ask: () => Promise<T>,
   done: (value: T) => boolean,
-  withinMs = 10_000,
+  withinMs = 20_000,
 ): Promise<T> {
   for (const since = performance.now();;) {
     const value = await ask();

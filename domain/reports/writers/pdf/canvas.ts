@@ -3,7 +3,7 @@ import { type FontName, loadFont } from "../../../../infra/fonts/fonts.ts";
 
 /** The part of pdfkit's document that is used here; the package brings no types. */
 interface PdfKitDocument {
-  page: { width: number; height: number };
+  page: { width: number; height: number; xobjects: Record<string, unknown> };
   addPage(): this;
   registerFont(name: string, font: unknown): this;
   font(name: string): this;
@@ -13,11 +13,21 @@ interface PdfKitDocument {
   fill(color: string): this;
   text(text: string, x: number, y: number, options: Record<string, unknown>): this;
   widthOfString(text: string): number;
+  /** An object of the file; it is written when it is ended. */
+  ref(entries: Record<string, unknown>): PdfKitObject;
+  addContent(operators: string): this;
   on(event: "data", heard: (chunk: Uint8Array<ArrayBuffer>) => void): this;
   on(event: "end" | "error", heard: (error?: unknown) => void): this;
   end(): void;
   /** Laid-out words, kept by pdfkit for as long as the document. */
   _fontFamilies: Record<string, { layoutCache?: Record<string, unknown> }>;
+  /** The font of the text that is drawn now. */
+  _font: { ref(): unknown; encode(text: string): [glyphs: string[], positions: unknown] };
+}
+
+interface PdfKitObject {
+  data: Record<string, unknown>;
+  end(content: string): void;
 }
 
 export interface CanvasOptions {
@@ -33,6 +43,7 @@ export class Canvas {
   #bytes: Uint8Array<ArrayBuffer>[] = [];
   #ended: Promise<void>;
   #known = new Set<FontName>();
+  #later: PdfKitObject;
 
   constructor({ size, title, author, createdAt }: CanvasOptions) {
     const info = {
@@ -46,6 +57,12 @@ export class Canvas {
       ...{ size, layout: "landscape", margin: 0, info, lang: "en", displayTitle: true, autoFirstPage: false },
       font: loadFont("sans"),
     }) as unknown as PdfKitDocument;
+    this.#later = this.#document.ref({
+      Type: "XObject",
+      Subtype: "Form",
+      FormType: 1,
+      BBox: [0, -10, 100, 20],
+    });
     this.#ended = new Promise((resolve, reject) => {
       this.#document.on("end", () => resolve());
       this.#document.on("error", reject);
@@ -81,6 +98,23 @@ export class Canvas {
       baseline: "alphabetic",
     });
     return textWidth;
+  }
+
+  /** Leaves room at a place of this page for a text that only the end of the document knows; the same on all pages. */
+  drawLater(x: number, y: number): void {
+    this.#document.page.xobjects.Later = this.#later;
+    // Pages count from the top, texts from the bottom.
+    this.#document.addContent(`q 1 0 0 -1 ${x.toFixed(2)} ${y.toFixed(2)} cm /Later Do Q`);
+  }
+
+  /** Says what stands at those places: plain text, once. */
+  fillLater(text: string, o: { font: FontName; size: number; color: string }): void {
+    this.#select(o.font, o.size);
+    const font = this.#document._font;
+    const [glyphs] = font.encode(text);
+    const color = [1, 3, 5].map((at) => (parseInt(o.color.slice(at, at + 2), 16) / 255).toFixed(3));
+    this.#later.data.Resources = { Font: { F: font.ref() } };
+    this.#later.end(`BT ${color.join(" ")} rg /F ${o.size} Tf <${glyphs.join("")}> Tj ET`);
   }
 
   /** The bytes that are ready. */

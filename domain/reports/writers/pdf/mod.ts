@@ -4,9 +4,6 @@ import { Canvas } from "./canvas.ts";
 import { layOut } from "./layout.ts";
 import { TablePages } from "./page.ts";
 
-/** Rows drawn before others get their turn: some ten milliseconds of work. */
-const ROWS_AT_ONCE = 40;
-
 /**
  * A printable document: title and facts, a table with its head on every page, page numbers, the template's chart. Fonts
  * are embedded, as far as their glyphs are used. Pages leave memory as they are finished.
@@ -21,19 +18,15 @@ export const writePdf: ReportWriter = async function* (head, batches) {
   const tally = tallyOf(template);
   pages.begin();
   let count = 0;
-  for await (const rows of batches) {
+  for await (const batch of batches) {
+    const rows = batch.rows();
     count += rows.length;
     tally?.add(rows);
-    for (let i = 0; i < rows.length; i += ROWS_AT_ONCE) {
-      for (const row of rows.slice(i, i + ROWS_AT_ONCE)) pages.addRow(row);
-      await turn();
-      yield* canvas.take();
+    for (const row of rows) {
+      if (pages.addRow(row)) yield* canvas.take();
     }
   }
   pages.finish(count, tally && { title: tally.chart.title, bars: tally.bars() });
   await canvas.end();
   yield* canvas.take();
 };
-
-/** Lets the event loop do what waits. */
-const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));

@@ -41,7 +41,8 @@ export class TablePages {
     this.#tableHead();
   }
 
-  addRow(row: Row): void {
+  /** Draws a row; true when it began a page, so that the one before is done. */
+  addRow(row: Row): boolean {
     const { columns, fontSize } = this.layout;
     const cells = columns.map(({ type, width }, i) => {
       const cell = row[i];
@@ -50,7 +51,8 @@ export class TablePages {
         : breakLines(readableText(cell, type), (width - 2 * GAP) / fontSize, MOST_LINES);
     });
     const height = Math.max(1, ...cells.map((lines) => lines.length)) * fontSize * LINE + GAP;
-    if (this.#y + height > this.canvas.height - MARGIN - FOOT) {
+    const beginsPage = this.#y + height > this.canvas.height - MARGIN - FOOT;
+    if (beginsPage) {
       this.#newPage();
       this.#tableHead();
     }
@@ -67,10 +69,16 @@ export class TablePages {
       }
     }
     this.#y += height;
+    return beginsPage;
   }
 
-  /** The number of rows, and the chart when there is one. */
+  /** The number of rows, the chart when there is one, and the number of pages at the foot of all of them. */
   finish(count: number, chart: { title: string; bars: Bar[] } | null): void {
+    this.#ending(count, chart);
+    this.canvas.fillLater(String(this.#page), { font: "sans", size: 7, color: COLORS.soft });
+  }
+
+  #ending(count: number, chart: { title: string; bars: Bar[] } | null): void {
     this.#need(24);
     this.#y += 6;
     this.#line(
@@ -107,9 +115,11 @@ export class TablePages {
     if (this.#page % WORDS_KEPT_PAGES === 0) this.canvas.forgetWords();
     this.#row = 0;
     const foot = this.canvas.height - MARGIN + 6;
-    this.#draw(this.head.template.name, MARGIN, foot, 7, COLORS.soft);
-    const number = `Page ${this.#page}`;
-    this.#draw(number, this.canvas.width - MARGIN - widthOf(number) * 7, foot, 7, COLORS.soft);
+    const number = `Page ${this.#page} of `;
+    this.#draw(number, MARGIN, foot, 7, COLORS.soft);
+    this.canvas.drawLater(MARGIN + widthOf(number) * 7, foot);
+    const { name } = this.head.template;
+    this.#draw(name, this.canvas.width - MARGIN - widthOf(name) * 7, foot, 7, COLORS.soft);
     this.#y = MARGIN;
   }
 

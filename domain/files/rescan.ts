@@ -1,0 +1,158 @@
+import { z } from "zod";
+import { transact } from "../../infra/postgres/postgres.ts";
+import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
+import { enqueueJob } from "../jobs/enqueue.ts";
+import { type AnyJobType, defineJob, type JobType } from "../jobs/job_type.ts";
+import type { Platform } from "../shared/platform.ts";
+import { rescanFile, type RescanOutcome } from "./rescan_file.ts";
+import { generationOf } from "./rescan_generation.ts";
+import { SCAN_TIMEOUT_MS } from "./scan.ts";
+
+/** One file at a time, so that first examinations have the engine to themselves but for one place. */
+const BATCH = 100;
+/** A batch that has taken so long leaves the rest to the next, behind whatever else waits. */
+const BATCH_MS = 4 * 60_000;
+/** Without a word from the walk for so long, its job is lost. */
+const SILENCE_MS = SCAN_TIMEOUT_MS + 15 * 60_000;
+const REST_WITHOUT_ENGINE_MS = 60_000;
+/** Until files that gave an error are tried again. */
+const REST_AFTER_ERRORS_MS = 60 * 60_000;
+
+const BatchArgs = z.object({
+  generation: z.int(),
+  batch: z.int(),
+  /** The file before the first of the batch; null: the walk begins. */
+  after: z.object({ generation: z.int(), fileId: z.uuid() }).nullable(),
+  /** Files of the walk that gave an error so far. */
+  errors: z.int(),
+});
+type BatchArgs = z.infer<typeof BatchArgs>;
+
+/** What examines Available files again once the engine knows more: a look every minute, and the batches of a walk. */
+export const rescanJobTypes = (p: Platform): AnyJobType[] => [
+  defineJob({
+    name: "files.rescan-outdated",
+    args: z.object({}),
+    cron: "* * * * *",
+    maxRetries: 0, // the next minute looks again
+    run: async () => ({ rescan: await startRescan(p) }),
+  }),
+  rescanBatchJob(p),
+];
+
+const rescanBatchJob = (p: Platform): JobType<BatchArgs> =>
+  defineJob({
+    name: "files.rescan-batch",
+    args: BatchArgs,
+    timeoutMs: SCAN_TIMEOUT_MS,
+    concurrency: 1,
+    run: (args, { signal }) => rescanBatch(p, args, signal),
+  });
+
+/**
+ * Begins a walk over the files that were last examined with older knowledge than the engine has now, unless there is
+ * one. Of many instances that look at once, one begins it.
+ */
+export async function startRescan(
+  p: Platform,
+): Promise<"engine away" | "nothing outdated" | "under way" | "begun"> {
+  const engine = await askEngine(p);
+  if (!engine) return "engine away";
+  const generation = await generationOf(p.sql, engine);
+  return await transact(p.sql, async (tx) => {
+    const outdated = await tx`select from files where status = 'Available' and scan_generation < ${generation}
+      order by scan_generation, id limit 1`;
+    if (outdated.length === 0) return "nothing outdated";
+    const now = p.clock.now();
+    const [walk] = await tx<{ walkBatch: number }[]>`
+      update scan_generations set walk_until = ${inMs(now, SILENCE_MS)}, walk_batch = walk_batch + 1
+      where id = ${generation} and (walk_until is null or walk_until <= ${now}) returning walk_batch`;
+    if (!walk) return "under way";
+    const first = { generation, batch: walk.walkBatch, after: null, errors: 0 };
+    await enqueueJob(p, tx, rescanBatchJob(p), first, { priority: "Low" });
+    return "begun";
+  });
+}
+
+interface OutdatedFile {
+  id: string;
+  scanGeneration: number;
+}
+
+/**
+ * Examines one batch and enqueues the next. What was examined clean is outdated no more, so a batch that runs again after
+ * dying goes on where it stopped; files that gave an error are passed over until the walk begins anew.
+ */
+export async function rescanBatch(
+  p: Platform,
+  args: BatchArgs,
+  signal: AbortSignal,
+): Promise<Partial<Record<RescanOutcome, number>> | string> {
+  const { generation, after } = args;
+  if (!await setWalk(p, args, { untilMs: SILENCE_MS })) return "overtaken";
+  const engine = await askEngine(p);
+  if (!engine || await generationOf(p.sql, engine) !== generation) {
+    await setWalk(p, args, { untilMs: REST_WITHOUT_ENGINE_MS });
+    return "the engine is away, or another one";
+  }
+  const files = await p.sql<OutdatedFile[]>`
+    select id, scan_generation from files where status = 'Available' and scan_generation < ${generation}
+      and (scan_generation, id) > (${after?.generation ?? -1}, ${after?.fileId ?? NO_ID})
+    order by scan_generation, id limit ${BATCH}`;
+  const outcomes: Partial<Record<RescanOutcome, number>> = {};
+  const endsAt = performance.now() + BATCH_MS;
+  let last: OutdatedFile | undefined;
+  for (const file of files) {
+    signal.throwIfAborted();
+    const outcome = await rescanFile(p, file.id, { engine, generation }, signal);
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    if (outcome === "Error" && !await askEngine(p)) {
+      await setWalk(p, args, { untilMs: REST_WITHOUT_ENGINE_MS });
+      return outcomes;
+    }
+    last = file;
+    if (performance.now() > endsAt) break;
+  }
+  const errors = args.errors + (outcomes.Error ?? 0);
+  if (last && (last !== files.at(-1) || files.length === BATCH)) {
+    await enqueueNext(p, { ...args, errors, after: { generation: last.scanGeneration, fileId: last.id } });
+  } else {
+    await setWalk(p, args, { untilMs: errors > 0 ? REST_AFTER_ERRORS_MS : null });
+  }
+  return outcomes;
+}
+
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+const inMs = (now: Date, ms: number) => new Date(now.getTime() + ms);
+
+/** @returns false when another batch has taken over. */
+async function setWalk(
+  p: Pick<Platform, "sql" | "clock">,
+  { generation, batch }: BatchArgs,
+  { untilMs }: { untilMs: number | null },
+): Promise<boolean> {
+  const until = untilMs === null ? null : inMs(p.clock.now(), untilMs);
+  const kept = await p.sql`update scan_generations set walk_until = ${until}
+    where id = ${generation} and walk_batch = ${batch}`;
+  return kept.count === 1;
+}
+
+/** The number that is compared and set keeps a job that runs twice from going on twice. */
+async function enqueueNext(p: Platform, args: BatchArgs): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const next = { ...args, batch: args.batch + 1 };
+    const moved = await tx`update scan_generations set walk_batch = ${next.batch},
+        walk_until = ${inMs(p.clock.now(), SILENCE_MS)}
+      where id = ${args.generation} and walk_batch = ${args.batch}`;
+    if (moved.count === 1) await enqueueJob(p, tx, rescanBatchJob(p), next, { priority: "Low" });
+  });
+}
+
+async function askEngine(p: Pick<Platform, "scanner">): Promise<ScannerStatus | null> {
+  try {
+    return await p.scanner.status();
+  } catch (error) {
+    if (error instanceof ScanUnavailable) return null;
+    throw error;
+  }
+}

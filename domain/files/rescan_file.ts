@@ -1,0 +1,110 @@
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { enqueueJob } from "../jobs/enqueue.ts";
+import type { Platform } from "../shared/platform.ts";
+import { ContentUnreadable, type Reading, readThroughEngine } from "./examine.ts";
+import type { FileRow } from "./file.ts";
+import { deleteDiscarded, discardObjects } from "./objects.ts";
+import { tellOwnersJob } from "./rescan_notice.ts";
+import { failureOf } from "./scan.ts";
+import { insertScanAttempt } from "./scan_attempts.ts";
+
+/** The engine as it introduced itself, and the number of what it knows. */
+export interface Knowledge {
+  engine: ScannerStatus;
+  generation: number;
+}
+
+/** Error: no verdict, the file stays as it is. Gone: it is not Available any more. */
+export type RescanOutcome = "Clean" | "Infected" | "Error" | "Gone";
+
+/**
+ * Examines an Available file once more. Only a signature changes its state: the file becomes Infected, its content is
+ * destroyed, its owners are told. No answer, an error, or content that cannot be read leave it Available. May run twice
+ * at once and be killed anywhere: the state is compared and set under the row's lock, and the rest follows from it.
+ */
+export async function rescanFile(
+  p: Platform,
+  fileId: string,
+  knowledge: Knowledge,
+  signal: AbortSignal,
+): Promise<RescanOutcome> {
+  const [file] = await p.sql<FileRow[]>`select * from files where id = ${fileId} and status = 'Available'`;
+  if (!file || file.finalKey === null) return "Gone";
+  const startedAt = p.clock.now();
+  try {
+    const { finalKey, sizeBytes } = file;
+    const found = await readThroughEngine(p, { finalKey, sizeBytes }, signal);
+    if (found.verdict.verdict === "Clean" && found.sha256 !== file.sha256) {
+      throw new ContentUnreadable("the bytes are not those that were examined first");
+    }
+    const outcome = await settleRescan(p, fileId, found, { startedAt, ...knowledge });
+    if (outcome === "Infected") await deleteDiscarded(p, [fileId]);
+    return outcome;
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = failureOf(error);
+    if (!failure) throw error;
+    p.log.warn("a file could not be examined again; it stays Available", { fileId, error });
+    return await noteFailedRescan(p, fileId, failure.message, { startedAt, ...knowledge });
+  }
+}
+
+type Frame = Knowledge & { startedAt: Date };
+
+async function settleRescan(
+  p: Platform,
+  fileId: string,
+  { verdict }: Reading,
+  { startedAt, engine, generation }: Frame,
+): Promise<RescanOutcome> {
+  return await transact(p.sql, async (tx) => {
+    const file = await lockAvailable(tx, fileId);
+    if (!file) return "Gone";
+    const now = p.clock.now();
+    const attempt = { startedAt, completedAt: now, engine };
+    if (verdict.verdict === "Clean") {
+      if (file.scanGeneration >= generation) return "Clean"; // another walk has just said so
+      const { detectedContentType } = file;
+      await insertScanAttempt(tx, fileId, { ...attempt, verdict: "Clean", detectedContentType });
+      await tx`update files set scan_generation = ${generation} where id = ${fileId}`;
+      return "Clean";
+    }
+    const { signatureName } = verdict;
+    await insertScanAttempt(tx, fileId, { ...attempt, verdict: "Infected", signatureName });
+    await tx`update files set status = 'Infected', signature_name = ${signatureName}, version = version + 1
+      where id = ${fileId}`;
+    await discardObjects(tx, [fileId], now);
+    await recordAudit(tx, null, {
+      action: "file.infected",
+      targetType: "file",
+      targetId: fileId,
+      tenantId: file.tenantId,
+      before: { status: file.status, sha256: file.sha256, sizeBytes: file.sizeBytes },
+      after: { status: "Infected", signatureName },
+    });
+    await enqueueJob(p, tx, tellOwnersJob(p), { fileId }, { tenantId: file.tenantId });
+    return "Infected";
+  });
+}
+
+async function noteFailedRescan(
+  p: Pick<Platform, "sql" | "clock">,
+  fileId: string,
+  errorMessage: string,
+  { startedAt, engine }: Frame,
+): Promise<RescanOutcome> {
+  return await transact(p.sql, async (tx) => {
+    if (!await lockAvailable(tx, fileId)) return "Gone";
+    const completedAt = p.clock.now();
+    await insertScanAttempt(tx, fileId, { startedAt, completedAt, engine, verdict: "Error", errorMessage });
+    return "Error";
+  });
+}
+
+async function lockAvailable(tx: Tx, fileId: string): Promise<FileRow & { scanGeneration: number } | null> {
+  const [row] = await tx<(FileRow & { scanGeneration: number })[]>`
+    select * from files where id = ${fileId} and status = 'Available' for update`;
+  return row ?? null;
+}

@@ -1,0 +1,164 @@
+import { type Queryable, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { findUsersInTenant } from "../access/user_lookup.ts";
+import { scheduleMistakes } from "../jobs/cron.ts";
+import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
+import { requireVersion } from "../shared/version.ts";
+import { clockTime, minutesOf } from "./quiet_hours.ts";
+import type { NotificationChannel } from "./status.ts";
+import { canonicalLocale } from "./templates/locales.ts";
+
+/** A category a user has spoken about; letter case does not count, and it is kept in lower case. */
+export interface CategoryPreference {
+  category: string;
+  channels: { email: boolean; push: boolean; inApp: boolean; sms: boolean };
+}
+
+/** What a user wants to get, where and when; times are `HH:MM` on the user's clocks. */
+export interface Preferences {
+  userId: string;
+  timeZoneId: string;
+  quietHours: { from: string; to: string } | null;
+  categories: CategoryPreference[];
+  /** `locale` is the language of the summary; null: the tenant's. */
+  digest: { isEnabled: boolean; at: string; locale: string | null };
+}
+
+interface PreferenceRow {
+  timeZoneId: string;
+  quietFrom: number | null;
+  quietTo: number | null;
+  categories: Record<string, Record<NotificationChannel, boolean>>;
+  hasDigest: boolean;
+  digestAt: number;
+  digestLocale: string | null;
+  version: number;
+}
+
+const UNSPOKEN: PreferenceRow = {
+  ...{ timeZoneId: "UTC", quietFrom: null, quietTo: null, categories: {} },
+  ...{ hasDigest: false, digestAt: 8 * 60, digestLocale: null, version: 0 },
+};
+
+/** A user's preferences and their version; version 0 are those of someone who never said anything. */
+export async function readPreferences(
+  q: Queryable,
+  userId: string,
+): Promise<{ preferences: Preferences; version: number }> {
+  const row = await readRow(q, userId) ?? UNSPOKEN;
+  return { preferences: preferencesOf(userId, row), version: row.version };
+}
+
+/**
+ * Replaces a user's preferences; they count for every message that has not been delivered yet.
+ * @throws VALIDATION_ERROR, USER_NOT_FOUND, PRECONDITION_FAILED
+ */
+export async function writePreferences(
+  sql: Sql,
+  given: Preferences,
+  ifMatch: string | null,
+): Promise<{ preferences: Preferences; version: number }> {
+  const row = checkedRow(given);
+  const { userId } = given;
+  return await transact(sql, async (tx) => {
+    const [user] = await findUsersInTenant(tx, null, [userId]);
+    if (!user) throw problem("USER_NOT_FOUND", `There is no active user ${userId}.`);
+    requireVersion(ifMatch, await lockVersion(tx, userId));
+    await tx`
+      update notification_preferences set time_zone_id = ${row.timeZoneId}, quiet_from = ${row.quietFrom},
+        quiet_to = ${row.quietTo}, has_digest = ${row.hasDigest}, digest_at = ${row.digestAt},
+        digest_locale = ${row.digestLocale}, version = version + 1, updated_at = now(),
+        categories = (select coalesce(jsonb_object_agg(lower(key), value), '{}')
+          from jsonb_each(${JSON.stringify(row.categories)}::text::jsonb))
+      where user_id = ${userId}`;
+    return await readPreferences(tx, userId);
+  });
+}
+
+/** Takes one category off one channel, leaving all else as it is; a second time changes nothing. */
+export async function optOut(
+  sql: Sql,
+  userId: string,
+  category: string,
+  channel: NotificationChannel,
+): Promise<void> {
+  await transact(sql, async (tx) => {
+    await lockVersion(tx, userId);
+    await tx`
+      update notification_preferences set version = version + 1, updated_at = now(),
+        categories = jsonb_set(categories, array[lower(${category})],
+          coalesce(categories -> lower(${category}), '{"Email": true, "Push": true, "InApp": true, "Sms": true}')
+            || jsonb_build_object(${channel}::text, false))
+      where user_id = ${userId}
+        and categories #>> array[lower(${category}), ${channel}] is distinct from 'false'`;
+  });
+}
+
+/** Locks the user's row, made if need be; a row nobody has written yet counts as version 0. */
+async function lockVersion(tx: Tx, userId: string): Promise<number> {
+  await tx`insert into notification_preferences (user_id, version) values (${userId}, 0)
+    on conflict (user_id) do nothing`;
+  const [row] = await tx<{ version: number }[]>`
+    select version from notification_preferences where user_id = ${userId} for update`;
+  return row?.version ?? 0;
+}
+
+async function readRow(q: Queryable, userId: string): Promise<PreferenceRow | undefined> {
+  const [row] = await q<PreferenceRow[]>`
+    select time_zone_id, quiet_from, quiet_to, categories, has_digest, digest_at, digest_locale, version
+    from notification_preferences where user_id = ${userId}`;
+  return row;
+}
+
+/** What a user said about digests, for who makes one. */
+export async function readDigestLocale(q: Queryable, userId: string): Promise<string | null> {
+  return (await readRow(q, userId))?.digestLocale ?? null;
+}
+
+/** Of these categories, in lower case, those the user does not want by email. */
+export async function readOptedOut(q: Queryable, userId: string): Promise<Set<string>> {
+  const { categories } = await readRow(q, userId) ?? UNSPOKEN;
+  return new Set(Object.entries(categories).filter(([, channels]) => !channels.Email).map(([name]) => name));
+}
+
+function preferencesOf(userId: string, row: PreferenceRow): Preferences {
+  const { quietFrom, quietTo } = row;
+  return {
+    ...{ userId, timeZoneId: row.timeZoneId },
+    quietHours: quietFrom === null || quietTo === null
+      ? null
+      : { from: clockTime(quietFrom), to: clockTime(quietTo) },
+    categories: Object.entries(row.categories).map(([category, { Email, Push, InApp, Sms }]) => ({
+      category,
+      channels: { email: Email, push: Push, inApp: InApp, sms: Sms },
+    })).sort((a, b) => a.category < b.category ? -1 : 1),
+    digest: { isEnabled: row.hasDigest, at: clockTime(row.digestAt), locale: row.digestLocale },
+  };
+}
+
+function checkedRow({ timeZoneId, quietHours, categories, digest }: Preferences): PreferenceRow {
+  const { timeZoneId: zone } = scheduleMistakes("0 0 * * *", timeZoneId);
+  const errors: FieldErrors = zone ? { timeZoneId: zone } : {};
+  const minutes = (clock: string, field: string): number => {
+    const found = minutesOf(clock);
+    if (found === null) errors[field] = [`expected a time such as 07:30, found "${clock.slice(0, 40)}"`];
+    return found ?? 0;
+  };
+  const quietFrom = quietHours && minutes(quietHours.from, "quietHours.from");
+  const quietTo = quietHours && minutes(quietHours.to, "quietHours.to");
+  if (quietHours && quietFrom === quietTo) {
+    errors["quietHours.to"] ??= ["expected another time than that of from: quiet hours have an end"];
+  }
+  const digestAt = minutes(digest.at, "digest.at");
+  const named = new Map<string, Record<NotificationChannel, boolean>>();
+  categories.forEach(({ category, channels: { email, push, inApp, sms } }, index) => {
+    const name = category.toLowerCase();
+    if (named.has(name)) errors[`categories.${index}.category`] = [`"${category}" is named twice`];
+    named.set(name, { Email: email, Push: push, InApp: inApp, Sms: sms });
+  });
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  const digestLocale = digest.locale === null ? null : canonicalLocale(digest.locale, "digest.locale");
+  return {
+    ...{ timeZoneId, quietFrom, quietTo, digestAt, digestLocale, version: 0 },
+    ...{ categories: Object.fromEntries(named), hasDigest: digest.isEnabled },
+  };
+}

@@ -1,0 +1,96 @@
+import type { Platform } from "../shared/platform.ts";
+import { addressKey } from "./addresses.ts";
+import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
+import { collectForDigest, isForDigest } from "./digest_collect.ts";
+import type { Outcome } from "./failover.ts";
+import type { HeldPreference } from "./preferences_held.ts";
+import { quietUntil } from "./quiet_hours.ts";
+import { findSuppressions, type SuppressionReason } from "./suppression.ts";
+import { isAlwaysTried } from "./suppression_bounces.ts";
+import { followUsers, skip } from "./user_recipients.ts";
+
+/** Whom a message may go to now. */
+export interface Screened {
+  due: HeldRecipient[];
+  /** Whom it is kept from for good. */
+  skipped: Outcome[];
+  /** When the first of those in quiet hours may get it; null: nobody waits. */
+  waitsUntil: Date | null;
+  /** Somebody gets it in a digest. */
+  isCollected: boolean;
+}
+
+/**
+ * Holds a message to what its recipients want and can take at this moment: who is suppressed, gone or opted out is
+ * skipped, who is in quiet hours waits, whose digest takes it is collected. Recipients of whom none of that can be
+ * said cost no query.
+ */
+export async function screenRecipients(
+  p: Platform,
+  held: HeldNotification,
+  owed: HeldRecipient[],
+): Promise<Screened> {
+  const isPlain = owed.every((r) => r.userId === null && r.suppression === null && isAscii(r.address));
+  if (isPlain) return { due: owed, skipped: [], waitsUntil: null, isCollected: false };
+  const { found, skipped } = await followUsers(p.sql, held, owed);
+  const suppressed = isAlwaysTried(held) ? new Map() : await suppressedOf(p, held, found);
+  const now = p.clock.now();
+  const due: HeldRecipient[] = [];
+  const waiting: { recipient: HeldRecipient; until: Date }[] = [];
+  const collected: HeldRecipient[] = [];
+  for (const recipient of found) {
+    const { preference } = recipient;
+    const suppression: SuppressionReason | undefined = suppressed.get(recipient.id);
+    const until = preference && quietEnd(held, preference, now);
+    if (suppression) {
+      skipped.push(skip(recipient, "Suppressed", `The address is suppressed (${suppression}).`));
+    } else if (held.category !== null && preference?.channels?.[held.channel] === false) {
+      skipped.push(skip(recipient, "OptedOut", `The user does not want "${held.category}" on this channel.`));
+    } else if (preference && isForDigest(held, preference)) collected.push(recipient);
+    else if (until) waiting.push({ recipient, until });
+    else due.push(recipient);
+  }
+  if (collected.length > 0) await collectForDigest(p, held, collected, now);
+  if (waiting.length > 0) await writeWaits(p, waiting);
+  const [first = null] = waiting.map(({ until }) => until).sort((a, b) => a.getTime() - b.getTime());
+  return { due, skipped, waitsUntil: first, isCollected: collected.length > 0 };
+}
+
+function quietEnd(held: HeldNotification, preference: HeldPreference, now: Date): Date | null {
+  const { timeZoneId, quietFrom: from, quietTo: to } = preference;
+  if (held.priority === "Critical" || from === null || to === null) return null;
+  return quietUntil({ timeZoneId, from, to }, now);
+}
+
+/**
+ * Why recipients are suppressed, by their id. What was read with the message holds unless the address has changed
+ * since or its spelling is not the one that is compared.
+ */
+async function suppressedOf(
+  p: Pick<Platform, "sql">,
+  held: HeldNotification,
+  found: HeldRecipient[],
+): Promise<Map<string, SuppressionReason>> {
+  const { channel } = held;
+  const before = new Map(held.recipients.map(({ id, address }) => [id, address]));
+  const unread = found.filter((r) => before.get(r.id) !== r.address || !isAscii(r.address));
+  const looked = await findSuppressions(p.sql, held, unread.map((r) => r.address));
+  const isUnread = new Set(unread);
+  return new Map(found.flatMap((recipient) => {
+    const { id, address, suppression } = recipient;
+    const reason = isUnread.has(recipient) ? looked.get(addressKey(channel, address)) : suppression;
+    return reason ? [[id, reason] as const] : [];
+  }));
+}
+
+async function writeWaits(
+  p: Pick<Platform, "sql">,
+  waiting: { recipient: HeldRecipient; until: Date }[],
+): Promise<void> {
+  await p.sql`update notification_recipients r set deliver_after = given.until
+    from unnest(${waiting.map(({ recipient }) => recipient.id)}::uuid[],
+      ${waiting.map(({ until }) => until.toISOString())}::timestamptz[]) as given (id, until)
+    where r.id = given.id and r.status = 'Owed'`;
+}
+
+const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);

@@ -1,0 +1,144 @@
+import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { invalid, problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { addressKey, addressMistake } from "./addresses.ts";
+import type { NotificationChannel } from "./status.ts";
+
+/** Channels whose addresses can be suppressed; devices are forgotten instead, and users opt out. */
+export const SUPPRESSED_CHANNELS = ["Email", "Sms"] as const;
+export type SuppressedChannel = typeof SUPPRESSED_CHANNELS[number];
+
+export const SUPPRESSION_REASONS = ["HardBounce", "Unsubscribed", "Complaint", "Manual"] as const;
+export type SuppressionReason = typeof SUPPRESSION_REASONS[number];
+
+/** An address a tenant's messages no longer go to. */
+export interface Suppression {
+  id: string;
+  channel: SuppressedChannel;
+  address: string;
+  reason: SuppressionReason;
+  /** The provider's words, or those of whoever added it. */
+  detail: string | null;
+  /** The message whose refusal brought it about. */
+  notificationId: string | null;
+  createdBy: string | null;
+  createdAt: Date;
+}
+
+const NO_TENANT = "00000000-0000-0000-0000-000000000000";
+const keyOf = (tenantId: string | null): string => tenantId ?? NO_TENANT;
+
+const columns = (q: Queryable) =>
+  q`id, channel, address, reason, detail, notification_id, created_by, created_at`;
+
+/** A page of the tenant's suppressed addresses, newest first. @param filter.search part of the address */
+export async function listSuppressions(
+  q: Queryable,
+  filter: { tenantId: string | null; channel?: SuppressedChannel | undefined; search?: string | undefined },
+  page: PageRequest,
+): Promise<PagedResult<Suppression>> {
+  const { tenantId, channel, search } = filter;
+  const where = q`where tenant_key = ${keyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
+    ${search ? q`and position(lower(${search}) in lower(address)) > 0` : q``}`;
+  const [items, [counted]] = await Promise.all([
+    q<Suppression[]>`select ${columns(q)} from notification_suppressions ${where}
+      order by id desc limit ${page.pageSize} offset ${offsetOf(page)}`,
+    q<{ count: number }[]>`select count(*) from notification_suppressions ${where}`,
+  ]);
+  return pagedResult([...items], counted?.count ?? 0, page);
+}
+
+/** One suppressed address. @throws NOTIFICATION_SUPPRESSION_NOT_FOUND also for another tenant's */
+export async function readSuppression(
+  q: Queryable,
+  tenantId: string | null,
+  id: string,
+): Promise<Suppression> {
+  const [row] = await q<Suppression[]>`select ${columns(q)} from notification_suppressions
+    where id = ${id} and tenant_key = ${keyOf(tenantId)}`;
+  if (!row) throw suppressionNotFound(id);
+  return row;
+}
+
+/**
+ * Keeps the tenant's messages from an address.
+ * @throws VALIDATION_ERROR, NOTIFICATION_SUPPRESSION_ALREADY_EXISTS
+ */
+export async function addSuppression(
+  sql: Sql,
+  caller: Caller,
+  given: Pick<Suppression, "channel" | "address" | "reason" | "detail">,
+): Promise<Suppression> {
+  const { channel, address, reason, detail } = given;
+  const mistake = addressMistake(channel, address);
+  if (mistake) throw invalid({ address: [mistake] });
+  return await transact(sql, async (tx) => {
+    const [added] = await tx<Suppression[]>`
+      insert into notification_suppressions (id, tenant_key, channel, address, address_key, reason, detail, created_by)
+      values (${newId()}, ${keyOf(caller.tenantId)}, ${channel}, ${address}, ${addressKey(channel, address)},
+        ${reason}, ${detail}, ${caller.userId})
+      on conflict (tenant_key, channel, address_key) do nothing returning ${columns(tx)}`;
+    if (!added) {
+      throw problem("NOTIFICATION_SUPPRESSION_ALREADY_EXISTS", `"${address}" is suppressed already.`);
+    }
+    const after = { channel, address, reason, detail };
+    await recordAudit(tx, caller, {
+      ...{ action: "notification-suppression.add", targetType: "notification-suppression" },
+      ...{ targetId: added.id, after },
+    });
+    return added;
+  });
+}
+
+/** Lets the tenant's messages go to an address again. @throws NOTIFICATION_SUPPRESSION_NOT_FOUND */
+export async function liftSuppression(sql: Sql, caller: Caller, id: string): Promise<void> {
+  await transact(sql, async (tx) => {
+    const [lifted] = await tx<Suppression[]>`delete from notification_suppressions
+      where id = ${id} and tenant_key = ${keyOf(caller.tenantId)} returning ${columns(tx)}`;
+    if (!lifted) throw suppressionNotFound(id);
+    const { channel, address, reason, detail } = lifted;
+    await recordAudit(tx, caller, {
+      ...{ action: "notification-suppression.lift", targetType: "notification-suppression" },
+      ...{ targetId: id, before: { channel, address, reason, detail } },
+    });
+  });
+}
+
+const suppressionNotFound = (id: string) =>
+  problem("NOTIFICATION_SUPPRESSION_NOT_FOUND", `There is no suppressed address ${id} here.`);
+
+/** Why these addresses are suppressed for the message, by `addressKey`; those that are not are left out. */
+export async function findSuppressions(
+  q: Queryable,
+  { id, tenantId, channel }: { id: string; tenantId: string | null; channel: NotificationChannel },
+  addresses: string[],
+): Promise<Map<string, SuppressionReason>> {
+  if (addresses.length === 0) return new Map();
+  const rows = await q<{ addressKey: string; reason: SuppressionReason }[]>`
+    select address_key, reason from notification_suppressions
+    where tenant_key = ${keyOf(tenantId)} and channel = ${channel} and notification_id is distinct from ${id}
+      and address_key = any(${addresses.map((address) => addressKey(channel, address))}::text[])`;
+  return new Map(rows.map((row) => [row.addressKey, row.reason]));
+}
+
+/** Remembers addresses a provider has called dead; one that is suppressed already stays as it is. */
+export async function recordSuppressions(
+  q: Queryable,
+  o: { tenantId: string | null; notificationId: string; channel: SuppressedChannel },
+  dead: Pick<Suppression, "address" | "reason" | "detail">[],
+): Promise<void> {
+  if (dead.length === 0) return;
+  await q`
+    insert into notification_suppressions (id, tenant_key, channel, address, address_key, reason, detail,
+      notification_id)
+    select id, ${keyOf(o.tenantId)}, ${o.channel}::notification_channel, address, address_key, reason, detail,
+      ${o.notificationId}::uuid
+    from unnest(${dead.map(() => newId())}::uuid[], ${dead.map((d) => d.address)}::text[],
+      ${dead.map((d) => addressKey(o.channel, d.address))}::text[], ${dead.map((d) => d.reason)}::text[],
+      ${dead.map((d) => d.detail)}::text[]) as given (id, address, address_key, reason, detail)
+    order by address_key
+    on conflict (tenant_key, channel, address_key) do nothing`;
+}

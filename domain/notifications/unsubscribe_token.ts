@@ -1,0 +1,53 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+
+/** What an unsubscribe link may do, and no more: take one category off one user's mail. */
+export interface UnsubscribeClaim {
+  userId: string;
+  category: string;
+}
+
+/** Mail is read late; the law of most places asks for a month at least. */
+const LIFE_SECONDS = 365 * 24 * 60 * 60;
+/** Part of what is signed, so that a signature made for another purpose is worth nothing here. */
+const PURPOSE = "steward unsubscribe 1";
+const claims = z.tuple([z.uuid(), z.string().min(1), z.int()]);
+const keys = new WeakMap<Sql, Promise<Uint8Array>>();
+
+/** A signed token for the claim, good for a year: letters, digits, `-`, `_` and one dot. */
+export async function signUnsubscribe(sql: Sql, claim: UnsubscribeClaim, now: Date): Promise<string> {
+  const expires = Math.floor(now.getTime() / 1000) + LIFE_SECONDS;
+  const payload = Buffer.from(JSON.stringify([claim.userId, claim.category, expires])).toString("base64url");
+  return `${payload}.${signature(await keyOf(sql), payload).toString("base64url")}`;
+}
+
+/** The claim of a token, or null when it is forged, malformed or expired. */
+export async function readUnsubscribe(sql: Sql, token: string, now: Date): Promise<UnsubscribeClaim | null> {
+  const [payload = "", signed = "", ...rest] = token.split(".");
+  const given = Buffer.from(signed, "base64url");
+  const expected = signature(await keyOf(sql), payload);
+  if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+  const [userId, category, expires] = claims.parse(JSON.parse(Buffer.from(payload, "base64url").toString()));
+  return expires * 1000 > now.getTime() ? { userId, category } : null;
+}
+
+const signature = (key: Uint8Array, payload: string): Buffer =>
+  createHmac("sha256", key).update(`${PURPOSE}.${payload}`).digest();
+
+/** The key all instances share; it never changes, so it is read once. */
+function keyOf(sql: Sql): Promise<Uint8Array> {
+  let key = keys.get(sql);
+  if (!key) {
+    key = readKey(sql);
+    keys.set(sql, key);
+    key.catch(() => keys.delete(sql));
+  }
+  return key;
+}
+
+async function readKey(sql: Sql): Promise<Uint8Array> {
+  const [row] = await sql<{ secret: Uint8Array }[]>`select secret from notification_link_key`;
+  if (!row) throw new Error("the key of unsubscribe links is not in the database");
+  return row.secret;
+}

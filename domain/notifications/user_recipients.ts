@@ -1,0 +1,163 @@
+import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type AddressedUser, findUsersByEmail, findUsersInTenant } from "../access/user_lookup.ts";
+import { type FieldErrors, invalid } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
+import { addressMistake } from "./addresses.ts";
+import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
+import { findDeviceTokensByUser } from "./devices.ts";
+import type { Outcome } from "./failover.ts";
+import type { Message, MessageRecipient } from "./message.ts";
+import type { NotificationChannel } from "./status.ts";
+
+/**
+ * The recipients a message's `userIds` stand for. Their addresses are those of now, for the record; delivery looks
+ * again. A user who has no address of the channel yet stands under the own id.
+ * @throws VALIDATION_ERROR naming every id that is not an active user of the tenant.
+ */
+export async function recipientsOfUsers(
+  q: Queryable,
+  tenantId: string | null,
+  { channel, userIds = [] }: Message,
+  field: string,
+): Promise<MessageRecipient[]> {
+  if (userIds.length === 0) return [];
+  const users = new Map((await findUsersInTenant(q, tenantId, userIds)).map((user) => [user.id, user]));
+  const errors: FieldErrors = {};
+  const recipients = userIds.map((id, index): MessageRecipient => {
+    const user = users.get(id);
+    if (!user) errors[`${field}userIds.${index}`] = [`"${id}" is not an active user of this tenant`];
+    return {
+      address: (user && addressOf(channel, user)) ?? id,
+      displayName: user ? `${user.firstName} ${user.lastName}`.trim() || null : null,
+      userId: id,
+      followsUser: channel !== "InApp",
+    };
+  });
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  return recipients;
+}
+
+/**
+ * A message's own recipients with the users behind them: in-app addresses are users, and mail of a category is held
+ * to what its reader wants even when it was addressed by email.
+ */
+export async function withKnownUsers(
+  q: Queryable,
+  tenantId: string | null,
+  { channel, category, recipients }: Message,
+): Promise<MessageRecipient[]> {
+  if (channel === "InApp") return recipients.map((r) => ({ ...r, userId: r.address.toLowerCase() }));
+  if (channel !== "Email" || !category) return recipients;
+  const users = await findUsersByEmail(q, tenantId, recipients.map((recipient) => recipient.address));
+  const byEmail = new Map(users.map((user) => [user.email.toLowerCase(), user.id]));
+  return recipients.map((r) => ({ ...r, userId: byEmail.get(r.address.toLowerCase()) ?? null }));
+}
+
+/** The user's address of the channel, or null; for push the devices are asked for instead. */
+function addressOf(channel: NotificationChannel, user: AddressedUser): string | null {
+  if (channel === "InApp") return user.id;
+  const address = channel === "Email" ? user.email : channel === "Sms" ? user.phoneNumber : null;
+  return address !== null && addressMistake(channel, address) === null ? address : null;
+}
+
+const NO_ADDRESS: Record<NotificationChannel, string> = {
+  Email: "The user has no email address that mail can be sent to.",
+  Sms: "The user has no phone number in E.164 form.",
+  Push: "The user has registered no device.",
+  InApp: "The user has no inbox.",
+};
+
+/**
+ * Finds out where users are reached now: their present email or phone number, or all of their devices, each then a
+ * recipient of its own. Who is gone, or has no address of the channel, is skipped.
+ */
+export async function followUsers(
+  sql: Sql,
+  held: HeldNotification,
+  recipients: HeldRecipient[],
+): Promise<{ found: HeldRecipient[]; skipped: Outcome[] }> {
+  const ids = recipients.flatMap((r) => r.followsUser && r.userId !== null ? [r.userId] : []);
+  if (ids.length === 0) return { found: recipients, skipped: [] };
+  const users = new Map((await findUsersInTenant(sql, held.tenantId, ids)).map((user) => [user.id, user]));
+  const skipped: Outcome[] = [];
+  const found: HeldRecipient[] = [];
+  const moved: HeldRecipient[] = [];
+  const deviceless: HeldRecipient[] = [];
+  for (const recipient of recipients) {
+    const user = recipient.userId === null ? undefined : users.get(recipient.userId);
+    if (!recipient.followsUser) found.push(recipient);
+    else if (!user) skipped.push(skip(recipient, "NotAUser", "No longer an active user of this tenant."));
+    else if (held.channel === "Push") {
+      (recipient.address === recipient.userId ? deviceless : found).push(recipient);
+    } else {
+      const address = addressOf(held.channel, user);
+      if (address === null) skipped.push(skip(recipient, "NoAddress", NO_ADDRESS[held.channel]));
+      else if (address === recipient.address) found.push(recipient);
+      else moved.push({ ...recipient, address });
+    }
+  }
+  if (moved.length > 0) await writeAddresses(sql, moved);
+  const devices = deviceless.length > 0 ? await toDevices(sql, held.id, deviceless) : NO_DEVICES;
+  skipped.push(...devices.none.map((recipient) => skip(recipient, "NoAddress", NO_ADDRESS.Push)));
+  return { found: [...found, ...moved, ...devices.found], skipped };
+}
+
+/** What becomes of a recipient the message is kept from. */
+export const skip = (
+  { id }: HeldRecipient,
+  reason: NonNullable<Outcome["reason"]>,
+  errorMessage: string,
+): Outcome => ({ recipientId: id, status: "Skipped", reason, errorMessage });
+
+async function writeAddresses(q: Queryable, recipients: HeldRecipient[]): Promise<void> {
+  await q`update notification_recipients r set address = given.address
+    from unnest(${recipients.map((r) => r.id)}::uuid[], ${recipients.map((r) => r.address)}::text[])
+      as given (id, address) where r.id = given.id and r.status = 'Owed'`;
+}
+
+/** The devices of users, and the users who have none. */
+interface Devices {
+  found: HeldRecipient[];
+  none: HeldRecipient[];
+}
+const NO_DEVICES: Devices = { found: [], none: [] };
+
+/**
+ * Turns users into their devices. A recipient becomes its user's first device and the others are added; only who
+ * changes the first may add the rest, so a run that comes late adds nothing.
+ */
+async function toDevices(
+  sql: Sql,
+  notificationId: string,
+  recipients: HeldRecipient[],
+): Promise<Devices> {
+  return await transact(sql, async (tx) => {
+    const tokens = await findDeviceTokensByUser(tx, recipients.flatMap((r) => r.userId ?? []));
+    const found = recipients.flatMap((r) => {
+      const [first, ...rest] = tokens.get(r.userId ?? "") ?? [];
+      return first === undefined ? [] : [{ recipient: r, first, rest }];
+    });
+    const changed = await tx<{ id: string }[]>`
+      update notification_recipients r set address = given.address
+      from unnest(${found.map(({ recipient }) => recipient.id)}::uuid[], ${
+      found.map(({ first }) => first)
+    }::text[]) as given (id, address)
+      where r.id = given.id and r.address = r.user_id::text returning r.id`;
+    const ours = new Set(changed.map((row) => row.id));
+    const firsts: HeldRecipient[] = [];
+    const others: HeldRecipient[] = [];
+    for (const { recipient, first, rest } of found) {
+      if (!ours.has(recipient.id)) continue;
+      firsts.push({ ...recipient, address: first });
+      others.push(...rest.map((address) => ({ ...recipient, id: newId(), address })));
+    }
+    await tx`insert into notification_recipients (id, notification_id, kind, address, display_name, user_id,
+        follows_user)
+      select id, ${notificationId}, 'to', address, display_name, user_id, true
+      from unnest(${others.map((r) => r.id)}::uuid[], ${others.map((r) => r.address)}::text[],
+        ${others.map((r) => r.displayName)}::text[], ${others.map((r) => r.userId)}::uuid[])
+        as given (id, address, display_name, user_id)`;
+    const none = recipients.filter((r) => !tokens.has(r.userId ?? ""));
+    return { found: [...firsts, ...others], none };
+  });
+}

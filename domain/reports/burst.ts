@@ -1,0 +1,156 @@
+import { z } from "zod";
+import { transact } from "../../infra/postgres/postgres.ts";
+import { type FieldErrors, invalid, Problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
+import type { Platform } from "../shared/platform.ts";
+import { METHOD, targetPathFor } from "./delivery/options.ts";
+import type { Execution } from "./execution.ts";
+import { requireTemplate } from "./registry.ts";
+import {
+  type CheckedRequest,
+  checkRequest,
+  queueReport,
+  type ReportRequest,
+  type Requester,
+} from "./request_report.ts";
+
+/** So many documents one burst may make. */
+export const MOST_BURST_ITEMS = 100;
+const LONGEST_LABEL = 200;
+
+/** One document for each value of a parameter, each delivered to recipients of its own. */
+export const BurstShape = z.object({
+  parameter: z.string().min(1).max(100).meta({ description: "Name of the template's parameter" }),
+  items: z.array(z.object({
+    value: z.union([z.string().max(2_000), z.number(), z.boolean()]),
+    recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((value) =>
+      value ?? []
+    ).meta({ description: "Who gets this value's document, where delivery is by email" }),
+  })).min(1).max(MOST_BURST_ITEMS),
+}).meta({ id: "ReportBurst", description: "One document for each value of a parameter" });
+export type Burst = z.output<typeof BurstShape>;
+type BurstItem = Burst["items"][number];
+
+/** A burst that can run. */
+export interface CheckedBurst {
+  /** As it is kept: recipients without repetitions. */
+  burst: Burst;
+  /** One for each value, in the order given. */
+  requests: CheckedRequest[];
+}
+
+/**
+ * Checks every document of a burst as `checkRequest` does.
+ * @throws the refusals of `checkRequest`; VALIDATION_ERROR names `burst.parameter`, `burst.items.<n>.value`,
+ * `burst.items.<n>.recipients` or what of the request does not fit.
+ */
+export function checkBurst(
+  p: Platform,
+  requester: Requester,
+  request: ReportRequest,
+  burst: Burst,
+): CheckedBurst {
+  const { shape } = requireTemplate(p.reports.templates, request.templateId).parameters;
+  const isKnown = Object.hasOwn(shape, burst.parameter);
+  // Held to the template's permissions first: an unknown parameter would otherwise tell of a hidden template.
+  const errors: FieldErrors = isKnown ? {} : {
+    "burst.parameter": [
+      `the template has no parameter "${burst.parameter}"; it has ${Object.keys(shape).join(", ") || "none"}`,
+    ],
+  };
+  const requests: CheckedRequest[] = [];
+  burst.items.forEach((item, index) => {
+    try {
+      requests.push(checkItem(p, requester, request, burst.parameter, item));
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== "VALIDATION_ERROR") throw error;
+      if (isKnown) addErrors(errors, error, burst.parameter, index);
+    }
+  });
+  refuseMisplacedRecipients(errors, request, burst);
+  refuseRepetitions(errors, request, burst);
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  const recipients = requests.map(({ delivery }) => delivery?.recipients ?? []);
+  const items = burst.items.map((item, index) => ({ ...item, recipients: recipients[index] ?? [] }));
+  return { burst: { ...burst, items }, requests };
+}
+
+/** Checks one document of a burst. Refusals as `checkRequest`. */
+export function checkItem(
+  p: Platform,
+  requester: Requester,
+  request: ReportRequest,
+  parameter: string,
+  { value, recipients }: BurstItem,
+): CheckedRequest {
+  return checkRequest(p, requester, {
+    ...request,
+    parameters: { ...request.parameters, [parameter]: value },
+    delivery: request.delivery && { ...request.delivery, recipients },
+    burstValue: labelOf(value),
+  });
+}
+
+/** A value for people to read, and for names: without control characters, and not endless. */
+export const labelOf = (value: BurstItem["value"]): string =>
+  String(value).replaceAll(/\p{C}+/gu, " ").slice(0, LONGEST_LABEL).toWellFormed();
+
+/** What does not fit of one value is told under that value; what is wrong with all of them is told once. */
+function addErrors(errors: FieldErrors, error: Problem, parameter: string, index: number): void {
+  const item = `burst.items.${index}`;
+  for (const [field, messages] of Object.entries(error.extras.errors ?? {})) {
+    const name = field === `parameters.${parameter}`
+      ? `${item}.value`
+      : field.replace(/^delivery\.recipients(?=\.|$)/, `${item}.recipients`);
+    errors[name] ??= messages;
+  }
+}
+
+function refuseMisplacedRecipients(errors: FieldErrors, { delivery }: ReportRequest, { items }: Burst): void {
+  if (delivery?.method === METHOD.Email) {
+    if (delivery.recipients.length === 0) return;
+    errors["delivery.recipients"] = ["the recipients of a burst stand with each of its values"];
+    return;
+  }
+  items.forEach(({ recipients }, index) => {
+    if (recipients.length === 0) return;
+    errors[`burst.items.${index}.recipients`] = ["only delivery by email (method 2) has recipients"];
+  });
+}
+
+function refuseRepetitions(errors: FieldErrors, { delivery }: ReportRequest, { items }: Burst): void {
+  const valueAt = new Map<unknown, number>();
+  const pathAt = new Map<string, number>();
+  items.forEach(({ value }, index) => {
+    const first = valueAt.get(value);
+    if (first !== undefined) {
+      (errors[`burst.items.${index}.value`] ??= []).push(`the same value as items.${first}`);
+    } else valueAt.set(value, index);
+    if (delivery?.method !== METHOD.Storage || !delivery.targetPath) return;
+    const path = targetPathFor(delivery.targetPath, `execution ${index}`, labelOf(value));
+    const other = pathAt.get(path);
+    if (other === undefined) pathAt.set(path, index);
+    else {errors["delivery.targetPath"] ??= [
+        `items.${other} and items.${index} of the burst would be copied to the same path; name {value} or {executionId}`,
+      ];}
+  });
+}
+
+/**
+ * Queues every document of a burst, all of them or none. Refusals as `checkBurst`.
+ * @returns the executions, in the order of the values.
+ */
+export async function requestBurst(
+  p: Platform,
+  requester: Requester,
+  request: ReportRequest,
+  burst: Burst,
+): Promise<Execution[]> {
+  const { requests } = checkBurst(p, requester, request, burst);
+  const burstId = newId();
+  return await transact(p.sql, async (tx) => {
+    const queued: Execution[] = [];
+    for (const checked of requests) queued.push(await queueReport(p, tx, requester, checked, { burstId }));
+    return queued;
+  });
+}

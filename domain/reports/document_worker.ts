@@ -1,0 +1,120 @@
+// The thread that documents are made on: it reads the rows over a connection of its own and hands the finished bytes
+// out, one document at a time. So requests do not wait while a report is formatted.
+import { PostgresError } from "../../infra/postgres/postgres.ts";
+import { type DocumentOrder, makeDocument } from "./document.ts";
+import { loadReportTemplates, type ReportTemplates, requireTemplate } from "./registry.ts";
+
+/** Where the thread finds rows and templates. */
+export interface DocumentSources {
+  databaseUrl: string;
+  templatesFolder: string | null;
+}
+
+/** What the thread is told. `more` answers every piece of bytes; `stop` ends the document under way. */
+export type ToWorker = { do: "make"; order: DocumentOrder; sources: DocumentSources } | { do: "more" } | {
+  do: "stop";
+};
+
+/** What it answers: pieces of the document, at last how many rows it has or why it came to nothing. */
+export type FromWorker = { bytes: Uint8Array<ArrayBuffer> } | { rowCount: number } | { failed: Failure };
+
+/** An error on its way between threads. */
+export interface Failure {
+  message: string;
+  stack?: string;
+  code?: string;
+  isPostgres: boolean;
+}
+
+/** Pieces sent ahead of their `more`. */
+const AHEAD = 4;
+const PIECE_BYTES = 256 * 1024;
+
+let templates: Promise<ReportTemplates> | undefined;
+let stopping = new AbortController();
+let allowed = 0;
+let allow = () => {};
+
+async function make({ order, sources }: Extract<ToWorker, { do: "make" }>): Promise<number> {
+  templates ??= loadReportTemplates(sources.templatesFolder);
+  const template = requireTemplate(await templates, order.templateId);
+  const pieces = makeDocument(sources.databaseUrl, template, order, stopping.signal);
+  const piece = new Piece();
+  for (let next = await pieces.next();; next = await pieces.next()) {
+    if (next.done) {
+      if (piece.filled > 0) await send(piece.take());
+      return next.value;
+    }
+    for (let taken = 0; taken < next.value.length;) {
+      taken += piece.add(next.value.subarray(taken));
+      if (piece.isFull) await send(piece.take());
+    }
+  }
+}
+
+/** Pieces of one size: each message costs the receiving thread some of its time. */
+class Piece {
+  filled = 0;
+  #bytes = new Uint8Array(PIECE_BYTES);
+
+  get isFull(): boolean {
+    return this.filled === PIECE_BYTES;
+  }
+
+  /** Takes of the bytes what still fits and tells how many that were. */
+  add(bytes: Uint8Array): number {
+    const fitting = bytes.subarray(0, PIECE_BYTES - this.filled);
+    this.#bytes.set(fitting, this.filled);
+    this.filled += fitting.length;
+    return fitting.length;
+  }
+
+  take(): Uint8Array<ArrayBuffer> {
+    const taken = this.isFull ? this.#bytes : this.#bytes.slice(0, this.filled);
+    this.#bytes = new Uint8Array(PIECE_BYTES);
+    this.filled = 0;
+    return taken;
+  }
+}
+
+async function send(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  while (allowed === 0) {
+    stopping.signal.throwIfAborted();
+    await new Promise<void>((resolve) => allow = resolve);
+  }
+  stopping.signal.throwIfAborted();
+  allowed--;
+  scope.postMessage({ bytes }, [bytes.buffer]);
+}
+
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof Error)) return { message: String(error), isPostgres: false };
+  const code = "code" in error ? String(error.code) : undefined;
+  return {
+    message: error.message,
+    ...(error.stack ? { stack: error.stack } : {}),
+    ...(code ? { code } : {}),
+    isPostgres: error instanceof PostgresError,
+  };
+}
+
+const scope = globalThis as unknown as {
+  onmessage: (event: MessageEvent<ToWorker>) => void;
+  postMessage: (message: FromWorker, transfer?: Transferable[]) => void;
+};
+scope.onmessage = ({ data }) => {
+  if (data.do === "more") {
+    allowed++;
+    allow();
+  } else if (data.do === "stop") {
+    stopping.abort();
+    allow();
+  } else {
+    stopping = new AbortController();
+    allowed = AHEAD;
+    make(data).then(
+      (rowCount) => scope.postMessage({ rowCount }),
+      (error) => scope.postMessage({ failed: failureOf(error) }),
+    );
+  }
+};

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { defineJob, type JobType } from "../jobs/job_type.ts";
+import type { Platform } from "../shared/platform.ts";
+import { KEY_HOURS } from "./idempotency.ts";
+
+const BATCH = 1_000;
+
+/** Removes keys whose time is over, every ten minutes; answers how many. */
+export const pruneIdempotencyKeysJob = (p: Pick<Platform, "sql">): JobType<Record<string, never>> =>
+  defineJob({
+    name: "steward.prune-idempotency-keys",
+    args: z.object({}),
+    cron: "*/10 * * * *",
+    maxRetries: 0,
+    run: async (_args, { signal }) => ({ pruned: await pruneIdempotencyKeys(p.sql, signal) }),
+  });
+
+/** Deletes in batches until none are left or `signal` is aborted. */
+export async function pruneIdempotencyKeys(sql: Sql, signal: AbortSignal): Promise<number> {
+  let pruned = 0;
+  let count = BATCH;
+  while (count >= BATCH && !signal.aborted) {
+    ({ count } = await sql`delete from idempotency_keys where id in (
+      select id from idempotency_keys where created_at < now() - make_interval(hours => ${KEY_HOURS})
+      limit ${BATCH})`);
+    pruned += count;
+  }
+  return pruned;
+}

@@ -1,0 +1,36 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { countUsersByApplication } from "../access/user_applications.ts";
+import type { TenantCaller } from "../access/caller.ts";
+import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import { applications } from "./applications.ts";
+
+/** An application and how many active users of the tenant name it. */
+export interface ApplicationUsage {
+  id: string;
+  code: string;
+  name: string;
+  userCount: number;
+}
+
+/** The tenant's applications by code, with the users that name each. */
+export async function listApplicationUsage(
+  sql: Sql,
+  caller: TenantCaller,
+  page: PageRequest,
+): Promise<PagedResult<ApplicationUsage>> {
+  const found = await applications.source.list(sql, caller, {
+    ...page,
+    sortBy: "code",
+    sortDirection: "Ascending",
+    includeDeleted: false,
+    filters: {},
+  });
+  const counts = await countUsersByApplication(sql, caller.tenantId, found.items.map(({ code }) => code));
+  const items = found.items.map(({ id, code, name }) => ({
+    id,
+    code,
+    name,
+    userCount: counts.get(code) ?? 0,
+  }));
+  return { ...found, items };
+}

@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { defineResource } from "./define_resource.ts";
+
+const timestamp = z.iso.datetime();
+const name = z.string().trim().min(1).max(200);
+const description = z.string().max(2000).nullable();
+
+/** The products of a tenant: what `appIds` of its users name by their codes. */
+export const applications = defineResource({
+  one: "application",
+  many: "applications",
+  area: "Applications",
+  managedBy: "manage:applications",
+  result: z.object({
+    id: z.uuid(),
+    code: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    isActive: z.boolean(),
+    isDeleted: z.boolean(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    deletedAt: timestamp.nullable(),
+  }).meta({ id: "ApplicationDto" }),
+  create: z.object({
+    code: z.string().trim().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
+      error: "expected 1 to 100 of A-Z, a-z, 0-9, dot, underscore and dash, beginning with a letter or digit",
+    }),
+    name,
+    description: description.default(null),
+    isActive: z.boolean().default(true),
+  }).meta({ id: "CreateApplicationDto" }),
+  update: z.object({ name, description, isActive: z.boolean() }).partial().meta({
+    id: "UpdateApplicationDto",
+    description: "What is left out stays as it is",
+  }),
+  query: z.object({ isActive: z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional() }),
+  table: "applications",
+  softDeleted: true,
+  sorts: { createdAt: "created_at", code: "lower(code)", name: "lower(name)" },
+  computed: { isDeleted: "deleted_at is not null" },
+  notFound: "APPLICATION_NOT_FOUND",
+  problems: ["APPLICATION_ALREADY_EXISTS"],
+});

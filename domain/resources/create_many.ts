@@ -1,0 +1,36 @@
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import type { TenantCaller } from "../access/caller.ts";
+import { constraintProblem } from "../problems/constraints.ts";
+import { Problem } from "../problems/problem.ts";
+import { bulkFailure, type BulkOutcome, refuseAllFor } from "../shared/bulk.ts";
+import type { ResourceSource } from "./resource.ts";
+
+/**
+ * Makes many in one transaction. With `continueOnError` those that can be are made and the rest is reported; without
+ * it the first refusal refuses all.
+ * @param items either what is asked for or why the item could not be read.
+ */
+export async function createMany<Result, Create>(
+  sql: Sql,
+  caller: TenantCaller,
+  source: Pick<ResourceSource<Result, Create, never>, "create">,
+  items: (Create | Problem)[],
+  continueOnError: boolean,
+): Promise<BulkOutcome<Result>> {
+  return await transact(sql, async (tx) => {
+    const results: Result[] = [];
+    const failures: BulkOutcome<Result>["failures"] = [];
+    for (const [index, item] of items.entries()) {
+      try {
+        if (item instanceof Problem) throw item;
+        results.push((await tx.savepoint((own) => source.create(own, caller, item))).value as Result);
+      } catch (failure) {
+        const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
+        if (!refusal) throw failure;
+        if (!continueOnError) throw refuseAllFor(index, refusal);
+        failures.push(bulkFailure(index, refusal));
+      }
+    }
+    return { total: items.length, succeeded: results.length, failed: failures.length, results, failures };
+  });
+}

@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { defineSimpleResource } from "./define_resource.ts";
+
+/** A tenant's settings: texts by key, for its products to read. */
+export const settings = defineSimpleResource({
+  one: "setting",
+  many: "settings",
+  area: "Settings",
+  managedBy: "manage:settings",
+  shape: z.object({
+    id: z.uuid(),
+    key: z.string().trim().min(1).max(200),
+    value: z.string().max(100_000),
+    description: z.string().max(2000).nullable().default(null),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  }).meta({ id: "SettingDto" }),
+  table: "settings",
+  softDeleted: false,
+  sorts: { key: "key", createdAt: "created_at" },
+  notFound: "SETTING_NOT_FOUND",
+  problems: ["SETTING_ALREADY_EXISTS"],
+});

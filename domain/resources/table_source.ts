@@ -1,0 +1,123 @@
+import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import type { TenantCaller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import type { ProblemCode } from "../problems/catalogue.ts";
+import { type Problem, problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
+import { matches, orderBy } from "../shared/list_order.ts";
+import { offsetOf, pagedResult } from "../shared/paging.ts";
+import { requireVersion } from "../shared/version.ts";
+import { type Versioned, versioned } from "../shared/versioned.ts";
+import type { ResourceListRequest, ResourceSource } from "./resource.ts";
+
+/**
+ * What a resource's table looks like. Besides its own columns it has `id`, `tenant_id`, `version`, `created_at`,
+ * `updated_at`, `search_text`, and `deleted_at` when it is `softDeleted`.
+ */
+export interface TableDefinition {
+  one: string;
+  table: string;
+  /** Fields of a result and the SQL that reads each. Written in code, like all names here. */
+  columns: Record<string, string>;
+  /** Fields that may be written, and their columns. */
+  writable: Record<string, string>;
+  /** `sortBy` names and the SQL they order by. The first is the order without one. */
+  sorts: Record<string, string>;
+  /** Filters of equality and their columns. */
+  filters?: Record<string, string>;
+  /** Deleting marks the row and hides it, instead of removing it. */
+  softDeleted: boolean;
+  notFound: ProblemCode;
+}
+
+type Row = Record<string, unknown>;
+
+/** The generic contract over one table, each change with its audit row. */
+export function tableSource<Result, Create extends Row, Update extends Row>(
+  d: TableDefinition,
+): ResourceSource<Result, Create, Update> {
+  const [defaultSort = "created_at"] = Object.values(d.sorts);
+  const selected = Object.entries(d.columns).map(([field, sql]) => `${sql} as "${field}"`).join(", ");
+  const live = d.softDeleted ? "deleted_at is null" : "true";
+  const missing = (id: string): Problem => problem(d.notFound, `The tenant has no ${d.one} ${id}.`);
+
+  async function read(q: Queryable, caller: TenantCaller, id: string): Promise<Versioned<Result>> {
+    const [row] = await q<(Result & { version: number })[]>`
+      select ${q.unsafe(selected)}, version from ${q(d.table)}
+      where id = ${id} and tenant_id = ${caller.tenantId} and ${q.unsafe(live)}`;
+    const { value, version } = versioned(row, () => missing(id));
+    return { value: value as Result, version };
+  }
+
+  /** The row as it stands, locked until the change has been committed. */
+  async function lock(tx: Tx, caller: TenantCaller, id: string, ifMatch: string | null): Promise<Result> {
+    const rows = await tx<{ version: number }[]>`
+      select version from ${tx(d.table)}
+      where id = ${id} and tenant_id = ${caller.tenantId} and ${tx.unsafe(live)} for update`;
+    if (!rows[0]) throw missing(id);
+    requireVersion(ifMatch, rows[0].version);
+    return (await read(tx, caller, id)).value;
+  }
+
+  const written = (input: Row): Row =>
+    Object.fromEntries(
+      Object.entries(d.writable).flatMap(([field, column]) =>
+        input[field] === undefined ? [] : [[column, input[field]]]
+      ),
+    );
+  const audit = (tx: Tx, caller: TenantCaller, verb: string, id: string, change: Row) =>
+    recordAudit(tx, caller, { action: `${d.one}.${verb}`, targetType: d.one, targetId: id, ...change });
+
+  return {
+    read,
+    async list(sql, caller, request) {
+      const where = sql`tenant_id = ${caller.tenantId} and ${matches(sql, "search_text", request.search)}
+        and ${sql.unsafe(request.includeDeleted ? "true" : live)} ${fitting(sql, d, request)}`;
+      const expression = request.sortBy ? d.sorts[request.sortBy] ?? defaultSort : defaultSort;
+      const order = orderBy(sql, expression, "id", request.sortDirection);
+      const [[count], items] = await Promise.all([
+        sql<{ total: number }[]>`select count(*) as total from ${sql(d.table)} where ${where}`,
+        sql`select ${sql.unsafe(selected)} from ${sql(d.table)} where ${where}
+          ${order} limit ${request.pageSize} offset ${offsetOf(request)}`,
+      ]);
+      return pagedResult<Result>(items as unknown as Result[], count?.total ?? 0, request);
+    },
+    async create(tx, caller, input) {
+      const id = newId();
+      await tx`insert into ${tx(d.table)} ${
+        tx({ id, tenant_id: caller.tenantId, ...written(input) } as Record<string, string>)
+      }`;
+      const made = await read(tx, caller, id);
+      await audit(tx, caller, "create", id, { after: made.value });
+      return made;
+    },
+    async update(tx, caller, id, input, ifMatch) {
+      const before = await lock(tx, caller, id, ifMatch);
+      const change = written(input);
+      if (Object.keys(change).length > 0) {
+        await tx`update ${tx(d.table)} set ${tx(change as Record<string, string>)},
+          version = version + 1, updated_at = now() where id = ${id}`;
+      }
+      const after = await read(tx, caller, id);
+      await audit(tx, caller, "update", id, { before, after: after.value });
+      return after;
+    },
+    async remove(tx, caller, id, ifMatch) {
+      const before = await lock(tx, caller, id, ifMatch);
+      await (d.softDeleted
+        ? tx`update ${
+          tx(d.table)
+        } set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`
+        : tx`delete from ${tx(d.table)} where id = ${id}`);
+      await audit(tx, caller, "delete", id, { before });
+    },
+  };
+}
+
+/** The conditions of those filters that were given. */
+function fitting(q: Queryable, d: TableDefinition, { filters }: ResourceListRequest) {
+  return Object.entries(d.filters ?? {}).reduce((all, [name, column]) => {
+    const value = filters[name];
+    return value === undefined ? all : q`${all} and ${q(column)} = ${value as string}`;
+  }, q``);
+}

@@ -1,0 +1,169 @@
+import { Buffer } from "node:buffer";
+import type { ServerSocket } from "./report_socket.ts";
+
+/** Rows as Postgres sends them: so many DataRow messages, one behind the other. */
+export interface RowFrames {
+  bytes: Uint8Array<ArrayBuffer>;
+  count: number;
+}
+
+const DATA_ROW = 0x44;
+const ROW_DESCRIPTION = 0x54;
+/** Of a message before its content: its kind, and its length without the kind. */
+const HEAD = 5;
+const BATCH_BYTES = 128 * 1024;
+/** Batches that may wait for their reader before the server has to. */
+const MOST_WAITING = 2;
+
+/**
+ * Takes the rows out of what a Postgres server sends and leaves all other messages to the client that speaks with it:
+ * a client's own handling of a row costs more than everything else a report does. The server is held up while the rows'
+ * reader is behind.
+ */
+export class RowTap {
+  /** Names of the columns of the rows that are coming. */
+  columns: string[] = [];
+  #waiting: RowFrames[] = [];
+  #wake = () => {};
+  #ended = false;
+  #dropping = false;
+  #source: ServerSocket | null = null;
+  #batch = new Uint8Array(BATCH_BYTES);
+  #spare: Uint8Array<ArrayBuffer> | null = null;
+  #filled = 0;
+  #count = 0;
+
+  /** Has the messages of `socket` go through here before anybody hears of them. */
+  attach(socket: ServerSocket): ServerSocket {
+    const emit = socket.emit.bind(socket) as (event: string, ...given: unknown[]) => boolean;
+    const splitter = new Splitter(this, socket, (bytes) => emit("data", bytes));
+    return Object.assign(socket, {
+      emit: (event: string, ...given: unknown[]) =>
+        event === "data" ? splitter.take(given[0] as Uint8Array) : emit(event, ...given),
+    });
+  }
+
+  /** Keeps the DataRow messages of a chunk; called with whole messages only. */
+  keep(frames: Uint8Array, count: number, source: ServerSocket): void {
+    if (this.#dropping || count === 0) return;
+    if (this.#filled + frames.length > this.#batch.length) this.#flush(frames.length);
+    this.#batch.set(frames, this.#filled);
+    this.#filled += frames.length;
+    this.#count += count;
+    if (this.#waiting.length < MOST_WAITING || this.#source) return;
+    this.#source = source;
+    source.pause();
+  }
+
+  /** All rows have come. */
+  end(): void {
+    this.#flush();
+    this.#ended = true;
+    this.#wake();
+  }
+
+  /** Nobody reads on: what still comes is dropped, so that the server gets rid of it. */
+  drop(): void {
+    this.#dropping = true;
+    this.#waiting = [];
+    this.#count = 0;
+    this.#resume();
+    this.end();
+  }
+
+  /** The rows, until `end`; a batch is to be used up before the next is asked for. */
+  async *batches(): AsyncGenerator<RowFrames> {
+    for (;;) {
+      const next = this.#waiting.shift();
+      if (next) {
+        if (this.#waiting.length === 0) this.#resume();
+        yield next;
+        if (next.bytes.buffer.byteLength === BATCH_BYTES) this.#spare = new Uint8Array(next.bytes.buffer);
+      } else if (this.#ended) return;
+      else await new Promise<void>((resolve) => this.#wake = resolve);
+    }
+  }
+
+  #flush(needed = 0): void {
+    if (this.#count > 0) {
+      this.#waiting.push({ bytes: this.#batch.subarray(0, this.#filled), count: this.#count });
+      this.#batch = this.#spare ?? new Uint8Array(BATCH_BYTES);
+      this.#spare = null;
+      this.#filled = 0;
+      this.#count = 0;
+      this.#wake();
+    }
+    if (needed > this.#batch.length) this.#batch = new Uint8Array(needed);
+  }
+
+  #resume(): void {
+    this.#source?.resume();
+    this.#source = null;
+  }
+}
+
+/** Cuts one connection's bytes into messages. */
+class Splitter {
+  #buffer = new Uint8Array(BATCH_BYTES);
+  #filled = 0;
+
+  constructor(
+    private readonly tap: RowTap,
+    private readonly socket: ServerSocket,
+    private readonly pass: (bytes: Uint8Array) => void,
+  ) {}
+
+  take(chunk: Uint8Array): boolean {
+    this.#append(chunk);
+    const bytes = this.#buffer;
+    const filled = this.#filled;
+    let at = 0;
+    let rowsFrom = 0;
+    let rows = 0;
+    while (at + HEAD <= filled) {
+      const end = at + 1 + uint32(bytes, at + 1);
+      if (end > filled) break;
+      if (bytes[at] === DATA_ROW) rows++;
+      else {
+        this.tap.keep(bytes.subarray(rowsFrom, at), rows, this.socket);
+        rows = 0;
+        rowsFrom = end;
+        if (bytes[at] === ROW_DESCRIPTION) this.tap.columns = columnNames(bytes, at + HEAD);
+        this.pass(Buffer.from(bytes.slice(at, end).buffer));
+      }
+      at = end;
+    }
+    this.tap.keep(bytes.subarray(rowsFrom, at), rows, this.socket);
+    this.#buffer.copyWithin(0, at, filled);
+    this.#filled = filled - at;
+    return true;
+  }
+
+  #append(chunk: Uint8Array): void {
+    const needed = this.#filled + chunk.length;
+    if (needed > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(needed, 2 * this.#buffer.length));
+      larger.set(this.#buffer.subarray(0, this.#filled));
+      this.#buffer = larger;
+    }
+    this.#buffer.set(chunk, this.#filled);
+    this.#filled = needed;
+  }
+}
+
+const uint32 = (bytes: Uint8Array, at: number): number =>
+  ((bytes[at] ?? 0) << 24 | (bytes[at + 1] ?? 0) << 16 | (bytes[at + 2] ?? 0) << 8 | (bytes[at + 3] ?? 0)) >>>
+  0;
+
+/** Of a RowDescription: every name ends in a zero and is followed by 18 bytes about its column. */
+function columnNames(bytes: Uint8Array, at: number): string[] {
+  const decoder = new TextDecoder();
+  const count = (bytes[at] ?? 0) << 8 | (bytes[at + 1] ?? 0);
+  let from = at + 2;
+  return Array.from({ length: count }, () => {
+    const end = bytes.indexOf(0, from);
+    const name = decoder.decode(bytes.subarray(from, end));
+    from = end + 19;
+    return name;
+  });
+}

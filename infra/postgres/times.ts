@@ -1,0 +1,31 @@
+// Timestamps as the driver reads them. JavaScript takes a year written 0050 for 1950, so early years are read part by
+// part; so are those whose offset has seconds, which zones had before clocks were agreed on.
+
+const PRINTED =
+  /^(\d{4,6})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,3})\d*)?)?(?:([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?)?( BC)?$/;
+
+/** Reads a timestamp or date as Postgres prints it; infinity is an invalid date. */
+export function readTime(text: string): Date {
+  if (!text.startsWith("00")) {
+    const date = new Date(text);
+    if (!Number.isNaN(date.getTime())) return date;
+  }
+  const parts = PRINTED.exec(text);
+  if (!parts) return new Date(NaN);
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0));
+  const milliseconds = Number((parts[7] ?? "").padEnd(3, "0"));
+  const [hours, minutes, seconds] = parts.slice(9, 12).map((part) => Number(part ?? 0));
+  const offset = ((hours ?? 0) * 3600 + (minutes ?? 0) * 60 + (seconds ?? 0)) * (parts[8] === "-" ? -1 : 1);
+  const date = new Date(0);
+  date.setUTCFullYear(parts[12] ? 1 - (year ?? 0) : year ?? 0, (month ?? 1) - 1, day ?? 1);
+  date.setUTCHours(hour ?? 0, minute ?? 0, (second ?? 0) - offset, milliseconds);
+  return date;
+}
+
+/** The driver's type of timestamps, with and without zone, and of dates. */
+export const timeType = {
+  to: 1184,
+  from: [1082, 1114, 1184],
+  serialize: (value: unknown) => (value instanceof Date ? value : new Date(value as string)).toISOString(),
+  parse: readTime,
+};

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { askProvider, type ProviderAnswer, ProviderAway } from "../http_out/provider_http.ts";
+import { SmsRefused, type SmsTransport } from "./sms.ts";
+import { parseSmsUrl } from "./sms_url.ts";
+
+/**
+ * Codes of a 400 that are about the recipient or the text, so that nothing changes by asking again: no valid number,
+ * a short code, a premium number, the text missing, no recipient, opted out, unreachable, no mobile, too long, landline.
+ * Any other is left to be retried: it may be the sender's or the account's, which can be mended.
+ */
+const FOR_GOOD = [21211, 21265, 21268, 21602, 21604, 21610, 21612, 21614, 21617, 21635];
+
+const failure = z.object({ code: z.number().optional(), message: z.string().optional() });
+
+/** A gateway that speaks Twilio's Messages API (see parseSmsUrl). */
+export function createTwilio(smsUrl: string, name = "sms"): SmsTransport {
+  const { endpoint, user, password, sender } = parseSmsUrl(smsUrl);
+  const credentials = new TextEncoder().encode(`${user}:${password}`).toBase64();
+  return {
+    name,
+    async send({ to, text }, signal) {
+      const body = new URLSearchParams({ To: to, ...sender, Body: text });
+      let answer: ProviderAnswer;
+      try {
+        answer = await askProvider(
+          endpoint,
+          { headers: { authorization: `Basic ${credentials}` }, body },
+          signal,
+        );
+      } catch (error) {
+        if (error instanceof ProviderAway) throw new SmsRefused(error.message, { isHalt: true });
+        throw error;
+      }
+      if (answer.status !== 201 && answer.status !== 200) throw refusalOf(answer);
+    },
+  };
+}
+
+function refusalOf({ status, json, retryAfterMs }: ProviderAnswer): SmsRefused {
+  const { code, message } = failure.safeParse(json).data ?? {};
+  const told = [code, message].filter((part) => part !== undefined).join(" ");
+  const reason = `the gateway answered ${status}` + (told ? `: ${told}` : "");
+  if (status === 400) {
+    return new SmsRefused(reason, { permanent: code !== undefined && FOR_GOOD.includes(code) });
+  }
+  return new SmsRefused(reason, { isHalt: true, retryAfterMs });
+}

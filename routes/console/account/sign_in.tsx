@@ -1,0 +1,167 @@
+import type { Child } from "hono/jsx";
+import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
+import type { Platform } from "../../../domain/shared/platform.ts";
+import { TextField } from "../components/forms.tsx";
+import { Icon } from "../components/icons.tsx";
+import { Notice } from "../components/notice.tsx";
+import type { Handle } from "../../app.ts";
+import { Api, Refusal } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { cookieWriter, readCookies } from "../shared/cookies.ts";
+import { field } from "../shared/page.ts";
+import { cameFromHere } from "../shared/safety.ts";
+import { BarePage } from "../shared/shell.tsx";
+import { words } from "./words.ts";
+
+interface Provider {
+  name: string;
+  displayName: string;
+  signInUrl: string;
+}
+
+interface Said {
+  tone: "ok" | "bad";
+  text: string;
+  detail?: string;
+}
+
+/** Signing in, before there is a viewer: by password, by an OpenID provider, and the way to a new password. */
+export function createSignIn(o: {
+  p: Platform;
+  handle: Handle;
+  html: (body: Child, status: number, cookies?: string[]) => Promise<Response>;
+  goTo: (to: string, cookies: string[]) => Response;
+  frame: () => { base: string; asset(name: string): string };
+  place: () => URL;
+}) {
+  const apiOf = (request: Request, ip: string | null) =>
+    new Api(o.handle, {
+      token: null,
+      ip,
+      headers: { "user-agent": request.headers.get("user-agent") ?? "" },
+    });
+
+  async function show(
+    request: Request,
+    ip: string | null,
+    said: Said | null = null,
+    email = "",
+  ): Promise<Response> {
+    const { locale, theme } = readCookies(request.headers);
+    const w = words[locale];
+    const to = destination(new URL(request.url).searchParams.get("to"));
+    const providers = await apiOf(request, ip).get<Provider[]>("auth/oidc");
+    const back = `${o.frame().base}sign-in${to ? `?to=${encodeURIComponent(to)}` : ""}`;
+    return await o.html(
+      <BarePage frame={o.frame()} v={{ locale, theme }} title={w.signIn}>
+        <div class="stack">
+          <p class="brand">
+            <Icon name="steward" />
+            <span>Steward</span>
+          </p>
+          <div>
+            <h1>{w.signIn}</h1>
+            <p class="muted">{w.intro}</p>
+          </div>
+          {said && <Notice tone={said.tone} title={said.text}>{said.detail}</Notice>}
+          <form
+            class="card form"
+            method="post"
+            action={`sign-in${to ? `?to=${encodeURIComponent(to)}` : ""}`}
+          >
+            <TextField
+              label={w.email}
+              name="email"
+              type="email"
+              autocomplete="username"
+              value={email}
+              required
+            />
+            <TextField
+              label={w.password}
+              name="password"
+              type="password"
+              autocomplete="current-password"
+              required
+            />
+            <button type="submit" class="button primary" name="do" value="sign-in">{w.signIn}</button>
+          </form>
+          {providers.length > 0 && (
+            <div class="card">
+              {providers.map(({ displayName, signInUrl }) => (
+                <a class="button" href={`${signInUrl}?returnTo=${encodeURIComponent(back)}`}>
+                  <Icon name="lock" />
+                  {w.signInBy(displayName)}
+                </a>
+              ))}
+              <form
+                method="post"
+                action={`sign-in${to ? `?to=${encodeURIComponent(to)}` : ""}`}
+                data-handover
+                hidden
+              >
+                <input type="hidden" name="do" value="exchange" />
+                <input type="hidden" name="code" />
+              </form>
+            </div>
+          )}
+          <details>
+            <summary>{w.forgot}</summary>
+            <form class="card form" method="post" action="sign-in">
+              <p class="muted">{w.forgotText}</p>
+              <div class="field">
+                <label for="reset-email">{w.email}</label>
+                <input id="reset-email" name="email" type="email" autocomplete="username" required />
+              </div>
+              <button type="submit" class="button" name="do" value="forgot">{w.sendLink}</button>
+            </form>
+          </details>
+        </div>
+      </BarePage>,
+      said?.tone === "bad" ? 401 : 200,
+    );
+  }
+
+  async function submit(request: Request, ip: string | null): Promise<Response> {
+    const { locale } = readCookies(request.headers);
+    const w = words[locale];
+    if (!cameFromHere(request, o.place())) {
+      return await show(request, ip, { tone: "bad", text: shared[locale].stale });
+    }
+    const form = await request.formData();
+    const email = field(form, "email");
+    const api = apiOf(request, ip);
+    try {
+      if (form.get("do") === "forgot") {
+        await api.send("POST", "auth/forgot-password", { email });
+        return await show(request, ip, { tone: "ok", text: w.linkSent });
+      }
+      const { accessToken } = form.get("do") === "exchange"
+        ? await api.send<{ accessToken: string }>("POST", "auth/oidc/exchange", { code: field(form, "code") })
+        : await api.send<{ accessToken: string }>("POST", "auth/login", {
+          email,
+          password: String(form.get("password") ?? ""),
+        });
+      const secret = await openBrowserSession(o.p, accessToken);
+      const to = destination(new URL(request.url).searchParams.get("to"));
+      return o.goTo(to, [cookieWriter(o.place()).session(secret)]);
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal)) throw refusal;
+      const isWrong = refusal.code === "CREDENTIALS_INVALID_UNAUTHORIZED" ||
+        refusal.code === "VALIDATION_ERROR";
+      return await show(
+        request,
+        ip,
+        isWrong ? { tone: "bad", text: w.wrong } : { tone: "bad", text: w.signIn, detail: refusal.detail },
+        email,
+      );
+    }
+  }
+
+  return { show: (request: Request, ip: string | null) => show(request, ip), submit };
+}
+
+/** Only an address of the console itself, so that a link to the sign-in page cannot send its reader elsewhere. */
+function destination(to: string | null): string {
+  return to && /^[\w-][\w/.:-]*(\?[^#\\]*)?$/.test(to) && !/^[\w+.-]+:/.test(to) ? to : "";
+}

@@ -1,0 +1,152 @@
+// What the console does in the browser: nothing here is needed to read a page or send a form.
+const root = document.documentElement;
+
+// The server writes instants in this zone from the next page on.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (zone) {
+  document.cookie = `steward_tz=${encodeURIComponent(zone)}; Path=${
+    new URL(document.baseURI).pathname.replace(/\/$/, "")
+  }; SameSite=Strict; Max-Age=31536000`;
+}
+
+const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], [
+  "second",
+  1,
+]];
+const words = new Intl.RelativeTimeFormat(root.lang === "pt" ? "pt-PT" : "en-GB", { numeric: "auto" });
+const exact = new Intl.DateTimeFormat(root.lang === "pt" ? "pt-PT" : "en-GB", {
+  dateStyle: "medium",
+  timeStyle: "long",
+});
+
+function tellTimes(within) {
+  for (const element of within.querySelectorAll("time[data-time]")) {
+    const at = new Date(element.dateTime);
+    const seconds = Math.round((at - Date.now()) / 1000);
+    const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+    element.textContent = words.format(Math.trunc(seconds / size), unit);
+    element.title = exact.format(at);
+  }
+}
+tellTimes(document);
+setInterval(() => tellTimes(document), 15_000);
+document.addEventListener("htmx:afterSettle", () => tellTimes(document));
+
+// A list is not refreshed under someone's hands: while it is hidden, a dialog is open, or rows are ticked or a form of it edited.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const part = event.detail.elt;
+  if (!part.getAttribute("hx-trigger")?.startsWith("every")) return;
+  const busy = document.hidden || document.querySelector("dialog[open]") ||
+    part.querySelector("input:checked[data-row-check]") ||
+    (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select"));
+  if (busy) event.preventDefault();
+});
+
+// A session that has ended shows the sign-in page, whole.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.xhr.status >= 400) location.reload();
+});
+
+document.addEventListener("click", async (event) => {
+  const target = event.target instanceof Element ? event.target : null;
+  const copy = target?.closest("[data-copy]");
+  if (copy) {
+    await navigator.clipboard.writeText(copy.dataset.copy);
+    copy.classList.add("done");
+    copy.title = copy.dataset.copied;
+    setTimeout(() => copy.classList.remove("done"), 1500);
+  }
+  const menu = target?.closest("[data-menu]");
+  if (menu) {
+    const open = document.getElementById("sections").classList.toggle("open");
+    menu.setAttribute("aria-expanded", String(open));
+  }
+  for (const details of document.querySelectorAll("details[data-close-outside][open]")) {
+    if (!details.contains(target)) details.open = false;
+  }
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    for (const details of document.querySelectorAll("details[data-close-outside][open]")) {
+      details.open = false;
+      details.querySelector("summary").focus();
+    }
+  }
+  // "/" goes to the list's search.
+  const typing = event.target instanceof Element && event.target.matches("input, textarea, select");
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
+    const search = document.querySelector("main input[type=search]");
+    if (search) {
+      event.preventDefault();
+      search.focus();
+    }
+  }
+});
+
+// Choices that take effect at once.
+document.addEventListener("change", (event) => {
+  if (event.target.matches?.("[data-submit]")) event.target.form.requestSubmit();
+  if (event.target.matches?.("[data-check-all]")) {
+    for (const box of document.querySelectorAll("[data-row-check]")) box.checked = event.target.checked;
+  }
+});
+
+// A question before what cannot be undone.
+const dialog = document.getElementById("confirm");
+let asking = null;
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  const question = event.submitter?.dataset.confirm ?? form.dataset?.confirm;
+  if (!question || form.dataset.confirmed || !dialog) return;
+  event.preventDefault();
+  asking = { form, submitter: event.submitter };
+  dialog.querySelector("#confirm-question").textContent = question;
+  dialog.returnValue = "no";
+  dialog.showModal();
+}, true);
+dialog?.addEventListener("close", () => {
+  if (dialog.returnValue === "yes" && asking) {
+    asking.form.dataset.confirmed = "yes";
+    asking.form.requestSubmit(asking.submitter);
+    delete asking.form.dataset.confirmed;
+  }
+  asking = null;
+});
+// A form is sent once, however often its button is pressed.
+document.addEventListener("submit", (event) => {
+  if (event.defaultPrevented || event.target.method !== "post") return;
+  if (event.target.dataset.sent) return event.preventDefault();
+  event.target.dataset.sent = "yes";
+  setTimeout(() => delete event.target.dataset.sent, 5_000);
+});
+
+// The inbox tells of new messages as they come.
+const inbox = document.querySelector("[data-inbox-stream]");
+if (inbox && "EventSource" in window) {
+  const count = inbox.querySelector("[data-unread]");
+  const stream = new EventSource(new URL(inbox.dataset.inboxStream, document.baseURI));
+  stream.addEventListener("unread", (event) => {
+    const unread = Number(event.data);
+    count.textContent = String(unread);
+    count.hidden = unread === 0;
+  });
+  addEventListener("pagehide", () => stream.close());
+}
+
+// Back from an OpenID provider: the one-use code goes to the server, and out of the address.
+const handover = document.querySelector("form[data-handover]");
+if (handover && location.hash) {
+  const said = new URLSearchParams(location.hash.slice(1));
+  history.replaceState(null, "", location.pathname + location.search);
+  if (said.has("code")) {
+    handover.elements.code.value = said.get("code");
+    handover.submit();
+  } else if (said.has("error")) {
+    const note = Object.assign(document.createElement("p"), {
+      className: "error",
+      textContent: said.get("error"),
+    });
+    note.setAttribute("role", "alert");
+    handover.parentElement.append(note);
+  }
+}

@@ -1,0 +1,49 @@
+import type { Child } from "hono/jsx";
+import { Icon } from "./icons.tsx";
+
+export type Tone = "ok" | "warn" | "bad" | "info" | "idle";
+
+const ICONS: Record<Tone, string> = { ok: "check", warn: "alert", bad: "alert", info: "info", idle: "info" };
+
+/** A message across the page: what an action came to, or what needs attention. */
+export function Notice({ tone, title, children }: { tone: Tone; title?: string; children?: Child }) {
+  return (
+    <div class={`notice tone-${tone}`} role={tone === "bad" ? "alert" : "status"}>
+      <Icon name={ICONS[tone]} />
+      <div>
+        {title && <strong class="notice-title">{title}</strong>}
+        <div>{children}</div>
+      </div>
+    </div>
+  );
+}
+
+/** What a list or card shows when it has nothing to show. */
+export function Empty(
+  { icon = "empty", title, children }: { icon?: string; title: string; children?: Child },
+) {
+  return (
+    <div class="empty">
+      <Icon name={icon} />
+      <p class="empty-title">{title}</p>
+      {children && <div class="muted">{children}</div>}
+    </div>
+  );
+}
+
+/** A framed part of a page. */
+export function Card(
+  { title, actions, id, children }: { title?: Child; actions?: Child; id?: string; children?: Child },
+) {
+  return (
+    <section class="card" id={id}>
+      {(title || actions) && (
+        <div class="card-head">
+          {title && <h2>{title}</h2>}
+          {actions && <div class="row">{actions}</div>}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,150 @@
+import type { Child } from "hono/jsx";
+import { searchOf } from "../shared/api.ts";
+import type { Page } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import type { Visit } from "../shared/page.ts";
+import { FORMAT_TAGS } from "../shared/words.ts";
+import { Icon } from "./icons.tsx";
+import { Empty } from "./notice.tsx";
+
+/** One column: its head and what a row shows in it. */
+export interface Column<T> {
+  head: string;
+  cell(row: T): Child;
+  align?: "end";
+  /** Left out on narrow screens. */
+  wideOnly?: boolean;
+  /** The list's `sortBy` value, when it can be sorted by this column. */
+  sort?: string;
+}
+
+/** A table that becomes a stack of cards on a phone. `caption` says what it lists, for those who cannot see it. */
+export function DataTable<T>({ caption, columns, rows, empty, sorting }: {
+  caption: string;
+  columns: Column<T>[];
+  rows: T[];
+  empty: Child;
+  /** Links of sortable heads. */
+  sorting?: { v: Visit; path: string };
+}) {
+  if (rows.length === 0) return <>{empty}</>;
+  return (
+    <div class="table-scroll" tabindex={0} role="region" aria-label={caption}>
+      <table class="data">
+        <caption class="sr-only">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th scope="col" class={classes(column)} aria-sort={ariaSort(column, sorting?.v)}>
+                {column.sort && sorting
+                  ? <a href={sortLink(column.sort, sorting.v, sorting.path)}>{column.head}</a>
+                  : column.head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {columns.map((column) => (
+                <td class={classes(column)} data-label={column.head}>
+                  <div class="cell">{column.cell(row)}</div>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const classes = <T,>({ align, wideOnly }: Column<T>): string | undefined =>
+  [align && "end", wideOnly && "wide-only"].filter(Boolean).join(" ") || undefined;
+
+function ariaSort<T>(column: Column<T>, v: Visit | undefined): "ascending" | "descending" | undefined {
+  if (!v || !column.sort || v.query.get("sortBy") !== column.sort) return undefined;
+  return v.query.get("sortDirection") === "Descending" ? "descending" : "ascending";
+}
+
+function sortLink(sort: string, v: Visit, path: string): string {
+  const turned = v.query.get("sortBy") === sort && v.query.get("sortDirection") !== "Descending";
+  return path + searchOf({
+    ...Object.fromEntries(v.query),
+    page: null,
+    sortBy: sort,
+    sortDirection: turned ? "Descending" : "Ascending",
+  });
+}
+
+/** Where one is in a list, and the ways on and back. Filters of the address are kept. */
+export function Pager({ v, path, page }: { v: Visit; path: string; page: Omit<Page<unknown>, "items"> }) {
+  const w = shared[v.locale];
+  const number = new Intl.NumberFormat(FORMAT_TAGS[v.locale]);
+  const { pageNumber, pageSize, totalCount, hasNext, hasPrevious } = page;
+  if (totalCount === 0) return null;
+  const to = (target: number) => path + searchOf({ ...Object.fromEntries(v.query), page: target });
+  const from = (pageNumber - 1) * pageSize + 1;
+  const shown = w.results(from, Math.min(totalCount, pageNumber * pageSize), totalCount)
+    .replaceAll(/\d+/g, (digits) => number.format(Number(digits)));
+  return (
+    <nav class="pager" aria-label={w.pages}>
+      <span class="muted">{from > totalCount ? w.noResults : shown}</span>
+      <span class="row">
+        {hasPrevious && <a class="button small" rel="prev" href={to(pageNumber - 1)}>{w.previous}</a>}
+        {hasNext && <a class="button small" rel="next" href={to(pageNumber + 1)}>{w.next}</a>}
+      </span>
+    </nav>
+  );
+}
+
+/** What an empty list says: that nothing matches when filters are set, else `text`. */
+export function EmptyList(
+  { v, icon, text, children }: { v: Visit; icon?: string; text: string; children?: Child },
+) {
+  const w = shared[v.locale];
+  const filtered = [...v.query].some(([name, value]) =>
+    value !== "" && name !== "page" && name !== "pageSize"
+  );
+  return filtered
+    ? <Empty icon="search" title={w.noResults}>{w.nothingMatches}</Empty>
+    : <Empty {...icon ? { icon } : {}} title={text}>{children}</Empty>;
+}
+
+/** The part of a page that filters replace: give it the `target` of the filters, and a refresh while it is looked at. */
+export function LivePart({ v, id, everySeconds, children }: {
+  v: Visit;
+  id: string;
+  /** Asked for anew so often; absent: only when a filter changes. */
+  everySeconds?: number;
+  children?: Child;
+}) {
+  return (
+    <div
+      id={id}
+      class="stack"
+      {...everySeconds
+        ? {
+          "hx-get": v.address,
+          "hx-select": `#${id}`,
+          "hx-swap": "outerHTML",
+          "hx-trigger": `every ${everySeconds}s`,
+        }
+        : {}}
+    >
+      {children}
+    </div>
+  );
+}
+
+/** Ticks rows for an action on many; the form it belongs to is named by `form`. */
+export const RowCheck = ({ form, value, label }: { form: string; value: string; label: string }) => (
+  <input type="checkbox" name="id" value={value} form={form} aria-label={label} data-row-check />
+);
+
+/** An arrow out of a row to its own page. */
+export const RowLink = ({ href, label }: { href: string; label: string }) => (
+  <a class="row-link" href={href} aria-label={label}>
+    <Icon name="link" />
+  </a>
+);

@@ -1,0 +1,130 @@
+import type { Child } from "hono/jsx";
+import { shared } from "../shared/console_words.ts";
+import type { Visit } from "../shared/page.ts";
+import { FORMAT_TAGS } from "../shared/words.ts";
+import { Icon } from "./icons.tsx";
+import type { Tone } from "./notice.tsx";
+
+/** A short word in a colour; the word alone must say it. */
+export const Badge = ({ tone, children }: { tone: Tone; children?: Child }) => (
+  <span class={`badge tone-${tone}`}>{children}</span>
+);
+
+/** An instant, relative to now; the exact one shows on hover and to screen readers on focus. */
+export function Time({ v, at }: { v: Visit; at: string | null | undefined }) {
+  if (!at) return <span class="muted">–</span>;
+  return <time datetime={at} title={exactTime(v, at)} data-time>{relativeTime(v, at)}</time>;
+}
+
+/** An instant in full, in the viewer's time zone. */
+export function exactTime(v: Pick<Visit, "locale" | "timeZone">, at: string): string {
+  return new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], {
+    dateStyle: "medium",
+    timeStyle: "long",
+    timeZone: v.timeZone,
+  }).format(new Date(at));
+}
+
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+];
+
+/** "3 minutes ago", "in 2 days". */
+export function relativeTime(v: Pick<Visit, "locale" | "now">, at: string): string {
+  const seconds = Math.round((new Date(at).getTime() - v.now.getTime()) / 1000);
+  if (Math.abs(seconds) < 2) return shared[v.locale].now;
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+  return new Intl.RelativeTimeFormat(FORMAT_TAGS[v.locale], { numeric: "auto" })
+    .format(Math.trunc(seconds / size), unit);
+}
+
+/** A number as the viewer's language writes it. */
+export const number = (v: Pick<Visit, "locale">, value: number): string =>
+  new Intl.NumberFormat(FORMAT_TAGS[v.locale], { maximumFractionDigits: 1 }).format(value);
+
+/** "840 ms", "3.2 s", "4 min 10 s". */
+export function duration(v: Pick<Visit, "locale">, ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return "–";
+  if (ms < 1_000) return `${number(v, Math.round(ms * 10) / 10)} ms`;
+  if (ms < 60_000) return `${number(v, ms / 1_000)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${number(v, hours / 24)} d`;
+}
+
+/** "12.4 MiB". */
+export function bytes(v: Pick<Visit, "locale">, size: number | null | undefined): string {
+  if (size === null || size === undefined) return "–";
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const step = size < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(size) / 10));
+  return `${number(v, size / 1024 ** step)} ${units[step]}`;
+}
+
+/** A value one may want elsewhere: shown in short when long, copied whole. */
+export function CopyValue(
+  { v, value, shown }: { v: Visit; value: string | null | undefined; shown?: string },
+) {
+  if (!value) return <span class="muted">–</span>;
+  const w = shared[v.locale];
+  return (
+    <span class="copy-value">
+      <code title={value}>{shown ?? value}</code>
+      <button type="button" class="copy" data-copy={value} data-copied={w.copied} title={w.copy}>
+        <Icon name="copy" />
+        <span class="sr-only">{`${w.copy} ${shown ?? value}`}</span>
+      </button>
+    </span>
+  );
+}
+
+/** The telling end of an id. */
+export const shortId = (id: string): string => `…${id.slice(-8)}`;
+
+/** Names and values of one thing. */
+export function Facts({ facts }: { facts: [string, Child][] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{value ?? <span class="muted">–</span>}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A JSON text, indented where it can be read. */
+export function JsonText({ value, label }: { value: string; label: string }) {
+  let shown = value;
+  try {
+    shown = JSON.stringify(JSON.parse(value), null, 2);
+  } catch {
+    // shown as it is: it says so itself
+  }
+  return <pre class="code-block" tabindex={0} role="region" aria-label={label}>{shown}</pre>;
+}
+
+/** A figure with its name, for rows of them. `href` leads to what it counts. */
+export function Figure({ label, value, tone, href, hint }: {
+  label: string;
+  value: Child;
+  tone?: Tone;
+  href?: string;
+  hint?: Child;
+}) {
+  const inside = (
+    <>
+      <span class="figure-label">{label}</span>
+      <span class={`figure-value${tone ? ` tone-${tone}` : ""}`}>{value}</span>
+      {hint && <span class="figure-hint muted">{hint}</span>}
+    </>
+  );
+  return href ? <a class="figure" href={href}>{inside}</a> : <div class="figure">{inside}</div>;
+}

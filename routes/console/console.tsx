@@ -1,0 +1,229 @@
+import { Hono } from "hono";
+import type { Child } from "hono/jsx";
+import { browserToken, readBrowserSession } from "../../domain/auth/browser_session.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import type { ProfileDto } from "../auth/shapes.ts";
+import type { Mount } from "../shared/mounts.ts";
+import type { z } from "zod";
+import { Notice } from "./components/notice.tsx";
+import { accountPages } from "./account/account.tsx";
+import { createSignIn } from "./account/sign_in.tsx";
+import { sections } from "./sections.ts";
+import type { Handle } from "../app.ts";
+import { Api, Refusal } from "./shared/api.ts";
+import { loadAssets } from "./shared/assets.ts";
+import { shared } from "./shared/console_words.ts";
+import { cookieWriter, csrfToken, readCookies } from "./shared/cookies.ts";
+import type { ConsolePage, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
+import { cameFromHere, contentPolicy } from "./shared/safety.ts";
+import { BarePage, Shell } from "./shared/shell.tsx";
+
+type Env = { Bindings: { ip: string | null } };
+
+/**
+ * The operator console: pages under /console, made on the server from what the API answers in the viewer's name.
+ * @param handle the service's API, called in process.
+ */
+export async function createConsole(
+  p: Platform,
+  handle: Handle,
+): Promise<Mount> {
+  const assets = await loadAssets();
+  const policy = contentPolicy(p.config);
+  const app = new Hono<Env>();
+  const place = () => new URL(p.baseUrl());
+  const base = () => `${place().pathname.replace(/\/$/, "")}/console/`;
+  const frame = () => ({ base: base(), asset: assets.href });
+  const html = async (body: Child, status: number, cookies: string[] = []): Promise<Response> => {
+    const headers = new Headers({ "content-type": "text/html; charset=utf-8", ...policy });
+    for (const cookie of cookies) headers.append("set-cookie", cookie);
+    return new Response(await String(await body), { status, headers });
+  };
+  const goTo = (to: string, cookies: string[]): Response => {
+    const headers = new Headers({ location: base() + to, "cache-control": "no-store" });
+    for (const cookie of cookies) headers.append("set-cookie", cookie);
+    return new Response(null, { status: 303, headers });
+  };
+
+  app.get("/console", () => goTo("", []));
+  app.get("/console/assets/:name", (c) => assets.answer(c.req.param("name")));
+  const signIn = createSignIn({ p, handle, html, goTo, frame, place });
+  app.get("/console/sign-in", (c) => signIn.show(c.req.raw, c.env.ip));
+  app.post("/console/sign-in", (c) => signIn.submit(c.req.raw, c.env.ip));
+
+  const pages: ConsolePage[] = [...accountPages(p), ...sections.flatMap(({ pages }) => pages)];
+
+  /** One visit, from cookie to answer. */
+  async function visit(
+    page: ConsolePage | null,
+    request: Request,
+    ip: string | null,
+    params: Record<string, string>,
+  ) {
+    const state = readCookies(request.headers);
+    const cookies = cookieWriter(place());
+    const url = new URL(request.url);
+    const address = `${url.pathname.replace(/^\/console\/?/, "")}${url.search}`;
+    const session = state.secret && await readBrowserSession(p.sql, state.secret);
+    if (!state.secret || !session) {
+      return goTo(`sign-in${address ? `?to=${encodeURIComponent(address)}` : ""}`, [cookies.noSession()]);
+    }
+    const traceparent = request.headers.get("traceparent");
+    const api = new Api(handle, {
+      token: await browserToken(p, session),
+      ip,
+      headers: {
+        "user-agent": request.headers.get("user-agent") ?? "",
+        ...traceparent ? { traceparent } : {},
+      },
+    });
+    const viewer = await readViewer(api);
+    const v: Visit = {
+      viewer,
+      api,
+      params,
+      query: url.searchParams,
+      address,
+      locale: state.locale,
+      timeZone: state.timeZone,
+      theme: state.theme,
+      csrf: csrfToken(state.secret),
+      flash: state.flash,
+      secret: state.secret,
+      signal: request.signal,
+      now: p.clock.now(),
+    };
+    const w = shared[v.locale];
+    const show = async (view: View): Promise<Response> => {
+      const unread = await unreadCount(api, viewer);
+      const open = sections.map(({ title, nav }) => ({
+        title: title?.[v.locale] ?? null,
+        items: nav.filter((item) => isOpen(item, viewer)),
+      })).filter(({ items }) => items.length > 0);
+      return await html(
+        <Shell frame={frame()} v={v} view={view} nav={open} unread={unread} />,
+        view.status ?? 200,
+        state.flash ? [cookies.noFlash()] : [],
+      );
+    };
+    const answer = async (outcome: Outcome): Promise<Response> => {
+      if (outcome instanceof Response) return outcome;
+      if ("goTo" in outcome) return goTo(outcome.goTo, outcome.flash ? [cookies.flash(outcome.flash)] : []);
+      return await show(outcome);
+    };
+    try {
+      if (!page) return await show(refusedView(w.notFound, w.notFoundText, 404));
+      if (!isOpen(page, viewer)) return await show(refusedView(w.forbidden, w.forbiddenText, 403));
+      if (request.method !== "POST") {
+        return page.get
+          ? await answer(await page.get(v))
+          : await show(refusedView(w.notFound, w.notFoundText, 404));
+      }
+      const form = await readForm(request);
+      if (!page.post || form.get("csrf") !== v.csrf || !cameFromHere(request, place())) {
+        return await show(refusedView(w.forbidden, w.stale, 403));
+      }
+      return await answer(await page.post(v, form));
+    } catch (failure) {
+      if (!(failure instanceof Refusal)) throw failure;
+      if (failure.status === 401) return goTo("sign-in", [cookies.noSession()]);
+      if (request.method === "POST") {
+        const flash = {
+          tone: "bad" as const,
+          text: w.refused(failure.detail, failure.code ?? String(failure.status)),
+        };
+        return goTo(backTo(request, base()), [cookies.flash(flash)]);
+      }
+      return await show(refusalView(failure, v));
+    }
+  }
+
+  for (const page of pages) {
+    const pattern = `/console/${page.path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+    app.all(pattern, (c) => visit(page, c.req.raw, c.env.ip, c.req.param()));
+  }
+  app.all("/console/*", (c) => visit(null, c.req.raw, c.env.ip, {}));
+  app.onError(async (error, c) => {
+    const { locale, theme } = readCookies(c.req.raw.headers);
+    const w = shared[locale];
+    const trace = crypto.randomUUID();
+    p.log.error("a console page failed", { error, trace });
+    return await html(
+      <BarePage frame={frame()} v={{ locale, theme }} title={w.failed}>
+        <h1>{w.failed}</h1>
+        <p>
+          {w.failedText} <code>{trace}</code>
+        </p>
+        <p>
+          <a href="./">{w.home}</a>
+        </p>
+      </BarePage>,
+      500,
+    );
+  });
+
+  return { path: "/console", serve: async (request, ip) => await app.fetch(request, { ip }) };
+}
+
+const isOpen = (o: Pick<ConsolePage & NavItem, "permissions" | "needsTenant">, viewer: Viewer): boolean =>
+  (!o.needsTenant || viewer.tenant !== null) &&
+  (!o.permissions?.length ||
+    o.permissions.some((permission) =>
+      viewer.permissions.has(permission) ||
+      (viewer.permissions.has("admin:system") && !permission.endsWith(":files"))
+    ));
+
+async function readViewer(api: Api): Promise<Viewer> {
+  const { user, tenant, tenants, permissions } = await api.get<z.output<typeof ProfileDto>>("auth/me");
+  const name = `${user.firstName} ${user.lastName}`.trim() || user.email;
+  return { userId: user.id, email: user.email, name, tenant, tenants, permissions: new Set(permissions) };
+}
+
+/** Shown in the frame of every page; a page is not refused for want of it. */
+async function unreadCount(api: Api, { userId }: Viewer): Promise<number | null> {
+  try {
+    return await api.get<number>("user-notifications/unread-count", { userId });
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}
+
+async function readForm(request: Request): Promise<FormData> {
+  const type = request.headers.get("content-type") ?? "";
+  const isForm = type.startsWith("application/x-www-form-urlencoded") ||
+    type.startsWith("multipart/form-data");
+  return isForm ? await request.formData() : new FormData();
+}
+
+const refusedView = (title: string, text: string, status: number): View => ({
+  title,
+  status,
+  body: <Notice tone="info">{text}</Notice>,
+});
+
+function refusalView(refusal: Refusal, v: Visit): View {
+  const w = shared[v.locale];
+  if (refusal.status === 404) return refusedView(w.notFound, w.notFoundText, 404);
+  if (refusal.code === "FORBIDDEN" && v.viewer.tenant === null) {
+    return refusedView(w.needsTenant, w.needsTenantText, 403);
+  }
+  if (refusal.status === 403) return refusedView(w.forbidden, w.forbiddenText, 403);
+  return {
+    title: refusal.status >= 500 ? w.unavailable : w.failed,
+    status: refusal.status,
+    body: (
+      <Notice tone="bad" title={refusal.detail}>
+        <code>{refusal.code ?? refusal.status}</code> {refusal.traceId && <code>{refusal.traceId}</code>}
+      </Notice>
+    ),
+  };
+}
+
+/** The page a form was sent from, when it is one of the console's. */
+function backTo(request: Request, base: string): string {
+  const referrer = request.headers.get("referer") ?? "";
+  const from = URL.canParse(referrer) ? new URL(referrer) : null;
+  if (!from || !from.pathname.startsWith(base)) return "";
+  return from.pathname.slice(base.length) + from.search;
+}

@@ -1,0 +1,83 @@
+import type { z } from "zod";
+import type { UserNotificationDto } from "../../notifications/shapes.ts";
+import { ActionButton, FilterBar, SelectField } from "../components/forms.tsx";
+import { EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { Badge, Time } from "../components/values.tsx";
+import type { Page } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import type { View, Visit } from "../shared/page.ts";
+import { words } from "./words.ts";
+
+type Message = z.output<typeof UserNotificationDto>;
+
+/** The viewer's messages, newest first. */
+export async function inboxPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const isRead = v.query.get("isRead");
+  const page = await v.api.get<Page<Message>>("user-notifications", {
+    userId: v.viewer.userId,
+    page: v.query.get("page"),
+    isRead,
+  });
+  return {
+    title: w.title,
+    actions: <ActionButton v={v} action="inbox/read-all" label={w.readAll} icon="check" />,
+    body: (
+      <>
+        <FilterBar v={v} action="inbox" target="messages">
+          <SelectField
+            label={w.show}
+            name="isRead"
+            value={isRead}
+            any={shared[v.locale].all}
+            choices={[{ value: "false", label: w.unreadOnly }]}
+          />
+        </FilterBar>
+        <LivePart v={v} id="messages" everySeconds={30}>
+          {page.items.length === 0 && <EmptyList v={v} icon="bell" text={w.empty}>{w.emptyText}</EmptyList>}
+          <ul class="messages" aria-label={w.caption}>
+            {page.items.map((message) => (
+              <li>
+                <MessageCard v={v} message={message} />
+              </li>
+            ))}
+          </ul>
+          <Pager v={v} path="inbox" page={page} />
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+function MessageCard({ v, message }: { v: Visit; message: Message }) {
+  const w = words[v.locale];
+  const { id, title, body, category, actionUrl, priority, isRead, createdAt } = message;
+  return (
+    <article class={`card message${isRead ? "" : " unread"}`}>
+      <div class="card-head">
+        <h2>{title}</h2>
+        <span class="row">
+          {!isRead && <Badge tone="info">{w.unread}</Badge>}
+          {category && <Badge tone="idle">{category}</Badge>}
+          {priority === "Critical" && <Badge tone="bad">{priority}</Badge>}
+          <Time v={v} at={createdAt} />
+        </span>
+      </div>
+      <p class="break pre-line">{body}</p>
+      <div class="row">
+        {actionUrl && safeLink(actionUrl) && <a class="button small" href={actionUrl}>{w.open}</a>}
+        {!isRead && <ActionButton v={v} action={`inbox/${id}/read`} label={w.markRead} />}
+        <ActionButton
+          v={v}
+          action={`inbox/${id}/delete`}
+          label={shared[v.locale].remove}
+          tone="danger"
+          confirm={w.deleteConfirm}
+        />
+      </div>
+    </article>
+  );
+}
+
+/** A message's link is its sender's word: only addresses of the web are made clickable. */
+const safeLink = (url: string): boolean => /^https?:\/\//i.test(url);

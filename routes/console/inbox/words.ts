@@ -1,0 +1,31 @@
+import { defineWords } from "../shared/words.ts";
+
+export const words = defineWords({
+  title: "Inbox",
+  caption: "Your messages, newest first",
+  readAll: "Mark all as read",
+  markRead: "Mark as read",
+  deleteConfirm: "Delete this message?",
+  deleted: "The message is deleted.",
+  allRead: (count: number) => `${count} marked as read.`,
+  show: "Show",
+  unreadOnly: "Unread only",
+  unread: "unread",
+  open: "Open",
+  empty: "No messages",
+  emptyText: "Messages to you appear here as they come.",
+}, {
+  title: "Caixa de entrada",
+  caption: "As suas mensagens, as mais recentes primeiro",
+  readAll: "Marcar todas como lidas",
+  markRead: "Marcar como lida",
+  deleteConfirm: "Eliminar esta mensagem?",
+  deleted: "A mensagem foi eliminada.",
+  allRead: (count: number) => `${count} marcadas como lidas.`,
+  show: "Mostrar",
+  unreadOnly: "Só por ler",
+  unread: "por ler",
+  open: "Abrir",
+  empty: "Sem mensagens",
+  emptyText: "As mensagens para si aparecem aqui à medida que chegam.",
+});

@@ -1,0 +1,44 @@
+import type { z } from "zod";
+import type { JobSummaryDto } from "../../jobs/shapes.ts";
+import type { Tone } from "../components/notice.tsx";
+import { Badge } from "../components/values.tsx";
+import { defineWords, type Locale } from "../shared/words.ts";
+
+export type Job = z.output<typeof JobSummaryDto>;
+export type JobStatus = Job["status"];
+
+const TONES: Record<JobStatus, Tone> = {
+  Enqueued: "info",
+  Scheduled: "idle",
+  AwaitingParent: "idle",
+  Processing: "info",
+  Succeeded: "ok",
+  Failed: "warn",
+  DeadLettered: "bad",
+  Cancelled: "idle",
+};
+
+export const statusWords = defineWords({
+  Enqueued: "Enqueued",
+  Scheduled: "Scheduled",
+  AwaitingParent: "Awaiting parent",
+  Processing: "Processing",
+  Succeeded: "Succeeded",
+  Failed: "Failed, will retry",
+  DeadLettered: "Dead-lettered",
+  Cancelled: "Cancelled",
+}, {
+  Enqueued: "Na fila",
+  Scheduled: "Agendada",
+  AwaitingParent: "À espera da anterior",
+  Processing: "Em curso",
+  Succeeded: "Concluída",
+  Failed: "Falhou, vai repetir",
+  DeadLettered: "Sem solução",
+  Cancelled: "Cancelada",
+});
+
+/** A job's status in colour and words. */
+export const JobStatusBadge = ({ locale, status }: { locale: Locale; status: JobStatus }) => (
+  <Badge tone={TONES[status]}>{statusWords[locale][status]}</Badge>
+);

@@ -1,0 +1,122 @@
+import type { Handle } from "../../app.ts";
+
+/** Query parameters; what is undefined, null or empty is left out, an array is repeated. */
+export type Query = Record<string, string | number | boolean | null | undefined | string[]>;
+
+/** One page of a list as the API answers it. */
+export interface Page<T> {
+  items: T[];
+  totalCount: number;
+  pageNumber: number;
+  pageSize: number;
+  totalPages: number;
+  hasNext: boolean;
+  hasPrevious: boolean;
+}
+
+/** A problem document the API answered. */
+export class Refusal extends Error {
+  override name = "Refusal";
+  /** Messages by field; those that belong to no field are under "". */
+  readonly fields: Record<string, string[]>;
+
+  constructor(
+    readonly status: number,
+    readonly code: string | null,
+    readonly detail: string,
+    errors: unknown,
+    readonly traceId: string | null,
+  ) {
+    super(`${status} ${code ?? ""}: ${detail}`);
+    this.fields = byField(errors);
+  }
+}
+
+/**
+ * What the console does, it does through the API in the viewer's name: whatever the API refuses them, the console
+ * cannot do either.
+ */
+export class Api {
+  constructor(
+    private readonly handle: Handle,
+    private readonly o: { token: string | null; ip: string | null; headers: Record<string, string> },
+  ) {}
+
+  /** GET of a path under /api/v1/. @throws Refusal */
+  async get<T>(path: string, query: Query = {}): Promise<T> {
+    return await (await this.call("GET", `${path}${searchOf(query)}`)).json();
+  }
+
+  /** POST, PUT or DELETE of a path under /api/v1/; undefined where there is no body. @throws Refusal */
+  async send<T = unknown>(
+    method: "POST" | "PUT" | "DELETE",
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<T> {
+    const answer = await this.call(method, path, body, headers);
+    const text = await answer.text();
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** The raw answer, for streams and documents. @throws Refusal */
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    const { token, ip } = this.o;
+    const isForm = body instanceof FormData;
+    const request = new Request(`http://console.invalid/api/v1/${path}`, {
+      method,
+      headers: {
+        ...this.o.headers,
+        ...token ? { authorization: `Bearer ${token}` } : {},
+        ...body === undefined || isForm ? {} : { "content-type": "application/json" },
+        ...headers,
+      },
+      ...body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) },
+      ...signal ? { signal } : {},
+    });
+    const answer = await this.handle(request, ip);
+    if (answer.status < 400) return answer;
+    const problem = await answer.json().catch(() => ({}));
+    throw new Refusal(
+      answer.status,
+      typeof problem.code === "string" ? problem.code : null,
+      String(problem.detail ?? problem.title ?? answer.statusText),
+      problem.errors,
+      typeof problem.traceId === "string" ? problem.traceId : null,
+    );
+  }
+}
+
+/** `?a=1&b=2`, or nothing. */
+export function searchOf(query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (Array.isArray(value)) { for (const item of value) search.append(name, item); }
+    else if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text ? `?${text}` : "";
+}
+
+/** Both forms of `errors`: an object by field, or a list of "field: message". */
+function byField(errors: unknown): Record<string, string[]> {
+  const fields: Record<string, string[]> = {};
+  const add = (field: string, message: string) => (fields[field] ??= []).push(message);
+  if (Array.isArray(errors)) {
+    for (const error of errors) {
+      const [, field, message] = /^([\w.]+): (.*)$/s.exec(String(error)) ?? [];
+      add(field ?? "", message ?? String(error));
+    }
+  } else if (errors && typeof errors === "object") {
+    for (const [field, messages] of Object.entries(errors)) {
+      for (const message of Array.isArray(messages) ? messages : [messages]) add(field, String(message));
+    }
+  }
+  return fields;
+}

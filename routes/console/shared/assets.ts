@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+interface Asset {
+  bytes: Uint8Array<ArrayBuffer>;
+  contentType: string;
+  version: string;
+}
+
+/** In the order the browser reads them. */
+const STYLES = ["tokens", "ground", "frame", "controls", "surfaces", "tables", "timeline", "charts"];
+
+/** The console's scripts, style and icon: read once, named with a version so that browsers keep them for good. */
+export async function loadAssets() {
+  const htmx = join(
+    dirname(createRequire(import.meta.url).resolve("htmx.org/package.json")),
+    "dist/htmx.min.js",
+  );
+  const own = (name: string) => new URL(`../assets/${name}`, import.meta.url);
+  const assets = new Map<string, Asset>([
+    ["console.css", await read(STYLES.map((name) => own(`style/${name}.css`)), "text/css; charset=utf-8")],
+    ["console.js", await read([own("console.js")], "text/javascript; charset=utf-8")],
+    ["upload.js", await read([own("upload.js")], "text/javascript; charset=utf-8")],
+    ["htmx.js", await read([htmx], "text/javascript; charset=utf-8")],
+    ["icon.svg", await read([own("icon.svg")], "image/svg+xml")],
+  ]);
+  return {
+    /** Its address relative to the console's base. */
+    href: (name: string): string => `assets/${name}?v=${assets.get(name)?.version ?? ""}`,
+    answer(name: string): Response {
+      const asset = assets.get(name);
+      if (!asset) return new Response("not found", { status: 404 });
+      return new Response(asset.bytes, {
+        headers: {
+          "content-type": asset.contentType,
+          "cache-control": "public, max-age=31536000, immutable",
+          "x-content-type-options": "nosniff",
+        },
+      });
+    },
+  };
+}
+
+export type Assets = Awaited<ReturnType<typeof loadAssets>>;
+
+async function read(files: (URL | string)[], contentType: string): Promise<Asset> {
+  const bytes = new Uint8Array(
+    await new Blob(await Promise.all(files.map((file) => Deno.readFile(file)))).arrayBuffer(),
+  );
+  const version = createHash("sha256").update(bytes).digest("hex").slice(0, 12);
+  return { bytes, contentType, version };
+}

@@ -1,0 +1,245 @@
+import { raw } from "hono/html";
+import type { Child } from "hono/jsx";
+import { Icon } from "../components/icons.tsx";
+import { Notice } from "../components/notice.tsx";
+import { CsrfField } from "../components/forms.tsx";
+import { shared } from "./console_words.ts";
+import type { NavItem, View, Visit } from "./page.ts";
+import { LOCALES } from "./words.ts";
+
+const LANGUAGE_NAMES = { en: "English", pt: "Português" };
+
+/** Entries of the navigation under one title. */
+export interface NavGroup {
+  title: string | null;
+  items: NavItem[];
+}
+
+interface Frame {
+  /** Where /console is, with a slash at the end: every link of a page is relative to it. */
+  base: string;
+  /** Asset names with their versions. */
+  asset(name: string): string;
+}
+
+/** The whole document of a page for a signed-in viewer. */
+export function Shell(
+  { frame, v, view, nav, unread }: {
+    frame: Frame;
+    v: Visit;
+    view: View;
+    nav: NavGroup[];
+    unread: number | null;
+  },
+) {
+  const w = shared[v.locale];
+  const here = v.address.split(/[/?]/)[0] ?? "";
+  return (
+    <Document frame={frame} v={v} title={view.title}>
+      <a class="skip" href={`${v.address}#content`}>{w.skip}</a>
+      <header class="topbar">
+        <button
+          type="button"
+          class="icon-button menu-button"
+          data-menu
+          aria-expanded="false"
+          aria-controls="sections"
+        >
+          <Icon name="menu" />
+          <span class="sr-only">{w.menu}</span>
+        </button>
+        <a class="brand" href="./">
+          <Icon name="steward" />
+          <span>Steward</span>
+        </a>
+        <div class="topbar-tools">
+          <TenantSwitcher v={v} />
+          <a class="icon-button inbox-link" href="inbox" data-inbox-stream="inbox/stream">
+            <Icon name="bell" />
+            <span class="sr-only">{w.inbox}</span>
+            <span class="count" data-unread hidden={!unread} aria-label={w.unread(unread ?? 0)}>
+              {unread ?? 0}
+            </span>
+          </a>
+          <AccountMenu v={v} />
+        </div>
+      </header>
+      <div class="frame">
+        <nav class="sections" id="sections" aria-label={w.navigation}>
+          {nav.map(({ title, items }) => (
+            <>
+              {title && <h2>{title}</h2>}
+              <ul>
+                {items.map((item) => (
+                  <li>
+                    <a href={item.path || "./"} aria-current={item.path === here ? "page" : undefined}>
+                      <Icon name={item.icon} />
+                      {item.label[v.locale]}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </>
+          ))}
+        </nav>
+        <main id="content" tabindex={-1}>
+          <PageHead view={view} />
+          {v.flash && <Notice tone={v.flash.tone}>{v.flash.text}</Notice>}
+          {view.body}
+        </main>
+      </div>
+      <ConfirmDialog v={v} />
+    </Document>
+  );
+}
+
+/** The document around a page without a viewer: sign-in. */
+export function BarePage({ frame, v, title, children }: {
+  frame: Frame;
+  v: Pick<Visit, "locale" | "theme">;
+  title: string;
+  children?: Child;
+}) {
+  return (
+    <Document frame={frame} v={v} title={title}>
+      <main class="bare" id="content">{children}</main>
+    </Document>
+  );
+}
+
+function Document({ frame, v, title, children }: {
+  frame: Frame;
+  v: Pick<Visit, "locale" | "theme">;
+  title: string;
+  children?: Child;
+}) {
+  return (
+    <>
+      {raw("<!doctype html>")}
+      <html lang={v.locale} data-theme={v.theme}>
+        <head>
+          <meta charset="utf-8" />
+          <title>{`${title} · Steward`}</title>
+          <base href={frame.base} />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <meta name="referrer" content="same-origin" />
+          <meta
+            name="htmx-config"
+            content='{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true,"historyCacheSize":0}'
+          />
+          <link rel="icon" href={frame.asset("icon.svg")} type="image/svg+xml" />
+          <link rel="stylesheet" href={frame.asset("console.css")} />
+          <script src={frame.asset("htmx.js")} defer></script>
+          <script src={frame.asset("console.js")} defer></script>
+        </head>
+        <body>{children}</body>
+      </html>
+    </>
+  );
+}
+
+function PageHead({ view }: { view: View }) {
+  return (
+    <div class="page-head">
+      <div>
+        {view.crumbs && (
+          <nav class="crumbs" aria-label="Breadcrumb">
+            <ol>
+              {view.crumbs.map(({ href, label }) => (
+                <li>
+                  <a href={href}>{label}</a>
+                </li>
+              ))}
+            </ol>
+          </nav>
+        )}
+        <h1>{view.title}</h1>
+      </div>
+      {view.actions && <div class="page-actions">{view.actions}</div>}
+    </div>
+  );
+}
+
+function TenantSwitcher({ v }: { v: Visit }) {
+  const w = shared[v.locale];
+  const { tenant, tenants } = v.viewer;
+  const reachesAll = tenants.some(({ type }) => type === "Platform");
+  if (tenants.length + (reachesAll ? 1 : 0) < 2) {
+    return <span class="tenant-name" title={w.tenant}>{tenant?.name ?? w.noTenant}</span>;
+  }
+  return (
+    <form method="post" action="tenant" class="tenant-switch">
+      <CsrfField v={v} />
+      <label class="sr-only" for="tenant-choice">{w.tenant}</label>
+      <select id="tenant-choice" name="tenantId" data-submit>
+        {reachesAll && <option value="" selected={!tenant}>{w.noTenant}</option>}
+        {tenants.map(({ id, name }) => <option value={id} selected={id === tenant?.id}>{name}</option>)}
+      </select>
+      <button type="submit" class="button small no-script">{w.switchTenant}</button>
+    </form>
+  );
+}
+
+function AccountMenu({ v }: { v: Visit }) {
+  const w = shared[v.locale];
+  const themes = { auto: w.themeAuto, light: w.themeLight, dark: w.themeDark };
+  return (
+    <details class="menu" data-close-outside>
+      <summary class="icon-button">
+        <Icon name="person" />
+        <span class="sr-only">{w.account}</span>
+      </summary>
+      <div class="menu-body">
+        <p class="menu-who">
+          <strong>{v.viewer.name}</strong>
+          <span class="muted">{v.viewer.email}</span>
+        </p>
+        <a class="menu-item" href="account">{w.account}</a>
+        <form method="post" action="look" class="menu-form">
+          <CsrfField v={v} />
+          <input type="hidden" name="back" value={v.address} />
+          <label>
+            {w.theme}
+            <select name="theme" data-submit>
+              {Object.entries(themes).map(([value, label]) => (
+                <option value={value} selected={value === v.theme}>{label}</option>
+              ))}
+            </select>
+          </label>
+          <label>
+            {w.language}
+            <select name="locale" data-submit>
+              {LOCALES.map((locale) => (
+                <option value={locale} lang={locale} selected={locale === v.locale}>
+                  {LANGUAGE_NAMES[locale]}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="submit" class="button small no-script">{w.apply}</button>
+        </form>
+        <form method="post" action="sign-out">
+          <CsrfField v={v} />
+          <button type="submit" class="menu-item">{w.signOut}</button>
+        </form>
+      </div>
+    </details>
+  );
+}
+
+/** One dialog for every action that wants a second thought; the script fills it. */
+function ConfirmDialog({ v }: { v: Visit }) {
+  const w = shared[v.locale];
+  return (
+    <dialog id="confirm" aria-labelledby="confirm-question">
+      <form method="dialog">
+        <p id="confirm-question"></p>
+        <div class="row end">
+          <button type="submit" class="button" value="no">{w.cancel}</button>
+          <button type="submit" class="button primary" value="yes" data-confirm-yes>{w.confirm}</button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

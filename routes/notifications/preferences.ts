@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { signedIn } from "../../domain/access/checks.ts";
+import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
+import { readPreferences, writePreferences } from "../../domain/notifications/preferences.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { okVersioned } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { optionalText, uuid } from "../shared/validation.ts";
+
+const path = "/api/v1/user-notifications/preferences";
+const area = "Notifications";
+const access = signedIn;
+const query = z.object({ userId: uuid });
+const MOST_CATEGORIES = 200;
+const clock = z.string().meta({ description: "HH:MM on the user's clocks", example: "22:00" });
+const wanted = z.boolean().default(true);
+
+const PreferencesRequest = z.object({
+  timeZoneId: z.string().min(1).max(100).meta({ example: "Europe/Lisbon" }),
+  quietHours: z.object({ from: clock, to: clock }).nullish().transform((value) => value ?? null),
+  categories: z.array(z.object({
+    category: z.string().trim().min(1).max(100),
+    channels: z.object({ email: wanted, push: wanted, inApp: wanted, sms: wanted }),
+  })).max(MOST_CATEGORIES).nullish().transform((value) => value ?? []),
+  digest: z.object({
+    isEnabled: z.boolean().default(false),
+    at: clock.default("08:00"),
+    locale: optionalText(35),
+  }).nullish().transform((value) => value ?? { isEnabled: false, at: "08:00", locale: null }),
+}).meta({ id: "NotificationPreferencesRequest" });
+
+const NotificationPreferencesDto = z.object({
+  userId: z.uuid(),
+  timeZoneId: z.string(),
+  quietHours: z.object({ from: z.string(), to: z.string() }).nullable(),
+  categories: z.array(z.object({
+    category: z.string(),
+    channels: z.object({ email: z.boolean(), push: z.boolean(), inApp: z.boolean(), sms: z.boolean() }),
+  })),
+  digest: z.object({ isEnabled: z.boolean(), at: z.string(), locale: z.string().nullable() }),
+}).meta({ id: "NotificationPreferencesDto" });
+
+/** What a user wants to get, where and when. */
+export function preferenceRoutes(p: Platform): Endpoint[] {
+  return [
+    endpoint({
+      ...{ method: "get", path, area, id: "readNotificationPreferences", access, query },
+      summary: "What a user wants by category and channel, their quiet hours and digest",
+      answers: { 200: { description: "The preferences", schema: NotificationPreferencesDto } },
+      problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+      async run({ caller, query: { userId } }) {
+        requireOwner(caller, userId);
+        const { preferences, version } = await readPreferences(p.sql, userId);
+        return okVersioned(preferences, version);
+      },
+    }),
+    endpoint({
+      ...{ method: "put", path, area, id: "writeNotificationPreferences", access, query },
+      summary: "Replace a user's preferences; a category that is not named is wanted on every channel",
+      lateBody: PreferencesRequest,
+      answers: { 200: { description: "The preferences", schema: NotificationPreferencesDto } },
+      problems: ["NOTIFICATION_INAPP_FORBIDDEN", "USER_NOT_FOUND", "PRECONDITION_FAILED"],
+      async run({ caller, query: { userId }, call }) {
+        requireOwner(caller, userId);
+        const given = await call.readJson(PreferencesRequest);
+        const { preferences, version } = await writePreferences(p.sql, { userId, ...given }, call.ifMatch);
+        return okVersioned(preferences, version);
+      },
+    }),
+  ];
+}

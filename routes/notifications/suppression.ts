@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { inTenantOrService } from "../../domain/access/checks.ts";
+import {
+  addSuppression,
+  liftSuppression,
+  listSuppressions,
+  readSuppression,
+  SUPPRESSED_CHANNELS,
+  SUPPRESSION_REASONS,
+} from "../../domain/notifications/suppression.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, noContent, ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { enumName, optionalText, uuid } from "../shared/validation.ts";
+import { address } from "./shapes.ts";
+
+const path = "/api/v1/notification-suppressions";
+const area = "Notifications";
+const access = inTenantOrService("send:notifications");
+const params = z.object({ id: uuid });
+const channel = enumName(SUPPRESSED_CHANNELS);
+
+const NotificationSuppressionDto = z.object({
+  id: z.uuid(),
+  channel: z.enum(SUPPRESSED_CHANNELS),
+  address: z.string(),
+  reason: z.enum(SUPPRESSION_REASONS),
+  detail: z.string().nullable(),
+  notificationId: z.uuid().nullable().meta({ description: "The message whose refusal brought it about" }),
+  createdBy: z.uuid().nullable(),
+  createdAt: z.iso.datetime(),
+}).meta({ id: "NotificationSuppressionDto" });
+
+/** Addresses the tenant's messages no longer go to. */
+export function suppressionRoutes(p: Platform): Endpoint[] {
+  return [
+    endpoint({
+      ...{ method: "get", path, area, id: "listNotificationSuppressions", access },
+      summary: "The tenant's suppressed addresses, newest first",
+      query: z.object({
+        ...pageQuery(),
+        channel: channel.optional(),
+        search: z.string().max(200).optional(),
+      }),
+      answers: {
+        200: { description: "A page of addresses", schema: pagedResultOf(NotificationSuppressionDto) },
+      },
+      problems: [],
+      run: async ({ caller, query }) =>
+        ok(await listSuppressions(p.sql, { tenantId: caller.tenantId, ...query }, query)),
+    }),
+    endpoint({
+      ...{ method: "get", path: `${path}/{id}`, area, id: "readNotificationSuppression", access, params },
+      summary: "One suppressed address",
+      answers: { 200: { description: "The address", schema: NotificationSuppressionDto } },
+      problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND"],
+      run: async ({ caller, params }) => ok(await readSuppression(p.sql, caller.tenantId, params.id)),
+    }),
+    endpoint({
+      ...{ method: "post", path, area, id: "addNotificationSuppression", access },
+      summary: "Keep the tenant's messages from an address",
+      body: z.object({
+        ...{ channel, address, reason: enumName(SUPPRESSION_REASONS).default("Manual") },
+        detail: optionalText(1_000),
+      }).meta({ id: "AddNotificationSuppressionRequest" }),
+      answers: { 201: { description: "The address is suppressed", schema: NotificationSuppressionDto } },
+      problems: ["NOTIFICATION_SUPPRESSION_ALREADY_EXISTS"],
+      async run({ caller, body }) {
+        const added = await addSuppression(p.sql, caller, body);
+        return created(added, `${p.baseUrl()}${path}/${added.id}`);
+      },
+    }),
+    endpoint({
+      ...{ method: "delete", path: `${path}/{id}`, area, id: "liftNotificationSuppression", access, params },
+      summary: "Let the tenant's messages go to an address again",
+      answers: { 204: { description: "The address is not suppressed any more" } },
+      problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND"],
+      async run({ caller, params }) {
+        await liftSuppression(p.sql, caller, params.id);
+        return noContent();
+      },
+    }),
+  ];
+}

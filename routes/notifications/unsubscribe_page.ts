@@ -1,0 +1,61 @@
+import { escapeHtml, page } from "../operations/page.ts";
+
+/** Nothing runs on the page, and its form goes nowhere but back. */
+export const UNSUBSCRIBE_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; ` +
+  `form-action 'self'; frame-ancestors 'none'`;
+
+interface Words {
+  title: string;
+  ask(category: string): string;
+  button: string;
+  done(category: string): string;
+  invalid: string;
+}
+
+const WORDS: Record<"en" | "pt", Words> = {
+  en: {
+    title: "Unsubscribe",
+    ask: (category) => `Do you no longer want mail about ${category}?`,
+    button: "Unsubscribe",
+    done: (category) => `Done. You get no more mail about ${category}.`,
+    invalid: "This link is not valid, or too old. Use the one of a newer mail.",
+  },
+  pt: {
+    title: "Cancelar a subscrição",
+    ask: (category) => `Já não quer receber mensagens sobre ${category}?`,
+    button: "Cancelar a subscrição",
+    done: (category) => `Está feito. Não receberá mais mensagens sobre ${category}.`,
+    invalid: "Esta ligação não é válida ou é demasiado antiga. Use a de uma mensagem mais recente.",
+  },
+};
+
+/** What an unsubscribe link leads to: a question with a button, the word that it is done, or that the link is none. */
+export function unsubscribePage(
+  state: { is: "ask" | "done"; category: string } | { is: "invalid" },
+  acceptLanguage: string | null,
+): string {
+  const language = languageOf(acceptLanguage);
+  const words = WORDS[language];
+  const quoted = (text: (category: string) => string, category: string) => escapeHtml(text(`“${category}”`));
+  const body = state.is === "invalid"
+    ? `<p>${escapeHtml(words.invalid)}</p>`
+    : state.is === "done"
+    ? `<p>${quoted(words.done, state.category)}</p>`
+    : `<p>${quoted(words.ask, state.category)}</p>
+<form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click">
+<p><button>${escapeHtml(words.button)}</button></p></form>`;
+  const html = page(words.title, `<h1>${escapeHtml(words.title)}</h1>${body}`);
+  return html.replace('<html lang="en">', `<html lang="${language}">`);
+}
+
+/** The language of ours the reader likes best; English where none of them is named. */
+function languageOf(acceptLanguage: string | null): "en" | "pt" {
+  const liked = (acceptLanguage ?? "").split(",").map((part) => {
+    const [tag = "", ...parameters] = part.trim().toLowerCase().split(";");
+    const weight = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/.exec(parameter)?.[1]).find(Boolean);
+    return { language: tag.split("-")[0], weight: weight === undefined ? 1 : Number(weight) };
+  });
+  const weightOf = (language: string) =>
+    Math.max(0, ...liked.filter((l) => l.language === language).map((l) => l.weight || 0));
+  return weightOf("pt") > weightOf("en") ? "pt" : "en";
+}

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { inTenant } from "../../domain/access/checks.ts";
+import { listApplicationUsage } from "../../domain/resources/application_usage.ts";
+import { applications } from "../../domain/resources/applications.ts";
+import type { Resource } from "../../domain/resources/resource.ts";
+import { settings } from "../../domain/resources/settings.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pageQuery } from "../shared/paging.ts";
+import { operationList, operationResponseOf } from "./operation_response.ts";
+import { resourceRoutes } from "./resource_routes.ts";
+
+/** Every resource of the generic contract; a new one is a file in domain/resources and its name here. */
+export const RESOURCES: Resource[] = [applications, settings] as unknown as Resource[];
+
+const ApplicationUsageDto = z.object({
+  id: z.uuid(),
+  code: z.string(),
+  name: z.string(),
+  userCount: z.int(),
+}).meta({ id: "ApplicationUsageDto" });
+
+/** Resources, and the lists of their own that some have. */
+export function resourcesRoutes(p: Platform): Endpoint[] {
+  return [
+    endpoint({
+      method: "get",
+      path: "/api/v1/applications/usage",
+      area: "Applications",
+      id: "listApplicationUsage",
+      summary: "The tenant's applications with the number of active users that name each",
+      access: inTenant("read:users"),
+      query: z.object(pageQuery()),
+      answers: {
+        200: { description: "A page", schema: operationResponseOf(z.array(ApplicationUsageDto)) },
+      },
+      problems: [],
+      run: async ({ caller, query }) =>
+        ok(operationList(await listApplicationUsage(p.sql, caller, query), {
+          sortBy: "code",
+          sortDirection: "Ascending",
+        })),
+    }),
+    ...RESOURCES.flatMap((resource) => resourceRoutes(p, resource)),
+  ];
+}

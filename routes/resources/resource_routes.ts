@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { transact } from "../../infra/postgres/postgres.ts";
+import { inTenant } from "../../domain/access/checks.ts";
+import { createMany } from "../../domain/resources/create_many.ts";
+import type { Resource } from "../../domain/resources/resource.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
+import { type Area, type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { uuid } from "../shared/validation.ts";
+
+/** The six routes of the generic contract for one resource. */
+export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
+  const area = r.area as Area;
+  const path = `/api/v1/${r.many}`;
+  const One = r.one.charAt(0).toUpperCase() + r.one.slice(1);
+  const Many = r.many.charAt(0).toUpperCase() + r.many.slice(1);
+  const a = /^[aeiou]/.test(r.one) ? `an ${r.one}` : `a ${r.one}`;
+  const params = z.object({ id: uuid });
+  const reading = inTenant();
+  const changing = inTenant(r.managedBy);
+  const common = listQuery(r.sortable);
+  return [
+    endpoint({
+      method: "get",
+      path,
+      area,
+      id: `list${Many}`,
+      summary: `The tenant's ${r.many}`,
+      access: reading,
+      query: z.object({ ...common, ...r.query.shape }),
+      answers: { 200: { description: "A page", schema: pagedResultOf(r.result) } },
+      problems: [],
+      async run({ caller, query }) {
+        const filters = r.query.keyof().options.map((name: string) => [name, (query as never)[name]]);
+        const request = { ...query, filters: Object.fromEntries(filters) };
+        return ok(await r.source.list(p.sql, caller, request));
+      },
+    }),
+    endpoint({
+      method: "get",
+      path: `${path}/{id}`,
+      area,
+      id: `read${One}`,
+      summary: `One ${r.one}`,
+      access: reading,
+      params,
+      answers: { 200: { description: `The ${r.one}`, schema: r.result } },
+      problems: [r.notFound],
+      async run({ caller, params }) {
+        const { value, version } = await r.source.read(p.sql, caller, params.id);
+        return okVersioned(value, version);
+      },
+    }),
+    endpoint({
+      method: "post",
+      path,
+      area,
+      id: `create${One}`,
+      summary: `Make ${a}`,
+      access: changing,
+      body: r.create,
+      creates: "atomically",
+      answers: { 201: { description: "Made; Location leads to it", schema: r.result } },
+      problems: r.problems,
+      async run({ caller, body }) {
+        const { value, version } = await transact(p.sql, (tx) => r.source.create(tx, caller, body));
+        const answer = created(value, `${path}/${value.id}`);
+        return { ...answer, headers: { ...answer.headers, etag: etagOf(version) } };
+      },
+    }),
+    endpoint({
+      method: "post",
+      path: `${path}/bulk`,
+      area,
+      id: `create${Many}`,
+      summary: `Make up to 1,000 ${r.many} at once`,
+      access: changing,
+      body: bulkRequest.meta({ id: `Bulk${Many}Request`, description: `Each item as in create${One}` }),
+      creates: "atomically",
+      answers: {
+        200: {
+          description: "What was made and what was not",
+          schema: bulkResponseOf(r.result).meta({ id: `Bulk${Many}Response` }),
+        },
+      },
+      problems: r.problems,
+      run: async ({ caller, body }) =>
+        ok(await createMany(p.sql, caller, r.source, readItems(r.create, body.items), body.continueOnError)),
+    }),
+    endpoint({
+      method: "put",
+      path: `${path}/{id}`,
+      area,
+      id: `update${One}`,
+      summary: `Change ${a}`,
+      access: changing,
+      params,
+      body: r.update,
+      answers: { 200: { description: `The ${r.one} as it is now`, schema: r.result } },
+      problems: [r.notFound, "PRECONDITION_FAILED", ...r.problems],
+      async run({ caller, params, body, call }) {
+        const { value, version } = await transact(
+          p.sql,
+          (tx) => r.source.update(tx, caller, params.id, body, call.ifMatch),
+        );
+        return okVersioned(value, version);
+      },
+    }),
+    endpoint({
+      method: "delete",
+      path: `${path}/{id}`,
+      area,
+      id: `delete${One}`,
+      summary: `Delete ${a}`,
+      access: changing,
+      params,
+      answers: { 204: { description: "Deleted" } },
+      problems: [r.notFound, "PRECONDITION_FAILED"],
+      async run({ caller, params, call }) {
+        await transact(p.sql, (tx) => r.source.remove(tx, caller, params.id, call.ifMatch));
+        return noContent();
+      },
+    }),
+  ];
+}

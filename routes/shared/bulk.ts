@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { Problem } from "../../domain/problems/problem.ts";
+import { parse } from "./call.ts";
+
+/** Most items of one bulk request. */
+export const BULK_LIMIT = 1000;
+
+/** The body of a bulk request. Items are read one by one, so that one that does not fit can be reported alone. */
+export const bulkRequest = z.object({
+  items: z.array(z.unknown()).min(1).max(BULK_LIMIT),
+  continueOnError: z.boolean().default(false),
+});
+
+const BulkItemFailure = z.object({
+  index: z.int(),
+  code: z.string(),
+  message: z.string(),
+  errors: z.record(z.string(), z.array(z.string())).nullable(),
+}).meta({ id: "BulkItemFailure" });
+
+/** What a bulk request answers, with the results in `item`'s shape. */
+export const bulkResponseOf = (item: z.ZodType) =>
+  z.object({
+    total: z.int(),
+    succeeded: z.int(),
+    failed: z.int(),
+    results: z.array(item),
+    failures: z.array(BulkItemFailure),
+  });
+
+/** Each item as `schema` reads it, or why it does not fit. */
+export function readItems<S extends z.ZodType>(schema: S, items: unknown[]): (z.output<S> | Problem)[] {
+  return items.map((item) => {
+    try {
+      return parse(schema, item);
+    } catch (refusal) {
+      if (refusal instanceof Problem) return refusal;
+      throw refusal;
+    }
+  });
+}

@@ -1,0 +1,24 @@
+import type { ReportKit } from "../../../domain/reports/registry.ts";
+
+/** So many of the rows `reports_ground.ts` makes, of eight columns and all types. */
+export default ({ boolean, date, decimal, defineReport, instant, integer, text, z }: ReportKit) =>
+  defineReport({
+    id: "bench-rows",
+    name: "Bench rows",
+    description: "Rows of eight columns",
+    version: 1,
+    permissions: [],
+    parameters: z.object({ rows: z.int().min(1) }),
+    columns: {
+      n: integer("Number"),
+      name: text("Name"),
+      email: text("Email", 30),
+      city: text("City"),
+      amount: decimal("Amount"),
+      isActive: boolean("Active"),
+      createdAt: instant("Created"),
+      day: date("Day"),
+    },
+    query: (sql, { parameters }) =>
+      sql`select * from bench_rows where n <= ${parameters.rows}::int order by n`,
+  });

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { type Difference, reconcileFiles } from "../../../domain/files/reconcile.ts";
+import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
+import { setup } from "../../support/setup.ts";
+import { utf8 } from "../../support/samples.ts";
+import { connectObjectStore, type ObjectStore } from "../../../infra/objectstore/objectstore.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const actor = await t.actor({ permissions: [...ALL, "read:users"] });
+const p = t.steward.platform;
+const { sql, objects } = p;
+/** Younger than anything: nothing is spared for its age. */
+const AT_ONCE = -60_000;
+const HOUR_MS = 3_600_000;
+
+async function reconcile(o: { apply?: boolean; safeAgeMs?: number; objects?: ObjectStore } = {}) {
+  const found: Difference[] = [];
+  const seen = await reconcileFiles({ ...p, objects: o.objects ?? objects }, {
+    apply: o.apply ?? false,
+    safeAgeMs: o.safeAgeMs ?? AT_ONCE,
+    found: (difference) => found.push(difference),
+  });
+  return { found, seen };
+}
+const kinds = (found: Difference[]) => found.map((difference) => difference.kind).toSorted();
+const write = (key: string, text = "x") =>
+  objects.write(key, new Blob([text]).stream(), { contentType: "text/plain" });
+async function finalKeyOf(id: string): Promise<string> {
+  const [row] = await sql<{ finalKey: string }[]>`select final_key from files where id = ${id}`;
+  return row?.finalKey ?? "";
+}
+
+Deno.test("a registry and its bucket agree, deliveries included, whatever state files are in", async () => {
+  await files.uploadAndScan(actor);
+  await files.uploadAndScan(actor, { bytes: utf8("two") });
+  await files.reserveAndPut(actor, aPdf);
+  await files.reserve(actor, aPdf);
+  const { id } = await files.uploadAndScan(actor);
+  assert.equal((await actor.post(`/api/v1/files/${id}/purge`, { reason: "x" })).status, 200);
+  await write(`deliveries/${actor.tenantId}/report.csv`);
+  const { found, seen } = await reconcile({ apply: true });
+  assert.deepEqual(found, []);
+  assert.ok(seen.objects >= 3 && seen.files === 2, JSON.stringify(seen));
+});
+
+Deno.test("objects without a row are told by a hash, kept in a dry run and while young, and deleted with --apply", async () => {
+  for (const key of ["staging/stranger", "files/stranger"]) await write(key);
+  assert.deepEqual((await reconcile({ safeAgeMs: HOUR_MS, apply: true })).found, []);
+  const dry = (await reconcile()).found;
+  assert.deepEqual(kinds(dry), ["orphan", "orphan"]);
+  assert.doesNotMatch(JSON.stringify(dry), /stranger/);
+  assert.ok(dry.every((each) => "object" in each && /^[0-9a-f]{12}$/.test(each.object)));
+  assert.ok(await objects.head("files/stranger"));
+  assert.deepEqual((await reconcile({ apply: true })).found, dry);
+  assert.equal(await objects.head("files/stranger"), null);
+  assert.equal(await objects.head("staging/stranger"), null);
+  assert.deepEqual((await reconcile()).found, []);
+});
+
+Deno.test("content that is gone or another is told, and noted for the tenant; the state stays the contract's", async () => {
+  const [gone, other, lost] = await Promise.all([1, 2, 3].map(() => files.uploadAndScan(actor)));
+  assert.ok(gone && other && lost);
+  await objects.delete(await finalKeyOf(gone.id));
+  await write(await finalKeyOf(other.id), "something else");
+  await sql`delete from file_objects where key = ${await finalKeyOf(lost.id)}`;
+  const expected = [
+    { kind: "altered", fileId: other.id },
+    { kind: "missing", fileId: gone.id },
+    { kind: "unregistered", fileId: lost.id },
+  ];
+  const byKind = (found: Difference[]) => found.toSorted((a, b) => a.kind < b.kind ? -1 : 1);
+  assert.deepEqual(byKind((await reconcile()).found), expected);
+  assert.deepEqual(byKind((await reconcile({ apply: true })).found), expected);
+  for (const [{ id }, action] of [[gone, "file.content-missing"], [other, "file.content-altered"]] as const) {
+    assert.equal((await actor.get(`/api/v1/files/${id}`)).body.status, "Available");
+    const { items } = (await actor.get(`/api/v1/audit-log?targetId=${id}`)).body;
+    assert.ok(items.some((row: { action: string }) => row.action === action), action);
+  }
+  assert.deepEqual(kinds((await reconcile()).found), ["altered", "missing"], "the row is back");
+  assert.equal((await actor.post(`/api/v1/files/${lost.id}/purge`, { reason: "x" })).status, 200);
+  for (const { id } of [gone, other]) {
+    assert.equal((await actor.post(`/api/v1/files/${id}/purge`, { reason: "lost" })).status, 200);
+  }
+  assert.deepEqual((await reconcile()).found, []);
+});
+
+Deno.test("beside uploads, scans and purges it finds nothing and takes nothing away", async () => {
+  const work = Promise.all(Array.from({ length: 6 }, async (_, n) => {
+    const kept: string[] = [];
+    for (let round = 0; round < 6; round++) {
+      const { id } = await files.uploadAndScan(actor, { bytes: utf8(`content ${n} ${round}`) });
+      if (round % 2 === 0) kept.push(id);
+      else assert.equal((await actor.post(`/api/v1/files/${id}/purge`, { reason: "x" })).status, 200);
+    }
+    return kept;
+  }));
+  let running = true;
+  work.finally(() => running = false);
+  let runs = 0;
+  for (; running || runs === 0; runs++) {
+    const { found } = await reconcile({ apply: true });
+    assert.deepEqual(found, []);
+  }
+  assert.ok(runs > 2, `${runs} runs`);
+  for (const id of (await work).flat()) {
+    const { body } = await actor.get(`/api/v1/files/${id}/download-url`);
+    const content = await (await fetch(body.url)).text();
+    assert.match(content, /^content \d \d$/);
+  }
+});
+
+Deno.test("unfinished uploads are paged through; those of files are left alone, others ended; a store without is fine", async () => {
+  assert.equal((await reconcile()).seen.uploads, null, "the embedded store lists none");
+  const { fileId } = await files.reserve(actor, aPdf);
+  const [row] = await sql<{ key: string }[]>`select key from file_objects where file_id = ${fileId}`;
+  await sql`update file_objects set upload_id = 'mine', part_count = 1 where file_id = ${fileId}`;
+  const all = [[row?.key, "mine"], [row?.key, "not-mine"], ["staging/nobody", "left &amp; over"]];
+  const asked: string[] = [];
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
+    const { searchParams } = new URL(request.url);
+    asked.push(`${searchParams.get("prefix")} ${searchParams.get("upload-id-marker")}`);
+    const at = Number(searchParams.get("upload-id-marker") ?? 0);
+    const [key, id] = all[at] ?? [];
+    return new Response(
+      `<?xml version="1.0"?><ListMultipartUploadsResult xmlns="x"><Upload><Key>${key}</Key><UploadId>${id}</UploadId>
+        <Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload><IsTruncated>${at < 2}</IsTruncated>
+        <NextKeyMarker>k</NextKeyMarker><NextUploadIdMarker>${
+        at + 1
+      }</NextUploadIdMarker></ListMultipartUploadsResult>`,
+    );
+  });
+  const endpoint = `http://127.0.0.1:${server.addr.port}`;
+  const listing = connectObjectStore({
+    ...{ endpoint, publicEndpoint: endpoint, region: "r", bucket: "bucket" },
+    ...{ accessKey: "a", secretKey: "b", pathStyle: true },
+  });
+  const ended: string[] = [];
+  const store: ObjectStore = {
+    ...objects,
+    listUploads: listing.listUploads,
+    abortParts: (_key, uploadId) => Promise.resolve(void ended.push(uploadId)),
+  };
+  const { found, seen } = await reconcile({ objects: store, apply: true });
+  assert.deepEqual(kinds(found), ["upload", "upload"]);
+  assert.deepEqual([ended, seen.uploads], [["not-mine", "left & over"], 3]);
+  assert.deepEqual(asked, ["staging/ null", "staging/ 1", "staging/ 2"]);
+});

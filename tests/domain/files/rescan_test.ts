@@ -1,0 +1,315 @@
+import assert from "node:assert/strict";
+import { rescanBatch, startRescan } from "../../../domain/files/rescan.ts";
+import { rescanFile } from "../../../domain/files/rescan_file.ts";
+import { generationOf, readRescanProgress, requestRescan } from "../../../domain/files/rescan_generation.ts";
+import { tellOwners } from "../../../domain/files/rescan_notice.ts";
+import { PRIORITIES } from "../../../domain/jobs/job_row.ts";
+import { scanFile } from "../../../domain/files/scan.ts";
+import { ObjectNotFound, type ObjectStore } from "../../../infra/objectstore/objectstore.ts";
+import { type Scanner, type ScannerStatus, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
+import { ALL, Uploading } from "../../routes/files/uploading.ts";
+import type { HttpAnswer } from "../../support/http.ts";
+import { utf8 } from "../../support/samples.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+
+// No worker: every batch is run by hand, so that it can be stopped and doubled between any two steps.
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const actor = await t.actor({ permissions: [...ALL, "read:users"] });
+const p = t.steward.platform;
+const { sql } = p;
+const never = new AbortController().signal;
+type Platform = typeof p;
+
+/** An engine that knows the signature `bad` from its version 2 on. */
+class Engine implements Scanner {
+  readonly name = "test";
+  scans = 0;
+  constructor(public version: number, readonly change: Partial<Scanner> = {}) {}
+  async scan(content: ReadableStream<Uint8Array>, o?: { signal?: AbortSignal }) {
+    this.scans++;
+    if (this.change.scan) return await this.change.scan(content, o);
+    const text = await new Response(content as ReadableStream<Uint8Array<ArrayBuffer>>).text();
+    return this.version >= 2 && text.includes("bad")
+      ? { verdict: "Infected" as const, signatureName: "Test.Bad" }
+      : { verdict: "Clean" as const };
+  }
+  status(): Promise<ScannerStatus> {
+    if (this.change.status) return this.change.status();
+    return Promise.resolve({
+      engine: "Test 1",
+      databaseVersion: `${this.version}`,
+      databaseDate: null,
+    });
+  }
+  close = () => Promise.resolve();
+}
+/** The same service with another engine, and so much later. */
+const withEngine = (scanner: Scanner, change: Partial<Platform> = {}): Platform => ({
+  ...p,
+  scanner,
+  ...change,
+});
+const later = (ms: number) => ({ clock: { now: () => new Date(Date.now() + ms) } });
+const storeWith = (change: Partial<ObjectStore>): ObjectStore => ({ ...p.objects, ...change });
+const record = async (id: string) => (await actor.get(`/api/v1/files/${id}`)).body;
+const attempts = async (id: string): Promise<{ verdict: string; databaseVersion: string }[]> =>
+  (await actor.get(`/api/v1/files/${id}/scan-attempts`)).body;
+
+async function available(text: string, engine: Scanner = new Engine(1), who = actor): Promise<string> {
+  const { fileId } = await files.upload(who, { bytes: utf8(text) });
+  assert.equal(await scanFile(withEngine(engine), fileId, never), "Available");
+  return fileId;
+}
+
+/** The arguments of the batches enqueued so far, oldest first, each with its job's priority. */
+async function batches(): Promise<Parameters<typeof rescanBatch>[1][]> {
+  const rows = await sql<{ serializedArgs: string; priority: number }[]>`
+    select serialized_args, priority from jobs where job_type_name = 'files.rescan-batch' order by id`;
+  assert.ok(rows.every((row) => row.priority === PRIORITIES.indexOf("Low")), "low priority");
+  return rows.map((row) => JSON.parse(row.serializedArgs));
+}
+
+/** Begins a walk with this engine and runs it to its end. */
+async function walk(platform: Platform): Promise<void> {
+  assert.equal(await startRescan(platform), "begun");
+  for (let done = (await batches()).length - 1;; done++) {
+    const batch = (await batches())[done];
+    if (!batch) return;
+    await rescanBatch(platform, batch, never);
+  }
+}
+
+/** Nothing of an earlier test is outdated. */
+async function upToDate(engine: Scanner): Promise<void> {
+  const generation = await generationOf(sql, await engine.status());
+  await sql`update files set scan_generation = ${generation} where status = 'Available'`;
+  await sql`update scan_generations set walk_until = null`;
+}
+
+Deno.test("newer signatures take an Available file out of service, and leave a clean one in it", async () => {
+  const [clean, bad] = [await available("good"), await available("bad")];
+  const before = await record(bad);
+  const url = (await actor.get(`/api/v1/files/${bad}/download-url`)).body.url;
+  assert.equal(await startRescan(withEngine(new Engine(1))), "nothing outdated");
+  await walk(withEngine(new Engine(2)));
+
+  const after = await record(bad);
+  assert.deepEqual([after.status, after.signatureName, after.sha256], [
+    "Infected",
+    "Test.Bad",
+    before.sha256,
+  ]);
+  assert.deepEqual((await attempts(bad)).map((each) => [each.verdict, each.databaseVersion]), [
+    ["Infected", "2"],
+    ["Clean", "1"],
+  ]);
+  const gone = await fetch(url);
+  await gone.body?.cancel();
+  assert.equal(gone.status, 404, "a URL given before leads nowhere");
+  assert.equal((await actor.get(`/api/v1/files/${bad}/download-url`)).body.code, "FILE_INFECTED_CONFLICT");
+  const kept = await sql`select key from file_objects where file_id = ${bad} and key like 'files/%'`;
+  assert.equal(kept.length, 0);
+  const log = (await actor.get(`/api/v1/audit-log?targetId=${bad}`)).body.items;
+  const row = log.find((each: { action: string }) => each.action === "file.infected");
+  assert.deepEqual([row.actorId, row.before.status, row.after.signatureName], [
+    null,
+    "Available",
+    "Test.Bad",
+  ]);
+
+  assert.equal((await record(clean)).status, "Available");
+  assert.deepEqual((await attempts(clean)).map((each) => each.verdict), ["Clean", "Clean"]);
+  assert.equal((await actor.get(`/api/v1/files/${clean}/download-url`)).status, 200);
+  assert.equal(await startRescan(withEngine(new Engine(2))), "nothing outdated");
+});
+
+Deno.test("nothing brings a file back, and older knowledge examines nothing", async () => {
+  const bad = await available("bad");
+  await walk(withEngine(new Engine(2)));
+  assert.equal((await record(bad)).status, "Infected");
+  assert.equal(await startRescan(withEngine(new Engine(1))), "nothing outdated");
+  const engine = await new Engine(3).status();
+  const generation = await generationOf(sql, engine);
+  assert.equal(await rescanFile(withEngine(new Engine(1)), bad, { engine, generation }, never), "Gone");
+  assert.equal((await record(bad)).status, "Infected");
+});
+
+Deno.test("the maker of the file, of its references, and whom they name are told once, in their own tenant only", async () => {
+  const tenantId = actor.tenantId ?? "";
+  const [maker, holder, named, past]: (Actor | undefined)[] = await Promise.all(
+    [1, 2, 3, 4].map(() => t.actor({ permissions: ALL, tenantId })),
+  );
+  const stranger = await t.actor();
+  assert.ok(maker && holder && named && past);
+  const id = await available("bad owners", new Engine(1), maker);
+  for (const ownerId of [named.userId, stranger.userId, "order 7"]) {
+    const held: HttpAnswer = await holder.post(`/api/v1/files/${id}/references`, { scope: "crm", ownerId });
+    assert.equal(held.status, 201);
+  }
+  const released = await past.post(`/api/v1/files/${id}/references`, { scope: "old", ownerId: "x" });
+  assert.equal(
+    (await past.delete(`/api/v1/files/${id}/references/${released.body.referenceId}`)).status,
+    204,
+  );
+  await walk(withEngine(new Engine(2)));
+  const jobs = await sql`select tenant_id from jobs where job_type_name = 'files.tell-owners'
+    and serialized_args like ${`%${id}%`}`;
+  assert.deepEqual(jobs.map((job) => job.tenantId), [tenantId]);
+  const told = await Promise.all([tellOwners(p, id), tellOwners(p, id), tellOwners(p, id)]);
+  assert.deepEqual(told.toSorted(), [0, 0, 3]);
+  const recipients = await sql<{ address: string; subject: string; textBody: string }[]>`
+    select r.address, n.subject, n.text_body from notifications n join notification_recipients r on r.notification_id = n.id
+    where n.category = 'files' and n.action_url = ${`/api/v1/files/${id}`} and n.tenant_id = ${tenantId}`;
+  assert.deepEqual(
+    new Set(recipients.map((each) => each.address)),
+    new Set([maker.userId, holder.userId, named.userId]),
+  );
+  assert.match(recipients[0]?.subject ?? "", /"file" was found infected/);
+  assert.match(recipients[0]?.textBody ?? "", /Test\.Bad/);
+});
+
+Deno.test("an engine that is away begins no walk; one that goes away in the middle ends it, and it is begun anew", async () => {
+  await upToDate(new Engine(2));
+  const ids = [await available("one"), await available("two bad")];
+  const away = new Engine(2, { status: () => Promise.reject(new ScanUnavailable("away")) });
+  assert.equal(await startRescan(withEngine(away)), "engine away");
+  let asked = 0;
+  const dying = new Engine(2, {
+    status: () => ++asked <= 2 ? new Engine(2).status() : Promise.reject(new ScanUnavailable("died")),
+    scan: () => Promise.reject(new ScanUnavailable("the connection to 10.1.2.3 broke")),
+  });
+  await walk(withEngine(dying));
+  assert.equal(dying.scans, 1, "it stopped at the first file");
+  for (const id of ids) assert.equal((await record(id)).status, "Available");
+  const errors = (await Promise.all(ids.map(attempts))).flat().filter((each) => each.verdict === "Error");
+  assert.equal(errors.length, 1);
+  assert.doesNotMatch(JSON.stringify(errors), /10\.1\.2\.3/);
+  assert.equal(await startRescan(withEngine(new Engine(2))), "under way");
+  await walk(withEngine(new Engine(2), later(61_000)));
+  assert.deepEqual(await Promise.all(ids.map(async (id) => (await record(id)).status)), [
+    "Available",
+    "Infected",
+  ]);
+});
+
+Deno.test("a file the engine cannot examine is passed over and tried again an hour later", async () => {
+  await upToDate(new Engine(2));
+  const [hard, easy] = [await available("hard", new Engine(2)), await available("easy", new Engine(2))];
+  const limited = new Engine(4, {
+    async scan(content) {
+      const text = await new Response(content as ReadableStream<Uint8Array<ArrayBuffer>>).text();
+      if (text === "hard") throw new ScanUnavailable("INSTREAM size limit exceeded. ERROR");
+      return { verdict: "Clean" };
+    },
+  });
+  await walk(withEngine(limited));
+  assert.deepEqual((await attempts(hard)).map((each) => each.verdict), ["Error", "Clean"]);
+  assert.deepEqual((await attempts(easy)).map((each) => each.verdict), ["Clean", "Clean"]);
+  assert.equal((await actor.get(`/api/v1/files/${hard}/download-url`)).status, 200);
+  assert.equal(await startRescan(withEngine(limited, later(59 * 60_000))), "under way");
+  await walk(withEngine(new Engine(4), later(61 * 60_000)));
+  assert.deepEqual((await attempts(hard)).map((each) => each.verdict), ["Clean", "Error", "Clean"]);
+});
+
+Deno.test("content that is gone or not what was scanned changes no state and is never called clean", async () => {
+  await upToDate(new Engine(4));
+  const id = await available("steady", new Engine(4));
+  const engine = await new Engine(5).status();
+  const knowledge = { engine, generation: await generationOf(sql, engine) };
+  const stores = [
+    storeWith({ read: () => Promise.reject(new ObjectNotFound("gone")) }),
+    storeWith({ read: () => Promise.resolve(new Blob(["stead"]).stream()) }),
+    storeWith({ read: () => Promise.resolve(new Blob(["stEady"]).stream()) }),
+  ];
+  for (const objects of stores) {
+    assert.equal(await rescanFile(withEngine(new Engine(5), { objects }), id, knowledge, never), "Error");
+  }
+  assert.equal((await record(id)).status, "Available");
+  assert.deepEqual((await attempts(id)).map((each) => each.verdict), ["Error", "Error", "Error", "Clean"]);
+});
+
+class Killed extends Error {}
+const die = () => Promise.reject(new Killed("kill -9"));
+const KILLED: Record<string, () => Partial<Platform>> = {
+  "before the content is read": () => ({ objects: storeWith({ read: die }) }),
+  "after the engine's verdict": () => {
+    const engine = new Engine(6);
+    const scanner = new Engine(6, { scan: (...args) => engine.scan(...args).then(die) });
+    return { scanner };
+  },
+  "before the object is deleted": () => ({ objects: storeWith({ delete: die }) }),
+};
+for (const [where, change] of Object.entries(KILLED)) {
+  Deno.test(`a batch killed ${where} runs again to the same end`, async () => {
+    await upToDate(new Engine(1));
+    const [good, bad] = [await available("good"), await available("bad")];
+    await sql`update files set scan_generation = 0 where id = any(${[good, bad]}::uuid[])`;
+    const platform = withEngine(new Engine(6));
+    assert.equal(await startRescan(platform), "begun");
+    const batch = (await batches()).at(-1);
+    assert.ok(batch);
+    await rescanBatch({ ...platform, ...change() }, batch, never).catch((error) =>
+      assert.ok(error instanceof Killed)
+    );
+    await Promise.all([rescanBatch(platform, batch, never), rescanBatch(platform, batch, never)]);
+    assert.deepEqual([(await record(good)).status, (await record(bad)).status], ["Available", "Infected"]);
+    assert.equal((await attempts(bad)).filter((each) => each.verdict === "Infected").length, 1);
+    assert.equal(
+      (await sql`select from jobs where job_type_name = 'files.tell-owners'
+      and serialized_args like ${`%${bad}%`}`).length,
+      1,
+    );
+    const [due] =
+      await sql`select count(*)::int as n from file_objects where file_id = ${bad} and delete_at is null`;
+    assert.equal(due?.n, 0);
+  });
+}
+
+Deno.test("many instances begin one walk; of a batch that runs twice one goes on; a lost walk is begun anew", async () => {
+  await upToDate(new Engine(7));
+  await sql`insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at)
+    select gen_random_uuid(), 'document', 'a', 'text/plain', 1, 'many/' || n, now() from generate_series(1, 250) n`;
+  await sql`update files set status = 'Scanning', completed_at = now(), scan_due_at = now(), staged_etag = 'x',
+    final_key = 'gone/' || id, final_etag = 'y' where staging_key like 'many/%'`;
+  await sql`update files set status = 'Available', sha256 = 'abc', available_at = now(), scan_due_at = null
+    where staging_key like 'many/%'`;
+  // A store that has the one byte of each.
+  const [one] = await sql<{ sha256: string }[]>`select encode(sha256('1'), 'hex') as sha256`;
+  await sql`update files set sha256 = ${one?.sha256 ?? ""} where staging_key like 'many/%'`;
+  const objects = storeWith({ read: () => Promise.resolve(new Blob(["1"]).stream()) });
+  const before = (await batches()).length;
+  const engine = new Engine(7);
+  const platform = withEngine(engine, { objects });
+  const begun = await Promise.all([1, 2, 3, 4].map(() => startRescan(platform)));
+  assert.deepEqual(begun.filter((each) => each === "begun").length, 1);
+  const [first] = (await batches()).slice(before);
+  assert.ok(first);
+  const soon = withEngine(engine, { objects, ...later(60 * 60_000) });
+  assert.equal(await startRescan(soon), "begun", "nothing was heard of the first for too long");
+  assert.equal(await rescanBatch(platform, first, never), "overtaken");
+  const [, second] = (await batches()).slice(before);
+  assert.ok(second);
+  await Promise.all([rescanBatch(platform, second, never), rescanBatch(platform, second, never)]);
+  const third = (await batches()).slice(before + 2);
+  assert.equal(third.length, 1, "one next batch");
+  await rescanBatch(platform, third[0]!, never);
+  await rescanBatch(platform, (await batches()).at(-1)!, never);
+  assert.equal((await batches()).length, before + 4);
+  assert.equal(await startRescan(platform), "nothing outdated");
+  await sql`update files set status = 'Purged', purge_reason = 'x', purged_at = now() where staging_key like 'many/%'`;
+});
+
+Deno.test("an operator has everything examined again, although the engine knows nothing new", async () => {
+  const engine = new Engine(7);
+  await upToDate(engine);
+  assert.equal(await startRescan(withEngine(engine)), "nothing outdated");
+  const id = await available("again", engine);
+  const known = (await attempts(id)).length;
+  assert.equal(await requestRescan(sql), true);
+  assert.ok((await readRescanProgress(sql)).outdatedFiles >= 1);
+  await walk(withEngine(engine));
+  assert.equal((await attempts(id)).length, known + 1);
+  assert.equal((await readRescanProgress(sql)).outdatedFiles, 0);
+});

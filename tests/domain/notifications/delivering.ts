@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { deliveryJob } from "../../../domain/notifications/deliver.ts";
+import { type Preferences, writePreferences } from "../../../domain/notifications/preferences.ts";
+import { type NotificationDetail, readNotification } from "../../../domain/notifications/read.ts";
+import { sendNotification } from "../../../domain/notifications/send.ts";
+import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import type { TestService } from "../../support/setup.ts";
+
+/** A clock that stands still until it is set. */
+export class SetClock {
+  #now = new Date("2026-05-04T12:00:00Z");
+  now = (): Date => this.#now;
+  set(now: string): void {
+    this.#now = new Date(now);
+  }
+}
+
+/** A mail server that answers as told, by address, and remembers what it took. */
+export class FakeServer implements MailTransport {
+  readonly name = "fake";
+  readonly took: MailMessage[] = [];
+  /** What it says to an address, such as `550 5.1.1 unknown`; absent: it takes the mail. */
+  readonly refusals = new Map<string, string>();
+  before: (message: MailMessage) => Promise<void> = () => Promise.resolve();
+
+  async send(message: MailMessage) {
+    await this.before(message);
+    const all = [...message.to, ...message.cc, ...message.bcc].map(({ address }) => address);
+    const refused = all.flatMap((address) => {
+      const reason = this.refusals.get(address);
+      return reason ? [{ address, reason, permanent: reason.startsWith("5") }] : [];
+    });
+    if (refused.length === all.length) {
+      const permanent = refused.every((refusal) => refusal.permanent);
+      throw new MailDeliveryFailed("all refused", { permanent, code: "EENVELOPE", refused });
+    }
+    this.took.push(message);
+    const accepted = all.filter((address) => !this.refusals.has(address));
+    return { accepted, refused, response: "250 ok" };
+  }
+  ping = () => Promise.resolve();
+  close = () => Promise.resolve();
+  takenBy = (address: string): MailMessage[] =>
+    this.took.filter((mail) => mail.to.some((to) => to.address === address));
+}
+
+/** Plays the worker on a service that runs no jobs by itself. */
+export function deliveringBy(t: TestService, tenantId: string | null) {
+  const p = t.steward.platform;
+  const server = new FakeServer();
+  p.mail.splice(0, p.mail.length, server);
+  const job = deliveryJob(p);
+  const read = (id: string): Promise<NotificationDetail> => readNotification(p.sql, tenantId, id);
+
+  return {
+    server,
+    read,
+    queue: async (message: Parameters<typeof sendNotification>[3]): Promise<string> =>
+      (await transact(
+        p.sql,
+        (tx) => sendNotification(p, tx, { tenantId, userId: null, traceId: null }, message),
+      ))
+        .notificationId,
+    /** Runs the message's present job once; returns what it threw, or what it gave. */
+    async run(id: string, o: { attempt?: number; failures?: number } = {}): Promise<unknown> {
+      const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
+      const context = {
+        ...{ jobId: row?.jobId ?? "", tenantId, createdBy: null, attempt: o.attempt ?? 1 },
+        ...{ failures: o.failures ?? 0, maxRetries: 3, signal: new AbortController().signal, log: p.log },
+        progress() {},
+      };
+      return await job.run({ notificationId: id }, context).catch((error) => error);
+    },
+    /** What became of each recipient, by address: status, and the reason of a skip. */
+    async outcomes(id: string): Promise<Record<string, string>> {
+      const { recipients } = await read(id);
+      return Object.fromEntries(
+        recipients.map(({ address, status, reason }) => [address, reason ? `${status} ${reason}` : status]),
+      );
+    },
+    async prefer(userId: string, change: Partial<Preferences>): Promise<void> {
+      await writePreferences(p.sql, {
+        ...{ userId, timeZoneId: "UTC", quietHours: null, categories: [] },
+        ...{ digest: { isEnabled: false, at: "08:00", locale: null }, ...change },
+      }, null);
+    },
+  };
+}
+
+/** A category and the channels it is not wanted on. */
+export const without = (category: string, ...channels: ("email" | "push" | "inApp" | "sms")[]) => ({
+  category,
+  channels: {
+    ...{ email: true, push: true, inApp: true, sms: true },
+    ...Object.fromEntries(channels.map((channel) => [channel, false])),
+  },
+});
+
+/** The job's own words on a message that did not go out, for tests that expect one. */
+export const failure = (thrown: unknown, pattern: RegExp): void => assert.match(String(thrown), pattern);

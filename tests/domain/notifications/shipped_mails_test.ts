@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { renderTemplate } from "../../../domain/notifications/templates/render.ts";
+import { openBrowser } from "../../support/chromium.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const url = `https://steward.example.test/auth/reset-password#${"3f9a8c7b".repeat(8)}`;
+const MAILS = [
+  { slug: "password-reset", data: { resetUrl: url, firstName: "<b>Zoë</b>", expiresInMinutes: 30 } },
+  {
+    slug: "report-ready",
+    data: { reportName: "A & B", downloadUrl: url, expiresAt: "27 Nov 2026", message: "1\n2" },
+  },
+  { slug: "report-ready", data: { reportName: "A & B" } },
+];
+const mails = () =>
+  Promise.all(
+    MAILS.flatMap((mail) =>
+      ["en", "pt"].map((locale) => renderTemplate(t.steward.platform.sql, null, { ...mail, locale }))
+    ),
+  );
+
+Deno.test("shipped mails say the same in HTML and in text, escaped, for light and dark", async () => {
+  for (const { subject, htmlBody, textBody, locale } of await mails()) {
+    assert.ok(subject && htmlBody && textBody);
+    assert.ok(htmlBody.includes(`<html lang="${locale}">`));
+    assert.match(htmlBody, /prefers-color-scheme: dark/);
+    assert.equal(htmlBody.match(/class="(page|around|card|inside)"/g)?.length, 5);
+    assert.equal(htmlBody.includes(url), textBody.includes(url), "the link is in both");
+    assert.ok(!htmlBody.includes("<b>Zoë") && !htmlBody.includes("A & B") && !textBody.includes("&amp;"));
+    assert.ok(!/\{\{|<script|<img|<link/.test(htmlBody), "nothing is fetched and nothing is left to fill in");
+  }
+});
+
+const browser = await openBrowser();
+Deno.test.afterAll(() => browser?.close());
+
+Deno.test({
+  name: "shipped mails fit a narrow screen and follow the reader's colours (Chromium)",
+  ignore: browser === null,
+  async fn() {
+    const page = await (browser ?? assert.fail()).newPage();
+    for (const { htmlBody } of await mails()) {
+      for (
+        const [colorScheme, background] of [["light", "rgb(242, 244, 247)"], [
+          "dark",
+          "rgb(15, 20, 27)",
+        ]] as const
+      ) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width: 320, height: 600 });
+        await page.setContent(htmlBody ?? "");
+        const [width, colour] = await page.evaluate(
+          "[document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]",
+        ) as [number, string];
+        assert.deepEqual([width, colour], [320, background]);
+      }
+    }
+  },
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { bounceReason } from "../../../domain/notifications/suppression_bounces.ts";
+
+const atRecipient = (errorMessage: string) =>
+  bounceReason("Email", { status: "Refused", errorMessage, isOfRecipient: true });
+
+Deno.test("a refusal that says the address is dead suppresses it", () => {
+  for (
+    const answer of [
+      "550 5.1.1 <x@y.test>: Recipient address rejected: User unknown in virtual mailbox table",
+      "550-5.1.1 The email account that you tried to reach does not exist.",
+      "553 5.1.2 We weren't able to find the recipient domain",
+      "553 5.1.3 The recipient address is not a valid RFC-5321 address.",
+      "551 5.1.6 Mailbox has moved",
+      "556 5.1.10 Recipient not found",
+      "554 5.1.1 unknown",
+      "550 No such user here",
+      "551 User not local",
+      "553 mailbox name not allowed",
+    ]
+  ) assert.equal(atRecipient(answer), "HardBounce", answer);
+});
+
+Deno.test("a refusal that may pass, or is about the message or its sender, suppresses nothing", () => {
+  for (
+    const answer of [
+      "550 5.7.1 Message rejected due to policy",
+      "552 5.2.2 Mailbox full",
+      "550 5.2.1 Mailbox disabled, not accepting messages",
+      "552 Requested mail action aborted: exceeded storage allocation",
+      "554 Transaction failed",
+      "554 5.7.26 Unauthenticated mail is prohibited",
+      "550 5.1.8 Sender address rejected",
+      "550 5.1.7 Bad sender's mailbox address syntax",
+      "550 5.4.1 Recipient address rejected: Access denied",
+      "550 5.1.11 unheard of",
+      "451 4.1.1 not now",
+      "the mail server could not be reached (ECONNECTION) 550 5.1.1",
+      "",
+    ]
+  ) assert.equal(atRecipient(answer), null, answer);
+});
+
+Deno.test("what was refused as a whole, or only for now, says nothing of the address", () => {
+  const errorMessage = "550 5.1.1 User unknown";
+  assert.equal(bounceReason("Email", { status: "Refused", errorMessage }), null);
+  assert.equal(bounceReason("Email", { status: "Owed", errorMessage, isOfRecipient: true }), null);
+  assert.equal(bounceReason("Email", { status: "Refused", errorMessage: null, isOfRecipient: true }), null);
+});
+
+Deno.test("a number that has sent STOP is suppressed, other refusals of a gateway suppress nothing", () => {
+  const sms = (errorMessage: string) => bounceReason("Sms", { status: "Refused", errorMessage });
+  assert.equal(
+    sms("the gateway answered 400: 21610 Attempt to send to unsubscribed recipient"),
+    "Unsubscribed",
+  );
+  assert.equal(sms("the gateway answered 400: 21211 The 'To' number +121610 is not valid"), null);
+  assert.equal(sms("the gateway answered 400: 21614 not a mobile number"), null);
+});

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { DocumentOrder } from "../../../domain/reports/document.ts";
+import { DocumentThreadLost } from "../../../domain/reports/document_thread.ts";
+import { DocumentThreads } from "../../../domain/reports/document_threads.ts";
+import { FORMAT } from "../../../domain/reports/formats.ts";
+import { PostgresError } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+
+const sources = {
+  databaseUrl: await createTestDatabase(),
+  templatesFolder: join(import.meta.dirname ?? ".", "templates"),
+};
+const orderOf = (templateId: string, parameters: Record<string, unknown> = {}): DocumentOrder => ({
+  ...{ templateId, parameters, format: FORMAT.Csv, tenantIds: null, tenantName: null, requestedBy: null },
+  generatedAt: new Date("2026-01-01T00:00:00Z"),
+});
+const running = () => ({ signal: new AbortController().signal, stopping: new AbortController().signal });
+
+async function textOf(
+  pieces: AsyncGenerator<Uint8Array, number>,
+): Promise<{ text: string; rowCount: number }> {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let text = "";
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (done) return { text, rowCount: value };
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+Deno.test("a thread makes one document after the other and ends when it had nothing to do", async () => {
+  const threads = new DocumentThreads(sources, 50);
+  for (const rows of [3, 0]) {
+    const { text, rowCount } = await textOf(threads.make(orderOf("numbers", { rows }), running()));
+    assert.equal(rowCount, rows);
+    assert.equal(text, "\ufeffN\r\n" + ["1\r\n", "2\r\n", "3\r\n"].slice(0, rows).join(""));
+    assert.equal(threads.idle, 1);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  assert.equal(threads.idle, 0);
+});
+
+Deno.test("documents at the same time have threads of their own; stopping keeps none", async () => {
+  const threads = new DocumentThreads(sources);
+  const stopping = new AbortController();
+  const context = { signal: new AbortController().signal, stopping: stopping.signal };
+  const made = await Promise.all(
+    [1, 200_000].map((rows) => textOf(threads.make(orderOf("numbers", { rows }), context))),
+  );
+  assert.deepEqual(made.map(({ rowCount }) => rowCount), [1, 200_000]);
+  assert.ok(made[1]?.text.endsWith("\r\n199999\r\n200000\r\n"));
+  assert.equal(threads.idle, 2);
+  const last = threads.make(orderOf("numbers", { rows: 100_000 }), context);
+  await last.next();
+  stopping.abort();
+  assert.equal(threads.idle, 0);
+  assert.equal((await textOf(last)).rowCount, 100_000, "what was begun is made to its end");
+  assert.equal(threads.idle, 0);
+});
+
+Deno.test("a query's error comes with its code, and the thread goes on", async () => {
+  const threads = new DocumentThreads(sources, 50);
+  await assert.rejects(textOf(threads.make(orderOf("numbers", { rows: -1 }), running())), (error) => {
+    assert.ok(error instanceof PostgresError && error.code === "22012", String(error));
+    return true;
+  });
+  assert.equal(threads.idle, 1);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+});
+
+Deno.test("a thread that crashes fails its document, and the next has a new one", async () => {
+  const threads = new DocumentThreads(sources, 50);
+  await assert.rejects(textOf(threads.make(orderOf("crashing"), running())), (error) => {
+    assert.ok(error instanceof DocumentThreadLost);
+    assert.match(error.message, /the thread that made the document ended: .*out of order/);
+    return true;
+  });
+  assert.equal(threads.idle, 0);
+  assert.equal((await textOf(threads.make(orderOf("numbers", { rows: 1 }), running()))).rowCount, 1);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+});
+
+Deno.test("an abort throws its reason soon, cancels the query, and leaves a thread that works", async () => {
+  const threads = new DocumentThreads(sources, 1_000);
+  const stop = new AbortController();
+  const reason = new Error("not wanted any more");
+  const making = textOf(threads.make(orderOf("sleeping"), { ...running(), signal: stop.signal }));
+  setTimeout(() => stop.abort(reason), 300);
+  const began = performance.now();
+  await assert.rejects(making, reason);
+  assert.ok(performance.now() - began < 4_000);
+  assert.equal(threads.idle, 1);
+  const left = threads.make(orderOf("numbers", { rows: 3_000_000 }), running());
+  await left.next();
+  await left.return(0); // as a store that takes no more
+  assert.equal(threads.idle, 1);
+  const stopping = new AbortController();
+  const rest = threads.make(orderOf("numbers", { rows: 2 }), { ...running(), stopping: stopping.signal });
+  stopping.abort();
+  assert.equal((await textOf(rest)).rowCount, 2);
+  assert.equal(threads.idle, 0);
+});

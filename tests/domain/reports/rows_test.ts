@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { z } from "zod";
+import {
+  boolean,
+  decimal,
+  defineReport,
+  integer,
+  type ReportQuery,
+  text,
+} from "../../../domain/reports/report_template.ts";
+import { readRows, type Row } from "../../../domain/reports/rows.ts";
+import { PostgresError, type Sql } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+
+const databaseUrl = await createTestDatabase();
+const never = new AbortController().signal;
+
+const reportOf = (query: (sql: Sql, input: { tenantIds: string[] | null }) => ReportQuery) =>
+  defineReport({
+    ...{ id: "rows", name: "", description: "", version: 1, permissions: [], isGlobal: true },
+    ...{ parameters: z.object({ word: z.string().optional(), flag: z.boolean().optional() }), query },
+    columns: {
+      label: text("Label"),
+      theCount: integer("Count"),
+      isGood: boolean("Good"),
+      amount: decimal("Amount"),
+    },
+  });
+
+async function rowsOf(query: Parameters<typeof reportOf>[0], signal = never): Promise<Row[]> {
+  const rows: Row[] = [];
+  const input = {
+    tenantIds: ["00000000-0000-7000-8000-000000000001"],
+    parameters: { word: 'it\'s "so"\\', flag: true },
+  };
+  for await (const batch of readRows(databaseUrl, reportOf(query), input, signal)) {
+    assert.equal(batch.rows().length, batch.count);
+    rows.push(...batch.rows());
+  }
+  return rows;
+}
+
+Deno.test("cells come as Postgres prints them, in the template's order, whatever the query's", async () => {
+  const rows = await rowsOf((sql, { tenantIds }) =>
+    sql`
+    select true as is_good, 'extra' as extra, 12.50 as amount, ${tenantIds}::uuid[] as label, 9007199254740993 as the_count
+    union all select null, null, 'NaN', '{}', -1`
+  );
+  assert.deepEqual(rows, [
+    ["{00000000-0000-7000-8000-000000000001}", "9007199254740993", "t", "12.50"],
+    ["{}", "-1", null, "NaN"],
+  ]);
+});
+
+Deno.test("parameters are data: text, booleans, lists, and what was not given is null", async () => {
+  const given = reportOf((sql) =>
+    sql`select ${`it's "so"\\ $1`}::text as label, cardinality(${[
+      'a,"b"',
+      "{c}",
+      "\\",
+    ]}::text[]) as the_count,
+      ${true}::boolean as is_good, ${null}::numeric as amount`
+  );
+  const rows: Row[] = [];
+  for await (const batch of readRows(databaseUrl, given, { tenantIds: null, parameters: {} }, never)) {
+    rows.push(...batch.rows());
+  }
+  assert.deepEqual(rows, [[`it's "so"\\ $1`, "3", "t", null]]);
+});
+
+Deno.test("rows longer than any buffer and of every size come whole and in order", async () => {
+  const rows = await rowsOf((sql) =>
+    sql`select repeat('é', (n * n * 7) % 400000) as label, n as the_count, n % 2 = 0 as is_good, null as amount
+      from generate_series(1, 300) n`
+  );
+  assert.equal(rows.length, 300);
+  for (const [i, [label, count]] of rows.entries()) {
+    assert.equal(count, String(i + 1));
+    assert.equal(label?.length, (i + 1) ** 2 * 7 % 400_000);
+  }
+});
+
+Deno.test("a query that fails before or after its first rows throws what Postgres said; a missing column is named", async () => {
+  const codeOf = (query: Parameters<typeof reportOf>[0]) =>
+    rowsOf(query).then(() => "", (error) => error instanceof PostgresError ? error.code : error.message);
+  assert.equal(await codeOf((sql) => sql`select nothing as label`), "42703");
+  assert.equal(
+    await codeOf((sql) =>
+      sql`select repeat('x', 1000) as label, 1 / (1500 - n) as the_count, true as is_good, 0 as amount
+        from generate_series(1, 2000) n`
+    ),
+    "22012",
+  );
+  assert.match(await codeOf((sql) => sql`select 1 as label`), /gives no theCount; it gives label/);
+  assert.equal(
+    await codeOf((sql) => sql`insert into users (id) values (uuidv7()) returning 1 as label`),
+    "25006",
+  );
+});
+
+Deno.test("leaving early and aborting both end the query at the server, also when it waits for its reader", async () => {
+  const endless = (sql: Sql) =>
+    sql`select repeat('x', 1000) as label, generate_series(1, 100000000) as the_count, true as is_good, 0 as amount`;
+  for (const leave of ["break", "abort"]) {
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const reading = (async () => {
+      for await (
+        const _ of readRows(databaseUrl, reportOf(endless), { tenantIds: null, parameters: {} }, stop.signal)
+      ) {
+        if (leave === "break") break;
+        await new Promise((resolve) => setTimeout(resolve, 50)); // the server fills all buffers meanwhile
+        stop.abort(reason);
+      }
+    })();
+    const began = performance.now();
+    if (leave === "break") await reading;
+    else await assert.rejects(reading, reason);
+    assert.ok(performance.now() - began < 5_000);
+  }
+  let running = -1;
+  for (let i = 0; i < 100 && running !== 0; i++) {
+    const [row] = await rowsOf((sql) =>
+      sql`select 'x' as label, count(*) as the_count, true as is_good, 0 as amount from pg_stat_activity
+        where query like '%100000000%' and pid <> pg_backend_pid() and state = 'active' and datname = current_database()`
+    );
+    running = Number(row?.[1]);
+  }
+  assert.equal(running, 0);
+});
+
+Deno.test("a server that is away is refused at once, as such", async () => {
+  const url = new URL(databaseUrl);
+  url.port = "1";
+  const rows = readRows(
+    url.href,
+    reportOf((sql) => sql`select 1`),
+    { tenantIds: null, parameters: {} },
+    never,
+  );
+  await assert.rejects(rows.next(), { code: "ECONNREFUSED" });
+});

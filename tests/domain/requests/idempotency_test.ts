@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { Problem } from "../../../domain/problems/problem.ts";
+import {
+  answerOnceInSteps,
+  type KeptAnswer,
+  type KeyedRequest,
+} from "../../../domain/requests/idempotency.ts";
+import { pruneIdempotencyKeys } from "../../../domain/requests/prune_idempotency_keys.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { onItsOwn } from "../../../infra/postgres/shared_transaction.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const signal = new AbortController().signal;
+
+const request = (content = "body"): KeyedRequest => ({
+  caller: { userId: newId(), tenantId: newId() },
+  operation: "sendLetter",
+  key: "k",
+  content: [content],
+});
+const sent: KeptAnswer = { status: 200, headers: { "content-type": "application/json" }, body: '{"sent":1}' };
+const inSteps = (keyed: KeyedRequest, work: () => Promise<KeptAnswer>) =>
+  answerOnceInSteps({ sql }, keyed, work, { claimSeconds: 60 });
+const writes = () => transact(sql, (tx) => tx`select 1`);
+const refusedAs = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
+/** As after the death of the process that held the claim, a while ago. */
+const claimsRunOut = () => sql`update idempotency_keys set claimed_until = now() - interval '1 second'`;
+const died = new Error("the process died");
+const dies = async () => {
+  await Promise.resolve();
+  throw died;
+};
+
+Deno.test("work of several steps is done once, and others are kept out while it is under way", async () => {
+  const keyed = request();
+  const answer = await inSteps(keyed, async () => {
+    await assert.rejects(
+      inSteps(keyed, () => Promise.resolve(sent)),
+      refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"),
+    );
+    await writes();
+    return sent;
+  });
+  assert.deepEqual(answer, { ...sent, isReplayed: false });
+  assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
+  await assert.rejects(
+    inSteps({ ...keyed, content: ["bo", "dy"] }, dies),
+    refusedAs("IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE"),
+  );
+});
+
+Deno.test("a death before anything was done leaves a key that is free once the claim has run out", async () => {
+  const keyed = request();
+  await assert.rejects(inSteps(keyed, dies), died);
+  await assert.rejects(inSteps(keyed, dies), refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"));
+  await claimsRunOut();
+  assert.equal((await inSteps(keyed, () => Promise.resolve(sent))).isReplayed, false);
+});
+
+Deno.test("a death after something was done leaves a key that tells so, and nothing is done again", async () => {
+  const keyed = request();
+  await assert.rejects(
+    inSteps(keyed, async () => {
+      await writes();
+      return await dies();
+    }),
+    died,
+  );
+  await claimsRunOut();
+  await assert.rejects(inSteps(keyed, dies), refusedAs("IDEMPOTENCY_OUTCOME_UNKNOWN_CONFLICT"));
+});
+
+Deno.test("whoever was slow and has been replaced cannot begin any more", async () => {
+  const keyed = request();
+  await assert.rejects(
+    inSteps(keyed, async () => {
+      await claimsRunOut();
+      const replacement = async () => {
+        await writes();
+        return sent;
+      };
+      await onItsOwn(() => inSteps(keyed, replacement)); // another process
+      await writes();
+      return { ...sent, body: "too late" };
+    }),
+    refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"),
+  );
+  assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
+});
+
+Deno.test("a refusal is kept once something was done, and frees the key before that", async () => {
+  const refusal = { status: 400, headers: {}, body: "no" };
+  const before = request();
+  assert.equal((await inSteps(before, () => Promise.resolve(refusal))).status, 400);
+  assert.equal((await inSteps(before, () => Promise.resolve(sent))).status, 200);
+  const after = request();
+  await inSteps(after, async () => {
+    await writes();
+    return refusal;
+  });
+  assert.deepEqual(await inSteps(after, dies), { ...refusal, isReplayed: true });
+});
+
+Deno.test("keys whose time is over are pruned by a job of the service's own", async () => {
+  const { jobTypes } = t.steward.platform;
+  assert.equal(jobTypes.get("steward.prune-idempotency-keys")?.cron, "*/10 * * * *");
+  await sql`delete from idempotency_keys`;
+  const [old, young] = [request(), request()];
+  await inSteps(old, () => Promise.resolve(sent));
+  await sql`update idempotency_keys set created_at = now() - interval '24 hours 1 second'`;
+  await inSteps(young, () => Promise.resolve(sent));
+  assert.equal(await pruneIdempotencyKeys(sql, signal), 1);
+  assert.equal((await inSteps(young, dies)).isReplayed, true);
+});

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { Problem } from "../../../domain/problems/problem.ts";
+import { RateLimit, requireQuota } from "../../../domain/requests/rate_limit.ts";
+
+Deno.test("a minute's requests may come at once, and refill one by one", () => {
+  let now = 1_000_000;
+  const limit = new RateLimit(6, () => now);
+  const remaining = Array.from({ length: 6 }, () => limit.take("a").remaining);
+  assert.deepEqual(remaining, [5, 4, 3, 2, 1, 0]);
+  const over = limit.take("a");
+  assert.deepEqual(over, { limit: 6, remaining: 0, resetSeconds: 60, retryAfterSeconds: 10 });
+  assert.throws(() => requireQuota(over), (error) => {
+    assert.ok(error instanceof Problem);
+    assert.equal(error.code, "RATE_LIMITED");
+    assert.equal(error.extras.headers?.["retry-after"], "10");
+    return true;
+  });
+  now += 10_000;
+  requireQuota(limit.take("a"));
+  assert.equal(limit.take("a").retryAfterSeconds, 10, "waiting brought one, and asking in vain cost none");
+  now += 60_000;
+  assert.equal(limit.take("a").remaining, 5);
+});
+
+Deno.test("each key has a quota of its own", () => {
+  const limit = new RateLimit(1, () => 0);
+  assert.equal(limit.take("a").retryAfterSeconds, null);
+  assert.equal(limit.take("b").retryAfterSeconds, null);
+  assert.equal(limit.take("a").retryAfterSeconds, 60);
+});
+
+Deno.test("what is remembered stays small: full quotas go as others come, and never more than a bound stays", () => {
+  let now = 0;
+  const limit = new RateLimit(60, () => now);
+  for (let key = 0; key < 1_000; key++) limit.take(`old ${key}`);
+  now += 120_000;
+  for (let key = 0; key < 600; key++) limit.take(`new ${key}`);
+  assert.equal(limit.size, 600);
+  for (let key = 0; key < 100_000; key++) limit.take(`flood ${key}`);
+  assert.ok(limit.size <= 50_000, String(limit.size));
+});

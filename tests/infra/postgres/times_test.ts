@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { readTime } from "../../../infra/postgres/times.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+
+Deno.test("instants of every year come back from the database as they went in, whatever its zone", async () => {
+  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+  const instants = [
+    "0001-01-01T00:00:00.000Z",
+    "0050-06-07T08:09:10.123Z",
+    "0099-12-31T23:59:59.999Z",
+    "0100-01-01T00:00:00.000Z",
+    "1883-11-18T12:00:00.000Z",
+    "2026-01-31T12:00:00.120Z",
+    "9999-12-31T23:59:59.999Z",
+  ];
+  try {
+    for (const zone of ["UTC", "Europe/Lisbon", "Asia/Kolkata", "America/St_Johns"]) {
+      await sql.unsafe(`set time zone '${zone}'`);
+      for (const instant of instants) {
+        const [row] = await sql`select ${new Date(
+          instant,
+        )}::timestamptz as one, array[${instant}::timestamptz] as many`;
+        assert.equal(row?.one.toISOString(), instant, zone);
+        assert.equal(row?.many[0].toISOString(), instant, zone);
+      }
+    }
+  } finally {
+    await sql.end();
+  }
+});
+
+Deno.test("what is no instant of the calendar is an invalid date, and what lies before its first year is not", () => {
+  for (const text of ["infinity", "-infinity", ""]) {
+    assert.ok(Number.isNaN(readTime(text).getTime()), text);
+  }
+  assert.equal(readTime("0001-12-31 23:00:00+00 BC").toISOString(), "0000-12-31T23:00:00.000Z");
+  assert.equal(readTime("0050-01-02").toISOString(), "0050-01-02T00:00:00.000Z");
+});

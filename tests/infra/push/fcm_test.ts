@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { createFcm } from "../../../infra/push/fcm.ts";
+import type { PushMessage } from "../../../infra/push/push.ts";
+import { startFcm } from "../../support/fcm.ts";
+
+const message = (tokens: string[], change: Partial<PushMessage> = {}): PushMessage => ({
+  ...{ title: "Title", body: "Olá", data: { order: "7" }, tokens, ...change },
+});
+
+Deno.test("every token gets the message in a request of its own, over connections that are used again", async () => {
+  await using fcm = await startFcm();
+  const push = createFcm(fcm.account, { url: fcm.url });
+  fcm.gate = () => new Promise((resolve) => setTimeout(resolve, 1));
+  const tokens = Array.from({ length: 200 }, (_, n) => `device-${n}`);
+  const receipt = await push.send(message(tokens));
+  assert.deepEqual(receipt.accepted.toSorted(), tokens.toSorted());
+  assert.deepEqual(receipt.refused, []);
+  assert.deepEqual(fcm.taken[0], {
+    ...{ token: "device-0", notification: { title: "Title", body: "Olá" }, data: { order: "7" } },
+  });
+  assert.equal(fcm.signIns, 1, "simultaneous messages share one sign-in");
+  assert.ok(fcm.mostAtOnce > 1 && fcm.mostAtOnce <= 20, `${fcm.mostAtOnce} at once`);
+  assert.ok(fcm.connections.size <= 25, `${fcm.connections.size} connections for 201 requests`);
+});
+
+Deno.test("an access token is kept until shortly before its end", async () => {
+  await using fcm = await startFcm();
+  let now = Date.now();
+  const push = createFcm(fcm.account, { url: fcm.url, now: () => now });
+  await push.send(message(["a"]));
+  now += 3_500_000;
+  await push.send(message(["b"]));
+  assert.equal(fcm.signIns, 1);
+  now += 45_000;
+  await push.send(message(["c"]));
+  assert.equal(fcm.signIns, 2);
+});
+
+Deno.test("an access token that was withdrawn is replaced once, by one sign-in for all", async () => {
+  await using fcm = await startFcm();
+  const push = createFcm(fcm.account, { url: fcm.url });
+  await push.send(message(["a"]));
+  fcm.signEveryoneOut();
+  const receipt = await push.send(message(["b", "c", "d"]));
+  assert.deepEqual(receipt.accepted.toSorted(), ["b", "c", "d"]);
+  assert.equal(fcm.signIns, 2);
+  assert.equal(fcm.taken.length, 4);
+});
+
+for (
+  const [token, permanent, isDead, reason] of [
+    ["gone-1", true, true, /^FCM answered 404 UNREGISTERED: Requested entity was not found\.$/],
+    ["bad-1", true, true, /^FCM answered 400 INVALID_ARGUMENT: The registration token/],
+    ["badly-1", true, true, /^FCM answered 400 INVALID_ARGUMENT/],
+    ["foreign-1", true, false, /403 SENDER_ID_MISMATCH/],
+    ["apns-1", false, false, /401 THIRD_PARTY_AUTH_ERROR/],
+    ["broken-1", false, false, /500 INTERNAL/],
+  ] as const
+) {
+  Deno.test(`what FCM says of ${token} leaves the other devices alone`, async () => {
+    await using fcm = await startFcm();
+    const receipt = await createFcm(fcm.account, { url: fcm.url }).send(message(["a", token, "b"]));
+    assert.deepEqual(receipt.accepted.toSorted(), ["a", "b"]);
+    const [refusal] = receipt.refused;
+    assert.deepEqual([refusal?.token, refusal?.permanent, refusal?.isDead], [token, permanent, isDead]);
+    assert.match(refusal?.reason ?? "", reason);
+    assert.equal(receipt.retryAfterMs, null);
+    assert.equal(fcm.signIns, 1);
+  });
+}
+
+Deno.test("what is wrong with the message is no fault of the devices", async () => {
+  await using fcm = await startFcm();
+  const push = createFcm(fcm.account, { url: fcm.url });
+  for (const change of [{ data: { from: "x" } }, { body: "x".repeat(5_000) }]) {
+    const { refused } = await push.send(message(["a"], change));
+    assert.deepEqual(refused.map(({ permanent, isDead }) => [permanent, isDead]), [[true, false]]);
+  }
+});
+
+Deno.test("a quota or an outage ends the run, and what the service asks for is passed on", async () => {
+  await using fcm = await startFcm();
+  const push = createFcm(fcm.account, { url: fcm.url });
+  const many = (first: string) => [first, ...Array.from({ length: 100 }, (_, n) => `d${n}`)];
+  for (
+    const [first, retryAfter, expected] of [
+      ["quota-1", "7", 7_000],
+      ["quota-2", null, 60_000],
+      ["busy-1", "30", 30_000],
+      ["busy-2", null, null],
+    ] as const
+  ) {
+    fcm.retryAfter = retryAfter;
+    fcm.asked.length = 0;
+    const receipt = await push.send(message(many(first)));
+    assert.equal(receipt.retryAfterMs, expected, first);
+    assert.deepEqual(receipt.refused.map(({ token, permanent }) => [token, permanent]), [[first, false]]);
+    assert.ok(fcm.asked.length < 60, `${fcm.asked.length} asked after the service had said stop`);
+    assert.equal(receipt.accepted.length, fcm.asked.length - 1);
+  }
+});
+
+Deno.test("an outage, a revoked key and a host that is away make no device dead", async () => {
+  await using fcm = await startFcm();
+  const push = createFcm(fcm.account, { url: fcm.url });
+  fcm.isDown = true;
+  const down = await push.send(message(["a", "b"]));
+  assert.ok(down.refused.length > 0 && down.refused.every(({ permanent, isDead }) => !permanent && !isDead));
+  fcm.isDown = false;
+  fcm.isKeyRevoked = true;
+  const revoked = await createFcm(fcm.account, { url: fcm.url }).send(message(["a"]));
+  assert.deepEqual(revoked.refused, [{
+    ...{ token: "a", permanent: false, isDead: false },
+    reason: "the provider refused the sign-in (400: Invalid JWT Signature.)",
+  }]);
+  const account = { ...fcm.account, token_uri: "http://127.0.0.1:1/token" };
+  const away = await createFcm(account, { url: fcm.url }).send(message(["a"]));
+  assert.equal(away.refused[0]?.reason, "the provider could not be reached");
+});
+
+Deno.test("an attempt that is ended tells who was reached until then", async () => {
+  await using fcm = await startFcm();
+  const stop = new AbortController();
+  const { promise: never, resolve: release } = Promise.withResolvers<void>();
+  fcm.gate = () => fcm.asked.length < 2 ? Promise.resolve() : (stop.abort(), never);
+  const push = createFcm(fcm.account, { url: fcm.url });
+  const receipt = await push.send(message(["a"]), stop.signal);
+  assert.deepEqual(receipt.accepted, ["a"]);
+  const ended = await push.send(message(["b", "c"]), stop.signal);
+  assert.deepEqual(ended.accepted, []);
+  assert.ok(ended.refused.every(({ permanent }) => !permanent));
+  release();
+});

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { readRetryAfter } from "../../../infra/http_out/provider_http.ts";
+import { SmsRefused } from "../../../infra/sms/sms.ts";
+import { parseSmsUrl } from "../../../infra/sms/sms_url.ts";
+import { createTwilio } from "../../../infra/sms/twilio.ts";
+import { startSmsGateway } from "../../support/sms_gateway.ts";
+
+async function refusal(sending: Promise<unknown>): Promise<SmsRefused> {
+  const error = await sending.then(() => null, (error: unknown) => error);
+  assert(error instanceof SmsRefused, `expected SmsRefused, found ${error}`);
+  return error;
+}
+
+Deno.test("a text arrives with its number, sender and every character", async () => {
+  await using gateway = startSmsGateway();
+  const text = "Olá & 100% = 1+1 \n👋";
+  const sms = createTwilio(gateway.smsUrl);
+  await sms.send({ to: "+351912345678", text });
+  await sms.send({ to: "+351912345679", text: "x".repeat(1_600) });
+  assert.deepEqual(gateway.taken[0], { to: "+351912345678", sender: "+15550100", text });
+  assert.equal(gateway.connections.size, 1, "the connection is used again");
+});
+
+Deno.test("a messaging service may stand for the sender", async () => {
+  await using gateway = startSmsGateway({ sender: "messagingService=MG0001" });
+  await createTwilio(gateway.smsUrl).send({ to: "+351912345678", text: "x" });
+  assert.equal(gateway.taken[0]?.sender, "MG0001");
+});
+
+for (
+  const [to, permanent, isHalt, reason] of [
+    ["+3519121211", true, false, "the gateway answered 400: 21211 Invalid 'To' Phone Number"],
+    ["+3519121610", true, false, "the gateway answered 400: 21610 Attempt to send to unsubscribed recipient"],
+    ["+3519121614", true, false, "the gateway answered 400: 21614 'To' number is not a valid mobile number"],
+    ["+3519121408", false, false, /^the gateway answered 400: 21408/],
+    ["+351912429", false, true, "the gateway answered 429: 20429 Too Many Requests"],
+    ["+351912500", false, true, "the gateway answered 500: 20500 Internal Server Error"],
+  ] as const
+) {
+  Deno.test(`a refusal of ${to} is ${permanent ? "for good" : "for now"}`, async () => {
+    await using gateway = startSmsGateway();
+    gateway.retryAfter = "12";
+    const error = await refusal(createTwilio(gateway.smsUrl).send({ to, text: "x" }));
+    assert.deepEqual([error.permanent, error.isHalt], [permanent, isHalt]);
+    assert.equal(error.retryAfterMs, to.endsWith("429") ? 12_000 : null);
+    if (typeof reason === "string") assert.equal(error.message, reason);
+    else assert.match(error.message, reason);
+  });
+}
+
+Deno.test("wrong credentials, a page of HTML and a host that is away are nobody's number's fault", async () => {
+  await using gateway = startSmsGateway();
+  const wrong = gateway.smsUrl.replace("t0ken", "wr0ng");
+  const error = await refusal(createTwilio(wrong).send({ to: "+351912345678", text: "x" }));
+  assert.deepEqual([error.message, error.permanent, error.isHalt], [
+    ...["the gateway answered 401: 20003 Authenticate", false, true],
+  ]);
+  await using other = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    () => new Response("<html>Bad Gateway</html>", { status: 502 }),
+  );
+  const at = (port: number) => `http://AC1:token@127.0.0.1:${port}?from=Steward`;
+  const page = await refusal(createTwilio(at(other.addr.port)).send({ to: "+351912345678", text: "x" }));
+  assert.deepEqual([page.message, page.isHalt], ["the gateway answered 502", true]);
+  const away = await refusal(createTwilio(at(1)).send({ to: "+351912345678", text: "x" }));
+  assert.deepEqual([away.message, away.permanent], ["the provider could not be reached", false]);
+});
+
+Deno.test("credentials do not follow a redirect", async () => {
+  let isReached = false;
+  await using elsewhere = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
+    isReached = true;
+    return new Response("", { status: 201 });
+  });
+  await using gateway = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    () => Response.redirect(`http://127.0.0.1:${elsewhere.addr.port}/`, 307),
+  );
+  const sms = createTwilio(`http://AC1:token@127.0.0.1:${gateway.addr.port}?from=Steward`);
+  await refusal(sms.send({ to: "+351912345678", text: "x" }));
+  assert.equal(isReached, false);
+});
+
+Deno.test("SMS_URL is read with its plus signs and odd characters, and its mistakes are named without it", () => {
+  assert.deepEqual(parseSmsUrl("https://SK1:a%2Fb@api.twilio.com?from=+15550100&account=AC9"), {
+    endpoint: "https://api.twilio.com/2010-04-01/Accounts/AC9/Messages.json",
+    ...{ user: "SK1", password: "a/b", sender: { From: "+15550100" } },
+  });
+  for (
+    const [url, mistake] of [
+      ["nonsense", /expected https:/],
+      ["http://AC1:secret@sms.example.com?from=1", /expected https:/],
+      ["https://sms.example.com?from=1", /account and its token/],
+      ["https://AC1:secret@sms.example.com", /either `from` or/],
+      ["https://AC1:secret@sms.example.com?from=1&messagingService=2", /either `from` or/],
+      ["https://AC1:secret@sms.example.com?form=1", /`form` is unknown/],
+    ] as const
+  ) {
+    assert.throws(
+      () => parseSmsUrl(url),
+      (error: Error) => mistake.test(error.message) && !error.message.includes("secret"),
+    );
+  }
+});
+
+Deno.test("Retry-After is read as seconds or a date, an hour at most", () => {
+  const now = Date.parse("2026-01-01T00:00:00Z");
+  assert.equal(readRetryAfter("120", now), 120_000);
+  assert.equal(readRetryAfter("Thu, 01 Jan 2026 00:00:30 GMT", now), 30_000);
+  assert.equal(readRetryAfter("Wed, 31 Dec 2025 00:00:00 GMT", now), 0);
+  assert.equal(readRetryAfter("999999", now), 3_600_000);
+  assert.deepEqual([readRetryAfter("soon", now), readRetryAfter("", now), readRetryAfter(null, now)], [
+    null,
+    null,
+    null,
+  ]);
+});

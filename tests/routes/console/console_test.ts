@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
+import { setup } from "../../support/setup.ts";
+import { openConsole } from "./support.ts";
+
+const t = await setup();
+const browser = await openBrowser();
+Deno.test.afterAll(async () => {
+  await browser?.close();
+  await t.stop();
+});
+const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
+  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+
+inBrowser("one signs in with email and password, and out again", async (b) => {
+  const page = await b.newPage();
+  const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = t.steward.platform.config;
+  await page.goto(`${t.url}/console/jobs?status=Failed`);
+  assert.match(page.url(), /\/console\/sign-in\?to=/);
+  await page.getByLabel("Email").first().fill(email ?? "");
+  await page.getByLabel("Password").fill("not the password");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("Email or password is not right").waitFor();
+  await page.getByLabel("Password").fill(password ?? "");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL("**/console/jobs?status=Failed");
+  const cookies = await page.context().cookies();
+  const session = cookies.find(({ name }) => name === "steward_console");
+  assert.equal(session?.httpOnly, true);
+  assert.equal(session?.sameSite, "Strict");
+  assert.ok(!await page.evaluate<string>("document.cookie").then((text) => text.includes("steward_console")));
+  await page.locator("details.menu summary").click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL("**/console/sign-in");
+  await page.goto(`${t.url}/console/jobs`);
+  assert.match(page.url(), /sign-in/);
+  await page.close();
+});
+
+Deno.test("a page without a session leads to the sign-in page, a bad cookie too", async () => {
+  for (const cookie of ["", "steward_console=forged", "steward_console=; steward_flash=%00"]) {
+    const answer = await fetch(`${t.url}/console/jobs`, { headers: { cookie }, redirect: "manual" });
+    await answer.body?.cancel();
+    assert.equal(answer.status, 303);
+    assert.match(answer.headers.get("location") ?? "", /^\/console\/sign-in/);
+  }
+});
+
+Deno.test("a link to the sign-in page cannot send its reader to another site", async () => {
+  for (
+    const to of ["//evil.test", "https://evil.test", "/\\evil.test", "javascript:alert(1)", "..//evil.test"]
+  ) {
+    const page = await (await fetch(`${t.url}/console/sign-in?to=${encodeURIComponent(to)}`)).text();
+    assert.ok(!page.includes("evil.test") && !page.includes("alert(1)"), to);
+  }
+});
+
+inBrowser("a form from elsewhere, without its token, or of another session changes nothing", async (b) => {
+  const actor = await t.actor({ role: "Admin" });
+  const viewing = await openConsole(b, t, actor);
+  const [cookie] = await viewing.page.context().cookies();
+  await viewing.close();
+  const headers = { cookie: `steward_console=${cookie?.value}`, origin: t.url };
+  const ask = async (form: Record<string, string>, more: Record<string, string> = {}) => {
+    const answer = await fetch(`${t.url}/console/sign-out`, {
+      method: "POST",
+      headers: { ...headers, ...more },
+      body: new URLSearchParams(form),
+      redirect: "manual",
+    });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  assert.equal(await ask({}), 403);
+  assert.equal(await ask({ csrf: "wrong" }), 403);
+  const page = await (await fetch(`${t.url}/console/account`, { headers })).text();
+  const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? "";
+  assert.equal(await ask({ csrf }, { origin: "https://evil.test" }), 403);
+  assert.equal(await ask({ csrf }, { "sec-fetch-site": "cross-site" }), 403);
+  assert.equal(await ask({ csrf }), 303);
+  assert.equal(await ask({ csrf }), 303, "the session has ended: to the sign-in page");
+});
+
+Deno.test("every page says what may run in it, and nothing inline may", async () => {
+  const answer = await fetch(`${t.url}/console/sign-in`);
+  const policy = answer.headers.get("content-security-policy") ?? "";
+  assert.match(policy, /default-src 'none'/);
+  assert.ok(!policy.includes("unsafe"));
+  const page = await answer.text();
+  assert.ok(!/<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=/.test(page));
+});
+
+inBrowser(
+  "the account page changes names and passwords, tells what is wrong, and ends sessions",
+  async (b) => {
+    const actor = await t.actor({ role: "Admin" });
+    const other = await openConsole(b, t, actor);
+    const viewing = await openConsole(b, t, actor);
+    const { page } = viewing;
+    await viewing.open("account");
+    await page.getByLabel("First name").fill("<b>Zoë</b>");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Your profile is saved.").waitFor();
+    assert.equal(await page.getByLabel("First name").inputValue(), "<b>Zoë</b>");
+    await page.getByLabel("Current password").fill("wrong");
+    await page.getByLabel("New password").fill("a good long password");
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByRole("alert").waitFor();
+    viewing.forgive();
+    await viewing.requireAccessible();
+    await viewing.close();
+    await other.close();
+  },
+);
+
+inBrowser("the theme and language chosen stay", async (b) => {
+  const viewing = await openConsole(b, t, await t.actor({ role: "Visitor" }));
+  const { page } = viewing;
+  await viewing.open("inbox");
+  await page.locator("details.menu summary").click();
+  await page.getByLabel("Language").selectOption("pt");
+  await page.getByRole("heading", { name: "Caixa de entrada" }).waitFor();
+  await page.locator("details.menu summary").click();
+  await page.getByLabel("Aspeto").selectOption("dark");
+  await page.locator("html[data-theme=dark]").waitFor();
+  assert.equal(await page.locator("html").getAttribute("lang"), "pt");
+  await viewing.requireAccessible();
+  await viewing.close();
+});
+
+inBrowser(
+  "a new message raises the count in the frame without a reload, and is read in the inbox",
+  async (b) => {
+    const actor = await t.actor({ permissions: ["send:notifications"] });
+    const viewing = await openConsole(b, t, actor, { phone: true });
+    const { page } = viewing;
+    await viewing.open("inbox");
+    await page.locator("[data-unread]").waitFor({ state: "hidden" });
+    const sent = await actor.post("/api/v1/notifications/send", {
+      channel: "InApp",
+      recipients: [{ address: actor.userId }],
+      subject: "<i>Hello</i>",
+      textBody: "line one\nline two",
+    });
+    assert.equal(sent.status, 200, JSON.stringify(sent.body));
+    await page.locator("[data-unread]").waitFor({ state: "visible" });
+    await viewing.open("inbox");
+    await page.getByText("<i>Hello</i>").waitFor();
+    await viewing.requireAccessible();
+    await viewing.requireNoSidewaysScroll();
+    await page.getByRole("button", { name: "Mark as read", exact: true }).click();
+    await page.locator("[data-unread]").waitFor({ state: "hidden" });
+    await viewing.close();
+  },
+);

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
+import type { Actor, TestService } from "../../support/setup.ts";
+
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+export interface Looks {
+  theme?: "light" | "dark";
+  /** 390 pixels wide instead of 1280. */
+  phone?: boolean;
+  locale?: "en-GB" | "pt-PT";
+}
+
+/** A viewer's browser, signed in to the console. Every error it reports fails the test at `close`. */
+export class Viewing {
+  constructor(readonly page: Page, private readonly base: string, private readonly errors: string[]) {}
+
+  /** Opens a page by its address under /console. @returns its status. */
+  async open(address: string): Promise<number> {
+    const answer = await this.page.goto(`${this.base}/console/${address}`);
+    return answer?.status() ?? 0;
+  }
+
+  /** Fails when axe finds fault with the page as it stands (WCAG 2.2, levels A and AA). */
+  async requireAccessible(): Promise<void> {
+    await this.page.evaluate(axe.source);
+    const { violations } = await this.page.evaluate<axe.AxeResults>(
+      `axe.run(document, ${JSON.stringify({ runOnly: RULES })})`,
+    );
+    const found = violations.map((violation) =>
+      `${violation.id}: ${violation.help}\n  ${
+        violation.nodes.map(({ html }) => html).slice(0, 3).join("\n  ")
+      }`
+    );
+    assert.deepEqual(found, [], `${this.page.url()} is not accessible`);
+  }
+
+  /** Fails when the page is wider than the window. */
+  async requireNoSidewaysScroll(): Promise<void> {
+    const excess = await this.page.evaluate<number>(
+      "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+    );
+    assert.ok(excess <= 0, `${this.page.url()} is ${excess} pixels wider than the window`);
+  }
+
+  /** Forgets the errors an expected refusal has left (a 404 page is reported as one). */
+  forgive(): void {
+    this.errors.length = 0;
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+    assert.deepEqual(this.errors, [], "the browser reported errors");
+  }
+}
+
+/** A browser in which `actor` is signed in to the console of `t`. */
+export async function openConsole(
+  browser: Browser,
+  t: TestService,
+  actor: Actor,
+  o: Looks = {},
+): Promise<Viewing> {
+  const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
+  const context = await browser.newContext({
+    viewport: o.phone ? { width: 390, height: 844 } : { width: 1280, height: 860 },
+    colorScheme: o.theme ?? "light",
+    locale: o.locale ?? "en-GB",
+    timezoneId: "Europe/Lisbon",
+  });
+  await context.addCookies([{
+    name: "steward_console",
+    value: secret,
+    domain: new URL(t.url).hostname,
+    path: "/console",
+    httpOnly: true,
+    sameSite: "Strict",
+  }]);
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const errors: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(`${page.url()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => errors.push(`${page.url()}: ${error.message}`));
+  return new Viewing(page, t.url, errors);
+}

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import type { Page } from "playwright-core";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { noise } from "../../support/content.ts";
+import { openBrowser } from "../../support/chromium.ts";
+import { zip } from "../../support/samples.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { canRunSwift, startSwift } from "../../support/swift.ts";
+import { ALL, aPdf, Uploading } from "./uploading.ts";
+
+const browser = await openBrowser();
+const swift = browser && canRunSwift ? await startSwift() : null;
+Deno.test.afterAll(async () => {
+  await browser?.close();
+  await swift?.stop();
+});
+
+const MIB = 1024 * 1024;
+const content = zip([["noise.bin", noise(10 * MIB)]]);
+const fileName = "Übersicht 2026 – “final” 日本語 🧾.zip";
+const folder = await Deno.makeTempDir({ prefix: "browser-" });
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+await Deno.writeFile(`${folder}/${fileName}`, content);
+const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+const HOSTILE_NAMES: [name: string, saved: RegExp][] = [
+  ['say "hi".pdf', /^say.*hi.*\.pdf$/],
+  ["line\r\nSet-Cookie: a=b.pdf", /^line.*\.pdf$/],
+  ["invoice\u202efdp.exe", /^invoice/],
+  ["../../etc/passwd", /passwd$/],
+  ["..\\..\\boot.ini", /boot\.ini$/],
+  ["語".repeat(300) + ".pdf", /^語/],
+  ["🧾 ß 漢字; filename=evil.exe", /^🧾 ß 漢字/],
+  ["100%41.pdf", /^100.?41\.pdf$/],
+];
+
+// A page of an origin that is neither the service's nor the store's: what it does is what any product's page can do.
+const PAGE = `<!doctype html><meta charset="utf-8"><title>A product</title><input type="file"><script>
+async function put({ uploadUrl, requiredHeaders }, body) {
+  const answer = await fetch(uploadUrl, { method: "PUT", headers: requiredHeaders, body });
+  return { status: answer.status, etag: answer.headers.get("etag") };
+}
+const chosen = () => document.querySelector("input").files[0];
+const putWhole = (reservation) => put(reservation, chosen());
+async function putParts({ parts }) {
+  let start = 0;
+  return await Promise.all(parts.map(async (part) => {
+    const body = chosen().slice(start, start += part.sizeBytes);
+    return { partNumber: part.partNumber, ...await put(part, body) };
+  }));
+}
+function save(url) {
+  const link = document.createElement("a");
+  link.href = url;
+  document.body.append(link);
+  link.click();
+}
+</script>`;
+
+const server = Deno.serve(
+  { port: 0, hostname: "127.0.0.1", onListen() {} },
+  () => new Response(PAGE, { headers: { "content-type": "text/html; charset=utf-8" } }),
+);
+Deno.test.afterAll(() => server.shutdown());
+
+await describePage("embedded", {}, browser === null);
+await describePage("Swift", await onSwift(), swift === null);
+
+async function onSwift(): Promise<Record<string, string>> {
+  const bucket = await swift?.bucket();
+  return bucket === undefined ? {} : {
+    S3_ENDPOINT: bucket.endpoint,
+    S3_REGION: bucket.region,
+    S3_BUCKET: bucket.bucket,
+    S3_ACCESS_KEY: bucket.accessKey,
+    S3_SECRET_KEY: bucket.secretKey,
+  };
+}
+
+async function describePage(store: string, env: Record<string, string>, ignore: boolean): Promise<void> {
+  const why = ignore ? " (ignored: not installed)" : "";
+  const t = ignore ? null : await setup(env);
+  Deno.test.afterAll(async () => await t?.stop());
+  const test = (sentence: string, run: (o: Visit) => Promise<void>) =>
+    Deno.test({
+      name: `${store}: ${sentence}${why}`,
+      ignore,
+      fn: async () => {
+        assert.ok(browser && t);
+        const page = await browser.newPage({ acceptDownloads: true });
+        const failures: string[] = [];
+        page.on("console", (message) => message.type() === "error" && failures.push(message.text()));
+        try {
+          await page.goto(`http://app.test:${server.addr.port}/`);
+          await page.setInputFiles("input", `${folder}/${fileName}`);
+          const actor = await t.actor({ permissions: ALL });
+          const reserve = async (parts: number | null) => {
+            const { status, body } = await actor.post("/api/v1/files", {
+              profile: "archive",
+              fileName,
+              contentType: "application/zip",
+              sizeBytes: content.length,
+              parts,
+            });
+            assert.equal(status, 201, JSON.stringify(body));
+            return body;
+          };
+          const { sql } = t.steward.platform;
+          await run({ page, actor, reserve, failures, files: new Uploading(t), sql });
+        } finally {
+          await page.close();
+        }
+      },
+    });
+
+  test("a page of another origin uploads to storage and saves what was scanned under its name", async (o) => {
+    const { page, actor, files } = o;
+    const reservation = await o.reserve(null);
+    const sent = await page.evaluate(`putWhole(${JSON.stringify(reservation)})`);
+    assert.equal((sent as { status: number }).status, 200, o.failures.join());
+    assert.equal((await actor.post(`/api/v1/files/${reservation.fileId}/complete`)).status, 200);
+    assert.equal((await files.scanned(actor, reservation.fileId)).sha256, sha256(content));
+    const { status, body } = await actor.get(`/api/v1/files/${reservation.fileId}/download-url`);
+    assert.equal(status, 200, JSON.stringify(body));
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.evaluate(`save(${JSON.stringify(body.url)})`),
+    ]);
+    assert.equal(download.suggestedFilename(), fileName);
+    const saved = await Deno.readFile(await download.path());
+    assert.equal(sha256(saved), sha256(content));
+    assert.match(page.url(), /app\.test/, "the page was not left");
+  });
+
+  test("hostile names are saved under harmless ones", async (o) => {
+    const { fileId } = await o.files.upload(o.actor);
+    await o.files.scanned(o.actor, fileId);
+    for (const [name, saved] of HOSTILE_NAMES) {
+      await o.sql`update files set file_name = ${name} where id = ${fileId}`;
+      const { body } = await o.actor.get(`/api/v1/files/${fileId}/download-url`);
+      const [download] = await Promise.all([
+        o.page.waitForEvent("download"),
+        o.page.evaluate(`save(${JSON.stringify(body.url)})`),
+      ]);
+      assert.match(download.suggestedFilename(), saved);
+      // deno-lint-ignore no-control-regex
+      assert.doesNotMatch(download.suggestedFilename(), /[\u0000-\u001f\u202a-\u202e\u2066-\u2069/\\"]/);
+      assert.ok(new TextEncoder().encode(download.suggestedFilename()).length <= 255);
+      assert.equal((await Deno.stat(await download.path())).size, aPdf.bytes.length);
+    }
+  });
+
+  test("a page uploads in parts at once, and reads the ETags its confirmation names", async (o) => {
+    const reservation = await o.reserve(2);
+    const parts = await o.page.evaluate(`putParts(${JSON.stringify(reservation)})`) as PartSent[];
+    assert.deepEqual(parts.map(({ status }) => status), [200, 200], o.failures.join());
+    assert.ok(parts.every(({ etag }) => etag), "ETag is exposed to pages");
+    const path = `/api/v1/files/${reservation.fileId}`;
+    const { status, body } = await o.actor.post(`${path}/complete`, { parts });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal((await o.files.scanned(o.actor, reservation.fileId)).sha256, sha256(content));
+  });
+
+  test("a page cannot send other content than was reserved", async (o) => {
+    const reservation = await o.reserve(2);
+    // Swift refuses without the headers that would let the page read so: it then sees a failure, not a 403.
+    const refused = async (target: unknown, body: string) => {
+      const sent = await o.page.evaluate(
+        `put(${JSON.stringify(target)}, ${body}).catch(() => ({ status: "unreadable" }))`,
+      );
+      assert.equal((sent as PartSent).status, store === "Swift" ? "unreadable" : 403);
+    };
+    await refused(reservation, "chosen().slice(1)");
+    await refused({ ...reservation, requiredHeaders: { "content-type": "text/html" } }, "chosen()");
+    await refused(reservation.parts[0], "chosen()");
+    const { body } = await o.actor.post(`/api/v1/files/${reservation.fileId}/complete`);
+    assert.equal(body.code, "FILE_NOT_UPLOADED_CONFLICT");
+  });
+}
+
+interface Reservation {
+  fileId: string;
+  requiredHeaders: Record<string, string>;
+  parts: unknown[];
+}
+
+interface PartSent {
+  status: number | string;
+  etag: string | null;
+}
+
+interface Visit {
+  page: Page;
+  actor: Actor;
+  reserve(parts: number | null): Promise<Reservation>;
+  /** What the page's console said went wrong. */
+  failures: string[];
+  files: Uploading;
+  sql: Sql;
+}

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import type { FileStatus } from "../../../domain/files/file.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { HttpAnswer } from "../../support/http.ts";
+import { setup } from "../../support/setup.ts";
+import { ALL, Uploading } from "./uploading.ts";
+
+// A clock would only find large leaks, and now and then none: the work itself is compared.
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const actor = await t.actor({ permissions: ALL });
+const p = t.steward.platform;
+
+const ROUTES: Record<string, (id: string) => Promise<HttpAnswer>> = {
+  "complete": (id) => actor.post(`/api/v1/files/${id}/complete`),
+  "get": (id) => actor.get(`/api/v1/files/${id}`),
+  "download-url": (id) => actor.get(`/api/v1/files/${id}/download-url`),
+  "scan-attempts": (id) => actor.get(`/api/v1/files/${id}/scan-attempts`),
+  "reference": (id) => actor.post(`/api/v1/files/${id}/references`, { scope: "a", ownerId: "b" }),
+  "release": (id) => actor.delete(`/api/v1/files/${id}/references/${crypto.randomUUID()}`),
+  "retention": (id) => actor.put(`/api/v1/files/${id}/retention`, { legalHold: true }),
+  "purge": (id) => actor.post(`/api/v1/files/${id}/purge`, { reason: "x" }),
+};
+
+/** Everything asked of the database and the object store while `work` runs, in order. */
+async function workOf(work: () => Promise<unknown>): Promise<string[]> {
+  const done: string[] = [];
+  const { sql, objects } = p;
+  const watched = new Proxy(sql, {
+    apply(target, self, args) {
+      if (Array.isArray(args[0]?.raw)) done.push(args[0].join("?"));
+      return Reflect.apply(target as (...args: unknown[]) => unknown, self, args);
+    },
+    get(target, name, receiver) {
+      if (name === "begin") done.push("begin");
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  const store = new Proxy(objects, {
+    get(target, name, receiver) {
+      done.push(`store: ${String(name)}`);
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  Object.assign(p, { sql: watched as Sql, objects: store });
+  try {
+    await work();
+  } finally {
+    Object.assign(p, { sql, objects });
+  }
+  return done;
+}
+
+for (const [name, call] of Object.entries(ROUTES)) {
+  Deno.test(`${name} does the same work for another tenant's file as for none, in every state`, async () => {
+    const other = await t.tenant();
+    await call(crypto.randomUUID()); // the caller's rights are remembered from here on
+    const none = await workOf(() => call(crypto.randomUUID()));
+    assert.ok(none.length >= 1, "the look-up is seen");
+    for (
+      const state of ["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"] as FileStatus[]
+    ) {
+      const id = await files.fileIn(state, { tenantId: other, legalHold: true });
+      assert.deepEqual(await workOf(() => call(id)), none, state);
+    }
+  });
+}

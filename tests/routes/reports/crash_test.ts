@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { deleteDueObjects } from "../../../domain/files/objects.ts";
+import { expireReservations } from "../../../domain/files/sweeps.ts";
+import { FILE_SCOPE } from "../../../domain/reports/run.ts";
+import type { TestService } from "../../support/setup.ts";
+import { CSV, fetchDocument, reached, setupReports, STATUS, until } from "./support.ts";
+
+const MAIN = join(import.meta.dirname ?? ".", "../../../main.ts");
+const TEMPLATES = join(import.meta.dirname ?? ".", "templates");
+
+/** The settings by which another process works on the same database and bucket. */
+function sharedBy(t: TestService): Record<string, string> {
+  const { config } = t.steward.platform;
+  return {
+    DATABASE_URL: config.DATABASE_URL ?? "",
+    S3_ENDPOINT: config.S3_ENDPOINT ?? "",
+    S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "",
+    S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
+    S3_PATH_STYLE: "true",
+    JOB_LEASE_SECONDS: "1",
+  };
+}
+
+/** The service itself, in a process of its own; resolves once it is ready. */
+async function startProcess(env: Record<string, string>): Promise<Deno.ChildProcess> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", MAIN],
+    env: { ...env, PORT: "0", REPORT_TEMPLATES_DIR: TEMPLATES },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  for (let said = ""; !said.includes("steward ready");) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`the process did not start: ${said}`);
+    said += value;
+  }
+  reader.cancel().catch(() => {});
+  return child;
+}
+
+async function storedKeys(t: TestService): Promise<string[]> {
+  const keys = [];
+  for await (const { key } of t.steward.platform.objects.list("")) keys.push(key);
+  return keys;
+}
+
+Deno.test("a report whose process is killed while it generates is made again, and nothing is left behind", async () => {
+  const t = await setupReports({ JOB_CONCURRENCY: "0" });
+  const { sql } = t.steward.platform;
+  const actor = await t.actor();
+  const dataDir = await Deno.makeTempDir();
+  const doomed = await startProcess({ ...sharedBy(t), DATA_DIR: dataDir });
+  let heir: TestService | null = null;
+  try {
+    const { body } = await actor.post("/api/v1/reports/generate-async", {
+      ...{ templateId: "trickle", format: CSV, parameters: { slowRows: 200 } },
+    });
+    // The first rows have been fetched, formatted and sent when the query sleeps over the others.
+    await reached(actor, body.id, STATUS.Generating);
+    await until(
+      () =>
+        sql`select from pg_stat_activity where datname = current_database()
+          and application_name = 'steward-reports' and wait_event = 'PgSleep'`,
+      (rows) => rows.length > 0,
+    );
+    const [killed] = await sql<
+      { runId: string }[]
+    >`select run_id from report_executions where id = ${body.id}`;
+    doomed.kill("SIGKILL");
+    assert.equal((await doomed.status).signal, "SIGKILL");
+    assert.equal((await actor.get(`/api/v1/reports/${body.id}`)).body.status, STATUS.Generating);
+
+    heir = await setupReports(sharedBy(t));
+    const detail = await reached(actor, body.id, STATUS.Completed);
+    assert.equal(detail.rowCount, 1_200);
+    const { bytes } = await fetchDocument(actor, body.id);
+    assert.equal(bytes.byteLength, detail.fileSizeBytes);
+    const [row] = await sql`select attempts, run_id from report_executions where id = ${body.id}`;
+    assert.equal(row?.attempts, 2);
+    assert.notEqual(row?.runId, killed?.runId);
+
+    // The registry: one file, held once, by the run that counts; of the other the reservation, until its time is over.
+    const files = () =>
+      sql<{ id: string; status: string }[]>`
+        select id, status from files where tenant_id = ${actor.tenantId} order by id`;
+    assert.deepEqual((await files()).map(({ status }) => status), ["Pending", "Available"]);
+    const held = await sql`select owner_id, file_id from file_references
+      where scope = ${FILE_SCOPE} and released_at is null`;
+    assert.deepEqual(held.map((one) => ({ ...one })), [{ ownerId: row?.runId, fileId: detail.storedFileId }]);
+    await sql`update files set upload_expires_at = now() - interval '1 minute' where status = 'Pending'`;
+    const p = heir.steward.platform;
+    await expireReservations(p);
+    await deleteDueObjects(p, new AbortController().signal);
+    assert.deepEqual((await files()).map(({ status }) => status), ["Purged", "Available"]);
+
+    // The store: the document, and nothing else.
+    const keys = await until(() => storedKeys(t), (all) => all.length <= 1);
+    assert.equal(keys.length, 1);
+    const [object] = await sql`select final_key from files where id = ${detail.storedFileId}`;
+    assert.deepEqual(keys, [object?.finalKey]);
+  } finally {
+    await heir?.stop();
+    await t.stop();
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fireDueSchedules } from "../../../domain/reports/schedule_runs.ts";
+import { setup } from "../../support/setup.ts";
+import { CSV } from "./support.ts";
+
+let now = new Date("2027-03-27T12:00:00Z");
+const t = await setup(
+  { REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates"), JOB_CONCURRENCY: "0" },
+  { clock: { now: () => now } },
+);
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const BASE = "/api/v1/reports/schedules";
+
+Deno.test("a schedule keeps its local hour over both changes of the clock, wherever its zone has them", async () => {
+  const actor = await t.actor();
+  const create = async (cronExpression: string, timeZoneId?: string) => {
+    const { status, body } = await actor.post(BASE, {
+      ...{ templateId: "cells", name: "Zones", format: CSV, cronExpression },
+      ...(timeZoneId ? { timeZoneId } : {}),
+    });
+    assert.equal(status, 201, JSON.stringify(body));
+    return body.id as string;
+  };
+  const ids = {
+    lisbon: await create("0 9 * * *", "Europe/Lisbon"),
+    newYork: await create("0 9 * * *", "America/New_York"),
+    kolkata: await create("0 9 * * *", "Asia/Kolkata"),
+    skipped: await create("30 1 * * *", "Europe/Lisbon"), // an hour that 28 March does not have and 31 October has twice
+    utc: await create("0 9 * * *"),
+  };
+  const nextRuns = async () => {
+    const rows = await sql<{ id: string; nextRunAt: Date }[]>`select id, next_run_at from report_schedules`;
+    const at = new Map(rows.map((row) => [row.id, row.nextRunAt.toISOString().slice(0, 16)]));
+    return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, at.get(id)]));
+  };
+  assert.deepEqual(await nextRuns(), {
+    lisbon: "2027-03-28T08:00",
+    newYork: "2027-03-27T13:00",
+    kolkata: "2027-03-28T03:30",
+    skipped: "2027-03-28T01:00",
+    utc: "2027-03-28T09:00",
+  });
+  const fired = async (at: string) => {
+    now = new Date(at);
+    const { fired } = await fireDueSchedules(t.steward.platform);
+    await sql`update report_executions set status = 6 where status = 1`; // nothing generates here
+    return fired;
+  };
+  assert.equal(await fired("2027-03-28T07:59:59Z"), 3, "all but Lisbon's nine o'clock and UTC's");
+  assert.equal(await fired("2027-03-28T08:00:00Z"), 1);
+  assert.equal(await fired("2027-03-28T08:00:30Z"), 0, "the same tick never twice");
+  assert.equal((await nextRuns()).lisbon, "2027-03-29T08:00");
+  assert.equal((await nextRuns()).skipped, "2027-03-29T00:30");
+  await fired("2027-10-30T23:00:00Z");
+  const autumn = await nextRuns();
+  assert.deepEqual([autumn.lisbon, autumn.skipped], ["2027-10-31T09:00", "2027-10-31T00:30"]);
+  assert.equal(await fired("2027-10-31T00:30:00Z"), 1);
+  assert.equal((await nextRuns()).skipped, "2027-11-01T01:30", "the hour that comes twice runs once");
+});

@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { type Actor, type TestService } from "../../support/setup.ts";
+
+/** What the conformance test must know of a resource to run it through the generic contract. */
+export interface Sample {
+  path: string;
+  managedBy: string;
+  notFound: string;
+  softDeleted: boolean;
+  /** A body that makes the n-th one; different ones never collide. */
+  body(n: number): Record<string, unknown>;
+  /** A change of one made by `body`, and what the answer must then carry. */
+  change: { body: Record<string, unknown>; shows: Record<string, unknown> };
+  /** A field that creating needs. */
+  required: string;
+  /** A field and its refusal when two share it; absent: nothing is unique. */
+  unique?: { code: string };
+  /** A `sortBy` whose order is that of `n`. */
+  sortBy: string;
+  /** Text by which the n-th alone is found. */
+  search(n: number): string;
+}
+
+/** Runs a resource through every rule of the generic contract. */
+export function conformsToGenericContract(name: string, sample: Sample, service: () => TestService): void {
+  const { path } = sample;
+  let manager: Actor;
+  let reader: Actor;
+  let stranger: Actor;
+
+  Deno.test.beforeAll(async () => {
+    const t = service();
+    const tenantId = await t.tenant();
+    manager = await t.actor({ tenantId, permissions: [sample.managedBy] });
+    reader = await t.actor({ tenantId, permissions: [] });
+    stranger = await t.actor({ permissions: [sample.managedBy] });
+  });
+  const make = async (n: number) => {
+    const made = await manager.post(path, sample.body(n));
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    return made.body;
+  };
+
+  Deno.test(`${name}: creating answers 201, the result and where it is read`, async () => {
+    const made = await manager.post(path, sample.body(1));
+    assert.equal(made.status, 201);
+    assert.equal(made.headers.get("location"), `${path}/${made.body.id}`);
+    const read = await reader.get(`${path}/${made.body.id}`);
+    assert.equal(read.status, 200);
+    assert.deepEqual(read.body, made.body);
+    assert.equal(read.headers.get("etag"), made.headers.get("etag"));
+  });
+
+  Deno.test(`${name}: a body that does not fit is refused field by field`, async () => {
+    const { [sample.required]: _, ...lacking } = sample.body(2);
+    for (const body of [lacking, { ...sample.body(2), [sample.required]: 7 }]) {
+      const refused = await manager.post(path, body);
+      assert.equal(refused.status, 400);
+      assert.equal(refused.body.code, "VALIDATION_ERROR");
+      assert.deepEqual(Object.keys(refused.body.errors), [sample.required]);
+    }
+  });
+
+  Deno.test(`${name}: changing answers the result as it is now, and a stale If-Match is refused`, async () => {
+    const { id } = await make(3);
+    const before = await reader.get(`${path}/${id}`);
+    const etag = before.headers.get("etag") ?? "";
+    const changed = await manager.put(`${path}/${id}`, sample.change.body, { "if-match": etag });
+    assert.equal(changed.status, 200, JSON.stringify(changed.body));
+    for (const [field, value] of Object.entries(sample.change.shows)) {
+      assert.equal(changed.body[field], value);
+    }
+    assert.equal(changed.body.createdAt, before.body.createdAt);
+    const stale = await manager.put(`${path}/${id}`, sample.change.body, { "if-match": etag });
+    assert.deepEqual([stale.status, stale.body.code], [412, "PRECONDITION_FAILED"]);
+    const staleDelete = await manager.delete(`${path}/${id}`, { "if-match": etag });
+    assert.deepEqual([staleDelete.status, staleDelete.body.code], [412, "PRECONDITION_FAILED"]);
+  });
+
+  Deno.test(`${name}: what is deleted is gone, twice is not found`, async () => {
+    const { id } = await make(4);
+    assert.equal((await manager.delete(`${path}/${id}`)).status, 204);
+    for (
+      const refused of [
+        await manager.delete(`${path}/${id}`),
+        await reader.get(`${path}/${id}`),
+        await manager.put(`${path}/${id}`, sample.change.body),
+      ]
+    ) {
+      assert.deepEqual([refused.status, refused.body.code], [404, sample.notFound]);
+    }
+    const all = await reader.get(`${path}?includeDeleted=true&pageSize=100`);
+    const kept = all.body.items.find((item: { id: string }) => item.id === id);
+    if (!sample.softDeleted) return assert.equal(kept, undefined);
+    assert.equal(kept.isDeleted, true);
+    assert.ok(Date.parse(kept.deletedAt) > 0);
+    const shown = await reader.get(`${path}?pageSize=100`);
+    assert.ok(!shown.body.items.some((item: { id: string }) => item.id === id));
+  });
+
+  Deno.test(`${name}: lists are paged, sorted both ways, searched, and refuse what they do not know`, async () => {
+    const numbers = [10, 11, 12, 13, 14];
+    for (const n of numbers) await make(n);
+    const page = async (query: string) => (await reader.get(`${path}?${query}`)).body;
+    const total = (await page("pageSize=1")).totalCount;
+    const seen: string[] = [];
+    for (let at = 1; at <= Math.ceil(total / 2); at++) {
+      const { items, hasNext, hasPrevious, totalPages, pageNumber, pageSize } = await page(
+        `page=${at}&pageSize=2&sortBy=${sample.sortBy}`,
+      );
+      assert.deepEqual([pageNumber, pageSize, totalPages], [at, 2, Math.ceil(total / 2)]);
+      assert.deepEqual([hasPrevious, hasNext], [at > 1, at < totalPages]);
+      seen.push(...items.map((item: { id: string }) => item.id));
+    }
+    assert.equal(new Set(seen).size, total);
+    const down = await page(`pageSize=100&sortBy=${sample.sortBy}&sortDirection=Descending`);
+    assert.deepEqual(down.items.map((item: { id: string }) => item.id), seen.toReversed());
+    assert.equal((await page(`search=${encodeURIComponent(sample.search(12))}`)).totalCount, 1);
+    for (const bad of ["sortBy=nonsense", "pageSize=101", "page=0", "sortDirection=Sideways"]) {
+      const refused = await reader.get(`${path}?${bad}`);
+      assert.deepEqual([refused.status, refused.body.code], [400, "VALIDATION_ERROR"]);
+    }
+  });
+
+  Deno.test(`${name}: many are made at once, all or those that can be`, async () => {
+    const bad = { ...sample.body(21), [sample.required]: null };
+    const all = await manager.post(`${path}/bulk`, { items: [sample.body(20), bad] });
+    assert.deepEqual([all.status, all.body.code], [400, "VALIDATION_ERROR"]);
+    assert.deepEqual(Object.keys(all.body.errors), [`items.1.${sample.required}`]);
+    const some = await manager.post(`${path}/bulk`, {
+      items: [sample.body(20), bad, sample.body(22)],
+      continueOnError: true,
+    });
+    assert.equal(some.status, 200, JSON.stringify(some.body));
+    assert.deepEqual([some.body.total, some.body.succeeded, some.body.failed], [3, 2, 1]);
+    assert.equal(some.body.failures[0].index, 1);
+    assert.equal((await reader.get(`${path}/${some.body.results[1].id}`)).status, 200);
+    for (const items of [[], Array(1001).fill(sample.body(23))]) {
+      assert.equal((await manager.post(`${path}/bulk`, { items })).status, 400);
+    }
+  });
+
+  if (sample.unique) {
+    const { code } = sample.unique;
+    Deno.test(`${name}: of many simultaneous same ones, one is made`, async () => {
+      const answers = await Promise.all(Array.from({ length: 6 }, () => manager.post(path, sample.body(30))));
+      assert.equal(answers.filter(({ status }) => status === 201).length, 1);
+      for (const { status, body } of answers) {
+        if (status !== 201) assert.deepEqual([status, body.code], [409, code]);
+      }
+      const bulk = await manager.post(`${path}/bulk`, {
+        items: [sample.body(31), sample.body(31)],
+        continueOnError: true,
+      });
+      assert.deepEqual([bulk.body.succeeded, bulk.body.failures[0].code], [1, code]);
+      assert.equal((await stranger.post(path, sample.body(30))).status, 201, "another tenant has its own");
+    });
+  }
+
+  Deno.test(`${name}: reading needs a tenant, changing its permission, and nobody else's can be had`, async () => {
+    const t = service();
+    const { id } = await make(40);
+    assert.equal((await t.nobody.get(path)).status, 401);
+    const global = await t.actor({ permissions: [], global: true });
+    assert.deepEqual((await global.get(path)).body.code, "FORBIDDEN");
+    for (
+      const refused of [
+        await reader.post(path, {}),
+        await reader.post(`${path}/bulk`, {}),
+        await reader.put(`${path}/${id}`, {}),
+        await reader.delete(`${path}/${id}`),
+      ]
+    ) {
+      assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"]);
+    }
+    for (
+      const refused of [
+        await stranger.get(`${path}/${id}`),
+        await stranger.put(`${path}/${id}`, sample.change.body),
+        await stranger.delete(`${path}/${id}`),
+      ]
+    ) {
+      assert.deepEqual([refused.status, refused.body.code], [404, sample.notFound]);
+    }
+    assert.equal((await manager.get(`${path}/not-a-uuid`)).body.code, "VALIDATION_ERROR");
+    assert.equal((await reader.get(`${path}/${id}`)).status, 200);
+  });
+}

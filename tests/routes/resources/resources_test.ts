@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+import { conformsToGenericContract } from "./conformance.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+
+conformsToGenericContract("applications", {
+  path: "/api/v1/applications",
+  managedBy: "manage:applications",
+  notFound: "APPLICATION_NOT_FOUND",
+  softDeleted: true,
+  body: (n) => ({ code: `app-${n}`, name: `Produção ${n}` }),
+  change: { body: { name: "Renamed", isActive: false }, shows: { name: "Renamed", isActive: false } },
+  required: "name",
+  unique: { code: "APPLICATION_ALREADY_EXISTS" },
+  sortBy: "code",
+  search: (n) => `PRODUCAO ${n}`,
+}, () => t);
+
+conformsToGenericContract("settings", {
+  path: "/api/v1/settings",
+  managedBy: "manage:settings",
+  notFound: "SETTING_NOT_FOUND",
+  softDeleted: false,
+  body: (n) => ({ key: `limits.page-${n}`, value: "20" }),
+  change: {
+    body: { key: "renamed", value: "50", description: null },
+    shows: { value: "50", key: "renamed" },
+  },
+  required: "value",
+  unique: { code: "SETTING_ALREADY_EXISTS" },
+  sortBy: "key",
+  search: (n) => `page-${n}`,
+}, () => t);
+
+Deno.test("a deleted application's code is free again, and a list can be narrowed to active ones", async () => {
+  const manager = await t.actor({ permissions: ["manage:applications"] });
+  const made = await manager.post("/api/v1/applications", {
+    code: "Billing",
+    name: "Billing",
+    isActive: false,
+  });
+  const taken = await manager.post("/api/v1/applications", { code: "BILLING", name: "Other" });
+  assert.equal(taken.body.code, "APPLICATION_ALREADY_EXISTS");
+  assert.equal((await manager.get("/api/v1/applications?isActive=true")).body.totalCount, 0);
+  assert.equal((await manager.get("/api/v1/applications?isActive=false")).body.totalCount, 1);
+  assert.equal((await manager.get("/api/v1/applications?isActive=maybe")).body.code, "VALIDATION_ERROR");
+  await manager.delete(`/api/v1/applications/${made.body.id}`);
+  assert.equal((await manager.post("/api/v1/applications", { code: "billing", name: "New" })).status, 201);
+});
+
+Deno.test("application usage is an operation response with the users that name each", async () => {
+  const admin = await t.actor({ permissions: ["manage:applications", "read:users"] });
+  await admin.post("/api/v1/applications", { code: "crm", name: "CRM" });
+  await admin.post("/api/v1/applications", { code: "wiki", name: "Wiki" });
+  const { sql } = t.steward.platform;
+  await sql`update users set app_ids = array['crm', 'unknown'] where id = ${admin.userId}`;
+  const answer = await admin.get("/api/v1/applications/usage?pageSize=2");
+  assert.equal(answer.status, 200);
+  const { success, data, meta, message } = answer.body;
+  assert.deepEqual([success, message], [true, null]);
+  assert.deepEqual(
+    data.map(({ code, userCount }: { code: string; userCount: number }) => [code, userCount]),
+    [
+      ["crm", 1],
+      ["wiki", 0],
+    ],
+  );
+  assert.deepEqual(meta, {
+    page: 1,
+    pageSize: 2,
+    totalCount: 2,
+    totalPages: 1,
+    hasNext: false,
+    hasPrevious: false,
+    sortBy: "code",
+    sortDirection: "Ascending",
+  });
+});
+
+Deno.test("every change of a resource leaves an audit row", async () => {
+  const manager = await t.actor({ permissions: ["manage:settings", "read:users"] });
+  const { body: { id } } = await manager.post("/api/v1/settings", { key: "a", value: "1" });
+  await manager.put(`/api/v1/settings/${id}`, { key: "a", value: "2" });
+  await manager.delete(`/api/v1/settings/${id}`);
+  const { body } = await manager.get("/api/v1/audit-log");
+  const actions = body.items.filter((item: { targetId: string }) => item.targetId === id)
+    .map(({ action }: { action: string }) => action);
+  assert.deepEqual(actions, ["setting.delete", "setting.update", "setting.create"]);
+});

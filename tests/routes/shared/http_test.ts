@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ BODY_TIMEOUT_SECONDS: "1", PUBLIC_URL: "https://example.test/back-office/" });
+Deno.test.afterAll(() => t.stop());
+
+/** Sends bytes as they are, and reads what comes back until the server closes or `until` has come. */
+async function raw(text: string, until?: RegExp): Promise<string> {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
+  try {
+    await connection.write(new TextEncoder().encode(text));
+    let answer = "";
+    const buffer = new Uint8Array(65_536);
+    for (;;) {
+      const read = await connection.read(buffer).catch((error) => {
+        if (error instanceof Deno.errors.ConnectionReset) return null;
+        throw error;
+      });
+      if (read === null) return answer;
+      answer += new TextDecoder().decode(buffer.subarray(0, read));
+      if (until?.test(answer)) return answer;
+    }
+  } finally {
+    connection.close();
+  }
+}
+
+Deno.test("every answer carries what keeps browsers from misusing it", async () => {
+  const answers = [
+    await t.nobody.get("/healthz"),
+    await t.nobody.get("/api/v1/nothing"),
+    await t.nobody.get("/api/v1/users"),
+    await t.systemAdmin.get("/api/v1/users"),
+    await t.nobody.get("/problems/ROUTE_NOT_FOUND", { accept: "text/html" }),
+    await t.nobody.get("/docs"),
+    await t.nobody.get("/docs/start.js"),
+    await t.nobody.get("/auth/reset-password"),
+    await t.nobody.get("/dev/outbox", { accept: "text/html" }),
+  ];
+  for (const { headers } of answers) {
+    assert.equal(headers.get("x-content-type-options"), "nosniff");
+    assert.equal(headers.get("strict-transport-security"), "max-age=31536000");
+    const policy = headers.get("content-security-policy") ?? "";
+    if (headers.get("content-type") !== "application/json") {
+      assert.match(policy, /default-src 'none'/);
+      assert.match(policy, /frame-ancestors 'none'/);
+    }
+    const isPage = headers.get("content-type")?.startsWith("text/html");
+    assert.equal(headers.get("cross-origin-opener-policy"), isPage ? "same-origin" : null);
+    assert.equal(headers.get("cross-origin-resource-policy"), isPage ? "same-origin" : null);
+    assert.equal(headers.get("referrer-policy"), isPage ? "no-referrer" : null);
+    assert.equal(headers.get("access-control-allow-origin"), null);
+  }
+  assert.equal(answers.filter(({ headers }) => headers.has("cross-origin-opener-policy")).length, 4);
+});
+
+Deno.test("HEAD answers what GET would, without the body", async () => {
+  for (const path of ["/healthz", "/api/v1/users", "/docs", "/problems/ROUTE_NOT_FOUND"]) {
+    const get = await t.systemAdmin.get(path);
+    const head = await t.systemAdmin.send("HEAD", path);
+    assert.equal(head.status, get.status, path);
+    assert.equal(head.body, "");
+    for (const name of ["content-type", "content-length", "cache-control", "etag"]) {
+      assert.equal(head.headers.get(name), get.headers.get(name), `${path} ${name}`);
+    }
+  }
+  assert.equal((await t.nobody.send("HEAD", "/api/v1/nothing")).status, 404);
+  const wrong = await t.nobody.send("HEAD", "/auth/login");
+  assert.equal(wrong.status, 405);
+  assert.equal(wrong.headers.get("allow"), "POST");
+  const stream = await t.systemAdmin.send(
+    "HEAD",
+    `/api/v1/user-notifications/stream?userId=${t.systemAdmin.userId}`,
+  );
+  assert.equal(stream.status, 200);
+  assert.equal(stream.headers.get("content-type"), "text/event-stream");
+});
+
+Deno.test("another method is refused with those there are", async () => {
+  const { status, headers } = await t.nobody.send("PATCH", "/api/v1/users");
+  assert.equal(status, 405);
+  assert.equal(headers.get("allow"), "GET, HEAD, POST");
+  const options = await t.nobody.send("OPTIONS", "/api/v1/users", undefined, {
+    origin: "https://app.example.test",
+    "access-control-request-method": "POST",
+  });
+  assert.equal(options.status, 405, "no origin may call unless it is configured");
+});
+
+Deno.test("the Location of what was made counts from where the proxy serves the service", async () => {
+  const role = { name: "Clerk", description: null, permissionIds: [] };
+  const key = { "idempotency-key": "k" };
+  const { headers, body } = await t.systemAdmin.post("/api/v1/roles", role, key);
+  assert.equal(headers.get("location"), `/back-office/api/v1/roles/${body.id}`);
+  const again = await t.systemAdmin.post("/api/v1/roles", role, key);
+  assert.equal(again.headers.get("location"), headers.get("location"));
+});
+
+Deno.test("a body in another charset or coding is refused, not guessed at", async () => {
+  const login = (headers: Record<string, string>) =>
+    t.nobody.post("/auth/login", { email: "a@example.test", password: "x" }, headers);
+  for (
+    const contentType of [
+      "application/json; charset=utf-8",
+      'application/json;charset="UTF-8"',
+      "APPLICATION/JSON",
+      "application/merge+json; profile=x; charset=utf8",
+    ]
+  ) {
+    assert.equal((await login({ "content-type": contentType })).status, 401, contentType);
+  }
+  for (const contentType of ["application/json; charset=utf-16", "application/json;a=b;charset=iso-8859-1"]) {
+    const { status, body } = await login({ "content-type": contentType });
+    assert.equal(status, 415, contentType);
+    assert.match(body.detail, /charset/);
+  }
+  const coded = await login({ "content-encoding": "gzip" });
+  assert.equal(coded.status, 415);
+  assert.equal(coded.headers.get("accept-encoding"), "identity");
+});
+
+Deno.test("a body that does not come in time is given up with a 408", async () => {
+  const head = "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+  for (
+    const start of [
+      "content-length: 99\r\n\r\n",
+      "content-length: 99\r\n\r\n{",
+      "transfer-encoding: chunked\r\n\r\n",
+    ]
+  ) {
+    const answer = await raw(head + start, /\}$/);
+    assert.match(answer, /^HTTP\/1.1 408 /);
+    assert.match(answer, /"code":"BODY_TIMED_OUT"/);
+    assert.match(answer, /connection: close/i);
+  }
+  assert.equal(t.logs.some((line) => line.includes("a request failed unexpectedly")), false);
+});
+
+Deno.test("a body that says it is too large is refused before it is sent", async () => {
+  const head = "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+  const answer = await raw(`${head}content-length: 2000000\r\n\r\n`, /\}$/);
+  assert.match(answer, /^HTTP\/1.1 413 /);
+  assert.match(answer, /"code":"BODY_TOO_LARGE"/);
+  const chunk = `186a0\r\n${"x".repeat(100_000)}\r\n`;
+  const chunked = await raw(`${head}transfer-encoding: chunked\r\n\r\n${chunk.repeat(11)}`, /\}$/);
+  assert.match(chunked, /^HTTP\/1.1 413 /);
+});
+
+Deno.test("headers that are sent twice are not chosen from", async () => {
+  const twice = (name: string, value: string) => `${name}: ${value}\r\n${name}: ${value}x\r\n`;
+  const get = (headers: string) =>
+    raw(`GET /api/v1/auth/me HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${headers}\r\n`);
+  assert.match(await get(twice("authorization", `Bearer ${t.systemAdmin.token}`)), /TOKEN_INVALID/);
+  const token = `authorization: Bearer ${t.systemAdmin.token}\r\n`;
+  assert.match(await get(token), /^HTTP\/1.1 200 /);
+  const post = (headers: string) =>
+    raw(`POST /auth/login HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${headers}\r\n{}`);
+  assert.match(await post("content-length: 2\r\ncontent-length: 3\r\n"), /^HTTP\/1.1 400 /);
+  assert.match(await post("content-length: 2\r\ntransfer-encoding: chunked\r\n"), /^HTTP\/1.1 400 /);
+  const key = await raw(
+    `POST /api/v1/roles HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${token}${
+      twice("idempotency-key", "k")
+    }\r\n`,
+  );
+  assert.match(key, /Idempotency-Key: expected 1 to 255/);
+});
+
+Deno.test("headers without end are cut off", async () => {
+  assert.match(
+    await raw(`GET / HTTP/1.1\r\nhost: x\r\nx: ${"a".repeat(200_000)}`, /\r\n\r\n/),
+    /^HTTP\/1.1 400 /,
+  );
+});
+
+Deno.test("who waits to be told to go on is told so", async () => {
+  const body = JSON.stringify({ email: "a@example.test", password: "x" });
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
+  const buffer = new Uint8Array(65_536);
+  const next = async () => new TextDecoder().decode(buffer.subarray(0, await connection.read(buffer) ?? 0));
+  await connection.write(
+    new TextEncoder().encode(
+      "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n" +
+        `content-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`,
+    ),
+  );
+  assert.match(await next(), /^HTTP\/1.1 100 /);
+  await connection.write(new TextEncoder().encode(body));
+  assert.match(await next(), /^HTTP\/1.1 401 /);
+  connection.close();
+});

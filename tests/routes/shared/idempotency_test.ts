@@ -1,0 +1,322 @@
+import assert from "node:assert/strict";
+import { shareTransaction, transact } from "../../../infra/postgres/postgres.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const keyed = (key: string = crypto.randomUUID()) => ({ "idempotency-key": key });
+const person = () => ({
+  email: `${crypto.randomUUID()}@example.test`,
+  password: "correct horse battery",
+  isPasswordEncrypted: false,
+  firstName: "Ana",
+  lastName: "Silva",
+  isActive: true,
+});
+const countOf = async (email: string) =>
+  Number((await sql`select count(*) as count from users where email = ${email}`)[0]?.count);
+
+Deno.test("a repeat is answered what the first request was answered, and nothing is done again", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const body = person();
+  const key = keyed();
+  const first = await admin.post("/api/v1/users", body, key);
+  assert.equal(first.status, 201, JSON.stringify(first.body));
+  assert.equal(first.headers.get("idempotency-replayed"), null);
+  const again = await admin.post("/api/v1/users", body, key);
+  assert.equal(again.status, 201);
+  assert.deepEqual(again.body, first.body);
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+  for (const name of ["location", "content-type", "etag"]) {
+    assert.equal(again.headers.get(name), first.headers.get(name), name);
+  }
+  assert.notEqual(again.headers.get("traceresponse"), first.headers.get("traceresponse"));
+  assert.equal(await countOf(body.email), 1);
+  const other = await admin.post("/api/v1/users", body, keyed());
+  assert.equal(other.body.code, "USER_ALREADY_EXISTS", "another key is another request");
+  const quoted = await admin.post("/api/v1/users", body, keyed(`"${key["idempotency-key"]}"`));
+  assert.equal(
+    quoted.headers.get("idempotency-replayed"),
+    "true",
+    "a structured field's quotes are no part of it",
+  );
+});
+
+Deno.test("a key that comes with something else is refused", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const key = keyed();
+  assert.equal((await admin.post("/api/v1/users", person(), key)).status, 201);
+  const { status, body } = await admin.post("/api/v1/users", person(), key);
+  assert.equal(status, 422);
+  assert.equal(body.code, "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE");
+  const query = await admin.post("/api/v1/users?x=1", person(), key);
+  assert.equal(query.body.code, "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE");
+});
+
+Deno.test("a key is one's own: another caller, tenant or route knows nothing of it", async () => {
+  const key = keyed();
+  const role = { name: "Clerk", description: null, permissionIds: [] };
+  const tenantId = await t.tenant();
+  const [one, two] = [await t.actor({ role: "Admin", tenantId }), await t.actor({ role: "Admin" })];
+  assert.equal((await one.post("/api/v1/roles", role, key)).status, 201);
+  assert.equal((await two.post("/api/v1/roles", role, key)).status, 201);
+  const colleague = await t.actor({ role: "Admin", tenantId });
+  assert.equal((await colleague.post("/api/v1/roles", role, key)).body.code, "ROLE_ALREADY_EXISTS");
+  assert.equal((await one.post("/api/v1/users", person(), key)).status, 201);
+});
+
+Deno.test("a malformed key is refused before anything is read", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  for (const key of ["", "a b", "ä", "x".repeat(256), '""', "a, b"]) {
+    const { status, body } = await admin.post("/api/v1/users", "{", { "idempotency-key": key });
+    assert.equal(status, 400, key);
+    assert.match(body.errors[0], /^Idempotency-Key: /);
+  }
+  assert.equal((await admin.post("/api/v1/users", person(), keyed("x".repeat(255)))).status, 201);
+});
+
+Deno.test("a refused request frees its key, so that it can be mended and sent again", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const taken = person();
+  await admin.post("/api/v1/users", taken);
+  const key = keyed();
+  assert.equal((await admin.post("/api/v1/users", { email: 7 }, key)).body.code, "VALIDATION_ERROR");
+  assert.equal((await admin.post("/api/v1/users", taken, key)).body.code, "USER_ALREADY_EXISTS");
+  const mended = await admin.post("/api/v1/users", person(), key);
+  assert.equal(mended.status, 201);
+  assert.equal(mended.headers.get("idempotency-replayed"), null);
+});
+
+Deno.test("a replay needs the token and the permission the request itself needs", async () => {
+  const actor = await t.actor({ permissions: ["create:roles"] });
+  const role = { name: "Clerk", description: null, permissionIds: [] };
+  const key = keyed();
+  assert.equal((await actor.post("/api/v1/roles", role, key)).status, 201);
+  assert.equal((await t.nobody.post("/api/v1/roles", role, key)).body.code, "TOKEN_MISSING");
+  await transact(sql, async (tx) => {
+    await tx`delete from role_permissions where role_id = ${actor.roleId}`;
+    t.steward.platform.rights.changed(tx, "everyone");
+  });
+  const refused = await actor.post("/api/v1/roles", role, key);
+  assert.equal(refused.body.code, "MISSING_PERMISSION");
+});
+
+Deno.test("of many same requests at once one does the work and none does it again", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  for (let round = 0; round < 3; round++) {
+    const [body, key] = [person(), keyed()];
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => admin.post("/api/v1/users", body, key)),
+    );
+    const fresh = answers.filter((a) => a.status === 201 && !a.headers.has("idempotency-replayed"));
+    assert.equal(fresh.length, 1);
+    for (const answer of answers) {
+      if (answer.status === 201) assert.deepEqual(answer.body, fresh[0]?.body);
+      else {
+        assert.equal(answer.status, 409, JSON.stringify(answer.body));
+        assert.equal(answer.body.code, "IDEMPOTENCY_KEY_IN_USE_CONFLICT");
+        assert.equal(answer.headers.get("retry-after"), "1");
+      }
+    }
+    assert.equal(await countOf(body.email), 1);
+  }
+});
+
+Deno.test("a request that dies in the middle leaves nothing: neither half of its work nor a key that is stuck", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const [body, key] = [person(), keyed()];
+  const blocked = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const blocking = transact(sql, async (tx) => {
+    await tx`lock table users in share mode`; // reading goes on, writing waits
+    blocked.resolve();
+    await release.promise;
+  });
+  await blocked.promise;
+  const dying = admin.post("/api/v1/users", body, key);
+  let waiting: { pid: number }[] = [];
+  while (waiting.length === 0) {
+    waiting = await sql<{ pid: number }[]>`select pid from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like 'insert into users%'`;
+  }
+  const meanwhile = await admin.post("/api/v1/users", body, key);
+  assert.equal(meanwhile.body.code, "IDEMPOTENCY_KEY_IN_USE_CONFLICT");
+  await sql`select pg_terminate_backend(${waiting[0]?.pid ?? 0})`;
+  assert.equal((await dying).status, 503);
+  release.resolve();
+  await blocking;
+  assert.equal(await countOf(body.email), 0);
+  const again = await admin.post("/api/v1/users", body, key);
+  assert.equal(again.status, 201, JSON.stringify(again.body));
+  assert.equal(again.headers.get("idempotency-replayed"), null);
+  assert.equal(await countOf(body.email), 1);
+});
+
+Deno.test("more keyed requests at once than there are connections come to an end", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const answers = await Promise.all(
+    Array.from(
+      { length: 40 },
+      (_, n) =>
+        admin.post("/api/v1/roles", { name: `Role ${n}`, description: null, permissionIds: [] }, keyed()),
+    ),
+  );
+  assert.deepEqual([...new Set(answers.map((answer) => answer.status))], [201]);
+});
+
+Deno.test("a key is forgotten after 24 hours", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const [body, key] = [person(), keyed()];
+  assert.equal((await admin.post("/api/v1/users", body, key)).status, 201);
+  await sql`update idempotency_keys set created_at = created_at - interval '25 hours'`;
+  assert.equal((await admin.post("/api/v1/users", body, key)).body.code, "USER_ALREADY_EXISTS");
+  assert.equal((await admin.post("/api/v1/users", person(), key)).status, 201);
+});
+
+Deno.test("jobs are enqueued once and run at once", async () => {
+  const actor = await t.actor();
+  const body = { jobTypeName: "steward.echo", serializedArgs: '{"a":1}' };
+  const key = keyed();
+  const [first, second] = [
+    await actor.post("/api/v1/jobs", body, key),
+    await actor.post("/api/v1/jobs", body, key),
+  ];
+  assert.equal(first.status, 201, JSON.stringify(first.body));
+  assert.equal(second.body.id, first.body.id);
+  await t.settled(first.body.id);
+  const items = [body, { ...body, serializedArgs: '{"a":2}' }];
+  const bulk = await actor.post("/api/v1/jobs/bulk", { items, continueOnError: false }, key);
+  assert.equal(bulk.body.succeeded, 2, JSON.stringify(bulk.body));
+  assert.equal((await actor.get("/api/v1/jobs")).body.totalCount, 3);
+});
+
+Deno.test("keyed and unkeyed requests at once do not get into each other's transactions", async () => {
+  const actor = await t.actor();
+  const admin = await t.actor({ role: "Admin", tenantId: actor.tenantId ?? "" });
+  const body = { jobTypeName: "steward.echo", serializedArgs: "{}" };
+  const message = { channel: "InApp", recipients: [{ address: admin.userId }], subject: "s", textBody: "t" };
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => [
+      actor.post("/api/v1/jobs", body, n % 2 ? keyed() : {}),
+      admin.post("/api/v1/notifications/send", message, n % 2 ? keyed() : {}),
+      // refused after its transaction has begun: what others wrote meanwhile must not go with it
+      admin.post("/api/v1/users", { ...person(), email: admin.email }, keyed()),
+    ]).flat(),
+  );
+  const statuses = Object.groupBy(answers, (answer) => answer.status);
+  assert.deepEqual(
+    [statuses[201]?.length, statuses[200]?.length, statuses[409]?.length],
+    [30, 30, 30],
+    JSON.stringify(answers.find((answer) => answer.status >= 400 && answer.status !== 409)?.body),
+  );
+  for (const { body } of statuses[201] ?? []) {
+    assert.equal((await actor.get(`/api/v1/jobs/${body.id}`)).status, 200);
+  }
+  for (const { body } of statuses[200] ?? []) {
+    assert.equal((await admin.get(`/api/v1/notifications/${body.notificationId}`)).status, 200);
+  }
+});
+
+Deno.test("every kind of creating route answers a repeat as it answered first", async () => {
+  const admin = t.systemAdmin;
+  const tenantId = await t.tenant();
+  const inTenant = await t.actor({ role: "Admin", tenantId });
+  const user = (await admin.post("/api/v1/admin/users", person())).body;
+  const { body: { items } } = await inTenant.get("/api/v1/roles");
+  const roleIds = [items.find((role: { name: string }) => role.name === "Visitor").id];
+  const message = {
+    channel: "Email",
+    recipients: [{ address: "ana@example.test" }],
+    subject: "Hello",
+    textBody: "Hello",
+  };
+  const report = { templateId: "users", format: 3, parameters: {} };
+  const requests: [path: string, body: unknown][] = [
+    ["/api/v1/admin/users", person()],
+    [`/api/v1/admin/users/${user.id}/tenants`, { tenantId, roleIds, isDefault: true }],
+    ["/api/v1/tenants", { name: `Tenant ${crypto.randomUUID()}`, type: "Standard" }],
+    ["/api/v1/permissions", { code: "read:shelves", description: "d", category: "c" }],
+    ["/api/v1/recurring-jobs", {
+      jobId: "nightly",
+      jobTypeName: "steward.echo",
+      cronExpression: "0 3 * * *",
+      timeZoneId: "UTC",
+      queue: "default",
+    }],
+    ["/api/v1/recurring-jobs/nightly/trigger", undefined],
+    ["/api/v1/notification-templates", {
+      slug: "hello",
+      name: "Hello",
+      subjectTemplate: "Hello",
+      textBodyTemplate: "Hello",
+      locale: "en",
+    }],
+    ["/api/v1/notifications/send", message],
+    ["/api/v1/notifications/schedule", { notification: message, scheduledAt: "2999-01-01T00:00:00Z" }],
+    ["/api/v1/notifications/email", { to: ["ana@example.test"], subject: "Hello", htmlBody: "<p>Hello" }],
+    ["/api/v1/reports/generate", report],
+    ["/api/v1/reports/generate-async", report],
+    ["/api/v1/reports/schedules", {
+      ...report,
+      name: "Weekly",
+      cronExpression: "0 3 * * 1",
+      delivery: { method: 1 },
+    }],
+  ];
+  for (const [path, body] of requests) {
+    const key = keyed();
+    const first = await admin.post(path, body, key);
+    assert.ok([200, 201, 202].includes(first.status), `${path} ${JSON.stringify(first.body)}`);
+    const again = await admin.post(path, body, key);
+    assert.deepEqual([again.status, again.body], [first.status, first.body], path);
+    assert.equal(again.headers.get("location"), first.headers.get("location"), path);
+    assert.equal(again.headers.get("idempotency-replayed"), "true", path);
+  }
+});
+
+Deno.test("a reserved file is the same file again, with the same upload URL", async () => {
+  const actor = await t.actor({ permissions: ["upload:files", "read:files"] });
+  const body = { profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: 3 };
+  const key = keyed();
+  const [first, again] = [
+    await actor.post("/api/v1/files", body, key),
+    await actor.post("/api/v1/files", body, key),
+  ];
+  assert.equal(first.status, 201, JSON.stringify(first.body));
+  assert.deepEqual(again.body, first.body);
+  assert.equal((await actor.get(`/api/v1/files/${first.body.fileId}`)).status, 200);
+});
+
+Deno.test("the API document tells of the header on every creating route, and on no route of sign-in", async () => {
+  const { body } = await t.nobody.get("/openapi.json");
+  const named = (path: string) =>
+    (body.paths[path].post.parameters ?? []).some((parameter: { name: string }) =>
+      parameter.name === "Idempotency-Key"
+    );
+  for (const path of ["/api/v1/users", "/api/v1/jobs", "/api/v1/files", "/api/v1/reports/generate"]) {
+    assert.ok(named(path), path);
+  }
+  assert.ok(body.paths["/api/v1/users"].post.responses[201].headers["Idempotency-Replayed"]);
+  for (const path of Object.keys(body.paths).filter((path) => path.includes("/auth/"))) {
+    if (body.paths[path].post) assert.ok(!named(path), path);
+  }
+});
+
+Deno.test("a part of a shared transaction that fails is undone alone; hooks wait for the whole", async () => {
+  const { sql: joining } = t.steward.platform;
+  const seen: string[] = [];
+  const id = crypto.randomUUID();
+  const exists = async () => (await joining`select from tenants where id = ${id}`).length === 1;
+  await shareTransaction(sql, async () => {
+    await assert.rejects(transact(joining, (tx) => tx`select 1 / 0`));
+    await transact(
+      joining,
+      (tx) => tx`insert into tenants (id, name, type) values (${id}, ${id}, 'Standard')`,
+    );
+    seen.push(`inside ${await exists()}`);
+  });
+  seen.push(`after ${await exists()}`);
+  assert.deepEqual(seen, ["inside true", "after true"]);
+});

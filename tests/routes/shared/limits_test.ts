@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({
+  RATE_LIMIT_PER_MINUTE: "10",
+  RATE_LIMIT_ANONYMOUS_PER_MINUTE: "5",
+  CORS_ORIGINS: "https://app.example.test, http://localhost:5173",
+  TRUSTED_PROXIES: "1",
+});
+Deno.test.afterAll(() => t.stop());
+
+const from = (address: string) => ({ "x-forwarded-for": address });
+
+Deno.test("each caller may send so many requests a minute, and is told how many are left", async () => {
+  const [one, two] = [await t.actor(), await t.actor()];
+  for (let left = 9; left >= 0; left--) {
+    const { status, headers } = await one.get("/api/v1/auth/me");
+    assert.equal(status, 200);
+    assert.equal(headers.get("ratelimit-limit"), "10");
+    assert.equal(headers.get("ratelimit-remaining"), String(left));
+    assert.match(headers.get("ratelimit-reset") ?? "", /^\d+$/);
+  }
+  const { status, headers, body } = await one.get("/api/v1/auth/me");
+  assert.equal(status, 429);
+  assert.equal(body.code, "RATE_LIMITED");
+  assert.equal(headers.get("ratelimit-remaining"), "0");
+  assert.ok(Number(headers.get("retry-after")) <= 6);
+  assert.equal((await two.get("/api/v1/auth/me")).status, 200, "others have a quota of their own");
+});
+
+Deno.test("without a valid token the requests of an address count together, an IPv6 network as one", async () => {
+  const forged = t.nobody.with({ authorization: "Bearer abc" });
+  for (let n = 0; n < 5; n++) {
+    const client = n % 2 ? forged : t.nobody;
+    const { status } = await client.get("/api/v1/auth/me", from(`2001:db8:0:7::${n + 1}`));
+    assert.equal(status, 401);
+  }
+  for (const client of [t.nobody, forged]) {
+    const { status } = await client.get("/api/v1/auth/me", from("2001:db8:0:7:ffff::1"));
+    assert.equal(status, 429);
+  }
+  assert.equal((await t.nobody.get("/api/v1/auth/me", from("2001:db8:0:8::1"))).status, 401);
+  const open = await t.nobody.get("/problems/RATE_LIMITED", from("2001:db8:0:7::1"));
+  assert.equal(open.status, 429, "open routes count too");
+});
+
+Deno.test("health is never limited", async () => {
+  for (let n = 0; n < 12; n++) {
+    const { status, headers } = await t.nobody.get("/healthz", from("192.0.2.1"));
+    assert.equal(status, 200);
+    assert.equal(headers.get("ratelimit-limit"), null);
+  }
+});
+
+Deno.test("a preflight is answered on every route before anything is asked for", async () => {
+  const preflight = (path: string, origin: string) =>
+    t.nobody.send("OPTIONS", path, undefined, {
+      origin,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization,idempotency-key",
+    });
+  for (const path of ["/api/v1/users", "/auth/login", "/api/v1/nothing", "/healthz"]) {
+    const { status, headers } = await preflight(path, "https://app.example.test");
+    assert.equal(status, 204);
+    assert.equal(headers.get("access-control-allow-origin"), "https://app.example.test");
+    assert.match(headers.get("access-control-allow-methods") ?? "", /DELETE/);
+    for (const name of ["authorization", "content-type", "idempotency-key", "if-match", "x-tenant-id"]) {
+      assert.ok(headers.get("access-control-allow-headers")?.split(", ").includes(name), name);
+    }
+    assert.equal(headers.get("access-control-allow-credentials"), null);
+    assert.match(headers.get("vary") ?? "", /origin/);
+  }
+  const foreign = await preflight("/api/v1/users", "https://evil.example.test");
+  assert.equal(foreign.headers.get("access-control-allow-origin"), null);
+  assert.equal(foreign.headers.get("access-control-allow-methods"), null);
+});
+
+Deno.test("answers and refusals may be read by the pages of the configured origins and no others", async () => {
+  const actor = await t.actor();
+  for (const path of ["/api/v1/auth/me", "/api/v1/nothing", "/api/v1/users"]) {
+    const { headers } = await actor.get(path, { origin: "http://localhost:5173", ...from("192.0.2.2") });
+    assert.equal(headers.get("access-control-allow-origin"), "http://localhost:5173");
+    assert.equal(headers.get("vary"), "origin");
+    const exposed = headers.get("access-control-expose-headers")?.split(", ") ?? [];
+    for (
+      const name of [
+        "location",
+        "etag",
+        "ratelimit-remaining",
+        "retry-after",
+        "idempotency-replayed",
+        "traceresponse",
+      ]
+    ) assert.ok(exposed.includes(name), name);
+  }
+  for (const origin of ["https://evil.example.test", "null", "https://app.example.test.evil.test"]) {
+    const { headers } = await actor.get("/api/v1/auth/me", { origin });
+    assert.equal(headers.get("access-control-allow-origin"), null, origin);
+    assert.equal(headers.get("vary"), "origin");
+  }
+});

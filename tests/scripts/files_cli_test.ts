@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { ALL, aPdf, Uploading } from "../routes/files/uploading.ts";
+import { setup } from "../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const actor = await t.actor({ permissions: ALL });
+const { config, sql, objects } = t.steward.platform;
+
+async function run(script: string, args: string[], env: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--no-lock",
+      "--allow-env",
+      "--allow-net",
+      "--allow-read=.",
+      `scripts/${script}.ts`,
+      ...args,
+    ],
+    env: {
+      DATABASE_URL: config.DATABASE_URL ?? "",
+      S3_ENDPOINT: config.S3_ENDPOINT ?? "",
+      S3_BUCKET: config.S3_BUCKET,
+      S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "",
+      S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
+      ...env,
+    },
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
+  return { code, out: text(stdout), err: text(stderr) };
+}
+
+Deno.test("registry and bucket are reconciled from the command line; a difference is an exit code", async () => {
+  const { id } = await files.uploadAndScan(actor, aPdf);
+  await objects.write("files/stranger", new Blob(["x"]).stream(), { contentType: "text/plain" });
+  const young = await run("reconcile-files", []);
+  assert.equal(young.code, 0, young.err);
+  assert.match(young.out, /^orphan +0$/m);
+  const [row] = await sql<{ key: string }[]>`select final_key as key from files where id = ${id}`;
+  await objects.delete(row?.key ?? "");
+  const dry = await run("reconcile-files", []);
+  assert.equal(dry.code, 1);
+  assert.match(dry.out, new RegExp(`^missing +file ${id}$`, "m"));
+  assert.equal(dry.err, "differences are left: missing");
+  const json = await run("reconcile-files", ["--apply", "--json"]);
+  assert.deepEqual([json.code, JSON.parse(json.out).missing, JSON.parse(json.out).apply], [1, 1, true]);
+  for (const { out, err } of [young, dry, json]) {
+    for (const secret of [row?.key ?? "", "stranger", config.S3_BUCKET]) {
+      assert.ok(!`${out}${err}`.includes(secret));
+    }
+  }
+});
+
+Deno.test("a rescan is asked for and followed from the command line", async () => {
+  await files.uploadAndScan(actor, { bytes: new TextEncoder().encode("again") });
+  const before = JSON.parse((await run("rescan-files", ["status", "--json"])).out);
+  assert.deepEqual([before.outdatedFiles, /^YARA/.test(before.engine)], [0, true]);
+  const asked = await run("rescan-files", ["all"]);
+  assert.equal(asked.code, 0, asked.err);
+  assert.match(asked.out, /^outdatedFiles +[1-9]/m);
+});
+
+Deno.test("wrong usage and absent stores are explained", async () => {
+  const cases: [string, string[], Record<string, string>, number, RegExp][] = [
+    ["reconcile-files", ["--help"], {}, 0, /Example:/],
+    ["rescan-files", ["--help"], {}, 0, /Example:/],
+    ["reconcile-files", ["--hours", "1"], {}, 64, /--hours/],
+    ["reconcile-files", ["everything"], {}, 64, /there is no command/],
+    ["reconcile-files", [], { S3_ENDPOINT: "" }, 64, /S3_ENDPOINT/],
+    ["reconcile-files", [], { S3_ENDPOINT: "http://127.0.0.1:1" }, 69, /the bucket cannot be used/],
+    ["rescan-files", [], {}, 64, /a command is missing/],
+  ];
+  await Promise.all(cases.map(async ([script, args, env, code, told]) => {
+    const ended = await run(script, args, env);
+    assert.deepEqual([ended.code, told.test(ended.out + ended.err)], [code, true], JSON.stringify(ended));
+  }));
+});

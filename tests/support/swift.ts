@@ -1,0 +1,210 @@
+import { join } from "node:path";
+import { connectObjectStore, type ObjectStoreConfig } from "../../infra/objectstore/objectstore.ts";
+import { freePort } from "./clamd.ts";
+
+const SERVERS = ["account", "container", "object", "proxy"] as const;
+const ACCESS = { accessKey: "test:tester", secretKey: "testing", region: "us-east-1" };
+
+/** A private OpenStack Swift that speaks S3: a store nobody of this project wrote. Nothing leaves the machine. */
+export interface TestSwift {
+  /** An empty bucket of its own, whose pages of any origin may use. */
+  bucket(): Promise<ObjectStoreConfig>;
+  stop(): Promise<void>;
+}
+
+const searched = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/bin", "/usr/local/bin"];
+const find = (name: string) => searched.map((folder) => `${folder}/${name}`).find(isFile);
+const programs = new Map(
+  ["memcached", ...SERVERS.map((name) => `swift-${name}-server`)].map((
+    name,
+  ) => [name, find(name)]),
+);
+
+/** The Python that has Swift's modules, which need not be the first in the path. */
+const interpreter = () =>
+  /^#! *(\S+)/.exec(Deno.readTextFileSync(programs.get("swift-proxy-server") ?? ""))?.[1] ?? "python3";
+
+/** Swift keeps what it knows of an object in the file's extended attributes, which not every file system has. */
+const KEEPS_ATTRIBUTES = `
+import os, tempfile
+import swift.common.ring
+with tempfile.NamedTemporaryFile() as f: os.setxattr(f.name, "user.swift", b"1")
+`;
+
+/** Whether Swift and memcached are installed and can keep objects here; tests that need them are ignored without. */
+export const canRunSwift = [...programs.values()].every((path) => path !== undefined) &&
+  isFile("/etc/swift/swift.conf") && await python(KEEPS_ATTRIBUTES).then(() => true, () => false);
+
+/** One partition layout per server: a single copy on a single device. */
+const makeRing = (folder: string, server: string, port: number) => `
+from swift.common.ring import RingBuilder
+b = RingBuilder(4, 1, 1)
+b.add_dev(dict(region=1, zone=1, weight=1, device="sdv", meta="", ip="127.0.0.1", port=${port},
+  replication_ip="127.0.0.1", replication_port=${port}))
+b.rebalance()
+b.get_ring().save("${folder}/${server}.ring.gz")
+`;
+
+/** Starts memcached and the four servers on free ports, with all state in a folder that is removed with them. */
+export async function startSwift(): Promise<TestSwift> {
+  const folder = await Deno.makeTempDir({ prefix: "swift-" });
+  for (const name of ["device/sdv", "cache"]) await Deno.mkdir(join(folder, name), { recursive: true });
+  const ports = { account: freePort(), container: freePort(), object: freePort(), proxy: freePort() };
+  const memcached = freePort();
+  const rings = SERVERS.filter((name) => name !== "proxy").map((name) => makeRing(folder, name, ports[name]));
+  await python(rings.join(""));
+  for (const name of SERVERS) {
+    const text = common(folder, ports[name]) + (name === "proxy" ? proxy(memcached) : storage(name, folder));
+    await Deno.writeTextFile(join(folder, `${name}.conf`), text);
+  }
+  const user = Deno.uid() === 0 ? ["-u", "root"] : [];
+  const children = [
+    start("memcached", ["-l", "127.0.0.1", "-p", `${memcached}`, "-U", "0", "-m", "16", "-t", "1", ...user]),
+    ...SERVERS.map((name) => start(`swift-${name}-server`, [join(folder, `${name}.conf`)])),
+  ];
+  let ended = false;
+  for (const child of children) void child.status.then(() => ended = true);
+  const complaints = Promise.all(children.map((child) => new Response(child.stderr).text()));
+  const stop = async () => {
+    for (const child of children) {
+      try {
+        child.kill("SIGKILL");
+      } catch { /* it has ended by itself */ }
+    }
+    await Promise.all([complaints, ...children.map((child) => child.status)]);
+    await Deno.remove(folder, { recursive: true });
+  };
+  const endpoint = `http://127.0.0.1:${ports.proxy}`;
+  for (const port of [memcached, ...Object.values(ports)]) {
+    while (!await listens(port)) {
+      if (!ended) continue;
+      await stop();
+      throw new Error(`Swift did not start: ${(await complaints).join("")}`);
+    }
+  }
+  return {
+    async bucket() {
+      const bucket = `steward-${crypto.randomUUID()}`;
+      const config = { endpoint, publicEndpoint: endpoint, bucket, pathStyle: true, ...ACCESS };
+      await connectObjectStore(config).ensureBucket();
+      await openToPages(endpoint, bucket);
+      return config;
+    },
+    stop,
+  };
+}
+
+/** Swift's own way to say what S3 says by PutBucketCors, which it does not have. */
+async function openToPages(endpoint: string, bucket: string): Promise<void> {
+  const signIn = await fetch(`${endpoint}/auth/v1.0`, {
+    headers: { "x-storage-user": ACCESS.accessKey, "x-storage-pass": ACCESS.secretKey },
+  });
+  await signIn.body?.cancel();
+  for (const container of [bucket, `${bucket}+segments`]) { // parts are kept in a container of their own
+    const answer = await fetch(`${endpoint}/v1/AUTH_test/${container}`, {
+      method: "PUT",
+      headers: {
+        "x-auth-token": signIn.headers.get("x-auth-token") ?? "",
+        "x-container-meta-access-control-allow-origin": "*",
+        "x-container-meta-access-control-expose-headers": "etag content-disposition",
+      },
+    });
+    await answer.body?.cancel();
+    if (!answer.ok) throw new Error(`Swift answered ${answer.status} to the CORS rules of a container`);
+  }
+}
+
+const common = (folder: string, port: number) => `
+[DEFAULT]
+bind_ip = 127.0.0.1
+bind_port = ${port}
+user = ${Deno.uid() === 0 ? "root" : Deno.env.get("USER") ?? "nobody"}
+workers = 0
+swift_dir = ${folder}
+devices = ${folder}/device
+mount_check = false
+disable_fallocate = true
+fallocate_reserve = 0
+log_level = ERROR
+log_address = ${folder}/no-log
+`;
+
+const storage = (name: string, folder: string) => `
+[pipeline:main]
+pipeline = ${name}-server
+[app:${name}-server]
+use = egg:swift#${name}
+recon_cache_path = ${folder}/cache
+replication_server = false
+`;
+
+const FILTERS = [
+  "catch_errors",
+  "gatekeeper",
+  "healthcheck",
+  "listing_formats",
+  "bulk",
+  "copy",
+  "slo",
+  "dlo",
+  "symlink",
+];
+
+const proxy = (memcached: number) => `
+[pipeline:main]
+pipeline = catch_errors gatekeeper healthcheck cache listing_formats bulk s3api tempauth copy slo dlo symlink proxy-server
+[app:proxy-server]
+use = egg:swift#proxy
+account_autocreate = true
+allow_account_management = true
+[filter:s3api]
+use = egg:swift#s3api
+location = ${ACCESS.region}
+s3_acl = false
+cors_preflight_allow_origin = *
+min_segment_size = 5242880
+[filter:tempauth]
+use = egg:swift#tempauth
+user_test_tester = ${ACCESS.secretKey} .admin
+[filter:cache]
+use = egg:swift#memcache
+memcache_servers = 127.0.0.1:${memcached}
+${FILTERS.map((name) => `[filter:${name}]\nuse = egg:swift#${name}\n`).join("")}`;
+
+function start(program: string, args: string[]): Deno.ChildProcess {
+  return new Deno.Command(programs.get(program) ?? program, {
+    args,
+    env: { PYTHONDONTWRITEBYTECODE: "1", EVENTLET_NO_GREENDNS: "yes" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+}
+
+async function python(script: string): Promise<void> {
+  const { success, stderr } = await new Deno.Command(interpreter(), {
+    args: ["-c", script],
+    env: { PYTHONDONTWRITEBYTECODE: "1" },
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  if (!success) throw new Error(`Swift could not be prepared: ${new TextDecoder().decode(stderr)}`);
+}
+
+async function listens(port: number): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    return true;
+  } catch {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return false;
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
