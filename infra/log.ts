@@ -7,6 +7,7 @@ const SECRET_NAME =
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
 const JWT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const SIGNED_QUERY = /([?&](?:X-Amz-[A-Za-z-]+|sig|signature|token|code)=)[^&\s"']+/gi;
+const OWN_SECRET = /\b(sk_|whsec_)[\w+/=-]{16,}/g;
 const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s@/]+@/gi;
 
 /** JSON lines to stdout. Fields whose name tells of a secret, tokens and signed URLs are blanked in every value. */
@@ -21,7 +22,7 @@ export interface Log {
 
 /** Removes what must never be logged from a free text: bearer tokens, JWTs, URL passwords, signed query values. */
 export function redactText(text: string): string {
-  return text.replace(BEARER, "$1 [redacted]").replace(JWT, "[redacted]")
+  return text.replace(BEARER, "$1 [redacted]").replace(JWT, "[redacted]").replace(OWN_SECRET, "$1[redacted]")
     .replace(SIGNED_QUERY, "$1[redacted]").replace(URL_PASSWORD, "$1[redacted]@");
 }
 

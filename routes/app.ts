@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import type { Caller } from "../domain/access/caller.ts";
+import { type Caller, countedAs } from "../domain/access/caller.ts";
 import { addressKey } from "../domain/auth/address.ts";
 import { problem } from "../domain/problems/problem.ts";
 import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";
@@ -196,7 +196,7 @@ async function countedCaller(
     countRequest(addresses, addressKey(call.ip), call);
     throw failure;
   }
-  if (caller) countRequest(callers, caller.userId, call);
+  if (caller) countRequest(callers, countedAs(caller), call);
   else countRequest(addresses, addressKey(call.ip), call);
   return caller;
 }

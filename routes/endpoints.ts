@@ -7,6 +7,7 @@ import { notificationsRoutes } from "./notifications/mod.ts";
 import { docsRoutes } from "./operations/docs.ts";
 import { healthRoutes } from "./operations/health.ts";
 import { outboxRoutes } from "./operations/outbox.ts";
+import { overviewRoutes } from "./operations/overview.ts";
 import { problemRoutes } from "./operations/problems.ts";
 import { reportsRoutes } from "./reports/mod.ts";
 import { resourcesRoutes } from "./resources/mod.ts";
@@ -34,6 +35,7 @@ export function allEndpoints(p: Platform, o: { isStopping: () => boolean }): End
     ...filesRoutes(p),
     ...notificationsRoutes(p),
     ...resourcesRoutes(p),
+    ...overviewRoutes(p),
     ...healthRoutes(checks, o.isStopping),
     ...problemRoutes,
     ...outboxRoutes(p.outbox),

@@ -1,7 +1,10 @@
 /** Who is asking, with what rights, in which tenant's context: what a verified token and its session come to. */
 export interface Caller {
   userId: string;
+  /** Empty where the caller is an API key. */
   sessionId: string;
+  /** The key that acts in the name of the user who made it; null for the user in person. */
+  apiKeyId: string | null;
   /** Tenant of the token itself; null for a global token. */
   tokenTenantId: string | null;
   /** Tenant the request acts in: the token's, or the one a global token named by header or query. */
@@ -21,6 +24,10 @@ export interface TenantCaller extends Caller {
 export function holds(caller: Caller, permission: string): boolean {
   return caller.permissions.has(permission) || caller.permissions.has("admin:system");
 }
+
+/** Whom quotas and Idempotency-Keys are counted for: a key by itself, not its maker. */
+export const countedAs = (caller: Pick<Caller, "userId" | "apiKeyId">): string =>
+  caller.apiKeyId ?? caller.userId;
 
 /** Does the caller hold admin:system? */
 export const isSystemAdmin = (caller: Caller): boolean => caller.permissions.has("admin:system");

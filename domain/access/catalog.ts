@@ -59,6 +59,10 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "manage:applications": "Change applications",
     "manage:settings": "Change settings",
   }),
+  ...tenantReach("Integration", {
+    "manage:api-keys": "Make and revoke API keys",
+    "manage:webhooks": "Manage webhook endpoints and see what was sent to them",
+  }),
   ...tenantReach("Groups", {
     "read:group-tenants": "See the group's child tenants",
     "read:group-analytics": "Count the children in summaries",

@@ -30,6 +30,18 @@ export const signedIn: Access<Caller> = {
   admit: present,
 };
 
+/**
+ * What a user does in person, and no API key in their name: their own account, sessions, messages, and keys.
+ * @param rule what the person needs besides.
+ */
+export const byPerson = <C extends Caller>(rule: Access<C>): Access<C> => ({
+  ...rule,
+  admit: (caller) => {
+    if (caller?.apiKeyId == null) return rule.admit(caller);
+    throw problem("FORBIDDEN", "The route serves users in person; the caller is an API key.");
+  },
+});
+
 /** A caller in a tenant's context who holds one of `permissions` there; without any, whoever is in a tenant. */
 export function inTenant(...permissions: string[]): Access<TenantCaller> {
   return {

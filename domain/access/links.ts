@@ -101,7 +101,12 @@ export async function insertLinks(tx: Tx, userId: string, links: Assignment[]): 
   await insertLinkRoles(tx, userId, links);
 }
 
-async function insertLinkRoles(tx: Tx, userId: string, links: Assignment[]): Promise<void> {
+/** Gives roles on links the user has. Everything they point at is locked and checked. */
+export async function insertLinkRoles(
+  tx: Tx,
+  userId: string,
+  links: Pick<Assignment, "tenantId" | "roleIds">[],
+): Promise<void> {
   const pairs = links.flatMap((l) => l.roleIds.map((roleId) => ({ tenantId: l.tenantId, roleId })));
   if (pairs.length === 0) return;
   await tx`insert into user_tenant_roles (user_id, tenant_id, role_id)

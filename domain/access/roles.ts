@@ -44,11 +44,9 @@ export interface RoleListRequest extends RoleFilter, PageRequest {
 /** Reads a role of the tenant with its permissions. Throws ROLE_NOT_FOUND. */
 export async function readRole(q: Queryable, tenantId: string, id: string): Promise<Versioned<Role>> {
   const [row] = await q<(Role & { version: number })[]>`
-    select r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at, r.version,
-      coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code)
-        from role_permissions rp join permissions p on p.id = rp.permission_id where rp.role_id = r.id), '[]')
-        as permissions
-    from roles r where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
+    select ${
+    grantColumns(q)
+  }, r.version from roles r where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
   return versioned(row, () => roleNotFound(id));
 }
 
@@ -97,6 +95,21 @@ export async function listRolesOfTenant(
 ): Promise<PagedResult<RoleWithUserCount>> {
   await requireTenant(sql, tenantId);
   return await listRoles(sql, tenantId, request);
+}
+
+/** The tenant's roles that fit with what each gives, by name. */
+export async function listRoleGrants(
+  sql: Sql,
+  tenantId: string,
+  request: RoleFilter & PageRequest,
+): Promise<PagedResult<Role>> {
+  const chosen = where(sql, tenantId, request);
+  const [total, items] = await Promise.all([
+    countRoles(sql, chosen),
+    sql<Role[]>`select ${grantColumns(sql)} from roles r where ${chosen}
+      ${orderBy(sql, SORTS.name, "r.id", "Ascending")} limit ${request.pageSize} offset ${offsetOf(request)}`,
+  ]);
+  return pagedResult<Role>([...items], total, request);
 }
 
 /** Names of the tenant's roles, for selectors; by name. */
@@ -153,6 +166,13 @@ export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFil
 /** The refusal of an unknown, deleted or foreign role: one wording, so that the three look the same. */
 export const roleNotFound = (id: string) =>
   problem("ROLE_NOT_FOUND", `No role ${id} is known in the tenant; the id may be wrong or the role deleted.`);
+
+/** Columns of `Role` over `roles r`. */
+const grantColumns = (q: Queryable) =>
+  q`r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at,
+    coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code)
+      from role_permissions rp join permissions p on p.id = rp.permission_id where rp.role_id = r.id), '[]')
+      as permissions`;
 
 /** Columns of `RoleWithUserCount` over `roles r`. Deleted users hold no roles, so an index alone is counted. */
 const countedColumns = (q: Queryable) =>

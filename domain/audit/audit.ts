@@ -3,7 +3,9 @@ import type { Caller } from "../access/caller.ts";
 import { newId } from "../shared/ids.ts";
 
 /** Who an audit row names: the caller, or the service itself (all null). */
-export type Actor = Pick<Caller, "userId" | "tenantId" | "traceId" | "ip"> | null;
+export type Actor =
+  | Pick<Caller, "userId" | "tenantId" | "traceId" | "ip"> & Partial<Pick<Caller, "apiKeyId">>
+  | null;
 
 export interface AuditEntry {
   /** Verb and entity, such as `role.update`. */
@@ -40,8 +42,10 @@ export async function writeAuditRows(q: Queryable, rows: AuditRow[]): Promise<vo
   const json = (value: unknown) => value === undefined ? null : JSON.stringify(value);
   const tenantOf = ({ actor, entry }: AuditRow) =>
     entry.tenantId === undefined ? actor?.tenantId ?? null : entry.tenantId;
-  await q`insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip)
-    select id, actor_id, tenant_id, action, target_type, target_id, before::jsonb, after::jsonb, trace_id, ip
+  await q`insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip,
+      api_key_id)
+    select id, actor_id, tenant_id, action, target_type, target_id, before::jsonb, after::jsonb, trace_id, ip,
+      api_key_id
     from unnest(${rows.map(newId)}::uuid[], ${column(({ actor }) => actor?.userId ?? null)}::uuid[],
       ${column(tenantOf)}::uuid[], ${column(({ entry }) => entry.action)}::text[],
       ${column(({ entry }) => entry.targetType)}::text[], ${column(({ entry }) => entry.targetId)}::text[],
@@ -50,6 +54,7 @@ export async function writeAuditRows(q: Queryable, rows: AuditRow[]): Promise<vo
   }::text[],
       ${column(({ actor }) => actor?.traceId ?? null)}::text[], ${
     column(({ actor }) => actor?.ip ?? null)
-  }::text[])
-      entry (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip)`;
+  }::text[],
+      ${column(({ actor }) => actor?.apiKeyId ?? null)}::uuid[])
+      entry (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip, api_key_id)`;
 }

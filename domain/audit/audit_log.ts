@@ -10,6 +10,8 @@ export interface AuditRow {
   /** Null: the service itself, or the operator at the shell. */
   actorId: string | null;
   actorEmail: string | null;
+  /** The key that acted in the actor's name; null: the actor in person. */
+  apiKeyId: string | null;
   tenantId: string | null;
   action: string;
   targetType: string;
@@ -53,7 +55,7 @@ export async function readAuditLog(
       select a.id from audit_log a where ${where(sql, filter)}
       order by a.id desc limit ${request.pageSize} offset ${offsetOf(request)}
     )
-    select a.id, a.at, a.actor_id, u.email as actor_email, a.tenant_id, a.action, a.target_type, a.target_id,
+    select a.id, a.at, a.actor_id, u.email as actor_email, a.api_key_id, a.tenant_id, a.action, a.target_type, a.target_id,
       a.before, a.after, a.trace_id, a.ip
     from audit_log a left join users u on u.id = a.actor_id and (${isSystemAdmin(caller)}
       or exists (select from user_tenants l where l.user_id = u.id and l.tenant_id = ${caller.tenantId}))

@@ -1,5 +1,6 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { sharedTransaction } from "../../infra/postgres/shared_transaction.ts";
 import { type Actor, type AuditEntry, type AuditRow, writeAuditRows } from "./audit.ts";
 
 /**
@@ -11,7 +12,7 @@ export class AuditWriter {
 
   constructor(sql: Sql) {
     this.#rows = new GroupCommit(async (rows) => {
-      await writeAuditRows(sql, rows);
+      await writeAuditRows(sharedTransaction() ?? sql, rows);
       return rows;
     });
   }

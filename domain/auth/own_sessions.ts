@@ -20,7 +20,10 @@ export interface OwnSession {
 }
 
 /** The caller's open sessions, newest first; the newest 100. */
-export async function listOwnSessions(q: Queryable, caller: Caller): Promise<OwnSession[]> {
+export async function listOwnSessions(
+  q: Queryable,
+  caller: Pick<Caller, "userId" | "sessionId">,
+): Promise<OwnSession[]> {
   return await q<OwnSession[]>`
     select s.id, s.created_at, s.expires_at, s.ip, s.user_agent, s.id = ${caller.sessionId} as is_current,
       coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at

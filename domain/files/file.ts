@@ -2,7 +2,8 @@ import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 
-export type FileStatus = "Pending" | "Scanning" | "Available" | "Infected" | "Failed" | "Purged";
+export const FILE_STATUSES = ["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"] as const;
+export type FileStatus = typeof FILE_STATUSES[number];
 export const RETENTION_CLASSES = ["Temporary", "Standard", "Permanent"] as const;
 export type RetentionClass = typeof RETENTION_CLASSES[number];
 

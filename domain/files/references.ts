@@ -2,6 +2,7 @@ import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres
 import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { lockFile } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";
@@ -104,4 +105,20 @@ export async function holdingScopes(q: Queryable, fileId: string): Promise<strin
   const rows = await q<{ scope: string }[]>`select distinct scope from file_references
     where file_id = ${fileId} and released_at is null order by scope`;
   return rows.map((row) => row.scope);
+}
+
+/** What holds a file now, the longest-standing first. */
+export async function listReferences(
+  q: Queryable,
+  fileId: string,
+  request: PageRequest,
+): Promise<PagedResult<FileReference>> {
+  const [[counted], references] = await Promise.all([
+    q<{ total: number }[]>`select count(*) as total from file_references
+      where file_id = ${fileId} and released_at is null`,
+    q<FileReference[]>`select id as reference_id, file_id, scope, owner_id, created_by, created_at
+      from file_references where file_id = ${fileId} and released_at is null
+      order by id limit ${request.pageSize} offset ${offsetOf(request)}`,
+  ]);
+  return pagedResult<FileReference>([...references], counted?.total ?? 0, request);
 }

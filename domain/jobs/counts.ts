@@ -1,6 +1,7 @@
 import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { JobKind, JobStatus } from "./job_row.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
+import { forgetOldThroughput } from "./throughput.ts";
 
 /** Any fixed number: one instance folds at a time. */
 const LOCK = 7_315_027_813;
@@ -85,13 +86,24 @@ export async function foldCounts(sql: Sql, o: { always: boolean }): Promise<void
       on conflict on constraint job_counts_pkey do update set n = c.n + excluded.n`;
     await tx`delete from job_counts where n = 0`;
     await tx`
-      with taken as (delete from execution_count_deltas returning *)
-      insert into execution_counts as c (scope, n, duration_ms)
-      select scope, sum(n), sum(duration_ms)
-      from taken cross join lateral (values
-        (coalesce(tenant_id, '00000000-0000-0000-0000-000000000000')), ('ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-      ) scopes (scope)
-      group by 1
-      on conflict (scope) do update set n = c.n + excluded.n, duration_ms = c.duration_ms + excluded.duration_ms`;
+      with taken as (
+        delete from execution_count_deltas returning *
+      ), scoped as (
+        select scope, n, duration_ms, minute, failed, abandoned
+        from taken cross join lateral (values
+          (coalesce(tenant_id, '00000000-0000-0000-0000-000000000000')), ('ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+        ) scopes (scope)
+      ), counted as (
+        insert into execution_counts as c (scope, n, duration_ms)
+        select scope, sum(n), sum(duration_ms) from scoped group by 1
+        on conflict (scope) do update set n = c.n + excluded.n, duration_ms = c.duration_ms + excluded.duration_ms
+      )
+      insert into job_throughput as t (scope, grain, start, succeeded, failed, abandoned)
+      select scope, grain, date_trunc(grain, minute, 'UTC'), sum(n - failed - abandoned), sum(failed), sum(abandoned)
+      from scoped cross join (values ('minute'), ('hour')) grains (grain)
+      where minute is not null group by 1, 2, 3
+      on conflict (scope, grain, start) do update set succeeded = t.succeeded + excluded.succeeded,
+        failed = t.failed + excluded.failed, abandoned = t.abandoned + excluded.abandoned`;
+    if (o.always) await forgetOldThroughput(tx);
   });
 }

@@ -21,6 +21,17 @@ export function nextRun(cronExpression: string, timeZoneId: string, after: Date)
   }
 }
 
+/** The next `count` instants at which the expression comes due; fewer where it stops coming due. */
+export function nextRuns(cronExpression: string, timeZoneId: string, after: Date, count: number): Date[] {
+  const runs: Date[] = [];
+  for (let at: Date | null = after; runs.length < count;) {
+    at = nextRun(cronExpression, timeZoneId, at);
+    if (!at) break;
+    runs.push(at);
+  }
+  return runs;
+}
+
 /**
  * The mistakes of a schedule, by the names of its two fields; empty when it is sound. Exactly five fields are taken:
  * seconds, years and nicknames such as `@daily` are refused.

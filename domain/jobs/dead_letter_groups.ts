@@ -2,15 +2,12 @@ import { type Queryable, type Sql, transact } from "../../infra/postgres/postgre
 import { recordAudit } from "../audit/audit.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
+import { ERROR_PATTERN } from "./dead_letter_list.ts";
 import { reenqueueLocked } from "./dead_letters.ts";
 import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
 
 const AT_ONCE = 500;
 const NAMED_AT_MOST = 100;
-
-/** An error with what varies between occurrences (ids, numbers) written as `#`, cut at 300 characters. */
-const ERROR_PATTERN = `left(regexp_replace(coalesce(error_message, ''),
-  '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]+', '#', 'gi'), 300)`;
 
 /** Dead letters of one job type that failed alike and have not been retried. */
 export interface DeadLetterGroup {

@@ -1,44 +1,12 @@
-import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { insertJobs, type JobPriority, PRIORITIES } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
 import { limitKeyOf } from "./job_type.ts";
 import { readJob } from "./jobs.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
-
-/** A job whose retries were used up, as kept for a decision about it. */
-export interface DeadLetter {
-  id: string;
-  jobId: string;
-  jobTypeName: string;
-  queue: string;
-  serializedArgs: string;
-  attempts: number;
-  errorMessage: string | null;
-  failedAt: Date;
-  retriedAt: Date | null;
-  retriedJobId: string | null;
-}
-
-/** A page of dead letters, newest first. */
-export async function listDeadLetters(
-  sql: Sql,
-  reach: JobReach,
-  page: PageRequest,
-): Promise<PagedResult<DeadLetter>> {
-  const [count] = await sql<{ total: number }[]>`
-    select count(*) as total from dead_letter_jobs where ${within(sql, reach)}`;
-  const items = await sql<DeadLetter[]>`
-    select id, job_id, job_type_name, queue, serialized_args, attempts, error_message, failed_at, retried_at,
-      retried_job_id
-    from dead_letter_jobs where ${within(sql, reach)} order by id desc limit ${page.pageSize} offset ${
-    offsetOf(page)
-  }`;
-  return pagedResult([...items], count?.total ?? 0, page);
-}
 
 type RetryParts = Pick<Platform, "sql" | "bell" | "jobTypes">;
 

@@ -99,4 +99,11 @@ export class JobTypes {
   exposedNames(): string[] {
     return [...this.#byName.values()].filter((type) => type.exposed).map((type) => type.name).sort();
   }
+
+  /** Names of those that limit how many of them run at once. */
+  limitedNames(): string[] {
+    return [...this.#byName.values()].filter((type) => type.concurrency !== undefined).map((type) =>
+      type.name
+    );
+  }
 }

@@ -9,13 +9,11 @@ export class JobWriter {
   readonly #jobs: GroupCommit<NewJob, JobRow>;
 
   constructor(sql: Sql) {
-    this.#jobs = new GroupCommit((jobs) => writeJobs(sql, jobs));
+    this.#jobs = new GroupCommit((jobs) => writeJobs(sharedTransaction() ?? sql, jobs));
   }
 
   /** Writes jobs without parents, all or none; returns their rows in the given order. */
   write(jobs: NewJob[]): Promise<JobRow[]> {
-    const shared = sharedTransaction();
-    if (shared) return writeJobs(shared, jobs);
     return this.#jobs.write(jobs);
   }
 }

@@ -9,6 +9,7 @@ export type JobActor = Omit<Caller, "userId"> & { userId: string | null };
 export const operator = (tenantId: string | null = null): JobActor => ({
   userId: null,
   sessionId: "",
+  apiKeyId: null,
   tokenTenantId: null,
   tenantId,
   permissions: new Set(["admin:system"]),

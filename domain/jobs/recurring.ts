@@ -4,7 +4,7 @@ import { newId } from "../shared/ids.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
-import { nextRun, requireSchedule } from "./cron.ts";
+import { nextRun, nextRuns, requireSchedule } from "./cron.ts";
 import { requireExposedType, requireFittingArgs } from "./enqueue_requested.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 import {
@@ -50,11 +50,33 @@ export async function listRecurringJobs(
   return pagedResult(rows.map(recurringJob), count?.total ?? 0, page);
 }
 
+/** How many recurring jobs there are, and how many of them are paused. */
+export async function countRecurringJobs(
+  sql: Sql,
+  reach: JobReach,
+): Promise<{ total: number; paused: number }> {
+  const [row] = await sql<{ total: number; paused: number }[]>`
+    select count(*) as total, count(*) filter (where is_paused) as paused from recurring_jobs
+    where ${within(sql, reach)}`;
+  return row ?? { total: 0, paused: 0 };
+}
+
 /** @throws JOB_RECURRING_NOT_FOUND */
 export async function readRecurringJob(sql: Sql, caller: JobActor, jobId: string): Promise<Versioned> {
   return versioned(
     await readRecurring(sql, { reach: jobReach(caller), ownTenantId: caller.tenantId, jobId }),
   );
+}
+
+/** When its schedule comes due next, whether it is paused or not. @throws JOB_RECURRING_NOT_FOUND */
+export async function readNextRuns(
+  p: Pick<Platform, "sql" | "clock">,
+  caller: JobActor,
+  jobId: string,
+  count: number,
+): Promise<Date[]> {
+  const { job } = await readRecurringJob(p.sql, caller, jobId);
+  return nextRuns(job.cronExpression, job.timeZoneId, p.clock.now(), count);
 }
 
 /**

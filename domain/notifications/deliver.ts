@@ -1,3 +1,4 @@
+import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import { z } from "zod";
 import { transactByKey } from "../../infra/postgres/by_key.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
@@ -20,7 +21,6 @@ import {
   settleNotifications,
 } from "./delivery_ledger.ts";
 import { DIGEST_TEMPLATE, settleDigests } from "./digest_settle.ts";
-import { Grouped } from "./grouped.ts";
 import { type Outcome, type Provider, type Tried, tryProviders } from "./failover.ts";
 import { screenRecipients } from "./preferences_screen.ts";
 import type { RecipientStatus } from "./status.ts";
@@ -39,12 +39,12 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
   // messages under way at the same time share the statements that take and settle them; few statements leave more of
   // the machine to the mail itself, and the pause is short beside a mail server's answer
   const together = { atOnce: 1, largest: 250, pauseMs: 10 };
-  const holds = new Grouped(
+  const holds = new GroupCommit(
     (items: Hold[]) => transactByKey(p.sql, (tx) => holdNotifications(tx, items)),
     together,
   );
   const settle = (items: Settlement[]) => transactByKey(p.sql, (tx) => settleNotifications(tx, items));
-  const settlements = new Grouped(settle, {
+  const settlements = new GroupCommit(settle, {
     ...together,
     heaviest: 4_000_000,
     weigh: ({ result: { rendition } }) =>

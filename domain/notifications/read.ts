@@ -26,6 +26,7 @@ interface NotificationRow {
   retryCount: number;
   maxRetries: number;
   lastError: string | null;
+  category: string | null;
   scheduledAt: Date | null;
   sentAt: Date | null;
   createdAt: Date;
@@ -64,7 +65,7 @@ export async function readNotification(
   const [row] = await q<NotificationRow[]>`
     select id, channel, status, priority, subject, case when not is_confidential then html_body end as html_body,
       case when not is_confidential then text_body end as text_body, template_slug, template_locale, template_version,
-      from_address, from_name, retry_count, max_retries, last_error, scheduled_at, sent_at, created_at
+      from_address, from_name, retry_count, max_retries, last_error, category, scheduled_at, sent_at, created_at
     from notifications where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
   if (!row) throw notificationNotFound(id);
   const [recipients, deliveryAttempts] = await Promise.all([

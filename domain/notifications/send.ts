@@ -1,3 +1,4 @@
+import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { insertJobs } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
@@ -6,7 +7,6 @@ import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireChannel } from "./channels/configured.ts";
 import { deliveryJob } from "./deliver.ts";
-import { Grouped } from "./grouped.ts";
 import { checkMessage, type Message, type MessageRecipient } from "./message.ts";
 import {
   type NotificationResult,
@@ -72,12 +72,15 @@ export async function sendTemplatedMail(
  * a template. Each is answered once its own message is committed.
  */
 export class MessageWriter {
-  readonly #checks: Grouped<OutgoingMessage, Problem | null>;
-  readonly #writes: Grouped<OutgoingMessage, string>;
+  readonly #checks: GroupCommit<OutgoingMessage, Problem | null>;
+  readonly #writes: GroupCommit<OutgoingMessage, string>;
 
   constructor(p: Platform) {
-    this.#checks = new Grouped((messages) => findUnrenderable(p.sql, messages), { atOnce: 2, largest: 250 });
-    this.#writes = new Grouped(
+    this.#checks = new GroupCommit((messages) => findUnrenderable(p.sql, messages), {
+      atOnce: 2,
+      largest: 250,
+    });
+    this.#writes = new GroupCommit(
       (messages) => transact(p.sql, (tx) => storeMessages(p, tx, messages)),
       {
         ...{ atOnce: 2, largest: 250, heaviest: 4_000_000 },

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { beginningWith } from "../../infra/postgres/shared_transaction.ts";
-import type { Caller } from "../access/caller.ts";
+import { type Caller, countedAs } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -14,7 +14,7 @@ export const KEY_HOURS = 24;
 
 /** A request that is to have its effect once, however often it is sent. */
 export interface KeyedRequest {
-  caller: Pick<Caller, "userId" | "tenantId">;
+  caller: Pick<Caller, "userId" | "apiKeyId" | "tenantId">;
   /** Operation id: the same key on another route is another key. */
   operation: string;
   key: string;
@@ -156,6 +156,6 @@ interface Names {
 function namesOf({ caller, operation, key, content }: KeyedRequest): Names {
   const fingerprint = createHash("sha256");
   for (const part of content) fingerprint.update(String(part.length)).update("\n").update(part);
-  const scope = JSON.stringify([caller.userId, caller.tenantId, operation, key]);
+  const scope = JSON.stringify([countedAs(caller), caller.tenantId, operation, key]);
   return { id: createHash("sha256").update(scope).digest(), fingerprint: fingerprint.digest() };
 }

@@ -1,59 +1,94 @@
-/** Writes under way at once: while one waits for the disk, the next is being prepared. */
-const AT_ONCE = 2;
-const LARGEST_WRITE = 500;
+import { PostgresError } from "./postgres.ts";
+import { sharedTransaction } from "./shared_transaction.ts";
 
-interface Request<T, R> {
-  items: T[];
-  resolve: (results: R[]) => void;
+export interface GroupCommitOptions<I> {
+  /** Writes under way at once: while one waits for the disk, the next is being prepared. */
+  atOnce?: number;
+  /** Most items of one write; a request that alone has more goes alone. */
+  largest?: number;
+  /** After a write the next waits so long for company; who comes later than that waits for nothing. */
+  pauseMs?: number;
+  /** Most `weigh` of one write, where items differ much in size. */
+  heaviest?: number;
+  weigh?(item: I): number;
+}
+
+interface Request<I, O> {
+  items: I[];
+  resolve: (results: O[]) => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Writes what many callers want written one by one. What comes in while writes are under way goes together in the next
- * one, so many callers share a commit and a single one waits for nobody. Each is answered once its own is committed.
+ * Does the same thing for many callers. What comes in while writes are under way goes together in the next one, so many
+ * share a commit and a single one waits for nobody. Each is answered once its own is committed.
  */
-export class GroupCommit<T, R> {
-  #waiting: Request<T, R>[] = [];
+export class GroupCommit<I, O> {
+  #waiting: Request<I, O>[] = [];
   #writing = 0;
+  readonly #o: Required<GroupCommitOptions<I>>;
 
-  /** @param writeAll writes all items or none, and returns a result for each, in their order */
-  constructor(private readonly writeAll: (items: T[]) => Promise<R[]>) {}
+  /** @param writeAll does all of them in one statement or transaction, all or none; answers in their order. */
+  constructor(
+    private readonly writeAll: (items: I[]) => Promise<O[]>,
+    { atOnce = 2, largest = 500, pauseMs = 0, heaviest = Infinity, weigh = () => 0 }: GroupCommitOptions<I> =
+      {},
+  ) {
+    this.#o = { atOnce, largest, pauseMs, heaviest, weigh };
+  }
 
-  /** Writes items, all or none. */
-  write(items: T[]): Promise<R[]> {
-    return new Promise((resolve, reject) => {
+  /** Writes items, all or none. Within a shared transaction they go into that one, with nobody else's. */
+  async write(items: I[]): Promise<O[]> {
+    if (sharedTransaction()) return await this.writeAll(items);
+    return await new Promise((resolve, reject) => {
       this.#waiting.push({ items, resolve, reject });
       this.#next();
     });
   }
 
+  /** Writes one. */
+  async add(item: I): Promise<O> {
+    return (await this.write([item]))[0] as O;
+  }
+
   #next(): void {
-    while (this.#writing < AT_ONCE && this.#waiting.length > 0) {
-      const batch = this.#takeBatch();
+    while (this.#writing < this.#o.atOnce && this.#waiting.length > 0) {
+      const group = this.#takeGroup();
       this.#writing++;
-      this.#writeBatch(batch).finally(() => {
+      this.#writeGroup(group).then(() => this.#pause()).finally(() => {
         this.#writing--;
         this.#next();
       });
     }
   }
 
-  #takeBatch(): Request<T, R>[] {
+  async #pause(): Promise<void> {
+    const { pauseMs } = this.#o;
+    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+
+  #takeGroup(): Request<I, O>[] {
+    const { largest, heaviest, weigh } = this.#o;
     let size = 0;
-    const end = this.#waiting.findIndex(({ items }, index) =>
-      (size += items.length) > LARGEST_WRITE && index > 0
-    );
+    let weight = 0;
+    const end = this.#waiting.findIndex(({ items }, index) => {
+      size += items.length;
+      for (const item of items) weight += weigh(item);
+      return index > 0 && (size > largest || weight > heaviest);
+    });
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 
-  async #writeBatch(batch: Request<T, R>[]): Promise<void> {
+  async #writeGroup(group: Request<I, O>[]): Promise<void> {
     try {
-      const results = await this.writeAll(batch.flatMap(({ items }) => items));
-      for (const { items, resolve } of batch) resolve(results.splice(0, items.length));
+      const results = await this.writeAll(group.flatMap(({ items }) => items));
+      for (const { items, resolve } of group) resolve(results.splice(0, items.length));
     } catch (error) {
-      // One request's values may have spoilt the statement for all: alone, each succeeds or fails on its own.
-      if (batch.length > 1) await Promise.all(batch.map((request) => this.#writeBatch([request])));
-      else batch[0]?.reject(error);
+      // One request's values may have spoilt the statement for all: alone, each succeeds or fails on its own. After a
+      // broken connection nobody knows what was committed, so nothing is written again.
+      if (group.length > 1 && error instanceof PostgresError) {
+        await Promise.all(group.map((request) => this.#writeGroup([request])));
+      } else for (const { reject } of group) reject(error);
     }
   }
 }

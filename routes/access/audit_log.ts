@@ -12,6 +12,7 @@ const AuditEntryDto = z.object({
   at: z.iso.datetime(),
   actorId: z.uuid().nullable().meta({ description: "Null: the service itself, or its operator" }),
   actorEmail: z.string().nullable(),
+  apiKeyId: z.uuid().nullable().meta({ description: "The API key that acted in the actor's name" }),
   tenantId: z.uuid().nullable(),
   action: z.string(),
   targetType: z.string(),

@@ -1,5 +1,6 @@
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
+import { adminSignInRoutes } from "./admin_sign_in.ts";
 import { adminTenantRoutes } from "./admin_tenants.ts";
 import { adminUsersRoutes } from "./admin_users.ts";
 import { auditLogRoutes } from "./audit_log.ts";
@@ -15,6 +16,7 @@ import { usersRoutes } from "./users.ts";
 export const accessRoutes = (p: Platform): Endpoint[] => [
   ...usersRoutes(p),
   ...adminUsersRoutes(p),
+  ...adminSignInRoutes(p),
   ...explainAccessRoutes(p),
   ...adminTenantRoutes(p),
   ...tenantRoutes(p),

@@ -25,6 +25,8 @@ export const RoleWithUserCountDto = RoleDto.omit({ permissions: true }).extend({
 
 export const RolePage = pagedResultOf(RoleWithUserCountDto).meta({ id: "RolePage" });
 
+export const RoleGrantsPage = pagedResultOf(RoleDto).meta({ id: "RoleGrantsPage" });
+
 export const RoleLookupPage = pagedResultOf(
   RoleDto.pick({ id: true, name: true, description: true }).meta({ id: "RoleLookupItemDto" }),
 ).meta({ id: "RoleLookupPage" });
@@ -56,6 +58,12 @@ export const UpdateRoleDto = z.object({
 }).meta({ id: "UpdateRoleDto", description: "Fields left out stay as they are" });
 
 export const rolesQuery = z.object({ ...listQuery(ROLE_SORTS), isSystemRole: queryBoolean.optional() });
+export const roleGrantsQuery = z.object({
+  ...pageQuery(),
+  search,
+  isSystemRole: queryBoolean.optional(),
+  ids: queryIds(100).optional(),
+});
 export const rolesSummaryQuery = z.object({ search });
 
 /** Without system roles where `includeSystemRoles` is false. */

@@ -2,7 +2,13 @@ import { z } from "zod";
 import { inTenant } from "../../domain/access/checks.ts";
 import { createRole, deleteRole, updateRole } from "../../domain/access/role_changes.ts";
 import { assignPermission, revokePermission } from "../../domain/access/role_grants.ts";
-import { listRoles, lookUpRoles, readCountedRole, summarizeRoles } from "../../domain/access/roles.ts";
+import {
+  listRoleGrants,
+  listRoles,
+  lookUpRoles,
+  readCountedRole,
+  summarizeRoles,
+} from "../../domain/access/roles.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -11,6 +17,8 @@ import { versionedAnswer } from "./answers.ts";
 import {
   CreateRoleDto,
   RoleDto,
+  RoleGrantsPage,
+  roleGrantsQuery,
   RoleLookupPage,
   roleLookupQuery,
   RolePage,
@@ -62,6 +70,18 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     answers: { 200: { description: "A page of roles", schema: RoleLookupPage } },
     problems: [],
     run: async ({ caller, query }) => ok(await lookUpRoles(p.sql, caller.tenantId, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/roles/with-permissions",
+    area: "Roles",
+    id: "listRoleGrants",
+    summary: "List the tenant's roles with their permissions, by name, or those of given ids",
+    access: inTenant("read:roles"),
+    query: roleGrantsQuery,
+    answers: { 200: { description: "A page of roles with their permissions", schema: RoleGrantsPage } },
+    problems: [],
+    run: async ({ caller, query }) => ok(await listRoleGrants(p.sql, caller.tenantId, query)),
   }),
   endpoint({
     method: "get",

@@ -82,6 +82,10 @@ export const AddLinkRequest = z.object({ tenantId: namedId, roleIds: requiredRol
 export const AddTenantUserRequest = z.object({ userId: namedId, roleIds: requiredRoleIds, isDefault })
   .meta({ id: "AddTenantUserDto" });
 
+export const SetRolesRequest = z.object({
+  roleIds: uniqueIds.pipe(z.array(z.string()).max(50, atMost50)).meta({ description: "Empty: none" }),
+}).meta({ id: "SetUserRolesDto" });
+
 const assignments = z.array(
   z.object({ tenantId: namedId, roleIds, isDefault, isActive: optionalBoolean(true) }).meta({
     id: "TenantAssignment",

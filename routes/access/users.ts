@@ -10,6 +10,7 @@ import {
   readUserTenantsAs,
 } from "../../domain/access/user_details.ts";
 import { listTenantUsers } from "../../domain/access/user_list.ts";
+import { setTenantUserRoles } from "../../domain/access/user_roles.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/user_update.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
@@ -19,6 +20,7 @@ import { versionedAnswer } from "./answers.ts";
 import { RoleDto } from "./role_shapes.ts";
 import {
   CreateUserRequest,
+  SetRolesRequest,
   UpdateUserRequest,
   UserDto,
   userIdPath,
@@ -152,6 +154,26 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     answers: { 200: { description: "Roles with their permissions", schema: z.array(RoleDto) } },
     problems: ["USER_NOT_FOUND"],
     run: async ({ caller, params }) => ok(await readUserRoles(p.sql, params.userId, caller.tenantId)),
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/users/{userId}/roles",
+    area: "Users",
+    id: "setUserRoles",
+    summary: "Replace the roles a user holds in the tenant",
+    access: inTenant("update:users"),
+    params: userPath,
+    body: SetRolesRequest,
+    answers: { 200: { description: "Roles with their permissions", schema: z.array(RoleDto) } },
+    problems: [
+      "USER_NOT_FOUND",
+      "PRECONDITION_FAILED",
+      "ROLE_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "LAST_SYSTEM_ADMIN_CONFLICT",
+    ],
+    run: async ({ caller, params, body, call }) =>
+      ok(await setTenantUserRoles(p, caller, params.userId, body.roleIds, call.ifMatch)),
   }),
   endpoint({
     method: "get",

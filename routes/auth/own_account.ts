@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { signedIn } from "../../domain/access/checks.ts";
+import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { endOwnSession, listOwnSessions } from "../../domain/auth/own_sessions.ts";
 import { changePassword } from "../../domain/auth/password_change.ts";
 import { readProfile, updateOwnProfile } from "../../domain/auth/profile.ts";
@@ -21,7 +21,7 @@ export function ownAccountRoutes(p: Platform): Endpoint[] {
       area: "Sign-in",
       id: "readMe",
       summary: "The caller's own profile, roles and permissions",
-      access: signedIn,
+      access: byPerson(signedIn),
       answers: { 200: { description: "The caller", schema: ProfileDto } },
       problems: [],
       async run({ caller }) {
@@ -36,7 +36,7 @@ export function ownAccountRoutes(p: Platform): Endpoint[] {
       area: "Sign-in",
       id: "updateMe",
       summary: "Change the caller's own names and phone number",
-      access: signedIn,
+      access: byPerson(signedIn),
       body: z.object({
         firstName: name,
         lastName: name,
@@ -57,7 +57,7 @@ export function ownAccountRoutes(p: Platform): Endpoint[] {
       area: "Sign-in",
       id: "changePassword",
       summary: "Change the caller's password and end their other sessions",
-      access: signedIn,
+      access: byPerson(signedIn),
       body: z.object({
         currentPassword: z.string().min(1).max(1024),
         newPassword: z.string().max(1024),
@@ -76,7 +76,7 @@ export function ownAccountRoutes(p: Platform): Endpoint[] {
       area: "Sign-in",
       id: "listOwnSessions",
       summary: "The caller's open sessions, newest first",
-      access: signedIn,
+      access: byPerson(signedIn),
       answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
       problems: [],
       run: async ({ caller }) => ok(await listOwnSessions(p.sql, caller)),
@@ -88,7 +88,7 @@ export function ownAccountRoutes(p: Platform): Endpoint[] {
       area: "Sign-in",
       id: "endOwnSession",
       summary: "End one of the caller's sessions",
-      access: signedIn,
+      access: byPerson(signedIn),
       params: z.object({ id: uuid }),
       answers: { 204: { description: "The session has ended" } },
       problems: ["SESSION_NOT_FOUND"],

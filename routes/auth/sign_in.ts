@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone, signedIn } from "../../domain/access/checks.ts";
+import { anyone, byPerson, signedIn } from "../../domain/access/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/auth/sign_in.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { noContent } from "../shared/answer.ts";
@@ -58,7 +58,7 @@ export function signInRoutes(p: Platform): Endpoint[] {
       area: "Sign-in",
       id: "switchTenant",
       summary: "Get tokens for another tenant of the caller",
-      access: signedIn,
+      access: byPerson(signedIn),
       body: z.object({ tenantId: uuid }).meta({ id: "SwitchTenantRequest" }),
       answers: signInAnswers,
       problems: ["TENANT_FORBIDDEN"],
@@ -71,7 +71,7 @@ export function signInRoutes(p: Platform): Endpoint[] {
       area: "Sign-in",
       id: "signOut",
       summary: "End the caller's session",
-      access: signedIn,
+      access: byPerson(signedIn),
       answers: { 204: { description: "The session has ended" } },
       problems: [],
       async run({ caller }) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DOWNLOAD_PURPOSES } from "../../domain/files/download.ts";
-import { RETENTION_CLASSES } from "../../domain/files/file.ts";
+import { FILE_STATUSES, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { MAX_PARTS } from "../../domain/files/parts.ts";
 import { isJobReason } from "../../domain/files/purge_file.ts";
 import { enumName, instant, uuid } from "../shared/validation.ts";
@@ -71,7 +71,7 @@ export const FileRecordDto = z.object({
   detectedContentType: z.string().nullable(),
   sizeBytes: z.int(),
   sha256: z.string().nullable(),
-  status: z.enum(["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"]),
+  status: z.enum(FILE_STATUSES),
   retentionClass: z.enum(RETENTION_CLASSES),
   retainUntil: time.nullable(),
   legalHold: z.boolean(),
@@ -86,6 +86,12 @@ export const FileRecordDto = z.object({
   completedAt: time.nullable(),
   availableAt: time.nullable(),
 }).meta({ id: "FileRecord" });
+
+export const FileProfileDto = z.object({
+  name: z.string(),
+  maxBytes: z.int(),
+  contentTypes: z.array(z.string()).meta({ description: "Media types a reservation may declare" }),
+}).meta({ id: "FileProfile" });
 
 export const FileDownload = z.object({ url: z.url(), expiresAt: time }).meta({ id: "FileDownload" });
 

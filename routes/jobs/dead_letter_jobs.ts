@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/access/checks.ts";
 import { listDeadLetterGroups, retryDeadLetters } from "../../domain/jobs/dead_letter_groups.ts";
-import { listDeadLetters, purgeDeadLetters, retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
+import { listDeadLetters, readDeadLetter } from "../../domain/jobs/dead_letter_list.ts";
+import { purgeDeadLetters, retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { uuid } from "../shared/validation.ts";
+import { queryBoolean, uuid } from "../shared/validation.ts";
 import {
   DeadLetterGroupDto,
   DeadLetterJobDto,
@@ -32,7 +33,13 @@ export function deadLetterRoutes(p: Platform): Endpoint[] {
       id: "listDeadLetters",
       summary: "List dead letters, newest first",
       access,
-      query: z.object({ ...pageQuery(), ...ofTenant }),
+      query: z.object({
+        ...pageQuery(),
+        ...ofTenant,
+        jobTypeName: z.string().max(200).optional(),
+        errorPattern: z.string().max(600).optional().meta({ description: "As a group names it" }),
+        isRetried: queryBoolean.optional(),
+      }),
       answers: { 200: { description: "A page of dead letters", schema: pagedResultOf(DeadLetterJobDto) } },
       problems: [],
       run: async ({ caller, query }) =>
@@ -50,6 +57,18 @@ export function deadLetterRoutes(p: Platform): Endpoint[] {
       problems: [],
       run: async ({ caller, query }) =>
         ok(await listDeadLetterGroups(p.sql, jobReach(caller, query.tenantId), query)),
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/dead-letter-jobs/{id}",
+      area: "Jobs",
+      id: "readDeadLetter",
+      summary: "Read a dead letter",
+      access,
+      params: z.object({ id: uuid }),
+      answers: { 200: { description: "The dead letter", schema: DeadLetterJobDto } },
+      problems: ["JOB_DEADLETTER_NOT_FOUND"],
+      run: async ({ caller, params }) => ok(await readDeadLetter(p.sql, jobReach(caller), params.id)),
     }),
     endpoint({
       method: "post",

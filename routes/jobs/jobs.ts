@@ -7,19 +7,19 @@ import { JOB_ORDERS, listJobs } from "../../domain/jobs/job_list.ts";
 import { jobSummary, PRIORITIES } from "../../domain/jobs/job_row.ts";
 import { readJob } from "../../domain/jobs/jobs.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
+import { listContinuations } from "../../domain/jobs/related_jobs.ts";
 import { retryJobNow } from "../../domain/jobs/retry_now.ts";
-import { readJobStats } from "../../domain/jobs/stats.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
+import { jobFigureRoutes } from "./job_figures.ts";
 import {
   BulkEnqueueRequest,
   BulkEnqueueResponse,
   EnqueueRequest,
-  JobDashboardStatsDto,
   JobExecutionDto,
   JobLogLineDto,
   JobSummaryDto,
@@ -32,6 +32,13 @@ const access = inTenantOrService();
 const byId = z.object({ id: uuid });
 const ofTenant = {
   tenantId: uuid.optional().meta({ description: "Narrows what a system administrator sees" }),
+};
+const filters = {
+  ...ofTenant,
+  type: type.optional(),
+  priority: priority.optional(),
+  queue: z.string().max(100).optional(),
+  searchTerm: z.string().max(200).optional(),
 };
 const theJob = { 200: { description: "The job", schema: JobSummaryDto } };
 const order = enumName(JOB_ORDERS);
@@ -48,12 +55,8 @@ export function jobRoutes(p: Platform): Endpoint[] {
       access,
       query: z.object({
         ...pageQuery(),
-        ...ofTenant,
+        ...filters,
         status: status.optional(),
-        type: type.optional(),
-        priority: priority.optional(),
-        queue: z.string().max(100).optional(),
-        searchTerm: z.string().max(200).optional(),
         orderBy: order.default("CreatedAt"),
         ascending: queryBoolean.default(false),
       }),
@@ -67,17 +70,18 @@ export function jobRoutes(p: Platform): Endpoint[] {
           }),
         ),
     }),
+    ...jobFigureRoutes(p),
     endpoint({
       method: "get",
-      path: "/api/v1/jobs/dashboard/stats",
+      path: "/api/v1/jobs/{id}/continuations",
       area: "Jobs",
-      id: "readJobStats",
-      summary: "Counts of the dashboard",
+      id: "listJobContinuations",
+      summary: "List the first hundred continuations of a job, oldest first",
       access,
-      query: z.object(ofTenant),
-      answers: { 200: { description: "Exact counts", schema: JobDashboardStatsDto } },
-      problems: [],
-      run: async ({ caller, query }) => ok(await readJobStats(p.sql, jobReach(caller, query.tenantId))),
+      params: byId,
+      answers: { 200: { description: "The continuations", schema: z.array(JobSummaryDto) } },
+      problems: ["JOB_NOT_FOUND"],
+      run: async ({ caller, params }) => ok(await listContinuations(p.sql, jobReach(caller), params.id)),
     }),
     endpoint({
       method: "get",

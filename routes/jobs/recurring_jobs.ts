@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/access/checks.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
+import { listRuns } from "../../domain/jobs/related_jobs.ts";
 import {
   createRecurringJob,
   deleteRecurringJob,
   listRecurringJobs,
+  readNextRuns,
   readRecurringJob,
   updateRecurringJob,
 } from "../../domain/jobs/recurring.ts";
@@ -17,10 +19,11 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { uuid } from "../shared/validation.ts";
+import { queryInteger, uuid } from "../shared/validation.ts";
 import {
   CreateRecurringJobRequest,
   JobSummaryDto,
+  NextRunsDto,
   RecurringJobDto,
   UpdateRecurringJobRequest,
 } from "./shapes.ts";
@@ -60,6 +63,33 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
         const { job, version } = await readRecurringJob(p.sql, caller, params.id);
         return okVersioned(job, version);
       },
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/recurring-jobs/{id}/next-runs",
+      area: "Jobs",
+      id: "listRecurringJobNextRuns",
+      summary: "When the schedule comes due next, paused or not",
+      access,
+      params: byId,
+      query: z.object({ count: queryInteger(1, 50).default(5) }),
+      answers: { 200: { description: "The next instants", schema: NextRunsDto } },
+      problems: ["JOB_RECURRING_NOT_FOUND"],
+      run: async ({ caller, params, query }) =>
+        ok({ nextRuns: await readNextRuns(p, caller, params.id, query.count) }),
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/recurring-jobs/{id}/runs",
+      area: "Jobs",
+      id: "listRecurringJobRuns",
+      summary: "The latest jobs a recurring job made, newest first",
+      access,
+      params: byId,
+      query: z.object({ limit: queryInteger(1, 100).default(10) }),
+      answers: { 200: { description: "The jobs", schema: z.array(JobSummaryDto) } },
+      problems: ["JOB_RECURRING_NOT_FOUND"],
+      run: async ({ caller, params, query }) => ok(await listRuns(p.sql, caller, params.id, query.limit)),
     }),
     endpoint({
       method: "post",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../domain/jobs/job_row.ts";
+import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
 import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
 import { enumName, instant, optionalText, requiredText, uuid } from "../shared/validation.ts";
 
@@ -89,6 +90,50 @@ export const JobDashboardStatsDto = z.object({
   averageExecutionDurationMs: z.number(),
   totalExecutions: z.int(),
 }).meta({ id: "JobDashboardStatsDto" });
+
+const count = z.int();
+
+export const JobThroughputDto = z.object({
+  window: z.enum(THROUGHPUT_WINDOWS),
+  intervalSeconds: z.int(),
+  intervals: z.array(z.object({ start: timestamp, succeeded: count, failed: count, abandoned: count })),
+}).meta({
+  id: "JobThroughputDto",
+  description: "Attempts that ended in each interval, oldest first; the last interval is still under way",
+});
+
+export const JobQueueDto = z.object({
+  queue: z.string(),
+  waiting: count,
+  processing: count,
+  scheduled: count,
+  retrying: count,
+  awaitingParent: count,
+  oldestDueAt: timestamp.nullable().meta({ description: "When the longest waiting job came due" }),
+}).meta({ id: "JobQueueDto" });
+
+export const JobWorkerDto = z.object({
+  id: z.uuid(),
+  host: z.string(),
+  startedAt: timestamp,
+  heartbeatAt: timestamp,
+  holds: count.meta({ description: "Jobs it holds" }),
+}).meta({ id: "JobWorkerDto", description: "An instance that works on jobs" });
+
+export const JobTypeDto = z.object({
+  name: z.string(),
+  argsSchema: z.record(z.string(), z.unknown()).meta({ description: "JSON Schema of the arguments" }),
+  timeoutMs: z.int(),
+  maxRetries: z.int(),
+  concurrency: z.int().nullable().meta({ description: "Most that run at once in the whole service" }),
+}).meta({ id: "JobTypeDto", description: "A job type callers may enqueue" });
+
+export const JobStatusCountsDto = z.object({
+  statuses: z.array(z.object({ status: z.enum(JOB_STATUSES), count })),
+}).meta({ id: "JobStatusCountsDto", description: "Exact counts by status; those without jobs are left out" });
+
+export const NextRunsDto = z.object({ nextRuns: z.array(timestamp) })
+  .meta({ id: "NextRunsDto", description: "When a schedule comes due next, soonest first" });
 
 export const RecurringJobDto = z.object({
   jobId: z.string(),

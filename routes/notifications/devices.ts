@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { signedIn } from "../../domain/access/checks.ts";
+import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { listDevices, registerDevice, removeDevice } from "../../domain/notifications/devices.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
@@ -10,7 +10,7 @@ import { UserDeviceDto } from "./shapes.ts";
 
 const path = "/api/v1/user-notifications/devices";
 const area = "Notifications";
-const access = signedIn;
+const access = byPerson(signedIn);
 const query = z.object({ userId: uuid });
 
 /** The devices that take a user's push messages. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { signedIn } from "../../domain/access/checks.ts";
+import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { readPreferences, writePreferences } from "../../domain/notifications/preferences.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
@@ -9,7 +9,7 @@ import { optionalText, uuid } from "../shared/validation.ts";
 
 const path = "/api/v1/user-notifications/preferences";
 const area = "Notifications";
-const access = signedIn;
+const access = byPerson(signedIn);
 const query = z.object({ userId: uuid });
 const MOST_CATEGORIES = 200;
 const clock = z.string().meta({ description: "HH:MM on the user's clocks", example: "22:00" });

@@ -87,6 +87,7 @@ export const NotificationDetailDto = z.object({
   fromName: z.string().nullable(),
   maxRetries: z.int(),
   lastError: z.string().nullable(),
+  category: z.string().nullable(),
   recipients: z.array(z.object({
     address: z.string(),
     displayName: z.string().nullable(),
@@ -127,6 +128,13 @@ export const NotificationTemplateDto = z.object({
   createdAt: timestamp,
 }).meta({ id: "NotificationTemplateDto" });
 
+export const NotificationTemplateListItem = NotificationTemplateDto.extend({
+  isShipped: z.boolean().meta({
+    description: "True for a template of the service, which no tenant can change",
+  }),
+  updatedAt: timestamp,
+}).meta({ id: "NotificationTemplateListItem" });
+
 export const NotificationTemplateDetailDto = NotificationTemplateDto.extend({
   isShipped: z.boolean(),
   subjectTemplate: z.string().nullable(),
@@ -135,6 +143,12 @@ export const NotificationTemplateDetailDto = NotificationTemplateDto.extend({
   requiredVariables: z.string(),
   updatedAt: timestamp,
 }).meta({ id: "NotificationTemplateDetailDto" });
+
+export const TemplatePreview = z.object({
+  subject: z.string().nullable(),
+  htmlBody: z.string().nullable(),
+  textBody: z.string().nullable(),
+}).meta({ id: "NotificationTemplatePreview" });
 
 export const RenderedNotification = z.object({
   subject: z.string().nullable(),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { signedIn } from "../../domain/access/checks.ts";
+import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
 import { UserBell } from "../../domain/notifications/in_app/user_bell.ts";
@@ -17,7 +17,7 @@ export function streamRoutes(p: Platform): Endpoint[] {
       area: "Notifications",
       id: "streamUserNotifications",
       summary: "A user's new in-app notifications as server-sent events; goes on after Last-Event-ID",
-      access: signedIn,
+      access: byPerson(signedIn),
       query: z.object({ userId: uuid }),
       answers: {
         200: {

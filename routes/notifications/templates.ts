@@ -6,7 +6,7 @@ import {
   readTemplate,
   type StoredTemplate,
 } from "../../domain/notifications/templates/read.ts";
-import { renderTemplate } from "../../domain/notifications/templates/render.ts";
+import { previewTemplate, renderTemplate } from "../../domain/notifications/templates/render.ts";
 import {
   createTemplate,
   deleteTemplate,
@@ -21,9 +21,11 @@ import {
   bodyText,
   NotificationTemplateDetailDto,
   NotificationTemplateDto,
+  NotificationTemplateListItem,
   RenderedNotification,
   slug,
   templateData,
+  TemplatePreview,
 } from "./shapes.ts";
 
 const area = "Notification templates";
@@ -120,14 +122,16 @@ export function templateRoutes(p: Platform): Endpoint[] {
         ...pageQuery(),
         locale: z.string().max(35).optional(),
         includeShipped: queryBoolean.default(false).meta({ description: "Also those the service ships" }),
+        search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
       }),
       answers: {
-        200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateDto) },
+        200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateListItem) },
       },
       problems: [],
       run: async ({ caller, query }) => {
-        const { locale = null, includeShipped } = query;
-        return ok(await listTemplates(p.sql, { tenantId: caller.tenantId, locale, includeShipped }, query));
+        const { locale = null, includeShipped, search } = query;
+        const filter = { tenantId: caller.tenantId, locale, includeShipped, search };
+        return ok(await listTemplates(p.sql, filter, query));
       },
     }),
     endpoint({
@@ -162,6 +166,25 @@ export function templateRoutes(p: Platform): Endpoint[] {
       ],
       run: async ({ caller, body: { templateSlug, locale, data } }) =>
         ok(await renderTemplate(p.sql, caller.tenantId, { slug: templateSlug, locale, data: data ?? {} })),
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/notification-templates/preview",
+      area,
+      id: "previewNotificationTemplate",
+      summary: "Fill in texts that are not stored, to see them while they are written",
+      access,
+      body: z.object({
+        subjectTemplate: optionalText(1_000),
+        htmlBodyTemplate: bodyText,
+        textBodyTemplate: bodyText,
+        locale: requiredText(35).default("en"),
+        requiredVariables: variables.nullish().transform((list) => list ?? ""),
+        data: templateData.nullish(),
+      }).meta({ id: "PreviewNotificationTemplateRequest" }),
+      answers: { 200: { description: "What a message of them would say", schema: TemplatePreview } },
+      problems: ["NOTIFICATION_TEMPLATE_VARIABLES_MISSING", "NOTIFICATION_TEMPLATE_INVALID"],
+      run: ({ body: { data, ...texts } }) => ok(previewTemplate(texts, data ?? {})),
     }),
     endpoint({
       method: "get",

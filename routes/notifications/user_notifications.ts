@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { signedIn } from "../../domain/access/checks.ts";
+import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { deleteUserNotification, markAllRead, markRead } from "../../domain/notifications/in_app/change.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { countUserNotifications, listUserNotifications } from "../../domain/notifications/in_app/read.ts";
@@ -11,7 +11,7 @@ import { queryBoolean, uuid } from "../shared/validation.ts";
 import { UserNotificationDto } from "./shapes.ts";
 
 const area = "Notifications";
-const access = signedIn;
+const access = byPerson(signedIn);
 const params = z.object({ id: uuid });
 const ofUser = { userId: uuid };
 

@@ -1,5 +1,6 @@
 import type { Queryable } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
+import { matches } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { canonicalLocale, localeChain, readDefaultLocale } from "./locales.ts";
 
@@ -20,10 +21,12 @@ export interface StoredTemplate {
   updatedAt: Date;
 }
 
-export type TemplateSummary = Pick<
-  StoredTemplate,
-  "id" | "slug" | "name" | "locale" | "version" | "createdAt"
->;
+export type TemplateSummary =
+  & Pick<
+    StoredTemplate,
+    "id" | "slug" | "name" | "locale" | "version" | "createdAt" | "updatedAt"
+  >
+  & { isShipped: boolean };
 
 /** One of the caller's own templates, or one the service ships. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
 export async function readTemplate(
@@ -88,6 +91,8 @@ export interface TemplateFilter {
   locale: string | null;
   /** True: also those the service ships. */
   includeShipped: boolean;
+  /** Part of the slug or name. */
+  search?: string | undefined;
 }
 
 /** A page of templates by slug and locale. */
@@ -96,25 +101,25 @@ export async function listTemplates(
   filter: TemplateFilter,
   page: PageRequest,
 ): Promise<PagedResult<TemplateSummary>> {
-  const { tenantId, includeShipped } = filter;
-  const own = tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
   const rows = await q<(TemplateSummary & { totalCount: number })[]>`
-    select id, slug, name, locale, version, created_at, count(*) over () as total_count from notification_templates
-    where (${own} or (${includeShipped} and tenant_id is null))
-      and (${filter.locale}::text is null or lower(locale) = lower(${filter.locale}))
+    select id, slug, name, locale, version, created_at, updated_at, tenant_id is null as is_shipped,
+      count(*) over () as total_count
+    from notification_templates where ${fitting(q, filter)}
     order by slug, lower(locale), tenant_id nulls last, id limit ${page.pageSize} offset ${offsetOf(page)}`;
   const total = rows[0]?.totalCount ?? (page.page === 1 ? 0 : await countTemplates(q, filter));
   return pagedResult(rows.map(({ totalCount: _, ...row }) => row), total, page);
 }
 
 /** Only for a page beyond the end, where no row carries the total. */
-async function countTemplates(
-  q: Queryable,
-  { tenantId, locale, includeShipped }: TemplateFilter,
-): Promise<number> {
+async function countTemplates(q: Queryable, filter: TemplateFilter): Promise<number> {
   const [row] = await q<{ count: number }[]>`
-    select count(*) from notification_templates
-    where (tenant_id = ${tenantId} or (tenant_id is null and (${includeShipped} or ${tenantId}::uuid is null)))
-      and (${locale}::text is null or lower(locale) = lower(${locale}))`;
+    select count(*) from notification_templates where ${fitting(q, filter)}`;
   return row?.count ?? 0;
+}
+
+function fitting(q: Queryable, { tenantId, locale, includeShipped, search }: TemplateFilter) {
+  const own = tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
+  return q`(${own} or (${includeShipped} and tenant_id is null))
+    and (${locale}::text is null or lower(locale) = lower(${locale}))
+    and ${matches(q, "fold(slug || ' ' || name)", search)}`;
 }

@@ -8,10 +8,12 @@ import {
   parseRequiredVariables,
   TemplateInvalid,
   TemplateLimitExceeded,
+  type TemplatePart,
   type TemplateSource,
   TemplateVariablesMissing,
 } from "../rendering/mod.ts";
 import { missingVariables } from "../rendering/required_variables.ts";
+import { canonicalLocale } from "./locales.ts";
 import { findTemplate, type StoredTemplate, type TemplateLookups } from "./read.ts";
 
 /** A template filled in: what a message of it says. */
@@ -68,6 +70,22 @@ export async function requireRenderable(
   if (missing.length > 0) throw refusalOf(new TemplateVariablesMissing(missing));
 }
 
+/**
+ * Fills in a template that is not stored, to look at while it is written. A plain text is made from the HTML where
+ * there is none.
+ * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_VARIABLES_MISSING, NOTIFICATION_TEMPLATE_INVALID
+ */
+export function previewTemplate(
+  template: SourceFields,
+  data: Record<string, unknown>,
+): Pick<Rendition, "subject" | "htmlBody" | "textBody"> {
+  const locale = canonicalLocale(template.locale);
+  const { subject, html, text } = refusing(() =>
+    compileTemplate(sourceOf({ ...template, locale })).render(data)
+  );
+  return { subject, htmlBody: html, textBody: text ?? (html === null ? null : htmlToText(html)) };
+}
+
 /** Refuses a template that cannot be understood. @throws NOTIFICATION_TEMPLATE_INVALID with line and column */
 export function requireValidTemplate(template: SourceFields): void {
   refusing(() => compileTemplate(sourceOf(template)));
@@ -104,13 +122,27 @@ function refusing<T>(work: () => T): T {
   }
 }
 
+/** The field of a request that holds each part. */
+const PART_FIELDS: Record<TemplatePart, string> = {
+  subject: "subjectTemplate",
+  html: "htmlBodyTemplate",
+  text: "textBodyTemplate",
+  locale: "locale",
+};
+
 function refusalOf(error: unknown): unknown {
   if (error instanceof TemplateVariablesMissing) {
     return problem("NOTIFICATION_TEMPLATE_VARIABLES_MISSING", error.message, {
       errors: Object.fromEntries(error.names.map((name) => [name, ["the template requires a value"]])),
     });
   }
-  if (error instanceof TemplateInvalid || error instanceof TemplateLimitExceeded) {
+  if (error instanceof TemplateInvalid) {
+    const { part, line, column, reason } = error;
+    return problem("NOTIFICATION_TEMPLATE_INVALID", error.message, {
+      errors: { [PART_FIELDS[part]]: [`line ${line}, column ${column}: ${reason}`] },
+    });
+  }
+  if (error instanceof TemplateLimitExceeded) {
     return problem("NOTIFICATION_TEMPLATE_INVALID", error.message);
   }
   return error;

@@ -44,6 +44,7 @@ export const accessRows: Rows = {
   listUserPermissions: user(byUserId),
   listUserRoles: user(byUserId),
   listUserTenants: user(byUserId),
+  setUserRoles: user(byUserId, { roleIds: [] }),
   activateUser: user(byId),
   deactivateUser: user(byId),
 
@@ -58,6 +59,11 @@ export const accessRows: Rows = {
     body: { tenantId: id("tenant"), roleIds: [id("role")] },
   })),
   explainAccess: platform((id) => ({ params: byId(id), query: { permission: "read:users" } })),
+
+  listUserSessions: platformUser(),
+  endUserSessions: platformUser(),
+  endUserSession: platform((id) => ({ params: { id: id("user"), sessionId: id("session") } })),
+  unlockUser: platformUser(),
 
   summarizeAllTenants: platform(),
   lookUpAllTenants: platform(),
@@ -83,6 +89,7 @@ export const accessRows: Rows = {
   listRoles: list({ search: "victim" }),
   summarizeRoles: list(),
   lookUpRoles: { own: ({ ids }) => ({ query: { ids: ids.role } }) },
+  listRoleGrants: { own: ({ ids }) => ({ query: { ids: ids.role } }) },
   readRole: role(),
   createRole: {
     names: (id) => ({ body: { name: "Borrowed", permissionIds: [id("permission")] } }),

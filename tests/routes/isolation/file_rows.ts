@@ -7,6 +7,8 @@ const file = (body?: unknown): Row => ({
 
 /** The file registry. */
 export const fileRows: Rows = {
+  listFiles: { own: () => ({}) },
+  listFileProfiles: { own: () => ({}) },
   readScannerStatus: { own: () => ({}) },
   readFile: file(),
   giveDownloadUrl: file(),
@@ -17,6 +19,7 @@ export const fileRows: Rows = {
     }),
   },
   completeFile: file(),
+  listFileReferences: file(),
   referenceFile: file({ scope: "mallory", ownerId: "1" }),
   releaseReference: {
     names: (id) => ({ params: { id: id("file"), referenceId: id("reference") } }),

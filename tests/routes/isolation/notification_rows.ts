@@ -69,6 +69,7 @@ export const notificationRows: Rows = {
     names: (id) => ({ body: { templateSlug: id("templateSlug"), locale: "en", data: {} } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
   },
+  previewNotificationTemplate: { own: () => ({ body: { textBodyTemplate: "{{ x }}", data: { x: 1 } } }) },
   readNotificationSettings: { own: () => ({}) },
   updateNotificationSettings: { own: () => ({ body: { defaultLocale: "pt" } }) },
   listUserNotifications: ofVictim(),

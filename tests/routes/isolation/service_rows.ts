@@ -25,6 +25,7 @@ export const serviceRows: Rows = {
   },
   listOwnSessions: { own: () => ({}) },
   endOwnSession: { names: (id) => ({ params: { id: id("session") } }), code: "SESSION_NOT_FOUND" },
+  readOverview: { own: ({ ids }) => ({ query: { tenantId: ids.tenant } }) },
   health: { open: texts },
   readiness: { open: texts },
   readProblem: { open: texts },

@@ -105,6 +105,7 @@ Deno.test("a template with a mistake is refused with line and column", async () 
     const answer = await ann.post(templates, template({ slug: "broken", ...change }));
     refused(answer, 400, "NOTIFICATION_TEMPLATE_INVALID");
     assert.match(answer.body.detail, reason);
+    assert.deepEqual(Object.keys(answer.body.errors), Object.keys(change));
     refused(
       await ann.put(`${templates}/${id}`, { templateId: id, ...change }),
       400,
@@ -145,6 +146,38 @@ Deno.test("rendering shows what would be sent, with the text made from the HTML"
   refused(await render({ templateSlug: "nowhere" }), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
   refused(await render({ templateSlug: "shown", data: [] }), 400, "VALIDATION_ERROR");
   refused(await render({ data: {} }), 400, "VALIDATION_ERROR");
+});
+
+Deno.test("texts that are not stored are filled in as stored ones are, and refused with their place", async () => {
+  const preview = (body: Record<string, unknown>) => ann.post(`${templates}/preview`, body);
+  const shown = await preview({
+    subjectTemplate: "{{ a | upper }}",
+    htmlBodyTemplate: "<p>{{ a }} {{ n | number:2 }}</p>",
+    locale: "pt_PT",
+    data: { a: "<é>", n: 1234.5 },
+  });
+  assert.equal(shown.status, 200);
+  assert.deepEqual(shown.body, {
+    ...{ subject: "<É>", htmlBody: "<p>&lt;é&gt; 1234,50</p>", textBody: "<é> 1234,50" },
+  });
+  assert.deepEqual((await preview({})).body, { subject: null, htmlBody: null, textBody: null });
+  const wrong = await preview({ htmlBodyTemplate: "ok\n {{ a | shout }}" });
+  refused(wrong, 400, "NOTIFICATION_TEMPLATE_INVALID");
+  assert.match(wrong.body.errors.htmlBodyTemplate[0], /^line 2, column \d+: .*shout/);
+  const missing = await preview({ textBodyTemplate: "{{ a }}", requiredVariables: "a" });
+  refused(missing, 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+  refused(await preview({ locale: "english please" }), 400, "VALIDATION_ERROR");
+  refused(await preview({ data: [] }), 400, "VALIDATION_ERROR");
+  const looping = {
+    htmlBodyTemplate: "{{#each a}}{{#each @root.a}}{{#each @root.a}}{{.}}{{/each}}{{/each}}{{/each}}",
+  };
+  refused(
+    await preview({ ...looping, data: { a: Array(500).fill("x") } }),
+    400,
+    "NOTIFICATION_TEMPLATE_INVALID",
+  );
+  const visitor = await t.actor({ role: "Visitor" });
+  refused(await visitor.post(`${templates}/preview`, {}), 403, "MISSING_PERMISSION");
 });
 
 Deno.test("hostile templates get no further than their own render", async () => {
@@ -231,13 +264,22 @@ Deno.test("the list shows the tenant's own, by locale, and the shipped ones when
   assert.deepEqual(Object.keys(all.items[0]).sort(), [
     "createdAt",
     "id",
+    "isShipped",
     "locale",
     "name",
     "slug",
+    "updatedAt",
     "version",
   ]);
   assert.equal((await list("locale=EN")).totalCount, 2);
   assert.equal((await list("includeShipped=true")).totalCount, 10);
+  const found = (await list("includeShipped=true&search=REPORT")).items;
+  assert.ok(found.length > 0 && found.every((i: { isShipped: boolean }) => i.isShipped));
+  assert.deepEqual([(await list("search=gree")).totalCount, (await list("search=100%25")).totalCount], [
+    4,
+    0,
+  ]);
+  assert.equal((await list("search=gree&page=9")).totalCount, 4);
   assert.deepEqual([(await list("page=2&pageSize=3")).items.length, (await list("page=9")).totalCount], [
     1,
     4,

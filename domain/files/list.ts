@@ -1,0 +1,62 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../access/caller.ts";
+import { countRemembered } from "../access/large_counts.ts";
+import { matches } from "../shared/list_order.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
+
+/** What is selected of the files; absent members select nothing. */
+export interface FileFilter {
+  status?: FileStatus | undefined;
+  profile?: string | undefined;
+  /** Part of the name, whatever its letter case and accents. */
+  search?: string | undefined;
+  createdBy?: string | undefined;
+  legalHold?: boolean | undefined;
+  retentionClass?: RetentionClass | undefined;
+  fromDate?: Date | undefined;
+  /** Inclusive. */
+  toDate?: Date | undefined;
+  /** The product files instead of the caller's tenant's; without a tenant there are no others. */
+  isProduct?: boolean | undefined;
+}
+
+type Selection = FileFilter & { tenantId: string | null };
+
+/** The files of the caller's tenant, or the product files, newest first. */
+export async function listFiles(
+  sql: Sql,
+  caller: Pick<Caller, "tenantId">,
+  { page, pageSize, ...filter }: FileFilter & PageRequest,
+): Promise<PagedResult<FileRecord>> {
+  const request = { page, pageSize };
+  const selection = { ...filter, tenantId: filter.isProduct ? null : caller.tenantId };
+  const total = await countRemembered(sql, `files ${JSON.stringify(selection)}`, async () => {
+    const [row] = await sql<{ total: number }[]>`
+      select count(*) as total from files where ${where(sql, selection)}`;
+    return row?.total ?? 0;
+  });
+  if (offsetOf(request) >= total) return pagedResult<FileRecord>([], total, request);
+  const rows = await sql<FileRow[]>`
+    with page as materialized (
+      select id from files where ${where(sql, selection)}
+      order by id desc limit ${pageSize} offset ${offsetOf(request)}
+    )
+    select * from files where id in (select id from page) order by id desc`;
+  return pagedResult(rows.map(fileRecord), total, request);
+}
+
+function where(sql: Sql, o: Selection) {
+  const all = [
+    o.tenantId === null ? sql`tenant_id is null` : sql`tenant_id = ${o.tenantId}`,
+    ...o.status === undefined ? [] : [sql`status = ${o.status}::file_status`],
+    ...o.profile === undefined ? [] : [sql`profile = ${o.profile}`],
+    ...o.createdBy === undefined ? [] : [sql`created_by = ${o.createdBy}`],
+    ...o.legalHold === undefined ? [] : [o.legalHold ? sql`legal_hold` : sql`not legal_hold`],
+    ...o.retentionClass === undefined ? [] : [sql`retention_class = ${o.retentionClass}::retention_class`],
+    ...o.fromDate === undefined ? [] : [sql`created_at >= ${o.fromDate}`],
+    ...o.toDate === undefined ? [] : [sql`created_at <= ${o.toDate}`],
+    matches(sql, "fold(file_name)", o.search),
+  ];
+  return all.reduce((left, right) => sql`${left} and ${right}`);
+}

@@ -1,0 +1,72 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { type JobReach, within } from "./reach.ts";
+
+/** An error with what varies between occurrences (ids, numbers) written as `#`, cut at 300 characters. */
+export const ERROR_PATTERN = `left(regexp_replace(coalesce(error_message, ''),
+  '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]+', '#', 'gi'), 300)`;
+
+const COLUMNS = `id, job_id, job_type_name, queue, serialized_args, attempts, error_message, failed_at,
+  retried_at, retried_job_id`;
+
+/** A job whose retries were used up, as kept for a decision about it. */
+export interface DeadLetter {
+  id: string;
+  jobId: string;
+  jobTypeName: string;
+  queue: string;
+  serializedArgs: string;
+  attempts: number;
+  errorMessage: string | null;
+  failedAt: Date;
+  retriedAt: Date | null;
+  retriedJobId: string | null;
+}
+
+/** What dead letters are narrowed to; absent parts select nothing. */
+export interface DeadLetterSelection {
+  jobTypeName?: string | undefined;
+  /** As a group of dead letters names it. */
+  errorPattern?: string | undefined;
+  isRetried?: boolean | undefined;
+}
+
+/** A page of dead letters, newest first. */
+export async function listDeadLetters(
+  sql: Sql,
+  reach: JobReach,
+  o: PageRequest & DeadLetterSelection,
+): Promise<PagedResult<DeadLetter>> {
+  const chosen = sql`${within(sql, reach)}
+    ${
+    o.isRetried === undefined
+      ? sql``
+      : o.isRetried
+      ? sql`and retried_at is not null`
+      : sql`and retried_at is null`
+  }
+    ${o.jobTypeName === undefined ? sql`` : sql`and job_type_name = ${o.jobTypeName}`}
+    ${o.errorPattern === undefined ? sql`` : sql`and ${sql.unsafe(ERROR_PATTERN)} = ${o.errorPattern}`}`;
+  const [count] = await sql<{ total: number }[]>`
+    select count(*) as total from dead_letter_jobs where ${chosen}`;
+  const items = await sql<DeadLetter[]>`
+    select ${sql.unsafe(COLUMNS)} from dead_letter_jobs where ${chosen}
+    order by id desc limit ${o.pageSize} offset ${offsetOf(o)}`;
+  return pagedResult([...items], count?.total ?? 0, o);
+}
+
+/** @throws JOB_DEADLETTER_NOT_FOUND */
+export async function readDeadLetter(sql: Sql, reach: JobReach, id: string): Promise<DeadLetter> {
+  const [entry] = await sql<DeadLetter[]>`
+    select ${sql.unsafe(COLUMNS)} from dead_letter_jobs where id = ${id} and ${within(sql, reach)}`;
+  if (!entry) throw problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
+  return entry;
+}
+
+/** How many dead letters wait for a decision. */
+export async function countOpenDeadLetters(sql: Sql, reach: JobReach): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*) as n from dead_letter_jobs where ${within(sql, reach)} and retried_at is null`;
+  return row?.n ?? 0;
+}

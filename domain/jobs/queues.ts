@@ -1,0 +1,95 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Platform } from "../shared/platform.ts";
+import type { JobStatus } from "./job_row.ts";
+import { findLanes, type Lane, laneName } from "./lanes.ts";
+import { countScope, type JobReach, within } from "./reach.ts";
+
+/** What one queue holds that is not over yet. */
+export interface QueueDepth {
+  queue: string;
+  /** Due now. */
+  waiting: number;
+  processing: number;
+  scheduled: number;
+  /** Failed, and waiting for the next try. */
+  retrying: number;
+  awaitingParent: number;
+  /** When the job that has waited longest came due; null where none waits. */
+  oldestDueAt: Date | null;
+}
+
+const OPEN = [
+  "Enqueued",
+  "Processing",
+  "Scheduled",
+  "Failed",
+  "AwaitingParent",
+] as const satisfies JobStatus[];
+
+/**
+ * The queues that hold unfinished jobs, by name. Depths come from the counters; the oldest waiting job is found with
+ * one probe of an index a lane, however long the queues are.
+ */
+export async function readQueues(
+  p: Pick<Platform, "sql" | "jobTypes">,
+  reach: JobReach,
+): Promise<QueueDepth[]> {
+  const counts = await p.sql<{ queue: string; status: typeof OPEN[number]; n: number }[]>`
+    select queue, status, sum(n)::bigint as n from (
+      select queue, status, n from job_counts
+      where scope = ${
+    countScope(reach)
+  } and status in ('Enqueued', 'Processing', 'Scheduled', 'Failed', 'AwaitingParent')
+      union all
+      select queue, status, n from job_count_deltas
+      where ${
+    within(p.sql, reach)
+  } and status in ('Enqueued', 'Processing', 'Scheduled', 'Failed', 'AwaitingParent')
+    ) counted group by 1, 2 having sum(n) > 0 order by 1`;
+  const queues = [...Map.groupBy(counts, ({ queue }) => queue)];
+  const withWaiting = counts.filter(({ status }) => status === "Enqueued").map(({ queue }) => queue);
+  const oldest = await oldestByQueue(p.sql, await lanesOf(p, reach, withWaiting));
+  return queues.map(([queue, rows]) => {
+    const of = (status: typeof OPEN[number]) => rows.find((row) => row.status === status)?.n ?? 0;
+    return {
+      queue,
+      waiting: of("Enqueued"),
+      processing: of("Processing"),
+      scheduled: of("Scheduled"),
+      retrying: of("Failed"),
+      awaitingParent: of("AwaitingParent"),
+      oldestDueAt: oldest.get(queue) ?? null,
+    };
+  });
+}
+
+/** A tenant's lanes follow from its queues and the limited types; all lanes are found by hopping from one to the next. */
+async function lanesOf(
+  { sql, jobTypes }: Pick<Platform, "sql" | "jobTypes">,
+  reach: JobReach,
+  queues: string[],
+): Promise<Lane[]> {
+  if (queues.length === 0) return [];
+  if (reach.everything) return await findLanes(sql, "");
+  const limitKeys = [null, ...jobTypes.limitedNames()];
+  return queues.flatMap((queue) =>
+    limitKeys.flatMap((limitKey) =>
+      [0, 1, 2, 3].map((priority) => ({ priority, lane: laneName(queue, limitKey, reach.tenantId) }))
+    )
+  );
+}
+
+async function oldestByQueue(sql: Sql, lanes: Lane[]): Promise<Map<string, Date>> {
+  if (lanes.length === 0) return new Map();
+  const rows = await sql<{ queue: string; dueAt: Date }[]>`
+    select split_part(named.lane, '|', 1) as queue, min(first.due_at) as due_at
+    from unnest(${lanes.map((l) => l.priority)}::smallint[], ${
+    lanes.map((l) => l.lane)
+  }::text[]) named (priority, lane)
+    cross join lateral (
+      select j.due_at from jobs j where j.status = 'Enqueued' and j.priority = named.priority and j.lane = named.lane
+      order by j.due_at, j.id limit 1
+    ) first
+    group by 1`;
+  return new Map(rows.map(({ queue, dueAt }) => [queue, dueAt]));
+}

@@ -1,0 +1,35 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary } from "./job_row.ts";
+import { readJob } from "./jobs.ts";
+import { type JobActor, type JobReach, jobReach, within } from "./reach.ts";
+import { readRecurring } from "./recurring_row.ts";
+
+const CONTINUATIONS_SHOWN = 100;
+
+/** The first hundred jobs that wait or waited for this one, oldest first. @throws JOB_NOT_FOUND */
+export async function listContinuations(sql: Sql, reach: JobReach, jobId: string): Promise<JobSummary[]> {
+  await readJob(sql, reach, jobId);
+  const rows = await sql<JobRow[]>`
+    select ${sql.unsafe(JOB_COLUMNS)} from jobs where parent_job_id = ${jobId} and ${within(sql, reach)}
+    order by id limit ${CONTINUATIONS_SHOWN}`;
+  return rows.map(jobSummary);
+}
+
+/** The latest jobs a recurring job made, newest first. @throws JOB_RECURRING_NOT_FOUND */
+export async function listRuns(
+  sql: Sql,
+  caller: JobActor,
+  recurringJobId: string,
+  limit: number,
+): Promise<JobSummary[]> {
+  const { jobId, tenantId } = await readRecurring(sql, {
+    reach: jobReach(caller),
+    ownTenantId: caller.tenantId,
+    jobId: recurringJobId,
+  });
+  const rows = await sql<JobRow[]>`
+    select ${sql.unsafe(JOB_COLUMNS)} from jobs
+    where recurring_job_id = ${jobId} and tenant_id is not distinct from ${tenantId}::uuid
+    order by id desc limit ${limit}`;
+  return rows.map(jobSummary);
+}

@@ -1,0 +1,65 @@
+import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import { countScope, type JobReach, within } from "./reach.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Stretches of time one can look back on, and into how many intervals of which length they fall. */
+const WINDOWS = {
+  hour: { grain: "minute", intervalMs: MINUTE_MS, intervals: 60 },
+  day: { grain: "hour", intervalMs: HOUR_MS, intervals: 24 },
+} as const;
+export type ThroughputWindow = keyof typeof WINDOWS;
+export const THROUGHPUT_WINDOWS = ["hour", "day"] as const satisfies ThroughputWindow[];
+
+/** What ended in one interval. Abandoned attempts were cut short by a crash or a stop and run again. */
+export interface ThroughputInterval {
+  start: Date;
+  succeeded: number;
+  failed: number;
+  abandoned: number;
+}
+
+export interface Throughput {
+  window: ThroughputWindow;
+  intervalSeconds: number;
+  /** Oldest first, without gaps; the last one is still under way. */
+  intervals: ThroughputInterval[];
+}
+
+/** Attempts that ended in each interval, from what the fold has added up and what it has not: a few dozen rows. */
+export async function readThroughput(
+  sql: Sql,
+  reach: JobReach,
+  window: ThroughputWindow,
+  now: Date,
+): Promise<Throughput> {
+  const { grain, intervalMs, intervals } = WINDOWS[window];
+  const last = Math.floor(now.getTime() / intervalMs) * intervalMs;
+  const from = new Date(last - (intervals - 1) * intervalMs);
+  const rows = await sql<ThroughputInterval[]>`
+    select start, sum(succeeded)::bigint as succeeded, sum(failed)::bigint as failed, sum(abandoned)::bigint as abandoned
+    from (
+      select start, succeeded, failed, abandoned from job_throughput
+      where scope = ${countScope(reach)} and grain = ${grain} and start >= ${from}
+      union all
+      select date_trunc(${grain}, minute, 'UTC'), n - failed - abandoned, failed, abandoned from execution_count_deltas
+      where minute >= ${from} and ${within(sql, reach)}
+    ) ended group by start`;
+  const at = new Map(rows.map((row) => [row.start.getTime(), row]));
+  return {
+    window,
+    intervalSeconds: intervalMs / 1000,
+    intervals: Array.from({ length: intervals }, (_, index) => {
+      const start = new Date(from.getTime() + index * intervalMs);
+      return at.get(start.getTime()) ?? { start, succeeded: 0, failed: 0, abandoned: 0 };
+    }),
+  };
+}
+
+/** Forgets minutes and hours that no window shows any more. */
+export async function forgetOldThroughput(q: Queryable): Promise<void> {
+  await q`
+    delete from job_throughput where (grain = 'minute' and start < now() - interval '2 hours')
+      or (grain = 'hour' and start < now() - interval '8 days')`;
+}

@@ -1,0 +1,131 @@
+import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../access/caller.ts";
+import { reachForReading } from "../access/tenant_reach.ts";
+import { summarizeTenants, type TenantsSummary } from "../access/tenants.ts";
+import { readScannerStatus, type ScannerReport } from "../files/scanner_status.ts";
+import { countOpenDeadLetters } from "../jobs/dead_letter_list.ts";
+import { type QueueDepth, readQueues } from "../jobs/queues.ts";
+import { jobReach } from "../jobs/reach.ts";
+import { countRecurringJobs } from "../jobs/recurring.ts";
+import { type JobDashboardStats, readJobStats } from "../jobs/stats.ts";
+import { readThroughput, type Throughput, type ThroughputWindow } from "../jobs/throughput.ts";
+import { listWorkers, type LiveWorker } from "../jobs/workers.ts";
+import { readStats } from "../notifications/counts.ts";
+import { Problem } from "../problems/problem.ts";
+import { type Execution, listExecutions } from "../reports/execution.ts";
+import { STATUS } from "../reports/formats.ts";
+import { listSchedules } from "../reports/schedule.ts";
+import type { Platform } from "../shared/platform.ts";
+import { type Attention, attentionOf } from "./attention.ts";
+
+const DAY_MS = 86_400_000;
+const RUNS_SHOWN = 5;
+/** A scan engine that takes longer to say who it is counts as away. */
+const SCANNER_PATIENCE_MS = 1_500;
+
+type ReportRun = Pick<Execution, "id" | "reportName" | "status" | "createdAt" | "completedAt">;
+
+/** How the service fares, as far as the caller may see it: what they may not is null. */
+export interface Overview {
+  jobs: JobDashboardStats;
+  throughput: Throughput;
+  queues: QueueDepth[];
+  openDeadLetters: number;
+  recurring: { total: number; paused: number };
+  /** Instances that work on jobs; for system administrators. */
+  workers: LiveWorker[] | null;
+  /** Messages of the last 24 hours by what became of them. */
+  notifications: Awaited<ReturnType<typeof readStats>> | null;
+  scanner: ({ isAvailable: boolean } & Partial<ScannerReport>) | null;
+  reports: { latest: ReportRun[]; failed: number; pausedSchedules: number };
+  tenants: TenantsSummary | null;
+  attention: Attention[];
+}
+
+type Parts = Pick<Platform, "sql" | "clock" | "jobTypes" | "scanner">;
+
+/** @param o.tenantId narrows the jobs of a system administrator to one tenant's. */
+export async function readOverview(
+  p: Parts,
+  caller: Caller,
+  o: { tenantId?: string | undefined; window: ThroughputWindow },
+): Promise<Overview> {
+  const reach = jobReach(caller, o.tenantId);
+  const now = p.clock.now();
+  const [
+    jobs,
+    throughput,
+    queues,
+    openDeadLetters,
+    recurring,
+    workers,
+    notifications,
+    scanner,
+    reports,
+    tenants,
+  ] = await Promise.all([
+    readJobStats(p.sql, reach),
+    readThroughput(p.sql, reach, o.window, now),
+    readQueues(p, reach),
+    countOpenDeadLetters(p.sql, reach),
+    countRecurringJobs(p.sql, reach),
+    isSystemAdmin(caller) ? listWorkers(p.sql) : null,
+    holds(caller, "send:notifications")
+      ? readStats(p.sql, { tenantId: caller.tenantId, fromDate: new Date(now.getTime() - DAY_MS) })
+      : null,
+    caller.permissions.has("read:files") ? readScanner(p) : null,
+    readReports(p, caller, now),
+    readTenants(p, caller),
+  ]);
+  const overview = {
+    ...{ jobs, throughput, queues, openDeadLetters, recurring, workers },
+    ...{ notifications, scanner, reports, tenants },
+  };
+  return { ...overview, attention: attentionOf(overview, now) };
+}
+
+async function readScanner(p: Parts): Promise<Overview["scanner"]> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), SCANNER_PATIENCE_MS));
+  const status = readScannerStatus(p).catch((error) => {
+    if (error instanceof Problem) return null; // it does not answer
+    throw error;
+  });
+  const report = await Promise.race([status, late]).finally(() => clearTimeout(timer));
+  return report ? { isAvailable: true, ...report } : { isAvailable: false };
+}
+
+async function readReports(p: Parts, caller: Caller, now: Date): Promise<Overview["reports"]> {
+  const all = {
+    templateId: null,
+    scheduleId: null,
+    burstId: null,
+    status: null,
+    format: null,
+    fromDate: null,
+  };
+  const runs = { ...all, toDate: null, includeDeleted: false, page: 1 };
+  const [latest, failed, paused] = await Promise.all([
+    listExecutions(p.sql, caller, { ...runs, pageSize: RUNS_SHOWN }),
+    listExecutions(p.sql, caller, {
+      ...runs,
+      status: STATUS.Failed,
+      fromDate: new Date(now.getTime() - DAY_MS),
+      pageSize: 1,
+    }),
+    listSchedules(p.sql, caller, { templateId: null, isActive: false, page: 1, pageSize: 1 }),
+  ]);
+  return {
+    latest: latest.items.map(({ id, reportName, status, createdAt, completedAt }) => ({
+      ...{ id, reportName, status, createdAt, completedAt },
+    })),
+    failed: failed.totalCount,
+    pausedSchedules: paused.totalCount,
+  };
+}
+
+/** Tenants are seen by who may read them, and only from within a tenant. */
+async function readTenants(p: Parts, caller: Caller): Promise<TenantsSummary | null> {
+  if (caller.tenantId === null || !holds(caller, "read:tenants")) return null;
+  const acting: TenantCaller = { ...caller, tenantId: caller.tenantId };
+  return await summarizeTenants(p.sql, await reachForReading(p.sql, acting, "summary"), {});
+}

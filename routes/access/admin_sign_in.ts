@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { acrossTenants } from "../../domain/access/checks.ts";
+import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/user_sign_in.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { OwnSessionDto } from "../auth/shapes.ts";
+import { ok, okEmpty } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { uuid } from "../shared/validation.ts";
+import { userIdPath } from "./user_shapes.ts";
+
+const overUsers = acrossTenants("admin:system", "manage:all-users");
+
+/** How users are signed in: their open sessions, and the lock after wrong passwords. */
+export const adminSignInRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/users/{id}/sessions",
+    area: "Admin users",
+    id: "listUserSessions",
+    summary: "The open sessions of a user, newest first",
+    access: overUsers,
+    params: userIdPath,
+    answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ caller, params }) => ok(await listUserSessions(p, caller, params.id)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/admin/users/{id}/sessions",
+    area: "Admin users",
+    id: "endUserSessions",
+    summary: "Sign a user out everywhere",
+    access: overUsers,
+    params: userIdPath,
+    answers: {
+      200: {
+        description: "How many sessions were open",
+        schema: z.object({ ended: z.int() }).meta({ id: "EndedSessionsDto" }),
+      },
+    },
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ caller, params }) => ok({ ended: await endUserSessions(p, caller, params.id, null) }),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/admin/users/{id}/sessions/{sessionId}",
+    area: "Admin users",
+    id: "endUserSession",
+    summary: "End one session of a user",
+    access: overUsers,
+    params: userIdPath.extend({ sessionId: uuid }),
+    answers: { 200: { description: "The session has ended" } },
+    problems: ["USER_NOT_FOUND", "SESSION_NOT_FOUND"],
+    async run({ caller, params }) {
+      await endUserSessions(p, caller, params.id, params.sessionId);
+      return okEmpty();
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/admin/users/{id}/unlock",
+    area: "Admin users",
+    id: "unlockUser",
+    summary: "Lift the lock wrong passwords have put on a user; on one who is not locked, nothing changes",
+    access: overUsers,
+    params: userIdPath,
+    answers: { 200: { description: "The user is not locked" } },
+    problems: ["USER_NOT_FOUND"],
+    async run({ caller, params }) {
+      await unlockUser(p, caller, params.id);
+      return okEmpty();
+    },
+  }),
+];

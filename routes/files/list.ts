@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { inFileModule } from "../../domain/access/checks.ts";
+import { profilesOf } from "../../domain/files/configured_profiles.ts";
+import { FILE_STATUSES, readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
+import { listFiles } from "../../domain/files/list.ts";
+import { listReferences } from "../../domain/files/references.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { enumName, instant, queryBoolean, uuid } from "../shared/validation.ts";
+import { FileId, FileProfileDto, FileRecordDto, FileReferenceDto } from "./shapes.ts";
+
+const access = inFileModule("read:files");
+
+/** What files there are, what may be uploaded, and what holds a file. */
+export const listRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/files",
+    area: "Files",
+    id: "listFiles",
+    summary: "The tenant's files in any state, newest first; without a tenant, the product files",
+    access,
+    query: z.object({
+      ...pageQuery(),
+      status: enumName(FILE_STATUSES).optional(),
+      profile: z.string().max(64).optional(),
+      search: z.string().max(200).optional().meta({ description: "Part of the file's name" }),
+      createdBy: uuid.optional(),
+      legalHold: queryBoolean.optional(),
+      retentionClass: enumName(RETENTION_CLASSES).optional(),
+      fromDate: instant.optional(),
+      toDate: instant.optional().meta({ description: "Inclusive" }),
+      isProduct: queryBoolean.optional().meta({ description: "true: the product files, which are everyone's" }),
+    }),
+    answers: { 200: { description: "A page of files", schema: pagedResultOf(FileRecordDto) } },
+    problems: ["FORBIDDEN"],
+    run: async ({ caller, query }) => ok(await listFiles(p.sql, caller, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/files/profiles",
+    area: "Files",
+    id: "listFileProfiles",
+    summary: "The profiles open to callers: how large a file may be, and of which types",
+    access: inFileModule("upload:files"),
+    answers: { 200: { description: "The profiles", schema: z.array(FileProfileDto) } },
+    problems: ["FORBIDDEN"],
+    run: () =>
+      ok(
+        [...profilesOf(p.config).values()].filter(({ serviceOnly }) => !serviceOnly)
+          .map(({ name, maxBytes, contentTypes }) => ({ name, maxBytes, contentTypes: [...contentTypes] })),
+      ),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/files/{id}/references",
+    area: "Files",
+    id: "listFileReferences",
+    summary: "What holds the file now, the longest-standing first",
+    access,
+    params: FileId,
+    query: z.object(pageQuery()),
+    answers: { 200: { description: "A page of references", schema: pagedResultOf(FileReferenceDto) } },
+    problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
+    async run({ caller, params, query }) {
+      const file = await readVisibleFile(p.sql, caller, params.id);
+      return ok(await listReferences(p.sql, file.id, query));
+    },
+  }),
+];

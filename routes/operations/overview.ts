@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { inTenantOrService } from "../../domain/access/checks.ts";
+import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
+import { ATTENTION_KINDS } from "../../domain/operations/attention.ts";
+import { readOverview } from "../../domain/operations/overview.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { TenantsSummaryDto } from "../access/tenant_shapes.ts";
+import { ScannerStatusDto } from "../files/shapes.ts";
+import { JobDashboardStatsDto, JobQueueDto, JobThroughputDto, JobWorkerDto } from "../jobs/shapes.ts";
+import { NotificationStatsDto } from "../notifications/shapes.ts";
+import { ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { enumName, uuid } from "../shared/validation.ts";
+
+const timestamp = z.iso.datetime();
+
+export const OverviewDto = z.object({
+  jobs: JobDashboardStatsDto,
+  throughput: JobThroughputDto,
+  queues: z.array(JobQueueDto),
+  openDeadLetters: z.int().meta({ description: "Dead letters that wait for a decision" }),
+  recurring: z.object({ total: z.int(), paused: z.int() }),
+  workers: z.array(JobWorkerDto).nullable().meta({ description: "With admin:system" }),
+  notifications: NotificationStatsDto.nullable().meta({
+    description: "Messages of the last 24 hours; with send:notifications",
+  }),
+  scanner: ScannerStatusDto.partial().extend({ isAvailable: z.boolean() }).nullable().meta({
+    description: "With read:files",
+  }),
+  reports: z.object({
+    latest: z.array(z.object({
+      id: z.uuid(),
+      reportName: z.string(),
+      status: z.int(),
+      createdAt: timestamp,
+      completedAt: timestamp.nullable(),
+    })),
+    failed: z.int().meta({ description: "In the last 24 hours" }),
+    pausedSchedules: z.int(),
+  }),
+  tenants: TenantsSummaryDto.nullable().meta({ description: "With read:tenants, in a tenant's context" }),
+  attention: z.array(z.object({
+    kind: z.enum(ATTENTION_KINDS),
+    level: z.enum(["Critical", "Warning", "Notice"]),
+    count: z.int().nullable(),
+    subject: z.string().nullable(),
+  })).meta({ description: "What a person should look at, the most pressing first" }),
+}).meta({ id: "OverviewDto", description: "How the service fares, as far as the caller may see it" });
+
+/** The service at a glance. */
+export const overviewRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/api/v1/operations/overview",
+    area: "Operations",
+    id: "readOverview",
+    summary: "Jobs, queues, deliveries, scanner, reports and what needs attention, in one answer",
+    access: inTenantOrService(),
+    query: z.object({
+      tenantId: uuid.optional().meta({ description: "Narrows the jobs a system administrator sees" }),
+      window: enumName(THROUGHPUT_WINDOWS).default("hour"),
+    }),
+    answers: { 200: { description: "What the caller may see; the rest is null", schema: OverviewDto } },
+    problems: [],
+    run: async ({ caller, query }) => ok(await readOverview(p, caller, query)),
+  }),
+];

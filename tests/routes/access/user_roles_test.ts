@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const roleNamed = async (tenantId: string | null, name: string) => {
+  const [role] = await sql<{ id: string }[]>`
+    select id from roles where tenant_id = ${tenantId} and name = ${name} and deleted_at is null`;
+  return role?.id ?? "";
+};
+const path = (userId: string) => `/api/v1/users/${userId}/roles`;
+
+Deno.test("an administrator replaces a user's roles in their tenant, which ends the user's tokens", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const user = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
+  const elsewhere = await t.actor({ permissions: ["read:roles"] });
+  await sql`insert into user_tenants (user_id, tenant_id) values (${user.userId}, ${elsewhere.tenantId})`;
+  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
+    values (${user.userId}, ${elsewhere.tenantId}, ${elsewhere.roleId})`;
+  const wanted = await roleNamed(admin.tenantId, "Admin");
+  const { status, body } = await admin.put(path(user.userId), { roleIds: [wanted, wanted] });
+  assert.equal(status, 200);
+  assert.deepEqual(body.map(({ name }: { name: string }) => name), ["Admin"]);
+  assert.equal((await user.get("/api/v1/roles")).status, 401);
+  const kept = await sql`select from user_tenant_roles where user_id = ${user.userId}`;
+  assert.equal(kept.length, 2, "the other tenant's role is left alone");
+  assert.equal((await admin.put(path(user.userId), { roleIds: [wanted] })).status, 200);
+  const rows = await sql<{ action: string }[]>`select action from audit_log where target_id = ${user.userId}`;
+  assert.equal(rows.length, 1, "the same roles again change nothing");
+  assert.deepEqual((await admin.put(path(user.userId), { roleIds: [] })).body, []);
+});
+
+Deno.test("roles beyond the caller's rights, of other tenants, or given under an old version are refused", async () => {
+  const admin = await t.actor({ permissions: ["read:users", "update:users"] });
+  const user = await t.actor({ permissions: [], tenantId: admin.tenantId ?? "" });
+  const beyond = await roleNamed(admin.tenantId, "Admin");
+  const escalated = await admin.put(path(user.userId), { roleIds: [beyond] });
+  assert.equal(escalated.body.code, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
+  const foreign = await t.actor({ role: "Visitor" });
+  assert.equal(
+    (await admin.put(path(user.userId), { roleIds: [foreign.roleId] })).body.code,
+    "ROLE_NOT_FOUND",
+  );
+  assert.equal((await admin.put(path(foreign.userId), { roleIds: [] })).body.code, "USER_NOT_FOUND");
+  const stale = await admin.put(path(user.userId), { roleIds: [] }, { "if-match": '"77"' });
+  assert.equal(stale.body.code, "PRECONDITION_FAILED");
+  const visitor = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
+  assert.equal((await visitor.put(path(user.userId), { roleIds: [] })).body.code, "MISSING_PERMISSION");
+  assert.equal((await admin.put(path(user.userId), {})).status, 400);
+});
+
+Deno.test("roles are listed with their permissions, or those of given ids only", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const visitor = await roleNamed(admin.tenantId, "Visitor");
+  const { body } = await admin.get(`/api/v1/roles/with-permissions?ids=${visitor}`);
+  assert.equal(body.totalCount, 1);
+  assert.ok(body.items[0].permissions.some(({ code }: { code: string }) => code === "read:roles"));
+  const all = (await admin.get("/api/v1/roles/with-permissions?pageSize=100")).body;
+  assert.ok(all.totalCount >= 3);
+  const system = (await admin.get("/api/v1/roles/with-permissions?isSystemRole=false")).body;
+  assert.equal(system.totalCount, 0);
+});

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const actionsOn = async (userId: string) => {
+  const rows = await sql<{ action: string }[]>`
+    select action from audit_log where target_id = ${userId} order by id`;
+  return rows.map(({ action }) => action);
+};
+
+Deno.test("a locked user is unlocked, once, and their wrong passwords are forgotten", async () => {
+  const user = await t.actor({ role: "Visitor" });
+  await sql`update users set lockout_expires_at = now() + interval '10 minutes' where id = ${user.userId}`;
+  await sql`insert into failed_sign_ins (subject, failed_at, last_failed_at)
+    values (${`user:${user.userId}`}, array[now()], now())`;
+  for (let time = 0; time < 2; time++) {
+    const { status } = await t.systemAdmin.post(`/api/v1/admin/users/${user.userId}/unlock`);
+    assert.equal(status, 200);
+  }
+  const { body } = await t.systemAdmin.get(`/api/v1/admin/users/${user.userId}`);
+  assert.equal(body.isLockedOut, false);
+  assert.equal(body.lockoutExpiresAt, null);
+  assert.deepEqual(await actionsOn(user.userId), ["user.unlock"]);
+  const failures = await sql`select from failed_sign_ins where subject = ${`user:${user.userId}`}`;
+  assert.equal(failures.length, 0);
+});
+
+Deno.test("a user's sessions are listed and ended, one or all", async () => {
+  const user = await t.actor({ role: "Visitor" });
+  const path = `/api/v1/admin/users/${user.userId}/sessions`;
+  const { body: sessions } = await t.systemAdmin.get(path);
+  assert.equal(sessions.length, 1);
+  assert.equal(sessions[0].isCurrent, false);
+  assert.equal((await user.get("/api/v1/users")).status, 200);
+  assert.equal((await t.systemAdmin.delete(`${path}/${sessions[0].id}`)).status, 200);
+  assert.equal((await user.get("/api/v1/users")).status, 401);
+  const again = await t.systemAdmin.delete(`${path}/${sessions[0].id}`);
+  assert.equal(again.body.code, "SESSION_NOT_FOUND");
+  const none = await t.systemAdmin.delete(path);
+  assert.deepEqual([none.status, none.body], [200, { ended: 0 }]);
+  const other = await t.actor({ role: "Visitor" });
+  const all = await t.systemAdmin.delete(`/api/v1/admin/users/${other.userId}/sessions`);
+  assert.deepEqual(all.body, { ended: 1 });
+  assert.deepEqual(await actionsOn(other.userId), ["user.end-sessions"]);
+});
+
+Deno.test("another user's session is not ended under this user's name, and an unknown user has none", async () => {
+  const [user, other] = [await t.actor({ role: "Visitor" }), await t.actor({ role: "Visitor" })];
+  const { body: [session] } = await t.systemAdmin.get(`/api/v1/admin/users/${other.userId}/sessions`);
+  const wrong = await t.systemAdmin.delete(`/api/v1/admin/users/${user.userId}/sessions/${session.id}`);
+  assert.equal(wrong.body.code, "SESSION_NOT_FOUND");
+  assert.equal((await other.get("/api/v1/users")).status, 200);
+  const unknown = `/api/v1/admin/users/${crypto.randomUUID()}`;
+  assert.equal((await t.systemAdmin.get(`${unknown}/sessions`)).body.code, "USER_NOT_FOUND");
+  assert.equal((await t.systemAdmin.delete(`${unknown}/sessions`)).body.code, "USER_NOT_FOUND");
+  assert.equal((await t.systemAdmin.post(`${unknown}/unlock`)).body.code, "USER_NOT_FOUND");
+});
+
+Deno.test("an administrator of one tenant neither unlocks nor signs out", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  for (const path of ["sessions", "unlock"]) {
+    const address = `/api/v1/admin/users/${admin.userId}/${path}`;
+    const answer = path === "unlock" ? await admin.post(address) : await admin.get(address);
+    assert.equal(answer.body.code, "MISSING_PERMISSION");
+  }
+});
