@@ -12,6 +12,7 @@ import { startRecurring } from "./domain/jobs/upkeep.ts";
 import { startWorker } from "./domain/jobs/worker.ts";
 import type { SettledJob } from "./domain/jobs/settle.ts";
 import { allJobTypes } from "./domain/job_types.ts";
+import { Metrics } from "./domain/operations/metrics.ts";
 import { openReports } from "./domain/reports/reports.ts";
 import { type Clock, systemClock } from "./domain/shared/clock.ts";
 import type { Platform } from "./domain/shared/platform.ts";
@@ -26,7 +27,9 @@ import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
 import { migrate, pendingMigrations } from "./infra/postgres/migrate.ts";
 import { connectPostgres } from "./infra/postgres/postgres.ts";
 import { joiningPool, onItsOwn } from "./infra/postgres/shared_transaction.ts";
+import { untraced } from "./infra/telemetry/tracing.ts";
 import { openProviders } from "./infra/providers.ts";
+import { countedScanner } from "./infra/scanner/counted.ts";
 import { clamdScanner } from "./infra/scanner/clamd.ts";
 import type { Scanner } from "./infra/scanner/scanner.ts";
 import { yaraScanner } from "./infra/scanner/yara.ts";
@@ -112,17 +115,20 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const alarm = await openAlarm(config, () => wakeWaiting(), log);
   const bell = createBell({
     now: () =>
-      onItsOwn(() => {
-        wakeWorker();
-        jobChannel.ring();
-      }),
+      untraced(() =>
+        onItsOwn(() => {
+          wakeWorker();
+          jobChannel.ring();
+        })
+      ),
     alarm,
   });
 
   const objects = connectObjectStore(storeConfig(config));
   if (!config.isProduction) await objects.ensureBucket();
   const providers = await openProviders(config);
-  const scanner = openScanner(config);
+  const metrics = new Metrics();
+  const scanner = countedScanner(openScanner(config), (verdict) => metrics.scans.add([verdict]));
 
   const stopping = new AbortController();
   const platform: Platform = {
@@ -140,6 +146,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     scanner,
     ...providers,
     reports: await openReports(config),
+    metrics,
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
@@ -153,6 +160,10 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     sql,
     stopping: stopping.signal,
     settings: config,
+    answered(method, route, status, seconds) {
+      metrics.requests.add([method, route, String(status)]);
+      metrics.requestSeconds.observe([method, route], seconds);
+    },
     ...(o.checkAnswers ? { checkAnswers: true } : {}),
   });
   const handle = withMounts(await mounts(platform, api), api, log);
@@ -172,8 +183,15 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     queues: config.JOB_QUEUES?.split(",").map((queue) => queue.trim()) ?? null,
     leaseSeconds: config.JOB_LEASE_SECONDS,
     pollMs: listens ? POLL_MS : POLL_WITHOUT_LISTEN_MS,
+    onClaimed: (jobs) => metrics.jobsClaimed.add([], jobs),
+    onEnded({ job, next, startedAt, endedAt }) {
+      const type = platform.jobTypes.get(job.jobTypeName) ? job.jobTypeName : "unknown";
+      metrics.jobAttempts.add([type, next]);
+      metrics.jobSeconds.observe([type], (endedAt - startedAt) / 1000);
+    },
     ...(o.onSettled ? { onSettled: o.onSettled } : {}),
   });
+  metrics.watchWorker(() => worker?.busy() ?? 0);
   wakeWorker = () => worker?.wake();
   const recurring = await startRecurring(platform);
   wakeWaiting = () => worker?.wakeWaiting();
@@ -201,6 +219,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
       await allOf([server.stop(drainMs), worker?.stop(drainMs), recurring.stop()]);
       await allOf([alarm.stop(), accessChannel.stop(), jobChannel.stop()]);
       await allOf([scanner.close(), ...providers.mail.map((transport) => transport.close())]);
+      metrics.stop();
       await allOf([sql.end({ timeout: 5 })]);
       await stack.stop();
     },

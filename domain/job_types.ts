@@ -1,4 +1,5 @@
 import { authJobTypes } from "./auth/job_types.ts";
+import { eventsJobTypes } from "./events/job_types.ts";
 import { filesJobTypes } from "./files/job_types.ts";
 import type { AnyJobType } from "./jobs/job_type.ts";
 import { jobsJobTypes } from "./jobs/job_types.ts";
@@ -15,4 +16,5 @@ export const allJobTypes = (p: Platform): AnyJobType[] => [
   ...notificationsJobTypes(p),
   ...reportsJobTypes(p),
   ...requestsJobTypes(p),
+  ...eventsJobTypes(p),
 ];

@@ -234,6 +234,19 @@ export const SETTINGS = {
     "Key webhooks are signed with (Standard Webhooks); absent: no delivery by webhook",
     { development: "whsec_c3Rld2FyZC1kZXZlbG9wbWVudC13ZWJob29rLWtleQ==", optional: true },
   ),
+  METRICS_TOKEN: setting(
+    z.string().min(16),
+    "Bearer token that Prometheus reads /metrics with; absent: as METRICS_PUBLIC says",
+    { optional: true },
+  ),
+  METRICS_PUBLIC: setting(
+    flag,
+    "`true`: without METRICS_TOKEN, /metrics answers anyone; else it does not exist",
+    {
+      development: "true",
+      production: "false",
+    },
+  ),
   JOB_CONCURRENCY: setting(
     z.coerce.number().int().min(0).max(1000),
     "Jobs run at once by this instance; 0 runs none",

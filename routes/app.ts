@@ -6,6 +6,7 @@ import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_lim
 import type { Config } from "../infra/config.ts";
 import type { Log } from "../infra/log.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
+import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
 import type { Answer } from "./shared/answer.ts";
 import { BODY_LIMIT, Call, parse, requireStorableText } from "./shared/call.ts";
 import { Cors } from "./shared/cors.ts";
@@ -36,6 +37,8 @@ export interface AppOptions {
     | "REQUEST_TIMEOUT_SECONDS"
     | "BODY_TIMEOUT_SECONDS"
   >;
+  /** Hears of every answered request: method, pattern of its route, status and seconds it took. */
+  answered?: (method: string, route: string, status: number, seconds: number) => void;
   /** Tests: compare every success with the shape its endpoint declares, and fail where they differ. */
   checkAnswers?: boolean;
 }
@@ -56,6 +59,8 @@ interface Limits {
   addresses: RateLimit | null;
 }
 
+/** Any other word a caller may use for a method is not worth telling apart. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 /** So much longer than a request may take, a claim on its Idempotency-Key holds. */
 const CLAIM_MARGIN_S = 60;
 
@@ -77,7 +82,9 @@ export function createApp(o: AppOptions): Handle {
   const refuse = ({ req }: Context, failure: unknown) => {
     const traceId = traceIdOf(req.raw.headers);
     const context = { baseUrl: o.baseUrl(), instance: req.path, traceId, errorList: false };
-    return pipeline.respond(problemAnswer(failure, context, o.log), req.raw, traceId);
+    const answer = problemAnswer(failure, context, o.log);
+    o.answered?.(METHODS.has(req.method) ? req.method : "other", "none", answer.status, 0);
+    return pipeline.respond(answer, req.raw, traceId);
   };
   const methodsByPath = new Map<string, Set<string>>();
   for (const spec of o.endpoints) {
@@ -121,6 +128,7 @@ async function serve(
   o: Pipeline,
 ): Promise<Response> {
   const started = performance.now();
+  nameRequestSpan(request.method, spec.path);
   const call = new Call(request, traceIdOf(request.headers), ip, {
     bytes: spec.bodyLimit ?? BODY_LIMIT,
     milliseconds: o.settings.BODY_TIMEOUT_SECONDS * 1000,
@@ -136,11 +144,13 @@ async function serve(
   } catch (failure) {
     answer = refuse(failure);
   }
+  const milliseconds = performance.now() - started;
+  o.answered?.(request.method, spec.path, answer.status, milliseconds / 1000);
   o.log.debug("request", {
     method: request.method,
     route: spec.path,
     status: answer.status,
-    durationMs: Math.round((performance.now() - started) * 10) / 10,
+    durationMs: Math.round(milliseconds * 10) / 10,
     traceId: call.traceId,
   });
   return o.respond(answer, request, call.traceId, call.quota ? quotaHeaders(call.quota) : undefined);

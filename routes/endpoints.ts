@@ -1,11 +1,14 @@
 import type { Platform } from "../domain/shared/platform.ts";
+import { VERSION } from "../infra/version.ts";
 import { accessRoutes } from "./access/mod.ts";
 import { authRoutes } from "./auth/mod.ts";
+import { eventsRoutes } from "./events/mod.ts";
 import { filesRoutes } from "./files/mod.ts";
 import { jobsRoutes } from "./jobs/mod.ts";
 import { notificationsRoutes } from "./notifications/mod.ts";
 import { docsRoutes } from "./operations/docs.ts";
 import { healthRoutes } from "./operations/health.ts";
+import { metricsRoutes } from "./operations/metrics.ts";
 import { outboxRoutes } from "./operations/outbox.ts";
 import { overviewRoutes } from "./operations/overview.ts";
 import { problemRoutes } from "./operations/problems.ts";
@@ -13,8 +16,6 @@ import { reportsRoutes } from "./reports/mod.ts";
 import { resourcesRoutes } from "./resources/mod.ts";
 import type { Endpoint } from "./shared/endpoint.ts";
 import { openApiDocument } from "./shared/openapi.ts";
-
-const VERSION = "0.1.0";
 
 /** Every route of the service. */
 export function allEndpoints(p: Platform, o: { isStopping: () => boolean }): Endpoint[] {
@@ -35,8 +36,10 @@ export function allEndpoints(p: Platform, o: { isStopping: () => boolean }): End
     ...filesRoutes(p),
     ...notificationsRoutes(p),
     ...resourcesRoutes(p),
+    ...eventsRoutes(p),
     ...overviewRoutes(p),
     ...healthRoutes(checks, o.isStopping),
+    ...metricsRoutes(p),
     ...problemRoutes,
     ...outboxRoutes(p.outbox),
     ...docsRoutes(() => document ??= openApiDocument(endpoints, { baseUrl: p.baseUrl(), version: VERSION })),

@@ -1,11 +1,10 @@
 // Compares the registry with the bucket, both ways: `deno task reconcile-files`.
 import { type Difference, reconcileFiles } from "../domain/files/reconcile.ts";
 import { systemClock } from "../domain/shared/clock.ts";
-import { ConfigurationError, processEnv, readConfig } from "../infra/config.ts";
-import { storeConfig } from "../infra/objectstore/configured.ts";
-import { connectObjectStore, ObjectStoreError } from "../infra/objectstore/objectstore.ts";
+import { ObjectStoreError } from "../infra/objectstore/objectstore.ts";
 import { runCli, wantInteger } from "./shared/cli.ts";
 import { EXIT, Failure } from "./shared/command_line.ts";
+import { openConfiguredStore } from "./shared/object_store.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... S3_ENDPOINT=https://... deno task reconcile-files [options]
 
@@ -51,7 +50,7 @@ await runCli({
       counts[difference.kind]++;
       if (!json) console.log(lineOf(difference));
     };
-    const seen = await reconcileFiles({ sql, objects: openStore(), clock: systemClock }, {
+    const seen = await reconcileFiles({ sql, objects: openConfiguredStore(), clock: systemClock }, {
       ...{ apply, safeAgeMs, found },
     }).catch((error) => {
       if (!(error instanceof ObjectStoreError)) throw error;
@@ -77,15 +76,4 @@ function lineOf(difference: Difference): string {
     ? `file ${difference.fileId}`
     : `object ${difference.object}  ${difference.at.toISOString()}`;
   return `${difference.kind.padEnd(14)}${what}`;
-}
-
-function openStore() {
-  try {
-    const config = readConfig(processEnv());
-    if (!config.S3_ENDPOINT) throw new Failure(EXIT.usage, "S3_ENDPOINT is missing");
-    return connectObjectStore(storeConfig(config));
-  } catch (error) {
-    if (error instanceof ConfigurationError) throw new Failure(EXIT.usage, error.message);
-    throw error;
-  }
 }

@@ -11,6 +11,8 @@ export interface Access<C> {
   needsCaller: boolean;
   /** Is a caller without a tenant's context refused? */
   needsTenant: boolean;
+  /** True where an API key is refused. */
+  personsOnly?: true;
   admit(caller: Caller | null): C;
 }
 
@@ -36,8 +38,9 @@ export const signedIn: Access<Caller> = {
  */
 export const byPerson = <C extends Caller>(rule: Access<C>): Access<C> => ({
   ...rule,
+  personsOnly: true,
   admit: (caller) => {
-    if (caller?.apiKeyId == null) return rule.admit(caller);
+    if (!caller?.apiKeyId) return rule.admit(caller);
     throw problem("FORBIDDEN", "The route serves users in person; the caller is an API key.");
   },
 });

@@ -11,6 +11,7 @@ import {
   requireTargets,
 } from "./link_targets.ts";
 import { userNotFound } from "./user_details.ts";
+import { tellLinksChanged } from "./user_events.ts";
 import { lockUser, type UserPlatform, userRightsChanged } from "./user_lock.ts";
 
 /**
@@ -81,6 +82,7 @@ export async function linkUserToTenant(
       targetId: userId,
       after: assignment,
     });
+    await tellLinksChanged(p, tx, userId, { before: [], after: [assignment] });
   });
 }
 

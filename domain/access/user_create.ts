@@ -8,6 +8,7 @@ import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } fro
 import { insertLinks } from "./links.ts";
 import { recount } from "./large_counts.ts";
 import { readUser, type User } from "./user_details.ts";
+import { tellUserCreated } from "./user_events.ts";
 import type { UserPlatform } from "./user_lock.ts";
 import { storedPassword } from "./user_password.ts";
 import type { Versioned } from "../shared/versioned.ts";
@@ -58,6 +59,7 @@ export async function createUser(
       targetId: id,
       after,
     });
+    await tellUserCreated(p, tx, { id, ...user }, user.tenants);
     return await readUser(tx, id, o.rolesOf);
   });
 }

@@ -5,6 +5,7 @@ import type { TenantCaller } from "./caller.ts";
 import type { Acting } from "./escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
+import { tellLinksChanged, tellUserDeleted } from "./user_events.ts";
 import {
   type LockedUser,
   lockExistingUser,
@@ -72,6 +73,7 @@ async function unlink(p: UserPlatform, tx: Tx, caller: TenantCaller, userId: str
     targetId: userId,
     before: { tenantId },
   });
+  await tellLinksChanged(p, tx, userId, { before: [{ tenantId }], after: [] });
 }
 
 async function markDeleted(p: UserPlatform, tx: Tx, acting: Acting, user: LockedUser): Promise<void> {
@@ -83,4 +85,5 @@ async function markDeleted(p: UserPlatform, tx: Tx, acting: Acting, user: Locked
     targetId: user.id,
     before: { email: user.email },
   });
+  await tellUserDeleted(p, tx, user);
 }

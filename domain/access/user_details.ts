@@ -1,5 +1,5 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
-import { permissionCodes } from "../auth/rights.ts";
+import { permissionCodes } from "../auth/held_permissions.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, holds } from "./caller.ts";
 import type { Role } from "./roles.ts";

@@ -6,8 +6,8 @@ import { invalidateUsers } from "./invalidation.ts";
 import { recount } from "./large_counts.ts";
 import { userNotFound } from "./user_details.ts";
 
-/** What changing users needs of the platform. */
-export type UserPlatform = Pick<Platform, "sql" | "rights">;
+/** What changing users needs of the platform; at the shell nobody is rung for what was told of it. */
+export type UserPlatform = Pick<Platform, "sql" | "rights"> & Partial<Pick<Platform, "bell">>;
 
 /** A user row as it was when it was locked. */
 export interface LockedUser {

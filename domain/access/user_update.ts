@@ -8,6 +8,7 @@ import { keepSystemAdmin } from "./last_system_admin.ts";
 import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";
 import { replaceLinks } from "./links.ts";
 import { type AdminUser, readAdminUser, readTenantUser, type User, userNotFound } from "./user_details.ts";
+import { tellLinksChanged, tellUserUpdated } from "./user_events.ts";
 import {
   type LockedTenantUser,
   type LockedUser,
@@ -133,4 +134,6 @@ async function writeUser(
     before: { ...picked(user), ...(links ? { tenants: links.before } : {}) },
     after: { ...picked(next), ...(links ? { tenants: links.after } : {}) },
   });
+  if (links) await tellLinksChanged(p, tx, user.id, links);
+  if (differing.length > 0) await tellUserUpdated(p, tx, next, differing);
 }

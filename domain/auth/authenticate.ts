@@ -2,6 +2,7 @@ import { TokenRefused } from "../../infra/tokens.ts";
 import type { Caller } from "../access/caller.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
+import { KEY_PREFIX } from "./api_keys.ts";
 import type { SessionRights } from "./rights.ts";
 
 export interface Credentials {
@@ -21,7 +22,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 
 /**
- * Who a request's token belongs to, and in which tenant's context it acts.
+ * Who a request's token or API key belongs to, and in which tenant's context it acts.
  * @returns null when the request carries no bearer token.
  * @throws TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, SESSION_INVALIDATED, TENANT_FORBIDDEN, VALIDATION_ERROR
  */
@@ -32,6 +33,7 @@ export async function authenticate(
   if (c.authorization === null || c.authorization.trim() === "") return null;
   const token = BEARER.exec(c.authorization)?.[1];
   if (!token) throw problem("TOKEN_INVALID", "The Authorization header is not of the form `Bearer <token>`.");
+  if (token.startsWith(KEY_PREFIX)) return await authenticateKey(p, c, token);
   const claims = await p.tokens.verify(token).catch((error) => {
     throw error instanceof TokenRefused ? problem(error.fault, error.message) : error;
   });
@@ -54,12 +56,34 @@ export async function authenticate(
   return {
     userId: claims.sub,
     sessionId: claims.sid,
+    apiKeyId: null,
     tokenTenantId: claims.tenantId,
     tenantId,
     permissions: rights.permissions,
     traceId: c.traceId,
     ip: c.ip,
   };
+}
+
+/** A key acts in its own tenant, whatever else the request names. */
+async function authenticateKey(
+  p: Pick<Platform, "rights">,
+  { traceId, ip }: Credentials,
+  key: string,
+): Promise<Caller> {
+  const rights = await p.rights.apiKeys.read(key);
+  if (!rights) throw problem("TOKEN_INVALID", "There is no such API key.");
+  if (rights.revoked) throw problem("TOKEN_REVOKED", "The API key was revoked.");
+  if (rights.expired) throw problem("TOKEN_EXPIRED", "The time of the API key is over.");
+  if (!rights.usable) {
+    throw problem(
+      "SESSION_INVALIDATED",
+      "Whoever made the API key is no longer active in its tenant, or the tenant is not active.",
+    );
+  }
+  p.rights.apiKeys.noteUse(rights.id, ip);
+  const { id: apiKeyId, userId, tenantId, permissions } = rights;
+  return { userId, sessionId: "", apiKeyId, tokenTenantId: tenantId, tenantId, permissions, traceId, ip };
 }
 
 function requireLiveSession(rights: SessionRights, version: number): void {

@@ -1,11 +1,12 @@
 import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
+import { tellUserUpdated } from "../access/user_events.ts";
 import { lockUser } from "../access/user_lock.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
-import { permissionCodes } from "./rights.ts";
+import { permissionCodes } from "./held_permissions.ts";
 
 /** The signed-in user as the sign-in routes answer it. */
 export interface Profile {
@@ -66,7 +67,7 @@ export async function readProfile(
  * @throws PRECONDITION_FAILED
  */
 export async function updateOwnProfile(
-  p: Pick<Platform, "sql">,
+  p: Pick<Platform, "sql" | "bell">,
   caller: Caller,
   change: ProfileChange,
   ifMatch: string | null,
@@ -87,6 +88,9 @@ export async function updateOwnProfile(
         phone_number = ${after.phoneNumber}, version = version + 1, updated_at = now() where id = ${user.id}`;
       const entry = { action: "user.update", targetType: "user", targetId: user.id, before, after };
       await recordAudit(tx, caller, entry);
+      const fields = ["firstName", "lastName", "phoneNumber"] as const;
+      const changed = fields.filter((name) => before[name] !== after[name]);
+      await tellUserUpdated(p, tx, { ...user, ...after }, changed);
     }
     return await readProfile(tx, caller.userId, caller.tenantId);
   });

@@ -1,5 +1,7 @@
 import type { Channel } from "../../infra/postgres/listen.ts";
-import { afterCommit, type Queryable, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+import { ApiKeyRightsCache } from "./api_key_rights.ts";
+import { permissionCodes } from "./held_permissions.ts";
 
 /** A change made elsewhere is seen at the latest this much later, even when its ring was lost. */
 const FRESH_MS = 600;
@@ -28,23 +30,6 @@ const NO_RIGHTS: SessionRights = {
   permissions: new Set(),
 };
 
-/**
- * The query for the codes a user's roles give in `tenantId`'s context, which needs an active link to an active
- * tenant. Null stands for the service as a whole: there only the platform tenant's platform-reach codes count.
- */
-export const permissionCodes = (q: Queryable, userId: string, tenantId: string | null) =>
-  q`
-  select distinct p.code from user_tenants l
-  join tenants t on t.id = l.tenant_id and t.is_active and t.deleted_at is null
-  join user_tenant_roles r on r.user_id = l.user_id and r.tenant_id = l.tenant_id
-  join roles ro on ro.id = r.role_id and ro.deleted_at is null
-  join role_permissions rp on rp.role_id = ro.id
-  join permissions p on p.id = rp.permission_id and p.deleted_at is null
-  where l.user_id = ${userId} and l.is_active
-    and l.tenant_id = coalesce(${tenantId}::uuid, (select id from tenants where type = 'Platform'))
-    and (${tenantId}::uuid is not null or p.reach = 'Platform')
-  order by p.code`;
-
 interface Remembered {
   rights: Promise<SessionRights>;
   loadedAt: number;
@@ -57,8 +42,12 @@ interface Remembered {
 export class Rights {
   #users = new Map<string, Map<string, Remembered>>();
   #channel: Channel | null = null;
+  /** The same for API keys: what changes a user's rights changes those of their keys. */
+  readonly apiKeys: ApiKeyRightsCache;
 
-  constructor(private readonly sql: Sql) {}
+  constructor(private readonly sql: Sql) {
+    this.apiKeys = new ApiKeyRightsCache(sql);
+  }
 
   /** Rings of other instances; `heard` of the channel must call `forget`. */
   connect(channel: Channel): void {
@@ -94,6 +83,7 @@ export class Rights {
 
   /** Takes a ring: comma-separated user ids, or `everyone`, or nothing when rings may have been missed. */
   forget(payload: string): void {
+    this.apiKeys.forget();
     if (payload === "" || payload === "everyone") this.#users.clear();
     else for (const userId of payload.split(",")) this.#users.delete(userId);
   }

@@ -86,7 +86,7 @@ const uploadExpired = (file: FileRow): Problem =>
 
 async function discardUpload(p: Platform, file: FileRow): Promise<boolean> {
   const purged = await transact(p.sql, (tx) =>
-    markPurged(tx, {
+    markPurged(p, tx, {
       fileId: file.id,
       from: "Pending",
       reason: JOB_REASONS.sizeMismatch,

@@ -23,6 +23,9 @@ export interface FileFilter {
 
 type Selection = FileFilter & { tenantId: string | null };
 
+/** Up to so many matches are found in one go; of more, the total is counted and the page read by themselves. */
+const FEW = 1_000;
+
 /** The files of the caller's tenant, or the product files, newest first. */
 export async function listFiles(
   sql: Sql,
@@ -31,19 +34,30 @@ export async function listFiles(
 ): Promise<PagedResult<FileRecord>> {
   const request = { page, pageSize };
   const selection = { ...filter, tenantId: filter.isProduct ? null : caller.tenantId };
+  const offset = offsetOf(request);
+  const found = await sql<{ id: string }[]>`
+    select id from files where ${where(sql, selection)} limit ${FEW + 1}`;
+  if (found.length <= FEW) {
+    // Ids carry the time of creation, and their texts are in their order.
+    const ids = found.map(({ id }) => id).sort().reverse().slice(offset, offset + pageSize);
+    return pagedResult(await readFiles(sql, sql`select unnest(${ids}::uuid[])`), found.length, request);
+  }
   const total = await countRemembered(sql, `files ${JSON.stringify(selection)}`, async () => {
     const [row] = await sql<{ total: number }[]>`
       select count(*) as total from files where ${where(sql, selection)}`;
     return row?.total ?? 0;
   });
-  if (offsetOf(request) >= total) return pagedResult<FileRecord>([], total, request);
+  if (offset >= total) return pagedResult<FileRecord>([], total, request);
+  const ids = sql`select id from files where ${where(sql, selection)}
+    order by id desc limit ${pageSize} offset ${offset}`;
+  return pagedResult(await readFiles(sql, ids), total, request);
+}
+
+async function readFiles(sql: Sql, ids: ReturnType<typeof where>): Promise<FileRecord[]> {
   const rows = await sql<FileRow[]>`
-    with page as materialized (
-      select id from files where ${where(sql, selection)}
-      order by id desc limit ${pageSize} offset ${offsetOf(request)}
-    )
+    with page (id) as materialized (${ids})
     select * from files where id in (select id from page) order by id desc`;
-  return pagedResult(rows.map(fileRecord), total, request);
+  return rows.map(fileRecord);
 }
 
 function where(sql: Sql, o: Selection) {
@@ -56,7 +70,7 @@ function where(sql: Sql, o: Selection) {
     ...o.retentionClass === undefined ? [] : [sql`retention_class = ${o.retentionClass}::retention_class`],
     ...o.fromDate === undefined ? [] : [sql`created_at >= ${o.fromDate}`],
     ...o.toDate === undefined ? [] : [sql`created_at <= ${o.toDate}`],
-    matches(sql, "fold(file_name)", o.search),
+    matches(sql, "search_text", o.search),
   ];
   return all.reduce((left, right) => sql`${left} and ${right}`);
 }

@@ -13,6 +13,7 @@ import {
   requireSystemAdmin,
 } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";
+import { tellPurged } from "./file_events.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";
 import { holdingScopes } from "./references.ts";
 
@@ -34,7 +35,7 @@ export const isJobReason = (reason: string): boolean => /^\s*job:/i.test(reason)
  * FILE_PURGED_CONFLICT, FILE_LEGAL_HOLD_CONFLICT, FILE_STILL_REFERENCED_CONFLICT
  */
 export async function purgeFile(
-  p: Pick<Platform, "sql" | "objects" | "clock" | "log">,
+  p: Pick<Platform, "sql" | "objects" | "clock" | "log" | "bell">,
   caller: Caller,
   fileId: string,
   reason: string,
@@ -48,7 +49,7 @@ export async function purgeFile(
       throw problem("FILE_LEGAL_HOLD_CONFLICT", "The file is under legal hold; expected none to purge it.");
     }
     if (file.referenceCount > 0) throw await stillReferenced(tx, file);
-    const purged = await markPurged(tx, {
+    const purged = await markPurged(p, tx, {
       fileId,
       from: "Available",
       reason,
@@ -96,12 +97,18 @@ export interface Purging {
  * Turns a file into its tombstone and marks its objects for deletion; the caller deletes them after the commit.
  * @returns the tombstone, or null when the file was not in `from` any more.
  */
-export async function markPurged(tx: Tx, o: Purging): Promise<FileRow | null> {
+export async function markPurged(
+  p: Pick<Platform, "bell">,
+  tx: Tx,
+  o: Purging,
+): Promise<FileRow | null> {
   const [row] = await tx<FileRow[]>`
     update files set status = 'Purged', purge_reason = ${o.reason}, purged_at = ${o.now},
       purged_by = ${o.purgedBy ?? null}, rejection_code = ${o.rejectionCode ?? null}, scan_due_at = null,
       version = version + 1
     where id = ${o.fileId} and status = ${o.from}::file_status returning *`;
-  if (row) await discardObjects(tx, [o.fileId], o.now);
-  return row ?? null;
+  if (!row) return null;
+  await discardObjects(tx, [o.fileId], o.now);
+  await tellPurged(p, tx, [row]);
+  return row;
 }

@@ -5,6 +5,7 @@ import { enqueueJob } from "../jobs/enqueue.ts";
 import type { Platform } from "../shared/platform.ts";
 import { ContentUnreadable, type Reading, readThroughEngine } from "./examine.ts";
 import type { FileRow } from "./file.ts";
+import { tellInfected } from "./file_events.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";
 import { tellOwnersJob } from "./rescan_notice.ts";
 import { failureOf } from "./scan.ts";
@@ -84,6 +85,7 @@ async function settleRescan(
       before: { status: file.status, sha256: file.sha256, sizeBytes: file.sizeBytes },
       after: { status: "Infected", signatureName },
     });
+    await tellInfected(p, tx, { ...file, signatureName });
     await enqueueJob(p, tx, tellOwnersJob(p), { fileId }, { tenantId: file.tenantId });
     return "Infected";
   });

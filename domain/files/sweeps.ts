@@ -4,6 +4,8 @@ import { recordAudit } from "../audit/audit.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
+import type { FileRow } from "./file.ts";
+import { tellPurged } from "./file_events.ts";
 import { deleteDiscarded, deleteDueObjects, discardObjects } from "./objects.ts";
 import { JOB_REASONS } from "./purge_file.ts";
 import { scanFileJob } from "./scan_job.ts";
@@ -46,13 +48,14 @@ async function inBatches(signal: AbortSignal, step: () => Promise<number>): Prom
 export async function expireReservations(p: Platform): Promise<number> {
   const now = p.clock.now();
   const ids = await transact(p.sql, async (tx) => {
-    const rows = await tx<{ id: string }[]>`
+    const rows = await tx<FileRow[]>`
       update files set status = 'Purged', purge_reason = ${JOB_REASONS.uploadExpired}, purged_at = ${now},
         version = version + 1
       where id in (
         select id from files where status = 'Pending' and not legal_hold and upload_expires_at <= ${now}
         order by upload_expires_at limit ${BATCH} for update skip locked)
-      returning id`;
+      returning *`;
+    await tellPurged(p, tx, rows);
     return await discarded(tx, rows, now);
   });
   await deleteDiscarded(p, ids);
@@ -63,7 +66,7 @@ export async function expireReservations(p: Platform): Promise<number> {
 export async function collectExpired(p: Platform): Promise<number> {
   const now = p.clock.now();
   const ids = await transact(p.sql, async (tx) => {
-    const rows = await tx<{ id: string; tenantId: string | null }[]>`
+    const rows = await tx<FileRow[]>`
       update files set status = 'Purged', purge_reason = ${JOB_REASONS.retentionExpired}, purged_at = ${now},
         version = version + 1
       where id in (
@@ -71,7 +74,7 @@ export async function collectExpired(p: Platform): Promise<number> {
         where status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
           and retention_class <> 'Permanent' and collect_at <= ${now}
         order by collect_at limit ${BATCH} for update skip locked)
-      returning id, tenant_id`;
+      returning *`;
     for (const { id, tenantId } of rows) {
       await recordAudit(tx, null, {
         action: "file.purge",
@@ -81,6 +84,7 @@ export async function collectExpired(p: Platform): Promise<number> {
         after: { status: "Purged", reason: JOB_REASONS.retentionExpired },
       });
     }
+    await tellPurged(p, tx, rows);
     return await discarded(tx, rows, now);
   });
   await deleteDiscarded(p, ids);

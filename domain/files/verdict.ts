@@ -2,6 +2,7 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Examination } from "./examine.ts";
 import type { FileRow } from "./file.ts";
+import { tellAvailable, tellInfected } from "./file_events.ts";
 import { discardObjects } from "./objects.ts";
 import { JOB_REASONS, markPurged } from "./purge_file.ts";
 import { generationOf } from "./rescan_generation.ts";
@@ -12,11 +13,12 @@ import { type AttemptFrame, insertScanAttempt } from "./scan_attempts.ts";
  * not one of the profile). Only the first verdict counts: a file that is not Scanning any more stays as it is.
  */
 export async function settleScan(
-  p: Pick<Platform, "sql" | "clock">,
-  { id }: FileRow,
+  p: Pick<Platform, "sql" | "clock" | "bell">,
+  file: FileRow,
   found: Examination & { isTypeAllowed: boolean },
   frame: AttemptFrame,
 ): Promise<void> {
+  const { id } = file;
   const signatureName = found.verdict.verdict === "Infected" ? found.verdict.signatureName : null;
   const { sha256, detectedContentType, isTypeAllowed } = found;
   const verdict = signatureName !== null ? "Infected" : isTypeAllowed ? "Clean" : "TypeRejected";
@@ -32,7 +34,7 @@ export async function settleScan(
     });
     await tx`update files set sha256 = ${sha256}, detected_content_type = ${detectedContentType} where id = ${id}`;
     if (verdict === "TypeRejected") {
-      await markPurged(tx, {
+      await markPurged(p, tx, {
         fileId: id,
         from: "Scanning",
         reason: JOB_REASONS.typeRejected,
@@ -43,10 +45,12 @@ export async function settleScan(
       await tx`update files set status = 'Infected', signature_name = ${signatureName}, scan_due_at = null,
         version = version + 1 where id = ${id}`;
       await discardObjects(tx, [id], now);
+      await tellInfected(p, tx, { ...file, detectedContentType, signatureName });
     } else {
       const generation = frame.engine === null ? 0 : await generationOf(tx, frame.engine);
       await tx`update files set status = 'Available', available_at = ${now}, scan_due_at = null,
         scan_generation = ${generation}, version = version + 1 where id = ${id}`;
+      await tellAvailable(p, tx, { ...file, detectedContentType });
     }
   });
 }

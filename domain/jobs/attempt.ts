@@ -1,3 +1,4 @@
+import { inTrace } from "../../infra/telemetry/tracing.ts";
 import type { AttemptNotes, Notebook } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { HopelessJob, type JobTypes } from "./job_type.ts";
@@ -44,6 +45,7 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
       jobId: job.id,
       tenantId: job.tenantId,
       createdBy: job.createdBy,
+      traceId: job.traceId,
       attempt: job.attempts,
       failures: job.failures,
       maxRetries: job.maxRetries,
@@ -53,8 +55,9 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
       },
       progress: (percent: number, note?: string) => notebook().progress(percent, note),
     };
+    const attributes = { "steward.job.id": job.id, "steward.job.attempt": job.attempts };
     const work = async () => printOutput(await type.run(args.value, context));
-    work().then(
+    inTrace(job.traceId, `job ${type.name}`, attributes, work).then(
       (output) => finish(succeeded(job, output, times())),
       fail,
     );

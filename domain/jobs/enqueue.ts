@@ -1,5 +1,6 @@
 import type { Bell } from "../../infra/bell/bell.ts";
 import { afterCommit, type Queryable, type Tx } from "../../infra/postgres/postgres.ts";
+import { activeSpan } from "../../infra/telemetry/tracing.ts";
 import { newId, timeOfId } from "./job_ids.ts";
 import { lockParents } from "./continuations.ts";
 import { JOB_COLUMNS, type JobPriority, type JobRow, PRIORITIES } from "./job_row.ts";
@@ -57,7 +58,9 @@ export async function enqueueJob<A>(
 export async function insertJobs(p: { bell: Bell }, tx: Tx, jobs: NewJob[]): Promise<string[]> {
   if (jobs.length === 0) return [];
   const parents = await lockParents(tx, jobs.flatMap((job) => job.parentJobId ?? []));
-  const rows = await writeJobs(tx, jobs, parents);
+  const traceId = activeSpan()?.traceId ?? null;
+  const traced = traceId ? jobs.map((job) => ({ ...job, traceId: job.traceId ?? traceId })) : jobs;
+  const rows = await writeJobs(tx, traced, parents);
   afterCommit(tx, () => ringFor(p, jobs));
   return rows.map((row) => row.id);
 }

@@ -7,6 +7,8 @@ export interface JobContext {
   /** Tenant the job belongs to; null for the service's own. */
   tenantId: string | null;
   createdBy: string | null;
+  /** W3C id of the trace the job was enqueued in; null where nobody's request was. */
+  traceId: string | null;
   /** Counts from 1; a job whose worker died runs again under the next number. */
   attempt: number;
   /** Attempts that failed before this one; as many as `maxRetries` make this the last. */

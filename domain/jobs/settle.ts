@@ -1,4 +1,6 @@
-import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Queryable, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { DELIVERY_JOB } from "../events/delivery_job.ts";
+import { emitEvents } from "../events/emit.ts";
 import { newId } from "../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { releaseContinuations } from "./continuations.ts";
@@ -134,15 +136,37 @@ async function writeSettlements(
     select * from settled`;
 }
 
-/** Writes the dead-letter entries of jobs that have just become DeadLettered. */
-export async function writeDeadLetters(q: Queryable, jobIds: string[]): Promise<void> {
+/** Writes the dead-letter entries of jobs that have just become DeadLettered, and tells their tenants. */
+export async function writeDeadLetters(tx: Tx, jobIds: string[]): Promise<void> {
   if (jobIds.length === 0) return;
-  await q`
+  const rows = await tx<WrittenDeadLetter[]>`
     insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts, error_message)
     select given.id, j.id, j.tenant_id, j.job_type_name, j.queue, j.serialized_args, j.attempts, j.last_error
     from unnest(${
     jobIds.map(newId)
-  }::uuid[], ${jobIds}::uuid[]) given (id, job_id) join jobs j on j.id = given.job_id`;
+  }::uuid[], ${jobIds}::uuid[]) given (id, job_id) join jobs j on j.id = given.job_id
+    returning id, job_id, tenant_id, job_type_name, queue, attempts, error_message`;
+  // What tells of events must not make events of its own failures: they would never end.
+  const told = rows.filter(({ jobTypeName }) => jobTypeName !== DELIVERY_JOB.name);
+  await emitEvents(
+    {},
+    tx,
+    told.map(({ id: deadLetterId, tenantId, ...data }) => ({
+      type: "job.dead-lettered",
+      tenantId,
+      data: { ...data, deadLetterId },
+    })),
+  );
+}
+
+interface WrittenDeadLetter {
+  id: string;
+  jobId: string;
+  tenantId: string | null;
+  jobTypeName: string;
+  queue: string;
+  attempts: number;
+  errorMessage: string | null;
 }
 
 /**

@@ -7,7 +7,7 @@ import { Claimer } from "./claimer.ts";
 import type { JobTypes } from "./job_type.ts";
 import { closeLease, LEASE_SECONDS, openLease, recoverLostJobs, renewLease } from "./lease.ts";
 import { Pace } from "./pace.ts";
-import { giveBackJobs, giveBackUnknownJobs, type SettledJob } from "./settle.ts";
+import { giveBackJobs, giveBackUnknownJobs, type SettledJob, type Settlement } from "./settle.ts";
 import { Settler } from "./settler.ts";
 
 export interface WorkerOptions {
@@ -25,9 +25,14 @@ export interface WorkerOptions {
   leaseSeconds?: number;
   /** Hears of every job whose result counted; tests and waiting callers hang on it. */
   onSettled?: (jobs: SettledJob[]) => void;
+  /** Hears of every claim, and of every attempt that ended. */
+  onClaimed?: (jobs: number) => void;
+  onEnded?: (settlement: Settlement) => void;
 }
 
 export interface Worker {
+  /** How many jobs run now. */
+  busy(): number;
   /** Looks at the ledger for jobs due now. */
   wake(): void;
   /** Looks at the ledger for jobs whose time has come. */
@@ -87,6 +92,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
       running.delete(attempt);
       pace.count();
       settler.add(settlement);
+      o.onEnded?.(settlement);
       pump();
     });
   }
@@ -102,6 +108,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
         if (stopping) return giveBackJobs(sql, workerId, claimed.jobs);
         if (lease !== workerId) return; // lost meanwhile, and with it what was claimed
         const since = performance.now();
+        o.onClaimed?.(claimed.jobs.length);
         ahead.push(...claimed.jobs.map((job) => ({ job, since })));
       },
     ).catch(async (error) => {
@@ -193,6 +200,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   promote().catch(report);
 
   return {
+    busy: () => running.size,
     wake,
     wakeWaiting: () => void promote().catch(report),
     async stop(graceMs) {

@@ -124,6 +124,7 @@ export async function deliverOwed(
   const owed = held.recipients.filter((recipient) => recipient.status === "Owed");
   const { due, skipped, waitsUntil, isCollected } = await screenRecipients(p, held, owed);
   const tried = await tryProviders(providersOf(p, held, content), due, { signal, log: p.log });
+  for (const { status } of tried.outcomes) p.metrics.deliveries.add([held.channel, status]);
   await suppressBounced(p, held, due, tried.outcomes);
   const outcomes = [...skipped, ...tried.outcomes];
   const tries = [...interruptedTry(held), ...tried.tries];

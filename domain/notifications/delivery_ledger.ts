@@ -1,4 +1,5 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import { emitEvents } from "../events/emit.ts";
 import { newId } from "../shared/ids.ts";
 import type { Outcome, Tried } from "./failover.ts";
 import { jsonRows } from "./json_rows.ts";
@@ -129,21 +130,22 @@ export interface Settlement {
 
 /** Writes how one run ended. @returns false when the run no longer held the message; see `settleNotifications` */
 export async function settleNotification(
-  q: Queryable,
+  tx: Tx,
   held: HeldNotification,
   result: DeliveryResult,
 ): Promise<boolean> {
-  const [isOurs = false] = await settleNotifications(q, [{ held, result }]);
+  const [isOurs = false] = await settleNotifications(tx, [{ held, result }]);
   return isOurs;
 }
 
 /**
  * Writes how runs ended: tries, what became of each recipient, the status; one statement for all. What a run
- * delivered counts in any case; the status changes only while that very run still holds the message.
+ * delivered counts in any case; the status changes only while that very run still holds the message. The tenants of
+ * those given up are told.
  * @returns in the given order; false where it no longer did.
  */
-export async function settleNotifications(q: Queryable, settlements: Settlement[]): Promise<boolean[]> {
-  const rows = await q<{ index: number }[]>`
+export async function settleNotifications(tx: Tx, settlements: Settlement[]): Promise<boolean[]> {
+  const rows = await tx<{ index: number }[]>`
     with ended as materialized (
       select * from json_to_recordset(${jsonRows(settlements.map(endOf))}::text::json) as e (
         index integer, id uuid, job_id uuid, attempt integer, status notification_status, error text,
@@ -178,7 +180,23 @@ export async function settleNotifications(q: Queryable, settlements: Settlement[
       template_data = case when held.drops then null else n.template_data end
     from held where n.id = held.id and held.is_ours returning held.index`;
   const ours = new Set(rows.map((row) => row.index));
+  const givenUp = settlements.filter(({ result }, index) =>
+    ours.has(index) && result.status === "DeadLettered"
+  );
+  await tellGivenUp(tx, givenUp);
   return settlements.map((_, index) => ours.has(index));
+}
+
+async function tellGivenUp(tx: Tx, settlements: Settlement[]): Promise<void> {
+  await emitEvents(
+    {},
+    tx,
+    settlements.map(({ held: { id, tenantId, channel }, result }) => ({
+      type: "notification.failed",
+      tenantId,
+      data: { notificationId: id, channel, errorMessage: result.error },
+    })),
+  );
 }
 
 function endOf({ held, result }: Settlement, index: number) {

@@ -1,5 +1,6 @@
 import type { Log } from "../../infra/log.ts";
 import { oneLine } from "../../infra/mail/message_safety.ts";
+import { inSpan } from "../../infra/telemetry/tracing.ts";
 import { Problem } from "../problems/problem.ts";
 import type { HeldRecipient } from "./delivery_ledger.ts";
 import type { SkipReason } from "./status.ts";
@@ -104,9 +105,10 @@ async function answersOf(
   log: Log,
 ): Promise<RecipientAnswer[]> {
   try {
-    return (await provider.deliver(owed, signal)).map((answer) =>
-      answer.accepted ? answer : { ...answer, reason: shorten(answer.reason) }
-    );
+    const deliver = () => provider.deliver(owed, signal);
+    return (await inSpan(`deliver: ${provider.name}`, { "steward.recipients": owed.length }, deliver)).map((
+      answer,
+    ) => answer.accepted ? answer : { ...answer, reason: shorten(answer.reason) });
   } catch (error) {
     const permanent = error instanceof ProviderFailed && error.permanent;
     const isTold = error instanceof ProviderFailed || error instanceof Problem;

@@ -116,11 +116,17 @@ export const AUTH_PROBLEMS = {
     "The provider could not be reached, or does not accept this service as its client.",
     "Try again later; the service's log has the reason.",
   ),
+  API_KEY_NOT_FOUND: entry(
+    404,
+    "No such API key",
+    "The API key does not exist or belongs to another tenant.",
+    "Check the id.",
+  ),
   FORBIDDEN: entry(
     403,
     "Not allowed",
-    "The caller is known, but has no tenant context for this route.",
-    "Sign in to a tenant, or name one with X-Tenant-ID when the token is a global one.",
+    "The caller is known, but has no tenant context for this route, or is an API key where a user in person is needed.",
+    "Sign in to a tenant, or name one with X-Tenant-ID when the token is a global one; personal routes need a sign-in.",
   ),
   MISSING_PERMISSION: entry(
     403,

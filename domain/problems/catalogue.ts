@@ -1,6 +1,7 @@
 import { ACCESS_PROBLEMS } from "./access.ts";
 import { AUTH_PROBLEMS } from "./auth.ts";
 import type { CatalogueEntry } from "./entry.ts";
+import { EVENT_PROBLEMS } from "./events.ts";
 import { FILE_PROBLEMS } from "./files.ts";
 import { JOB_PROBLEMS } from "./jobs.ts";
 import { NOTIFICATION_PROBLEMS } from "./notifications.ts";
@@ -18,6 +19,7 @@ export const CATALOGUE = {
   ...NOTIFICATION_PROBLEMS,
   ...REPORT_PROBLEMS,
   ...RESOURCE_PROBLEMS,
+  ...EVENT_PROBLEMS,
 } satisfies Record<string, CatalogueEntry>;
 
 export type ProblemCode = keyof typeof CATALOGUE;

@@ -1,6 +1,6 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
-import { permissionCodes } from "../auth/rights.ts";
+import { permissionCodes } from "../auth/held_permissions.ts";
 import type { Requester } from "./request_report.ts";
 
 /**

@@ -4,6 +4,7 @@ import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
+import { tellEnd } from "./report_events.ts";
 
 interface Counted {
   name: string;
@@ -13,12 +14,13 @@ interface Counted {
 }
 
 /**
- * Notes how a run of a schedule ended: success forgets earlier failures; a failure is told to the creator in-app, and
+ * Tells the tenant of an execution's end, and notes how a run of a schedule ended: success forgets earlier failures; a failure is told to the creator in-app, and
  * the last of REPORT_SCHEDULE_FAILURES in a row pauses the schedule. A burst is one run: it has ended with the last of
  * its executions, and failed when none of them succeeded; those that failed are told in one message either way. Call it
  * in the transaction that ends the execution; one without a schedule, and a cancelled one on its own, is left alone.
  */
 export async function noteScheduledEnd(p: Platform, tx: Tx, execution: Execution): Promise<void> {
+  await tellEnd(p, tx, execution);
   const { scheduleId, burstId, status } = execution;
   if (scheduleId === null) return;
   if (burstId !== null) return await noteBurstEnd(p, tx, { ...execution, scheduleId, burstId });

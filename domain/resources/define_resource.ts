@@ -8,6 +8,8 @@ type Shape = z.ZodObject;
 interface Common {
   one: string;
   many: string;
+  path?: string;
+  showsSecret?: true;
   area: string;
   managedBy: string;
   notFound: ProblemCode;

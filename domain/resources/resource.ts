@@ -43,6 +43,10 @@ export interface Resource<R extends Shape = Shape, C extends Shape = Shape, U ex
   /** Names of one and of many, in ids, paths and audit: `application`, `applications`. */
   one: string;
   many: string;
+  /** Last part of the path; absent: `many`. */
+  path?: string;
+  /** Creating answers a secret that is shown once: such answers are not kept under an Idempotency-Key. */
+  showsSecret?: true;
   /** Heading of the API document. */
   area: string;
   /** The permission that changing needs; reading needs a tenant only. */

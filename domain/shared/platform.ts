@@ -10,6 +10,7 @@ import type { AuditWriter } from "../audit/audit_writer.ts";
 import type { Rights } from "../auth/rights.ts";
 import type { JobTypes } from "../jobs/job_type.ts";
 import type { JobWriter } from "../jobs/job_writer.ts";
+import type { Metrics } from "../operations/metrics.ts";
 import type { Reports } from "../reports/reports.ts";
 import type { Clock } from "./clock.ts";
 
@@ -35,6 +36,8 @@ export interface Platform extends Providers {
   scanner: Scanner;
   /** Report templates, and how many documents are made at once. */
   reports: Reports;
+  /** What this instance counts of itself. */
+  metrics: Metrics;
   /** Aborted when the service begins to stop; answers without an end of their own end then. */
   stopping: AbortSignal;
   /** The URL callers reach the service by, without a trailing slash. */

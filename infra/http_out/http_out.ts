@@ -63,9 +63,17 @@ type Resolve = (hostname: string) => Promise<Address[]>;
  * Safe outbound HTTP: http and https only, names resolved once and the connection made to the very address that was
  * judged, private addresses refused unless `allow` names them, 10 s to connect, 30 s in all, 1 MiB of answer read.
  * @param o.ca an authority trusted instead of the usual ones. @param o.resolve replaces DNS.
+ * @param o.followsRedirects false: a redirect is itself the answer, also on the same host.
  */
 export function createHttpOut(
-  o: { allow: string | null; ca?: string; resolve?: Resolve; connectMs?: number; wholeMs?: number },
+  o: {
+    allow: string | null;
+    ca?: string;
+    resolve?: Resolve;
+    connectMs?: number;
+    wholeMs?: number;
+    followsRedirects?: boolean;
+  },
 ): HttpOut {
   const allow = readAllowList(o.allow);
   const resolve = o.resolve ?? ((hostname) => lookup(hostname, { all: true }));
@@ -86,7 +94,7 @@ export function createHttpOut(
           connectMs: o.connectMs ?? CONNECT_MS,
         });
         const next = redirectTarget(url, answer);
-        if (!next) return answer;
+        if (!next || o.followsRedirects === false) return answer;
         if (hop === REDIRECTS) throw new Error(`${url.host} redirected more than ${REDIRECTS} times`);
         const isKept = answer.status === 307 || answer.status === 308 || method === "HEAD";
         if (!isKept) [method, body] = ["GET", null];

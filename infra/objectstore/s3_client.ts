@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { encodeRfc3986, objectUrl } from "./address.ts";
 import { boundedBody } from "./bounded_body.ts";
 import { errorOfAnswer, errorOfNetwork, ObjectStoreError, ObjectStoreUnavailable } from "./errors.ts";
+import { inSpan } from "../telemetry/tracing.ts";
 import type { ObjectStoreConfig } from "./objectstore.ts";
 
 /** What one call may take, and what it is called in error messages. */
@@ -42,7 +43,11 @@ export class BoundedS3Client extends S3Client {
   }
 
   /** Signs, sends and checks one request. Throws the errors of `errors.ts`, or the signal's reason. */
-  override async makeRequest(o: RequestOptions): Promise<Response> {
+  override makeRequest(o: RequestOptions): Promise<Response> {
+    return inSpan(`storage: ${this.#bounds.action}`, {}, () => this.#exchange(o));
+  }
+
+  async #exchange(o: RequestOptions): Promise<Response> {
     const { action, timeoutMs, streamed, signal } = this.#bounds;
     const expected = o.statusCode ?? 200;
     const request = await this.#sign(o);

@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { inSpan } from "../telemetry/tracing.ts";
 import { arrayTypes } from "./arrays.ts";
 import { timeType } from "./times.ts";
 import { firstInTransaction, sharedTransaction, sharing } from "./shared_transaction.ts";
@@ -78,7 +79,11 @@ export async function shareTransaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>
   return await commit(sql, (tx) => sharing(tx, () => work(tx)));
 }
 
-async function commit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+function commit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return inSpan("postgres: transaction", {}, () => tryCommit(sql, work));
+}
+
+async function tryCommit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1;; attempt++) {
     const hooks: (() => void)[] = [];
     let hasBegun = false;

@@ -12,12 +12,12 @@ export function activeSpan(): { traceId: string; spanId: string } | null {
   return api?.trace.getActiveSpan()?.spanContext() ?? null;
 }
 
-/** Names the request's own span by its route. What its query says stays out: queries carry tokens of mail links. */
-export function nameRequestSpan(method: string, route: string, path: string): void {
+/** Names the request's own span by its route. Deno has noted the whole URL before, which nothing can take back. */
+export function nameRequestSpan(method: string, route: string): void {
   const span = api?.trace.getActiveSpan();
   if (!span) return;
   span.updateName(`${method} ${route}`);
-  span.setAttributes({ "http.route": route, "url.full": path, "url.query": "" });
+  span.setAttribute("http.route", route);
 }
 
 /** Runs `work` as a step of the span around it; without one, just runs it. */

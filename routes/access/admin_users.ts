@@ -24,7 +24,9 @@ import {
 } from "./user_shapes.ts";
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
-const oneUser = { 200: { description: "The user with all links", schema: AdminUserEditDto } };
+const oneUser = {
+  200: { etag: true as const, description: "The user with all links", schema: AdminUserEditDto },
+};
 const locationOf = (id: string) => `/api/v1/admin/users/${id}`;
 
 /** Users across tenants, with their whole tenant/role matrix. */

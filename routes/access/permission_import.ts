@@ -25,7 +25,13 @@ export const permissionImportRoutes = (p: Platform): Endpoint[] => [
     summary: "Download a file to fill in and import",
     access: inTenant("create:permissions"),
     query: importTemplateQuery,
-    answers: { 200: { description: "The template, CSV or JSON as asked for", contentType: "text/csv" } },
+    answers: {
+      200: {
+        description: "The template, CSV or JSON as asked for",
+        contentType: "text/csv",
+        alsoAs: ["application/json"],
+      },
+    },
     problems: [],
     run({ query }) {
       const template = importTemplate(query.format, query.mode);

@@ -25,7 +25,9 @@ import {
 } from "./permission_shapes.ts";
 
 const params = z.object({ id: uuid });
-const onePermission = { 200: { description: "The permission", schema: PermissionDetailsDto } };
+const onePermission = {
+  200: { etag: true as const, description: "The permission", schema: PermissionDetailsDto },
+};
 
 /** The catalog's permissions and those of the token's tenant; other tenants' are PERMISSION_NOT_FOUND here. */
 export const permissionRoutes = (p: Platform): Endpoint[] => [

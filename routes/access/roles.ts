@@ -31,7 +31,9 @@ import {
 
 const params = z.object({ id: uuid });
 const grantParams = z.object({ id: uuid, permId: uuid });
-const oneRole = { 200: { description: "The role with its permissions", schema: RoleDto } };
+const oneRole = {
+  200: { etag: true as const, description: "The role with its permissions", schema: RoleDto },
+};
 
 /** Roles of the token's tenant; those of other tenants are ROLE_NOT_FOUND here. */
 export const roleRoutes = (p: Platform): Endpoint[] => [
@@ -91,7 +93,7 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     summary: "Read a role with its counts",
     access: inTenant("read:roles"),
     params,
-    answers: { 200: { description: "The role", schema: RoleWithUserCountDto } },
+    answers: { 200: { etag: true, description: "The role", schema: RoleWithUserCountDto } },
     problems: ["ROLE_NOT_FOUND"],
     run: async ({ caller, params }) =>
       versionedAnswer(await readCountedRole(p.sql, caller.tenantId, params.id)),

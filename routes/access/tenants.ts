@@ -21,7 +21,7 @@ import {
 } from "./tenant_shapes.ts";
 
 const params = z.object({ id: uuid });
-const oneTenant = { 200: { description: "The tenant", schema: TenantDto } };
+const oneTenant = { 200: { etag: true as const, description: "The tenant", schema: TenantDto } };
 
 /**
  * Tenants within the caller's reach: their own; in a group its children; with reach across tenants, all. What a group's

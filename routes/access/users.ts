@@ -29,7 +29,7 @@ import {
   UserTenantDto,
 } from "./user_shapes.ts";
 
-const oneUser = { 200: { description: "The user", schema: UserDto } };
+const oneUser = { 200: { etag: true as const, description: "The user", schema: UserDto } };
 
 /** Users of the token's tenant; everyone else is USER_NOT_FOUND here. */
 export const usersRoutes = (p: Platform): Endpoint[] => [

@@ -1,5 +1,6 @@
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
+import { apiKeyRoutes } from "./api_keys.ts";
 import { keyRoutes } from "./keys.ts";
 import { oidcRoutes } from "./oidc.ts";
 import { ownAccountRoutes } from "./own_account.ts";
@@ -12,5 +13,6 @@ export const authRoutes = (p: Platform): Endpoint[] => [
   ...ownAccountRoutes(p),
   ...passwordResetRoutes(p),
   ...oidcRoutes(p),
+  ...apiKeyRoutes(p),
   ...keyRoutes(p),
 ];

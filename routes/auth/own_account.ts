@@ -22,7 +22,7 @@ export function ownAccountRoutes(p: Platform): Endpoint[] {
       id: "readMe",
       summary: "The caller's own profile, roles and permissions",
       access: byPerson(signedIn),
-      answers: { 200: { description: "The caller", schema: ProfileDto } },
+      answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
       problems: [],
       async run({ caller }) {
         const { profile, version } = await readProfile(p.sql, caller.userId, caller.tenantId);
@@ -43,7 +43,7 @@ export function ownAccountRoutes(p: Platform): Endpoint[] {
         phoneNumber: z.string().trim().max(40).nullish()
           .transform((value) => value === undefined ? undefined : value || null),
       }).meta({ id: "UpdateMeRequest", description: "What is left out stays as it is." }),
-      answers: { 200: { description: "The caller", schema: ProfileDto } },
+      answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
       problems: ["PRECONDITION_FAILED"],
       async run({ caller, body, call }) {
         const { profile, version } = await updateOwnProfile(p, caller, body, call.ifMatch);

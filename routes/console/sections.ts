@@ -1,6 +1,11 @@
+import { accessSection } from "./access/mod.ts";
+import { filesSection } from "./files/mod.ts";
 import { inboxSection } from "./inbox/mod.tsx";
 import { jobsSection } from "./jobs/mod.ts";
+import { notificationsSection } from "./notifications/mod.ts";
 import { overviewSection } from "./overview/mod.tsx";
+import { reportsSection } from "./reports/mod.ts";
+import { resourcesSection } from "./resources/mod.tsx";
 import type { ConsoleSection } from "./shared/page.ts";
 
 /** The parts of the console, in the order of the navigation. */
@@ -8,4 +13,9 @@ export const sections: ConsoleSection[] = [
   overviewSection,
   inboxSection,
   jobsSection,
+  filesSection,
+  notificationsSection,
+  reportsSection,
+  accessSection,
+  resourcesSection,
 ];

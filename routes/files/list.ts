@@ -20,7 +20,7 @@ export const listRoutes = (p: Platform): Endpoint[] => [
     path: "/api/v1/files",
     area: "Files",
     id: "listFiles",
-    summary: "The tenant's files in any state, newest first; without a tenant, the product files",
+    summary: "The tenant's files in any state, newest first, or the product files",
     access,
     query: z.object({
       ...pageQuery(),
@@ -32,7 +32,9 @@ export const listRoutes = (p: Platform): Endpoint[] => [
       retentionClass: enumName(RETENTION_CLASSES).optional(),
       fromDate: instant.optional(),
       toDate: instant.optional().meta({ description: "Inclusive" }),
-      isProduct: queryBoolean.optional().meta({ description: "true: the product files, which are everyone's" }),
+      isProduct: queryBoolean.optional().meta({
+        description: "true: the product files, which are everyone's",
+      }),
     }),
     answers: { 200: { description: "A page of files", schema: pagedResultOf(FileRecordDto) } },
     problems: ["FORBIDDEN"],

@@ -41,7 +41,7 @@ export const readRoutes = (p: Platform): Endpoint[] => [
     summary: "The record of a file in any state, tombstones included",
     access,
     params: FileId,
-    answers: { 200: { description: "The file", schema: FileRecordDto } },
+    answers: { 200: { etag: true, description: "The file", schema: FileRecordDto } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ caller, params }) {
       const file = await readVisibleFile(p.sql, caller, params.id);

@@ -18,7 +18,7 @@ export const retentionRoutes = (p: Platform): Endpoint[] => [
     access: inFileModule("retain:files"),
     params: FileId,
     lateBody: RetentionRequest,
-    answers: { 200: { description: "The file", schema: FileRecordDto } },
+    answers: { 200: { etag: true, description: "The file", schema: FileRecordDto } },
     problems: [
       "FILE_NOT_FOUND",
       "FILE_PURGED_CONFLICT",

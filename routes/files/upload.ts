@@ -42,7 +42,7 @@ export const uploadRoutes = (p: Platform): Endpoint[] => [
     // read only for a reservation with parts: without, the confirmation takes no body
     lateBody: CompleteFileRequest,
     bodyOptional: true,
-    answers: { 200: { description: "The file, now Scanning", schema: FileRecordDto } },
+    answers: { 200: { etag: true, description: "The file, now Scanning", schema: FileRecordDto } },
     problems: [
       "FILE_NOT_FOUND",
       "FILE_NOT_UPLOADED_CONFLICT",

@@ -31,6 +31,9 @@ import {
 const access = inTenantOrService();
 /** Any text: an id that could not exist is simply not found. */
 const byId = z.object({ id: z.string() });
+const theVersionedJob = {
+  200: { etag: true as const, description: "The recurring job", schema: RecurringJobDto },
+};
 const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJobDto } };
 
 /** Recurring jobs: cron expressions in time zones, and what they enqueue. */
@@ -57,7 +60,7 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
       summary: "Read a recurring job",
       access,
       params: byId,
-      answers: theRecurringJob,
+      answers: theVersionedJob,
       problems: ["JOB_RECURRING_NOT_FOUND"],
       async run({ caller, params }) {
         const { job, version } = await readRecurringJob(p.sql, caller, params.id);
@@ -116,7 +119,7 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
       access,
       params: byId,
       body: UpdateRecurringJobRequest,
-      answers: theRecurringJob,
+      answers: theVersionedJob,
       problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
       async run({ caller, params, body, call }) {
         const { job, version } = await updateRecurringJob(p, caller, params.id, given(body), call.ifMatch);

@@ -29,7 +29,7 @@ const PreferencesRequest = z.object({
   }).nullish().transform((value) => value ?? { isEnabled: false, at: "08:00", locale: null }),
 }).meta({ id: "NotificationPreferencesRequest" });
 
-const NotificationPreferencesDto = z.object({
+export const NotificationPreferencesDto = z.object({
   userId: z.uuid(),
   timeZoneId: z.string(),
   quietHours: z.object({ from: z.string(), to: z.string() }).nullable(),
@@ -46,7 +46,7 @@ export function preferenceRoutes(p: Platform): Endpoint[] {
     endpoint({
       ...{ method: "get", path, area, id: "readNotificationPreferences", access, query },
       summary: "What a user wants by category and channel, their quiet hours and digest",
-      answers: { 200: { description: "The preferences", schema: NotificationPreferencesDto } },
+      answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
       problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
       async run({ caller, query: { userId } }) {
         requireOwner(caller, userId);
@@ -58,7 +58,7 @@ export function preferenceRoutes(p: Platform): Endpoint[] {
       ...{ method: "put", path, area, id: "writeNotificationPreferences", access, query },
       summary: "Replace a user's preferences; a category that is not named is wanted on every channel",
       lateBody: PreferencesRequest,
-      answers: { 200: { description: "The preferences", schema: NotificationPreferencesDto } },
+      answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
       problems: ["NOTIFICATION_INAPP_FORBIDDEN", "USER_NOT_FOUND", "PRECONDITION_FAILED"],
       async run({ caller, query: { userId }, call }) {
         requireOwner(caller, userId);

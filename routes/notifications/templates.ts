@@ -65,7 +65,7 @@ export function templateRoutes(p: Platform): Endpoint[] {
         requiredVariables: variables.nullish().transform((list) => list ?? ""),
       }).meta({ id: "CreateNotificationTemplateRequest" }),
       creates: "atomically",
-      answers: { 201: { description: "The template", schema: NotificationTemplateDto } },
+      answers: { 201: { etag: true, description: "The template", schema: NotificationTemplateDto } },
       problems: ["NOTIFICATION_TEMPLATE_INVALID", "NOTIFICATION_TEMPLATE_ALREADY_EXISTS"],
       async run({ caller, body }) {
         const template = await createTemplate(p, caller, body);
@@ -89,7 +89,7 @@ export function templateRoutes(p: Platform): Endpoint[] {
         textBodyTemplate: kept(1_000_000),
         requiredVariables: variables.optional(),
       }).meta({ id: "UpdateNotificationTemplateRequest" }),
-      answers: { 200: { description: "The template", schema: NotificationTemplateDto } },
+      answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDto } },
       problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
       async run({ caller, params, body, call }) {
         const template = await updateTemplate(p, caller, params.id, body, call.ifMatch);
@@ -142,7 +142,7 @@ export function templateRoutes(p: Platform): Endpoint[] {
       summary: "A template with its texts, the tenant's own or one the service ships",
       access,
       params,
-      answers: { 200: { description: "The template", schema: NotificationTemplateDetailDto } },
+      answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDetailDto } },
       problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
       async run({ caller, params }) {
         const template = await readTemplate(p.sql, caller.tenantId, params.id);

@@ -63,7 +63,7 @@ export function docsRoutes(document: () => unknown): Endpoint[] {
       summary: "Scripts and styles of the reference",
       access: anyone,
       params: z.object({ asset: z.string() }),
-      answers: { 200: { description: "The asset", contentType: "text/javascript" } },
+      answers: { 200: { description: "The asset", contentType: "text/javascript", alsoAs: ["text/css"] } },
       problems: ["ROUTE_NOT_FOUND"],
       async run({ params }) {
         const asset = Object.hasOwn(ASSETS, params.asset) ? ASSETS[params.asset] : undefined;

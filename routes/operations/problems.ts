@@ -24,7 +24,7 @@ export const problemRoutes: Endpoint[] = [
     summary: "What an error code means and how to mend it",
     access: anyone,
     params: z.object({ code: z.string() }),
-    answers: { 200: { description: "The code's page", schema: ProblemPage } },
+    answers: { 200: { description: "The code's page", schema: ProblemPage, alsoAs: ["text/html"] } },
     problems: ["ROUTE_NOT_FOUND"],
     run({ params: { code }, call }) {
       if (!isProblemCode(code)) throw problem("ROUTE_NOT_FOUND", `No problem has the code "${code}".`);

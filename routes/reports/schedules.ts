@@ -64,7 +64,7 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     id: "readReportSchedule",
     summary: "One schedule",
     params: ReportId,
-    answers: { 200: { description: "The schedule", schema: ScheduleDto } },
+    answers: { 200: { etag: true, description: "The schedule", schema: ScheduleDto } },
     problems: named,
     async run({ caller, params }) {
       const schedule = await readVisibleSchedule(p.sql, caller, params.id);
@@ -79,7 +79,7 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     summary: "Have a report run by itself",
     body: CreateScheduleRequest,
     creates: "atomically",
-    answers: { 201: { description: "The schedule", schema: ScheduleDto } },
+    answers: { 201: { etag: true, description: "The schedule", schema: ScheduleDto } },
     problems: ["REPORT_TEMPLATE_NOT_FOUND", "MISSING_PERMISSION", "REPORT_FORMAT_NOT_SUPPORTED", "FORBIDDEN"],
     async run({ caller, body }) {
       const schedule = await createSchedule(p, caller, body);

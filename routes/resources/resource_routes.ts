@@ -13,10 +13,12 @@ import { uuid } from "../shared/validation.ts";
 /** The six routes of the generic contract for one resource. */
 export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
   const area = r.area as Area;
-  const path = `/api/v1/${r.many}`;
+  const path = `/api/v1/${r.path ?? r.many}`;
   const One = r.one.charAt(0).toUpperCase() + r.one.slice(1);
   const Many = r.many.charAt(0).toUpperCase() + r.many.slice(1);
-  const a = /^[aeiou]/.test(r.one) ? `an ${r.one}` : `a ${r.one}`;
+  const [one, many] = [inWords(r.one), inWords(r.many)];
+  const a = /^[aeiou]/.test(one) ? `an ${one}` : `a ${one}`;
+  const creates = r.showsSecret ? {} : { creates: "atomically" as const };
   const params = z.object({ id: uuid });
   const reading = inTenant();
   const changing = inTenant(r.managedBy);
@@ -27,7 +29,7 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       path,
       area,
       id: `list${Many}`,
-      summary: `The tenant's ${r.many}`,
+      summary: `The tenant's ${many}`,
       access: reading,
       query: z.object({ ...common, ...r.query.shape }),
       answers: { 200: { description: "A page", schema: pagedResultOf(r.result) } },
@@ -43,10 +45,10 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       path: `${path}/{id}`,
       area,
       id: `read${One}`,
-      summary: `One ${r.one}`,
+      summary: `One ${one}`,
       access: reading,
       params,
-      answers: { 200: { description: `The ${r.one}`, schema: r.result } },
+      answers: { 200: { etag: true, description: `The ${one}`, schema: r.result } },
       problems: [r.notFound],
       async run({ caller, params }) {
         const { value, version } = await r.source.read(p.sql, caller, params.id);
@@ -61,8 +63,8 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       summary: `Make ${a}`,
       access: changing,
       body: r.create,
-      creates: "atomically",
-      answers: { 201: { description: "Made; Location leads to it", schema: r.result } },
+      ...creates,
+      answers: { 201: { etag: true, description: "Made; Location leads to it", schema: r.result } },
       problems: r.problems,
       async run({ caller, body }) {
         const { value, version } = await transact(p.sql, (tx) => r.source.create(tx, caller, body));
@@ -75,10 +77,10 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       path: `${path}/bulk`,
       area,
       id: `create${Many}`,
-      summary: `Make up to 1,000 ${r.many} at once`,
+      summary: `Make up to 1,000 ${many} at once`,
       access: changing,
       body: bulkRequest.meta({ id: `Bulk${Many}Request`, description: `Each item as in create${One}` }),
-      creates: "atomically",
+      ...creates,
       answers: {
         200: {
           description: "What was made and what was not",
@@ -98,7 +100,7 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       access: changing,
       params,
       body: r.update,
-      answers: { 200: { description: `The ${r.one} as it is now`, schema: r.result } },
+      answers: { 200: { etag: true, description: `The ${one} as it is now`, schema: r.result } },
       problems: [r.notFound, "PRECONDITION_FAILED", ...r.problems],
       async run({ caller, params, body, call }) {
         const { value, version } = await transact(
@@ -125,3 +127,6 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
     }),
   ];
 }
+
+/** A name as people write it: `webhookEndpoint` is `webhook endpoint`. */
+const inWords = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -13,6 +13,8 @@ export const AREAS = {
   "Roles": "Roles of the caller's tenant",
   "Permissions": "The permission catalog",
   "Audit": "Who changed what",
+  "API keys": "Keys by which machines call the service",
+  "Webhook endpoints": "Where events of the tenant are sent, and what became of them",
   "Reports": "Templates, executions, schedules",
   "Jobs": "Background jobs, recurring jobs, dead letters",
   "Files": "The file registry",
@@ -34,6 +36,10 @@ export interface AnswerSpec {
   description: string;
   schema?: z.ZodType;
   contentType?: string;
+  /** Further types the same is answered in, as text, by Accept or by what was asked for. */
+  alsoAs?: string[];
+  /** True where the answer carries the ETag of the resource's version. */
+  etag?: true;
 }
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;

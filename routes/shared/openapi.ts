@@ -1,90 +1,90 @@
 import { OpenApiGeneratorV31, OpenAPIRegistry } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
-import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
-import { AREAS, AREAS_WITH_ERROR_LISTS, type Endpoint } from "./endpoint.ts";
-import { problemType } from "./problem_document.ts";
+import type { AnswerSpec } from "./endpoint.ts";
+import { AREAS, type Endpoint } from "./endpoint.ts";
+import { exampleOf, type Schema } from "./openapi_examples.ts";
+import { INTRODUCTION, SECURITY_SCHEMES, SHARED_HEADERS, SHARED_PARAMETERS } from "./openapi_parts.ts";
+import {
+  PROBLEM_SCHEMAS,
+  RATE_LIMIT_HEADERS,
+  refusalComponents,
+  refusalResponses,
+  TRACE_HEADER,
+} from "./openapi_refusals.ts";
 
-const problemFields = {
-  type: z.string(),
-  title: z.string(),
-  status: z.int(),
-  detail: z.string(),
-  instance: z.string(),
-  traceId: z.string(),
-  code: z.string().optional(),
-};
-const ProblemDocument = z.object({
-  ...problemFields,
-  errors: z.union([z.record(z.string(), z.array(z.string())), z.array(z.string())]).optional(),
-})
-  .meta({
-    id: "ProblemDocument",
-    description:
-      "A refusal; `errors` names fields and what was expected of them, or is the list the code speaks of.",
-  });
-const ProblemDocumentWithList = z.object({ ...problemFields, errors: z.array(z.string()).optional() })
-  .meta({ id: "ProblemDocumentWithList", description: "A refusal; `errors` is a list of `field: message`." });
+interface Content {
+  schema: Schema;
+  example?: unknown;
+  examples?: object;
+}
 
-/** Refusals every endpoint that needs a caller can answer; the last two for the tenant a global token names. */
-const CALLER_PROBLEMS: ProblemCode[] = [
-  "TOKEN_MISSING",
-  "TOKEN_INVALID",
-  "TOKEN_EXPIRED",
-  "TOKEN_REVOKED",
-  "SESSION_INVALIDATED",
-  "TENANT_FORBIDDEN",
-  "VALIDATION_ERROR",
-];
+interface Response {
+  description: string;
+  headers?: object;
+  content?: Record<string, Content>;
+}
 
-const KEY_PROBLEMS: ProblemCode[] = [
-  "VALIDATION_ERROR",
-  "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE",
-  "IDEMPOTENCY_KEY_IN_USE_CONFLICT",
-];
-const IdempotencyHeaders = z.object({
-  "Idempotency-Key": z.string().max(255).optional().meta({
-    description:
-      "Makes the request safe to repeat: within 24 hours the same request with the same key is answered what the " +
-      "first one was answered, and nothing is done again. 1 to 255 visible ASCII characters, such as a UUID.",
-    example: "8e03978e-40d5-43e8-bc93-6894a57f9324",
-  }),
-});
-const ReplayHeaders = z.object({
-  "Idempotency-Replayed": z.literal("true").optional().meta({
-    description: "Present where the answer is the one that was given to the first request with this key.",
-  }),
-});
+/** An operation of the document, as far as it is told further. */
+export interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  parameters?: Record<string, unknown>[];
+  requestBody?: { required?: boolean; content: Record<string, Content> };
+  responses: Record<string, Response | { $ref: string }>;
+  security: object[];
+  "x-permissions"?: string[];
+  "x-also-at"?: string[];
+}
+
+export interface OpenApiDocument {
+  openapi: string;
+  info: { title: string; version: string };
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components:
+    & { schemas: Record<string, Schema>; responses: Record<string, Response> }
+    & Record<string, object>;
+}
 
 /** The OpenAPI 3.1 document of `endpoints`, made from the very shapes that validate. */
-export function openApiDocument(endpoints: Endpoint[], o: { baseUrl: string; version: string }) {
+export function openApiDocument(
+  endpoints: Endpoint[],
+  o: { baseUrl: string; version: string },
+): OpenApiDocument {
   const registry = new OpenAPIRegistry();
-  registry.registerComponent("securitySchemes", "bearer", {
-    type: "http",
-    scheme: "bearer",
-    bearerFormat: "JWT",
-  });
-  for (const spec of endpoints) registry.registerPath(operation(spec, o.baseUrl));
+  for (const spec of endpoints) registry.registerPath(shapes(spec));
   const used = new Set(endpoints.map((spec) => spec.area));
-  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+  const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: "3.1.0",
     info: {
       title: "Steward",
       version: o.version,
-      description:
-        "Access administration, reports, jobs, file registry and notifications over one HTTP/JSON API.",
+      description: INTRODUCTION,
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: o.baseUrl }],
     tags: Object.entries(AREAS).filter(([name]) => used.has(name as Endpoint["area"]))
       .map(([name, description]) => ({ name, description })),
+  }) as unknown as OpenApiDocument;
+  Object.assign(document.components.schemas, PROBLEM_SCHEMAS);
+  Object.assign(document.components, refusalComponents(o.baseUrl), {
+    headers: SHARED_HEADERS,
+    parameters: SHARED_PARAMETERS,
+    securitySchemes: SECURITY_SCHEMES,
   });
+  for (const spec of endpoints) {
+    const operation = document.paths[spec.path]?.[spec.method];
+    if (operation) tellFurther(operation, spec, document.components.schemas);
+  }
+  return document;
 }
 
-function operation(spec: Endpoint, baseUrl: string) {
-  const { access } = spec;
+/** What zod knows of an operation: its parameters, its body, its successes. */
+function shapes(spec: Endpoint) {
   const body = spec.body ?? spec.lateBody;
   const request = {
-    ...(spec.creates ? { headers: IdempotencyHeaders } : {}),
     ...(spec.params ? { params: spec.params as z.ZodObject } : {}),
     ...(spec.query ? { query: spec.query as z.ZodObject } : {}),
     ...(body
@@ -94,70 +94,103 @@ function operation(spec: Endpoint, baseUrl: string) {
       ? { body: { required: true, content: { "multipart/form-data": { schema: fileForm(spec.filePart) } } } }
       : {}),
   };
+  const responses = Object.entries(spec.answers).map(([status, answer]) => [status, success(answer)]);
   return {
-    method: spec.method,
-    path: spec.path,
-    operationId: spec.id,
-    tags: [spec.area],
-    summary: spec.summary,
-    ...(access.permissions.length > 0 ? { description: `Needs ${access.permissions.join(" or ")}.` } : {}),
-    ...(access.needsCaller ? { security: [{ bearer: [] }] } : { security: [] }),
-    request,
-    responses: { ...successes(spec), ...refusals(spec, baseUrl) },
+    ...{
+      method: spec.method,
+      path: spec.path,
+      operationId: spec.id,
+      tags: [spec.area],
+      summary: spec.summary,
+    },
+    ...{ request, responses: Object.fromEntries(responses) },
   };
 }
 
 const fileForm = (part: string) =>
   z.object({ [part]: z.string().meta({ type: "string", format: "binary" }) });
 
-function successes(spec: Endpoint) {
-  return Object.fromEntries(
-    Object.entries(spec.answers).map(([status, { description, schema, contentType }]) => [status, {
-      description,
-      ...(spec.creates ? { headers: ReplayHeaders } : {}),
-      ...(schema ? { content: { [contentType ?? "application/json"]: { schema } } } : {}),
-      ...(!schema && contentType ? { content: { [contentType]: { schema: z.string() } } } : {}),
-    }]),
-  );
+function success({ description, schema, contentType, alsoAs = [] }: AnswerSpec) {
+  const types = contentType ? [contentType] : schema ? ["application/json"] : [];
+  const content = [
+    ...types.map((type) => [type, { schema: schema ?? z.string() }]),
+    ...alsoAs.map((type) => [type, { schema: z.string() }]),
+  ];
+  return { description, ...(content.length > 0 ? { content: Object.fromEntries(content) } : {}) };
 }
 
-function refusals(spec: Endpoint, baseUrl: string) {
-  const { needsCaller, needsTenant, permissions } = spec.access;
-  const codes = new Set<ProblemCode>([
-    ...(needsCaller ? CALLER_PROBLEMS : []),
-    ...(needsTenant ? ["FORBIDDEN"] as const : []),
-    ...(permissions.length > 0 ? ["MISSING_PERMISSION"] as const : []),
-    ...(spec.creates ? KEY_PROBLEMS : []),
-    ...(spec.creates === "in steps" ? ["IDEMPOTENCY_OUTCOME_UNKNOWN_CONFLICT"] as const : []),
-    ...(spec.params || spec.query || spec.body || spec.lateBody ? ["VALIDATION_ERROR"] as const : []),
-    ...(spec.body || spec.lateBody
-      ? ["BODY_TOO_LARGE", "BODY_TIMED_OUT", "UNSUPPORTED_MEDIA_TYPE"] as const
-      : []),
-    ...spec.problems,
-  ]);
-  const byStatus = Map.groupBy(codes, (code) => CATALOGUE[code].status);
-  const schema = AREAS_WITH_ERROR_LISTS.has(spec.area) ? ProblemDocumentWithList : ProblemDocument;
-  return Object.fromEntries(
-    [...byStatus].map(([status, group]) => [status, {
-      description: group.map((code) => `\`${code}\` ${CATALOGUE[code].title}`).join("; "),
-      content: {
-        "application/problem+json": {
-          schema,
-          examples: Object.fromEntries(
-            group.map((code) => [code, { value: example(code, baseUrl, spec.path) }]),
-          ),
-        },
-      },
-    }]),
-  );
+/** Adds what no shape says: access, headers, refusals, examples. */
+function tellFurther(operation: Operation, spec: Endpoint, schemas: Record<string, Schema>): void {
+  const { access } = spec;
+  operation.description = descriptionOf(spec);
+  operation.security = access.needsCaller
+    ? Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] }))
+    : [];
+  if (access.permissions.length > 0) operation["x-permissions"] = access.permissions;
+  if (spec.alsoAt) operation["x-also-at"] = spec.alsoAt;
+  const parameters = [...operation.parameters ?? [], ...headerParameters(spec)];
+  if (parameters.length > 0) operation.parameters = parameters;
+  for (const content of Object.values(operation.requestBody?.content ?? {})) addExample(content, schemas);
+  for (const [status, answer] of Object.entries(spec.answers)) {
+    const response = operation.responses[status] as Response;
+    response.headers = answerHeaders(spec, Number(status), answer);
+    for (const [type, content] of Object.entries(response.content ?? {})) {
+      if (type === "application/json") addExample(content, schemas);
+    }
+  }
+  for (const [status, refusal] of Object.entries(refusalResponses(spec))) {
+    const success = operation.responses[status] as Response | undefined;
+    operation.responses[status] = success && "content" in refusal
+      ? { ...success, ...refusal, content: { ...success.content, ...refusal.content as object } }
+      : refusal as Response;
+  }
 }
 
-const example = (code: ProblemCode, baseUrl: string, path: string) => ({
-  type: problemType(baseUrl, code),
-  title: CATALOGUE[code].title,
-  status: CATALOGUE[code].status,
-  detail: CATALOGUE[code].meaning,
-  instance: path,
-  traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
-  code,
-});
+function addExample(content: Content, schemas: Record<string, Schema>): void {
+  if (content.example === undefined && content.examples === undefined) {
+    content.example = exampleOf(content.schema, schemas);
+  }
+}
+
+function descriptionOf({ access, alsoAt = [], unlimited }: Endpoint): string {
+  const codes = (list: string[], between: string) => list.map((text) => `\`${text}\``).join(between);
+  const { permissions, needsCaller, needsTenant, personsOnly } = access;
+  const who = !needsCaller
+    ? "Open to anyone."
+    : permissions.length > 0
+    ? `Needs ${codes(permissions, " or ")}${needsTenant ? " in the tenant the request acts in" : ""}.`
+    : `For any signed-in caller${needsTenant ? " in a tenant" : ""}.`;
+  return [
+    who,
+    ...(personsOnly ? ["Not for API keys."] : []),
+    ...(alsoAt.length > 0 ? [`Also at ${codes(alsoAt, ", ")}.`] : []),
+    ...(unlimited ? ["Never counted against a rate limit."] : []),
+  ].join(" ");
+}
+
+const ref = (kind: string, name: string) => ({ [name]: { $ref: `#/components/${kind}/${name}` } });
+
+function headerParameters(spec: Endpoint): { $ref: string }[] {
+  const names: (keyof typeof SHARED_PARAMETERS)[] = [
+    ...(spec.creates ? ["Idempotency-Key"] as const : []),
+    ...(spec.problems.includes("PRECONDITION_FAILED") ? ["If-Match"] as const : []),
+    ...(spec.access.needsCaller ? ["X-Tenant-ID"] as const : []),
+    ...(isStream(spec) ? ["Last-Event-ID"] as const : []),
+  ];
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+const isStream = (spec: Endpoint) => spec.answers[200]?.contentType === "text/event-stream";
+
+function answerHeaders(spec: Endpoint, status: number, answer: AnswerSpec): object {
+  const isRedirect = status >= 300 && status < 400;
+  const leadsOn = status === 201 || status === 202 && answer.schema !== undefined || isRedirect;
+  return {
+    ...(answer.etag ? ref("headers", "ETag") : {}),
+    ...(leadsOn ? ref("headers", "Location") : {}),
+    ...(isRedirect ? ref("headers", "Set-Cookie") : {}),
+    ...(spec.creates ? ref("headers", "Idempotency-Replayed") : {}),
+    ...(spec.unlimited ? {} : RATE_LIMIT_HEADERS),
+    ...TRACE_HEADER,
+  };
+}

@@ -18,8 +18,10 @@ export const pagedResultOf = <S extends z.ZodType>(item: S) =>
 
 /** `page` and `pageSize`, with the given most rows a page. */
 export const pageQuery = (maxPageSize = 100) => ({
-  page: queryInteger(1, LAST_PAGE).default(1),
-  pageSize: queryInteger(1, maxPageSize).default(Math.min(20, maxPageSize)),
+  page: queryInteger(1, LAST_PAGE).default(1).meta({ default: 1 }),
+  pageSize: queryInteger(1, maxPageSize).default(Math.min(20, maxPageSize)).meta({
+    default: Math.min(20, maxPageSize),
+  }),
 });
 
 export const sortDirection = enumName(["Ascending", "Descending"]);

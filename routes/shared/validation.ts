@@ -34,13 +34,13 @@ export function enumName<const N extends readonly [string, ...string[]]>(names: 
 export const queryInteger = (min: number, max: number) =>
   z.string().regex(/^-?\d{1,15}$/, "expected an integer").transform(Number).pipe(
     z.number().int().min(min).max(max),
-  );
+  ).meta({ type: "integer", minimum: min, maximum: max });
 
 /** `true` or `false` in any letter case. */
 export const queryBoolean = z.string().toLowerCase().pipe(
   z.enum(["true", "false"], { error: "expected true or false" }),
 )
-  .transform((value) => value === "true");
+  .transform((value) => value === "true").meta({ type: "boolean" });
 
 /** The years the four digits of an answer and the database agree on; an offset can lead out of them. */
 function isStorable(instant: Date): boolean {
@@ -61,7 +61,8 @@ export const queryIds = (max: number) =>
         [value].flat().flatMap((part) => part.split(",")).filter((part) => part !== ""),
       ),
     ])
-    .pipe(z.array(uuid).max(max, `expected at most ${max} ids`));
+    .pipe(z.array(uuid).max(max, `expected at most ${max} ids`))
+    .meta({ type: "array", items: { type: "string", format: "uuid" }, maxItems: max });
 
 /** The query of a request as schemas take it: empty values are absent, repeated names become arrays. */
 export function queryValues(search: URLSearchParams): Record<string, string | string[]> {

@@ -3,14 +3,8 @@ import { allEndpoints } from "../../routes/endpoints.ts";
 import type { Endpoint } from "../../routes/shared/endpoint.ts";
 import type { HttpAnswer, HttpClient } from "../support/http.ts";
 import { setup } from "../support/setup.ts";
-import { accessRows } from "./isolation/access_rows.ts";
-import { fileRows } from "./isolation/file_rows.ts";
-import { jobRows } from "./isolation/job_rows.ts";
-import { notificationRows } from "./isolation/notification_rows.ts";
-import { reportRows } from "./isolation/report_rows.ts";
-import { resourceRows } from "./isolation/resource_rows.ts";
-import type { Ask, Row, Rows } from "./isolation/rows.ts";
-import { serviceRows } from "./isolation/service_rows.ts";
+import { pathOf, ROWS } from "./isolation/all_rows.ts";
+import type { Ask, Row } from "./isolation/rows.ts";
 import {
   ABSENT,
   anotherOutsider,
@@ -27,23 +21,6 @@ const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const world = await buildWorld(t);
 const endpoints = allEndpoints(t.steward.platform, { isStopping: () => false });
-
-const ROWS: Rows = {
-  ...serviceRows,
-  ...accessRows,
-  ...jobRows,
-  ...fileRows,
-  ...notificationRows,
-  ...reportRows,
-  ...resourceRows,
-};
-
-/** A route with its parameters filled in; those a row leaves open get something absent. */
-function pathOf(path: string, { params = {}, query = {} }: Ask): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ABSENT.user));
-  const search = new URLSearchParams(query).toString();
-  return search ? `${filled}?${search}` : filled;
-}
 
 const send = (by: HttpClient, spec: Endpoint, ask: Ask, headers: Record<string, string> = {}) =>
   by.send(spec.method.toUpperCase(), pathOf(spec.path, ask), ask.body, headers);

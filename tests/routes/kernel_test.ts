@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import { CATALOGUE } from "../../domain/problems/catalogue.ts";
 import { setup } from "../support/setup.ts";
 
 const t = await setup();
@@ -121,36 +120,6 @@ Deno.test("the process is healthy and ready with every part named", async () => 
   const { status, body } = await t.nobody.get("/readyz");
   assert.equal(status, 200);
   assert.deepEqual(Object.keys(body.checks), ["postgres", "objectStore", "scanner", "mail"]);
-});
-
-Deno.test("the API document is OpenAPI 3.1 with every operation under its own id and known problem codes", async () => {
-  const { body } = await t.nobody.get("/openapi.json");
-  assert.equal(body.openapi, "3.1.0");
-  // deno-lint-ignore no-explicit-any -- a document of any shape
-  const operations = Object.values<any>(body.paths).flatMap((path) => Object.values<any>(path));
-  const ids = operations.map((operation) => operation.operationId);
-  assert.equal(new Set(ids).size, ids.length);
-  for (const operation of operations) {
-    for (
-      const response of Object.values<{ content?: Record<string, { examples?: object }> }>(
-        operation.responses,
-      )
-    ) {
-      const examples = response.content?.["application/problem+json"]?.examples ?? {};
-      for (const code of Object.keys(examples)) assert.ok(Object.hasOwn(CATALOGUE, code), code);
-    }
-  }
-});
-
-Deno.test("the API document tells how a caller without a tenant, or with the wrong one, is refused", async () => {
-  const { body } = await t.nobody.get("/openapi.json");
-  const codes = (path: string, status: number) =>
-    Object.keys(body.paths[path].get.responses[status]?.content["application/problem+json"].examples ?? {});
-  assert.deepEqual(codes("/api/v1/roles/{id}", 403), ["TENANT_FORBIDDEN", "FORBIDDEN", "MISSING_PERMISSION"]);
-  assert.deepEqual(codes("/api/v1/admin/users", 403), ["TENANT_FORBIDDEN", "MISSING_PERMISSION"]);
-  assert.deepEqual(codes("/api/v1/auth/me", 403), ["TENANT_FORBIDDEN"]);
-  assert.deepEqual(codes("/api/v1/auth/me", 400), ["VALIDATION_ERROR"]);
-  assert.deepEqual(codes("/healthz", 403), []);
 });
 
 Deno.test("the reference loads nothing from elsewhere", async () => {

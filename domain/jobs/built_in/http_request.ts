@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type HttpOut, OutboundRefused } from "../../../infra/http_out/http_out.ts";
+import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { defineJob, HopelessJob } from "../job_type.ts";
 
 /** Characters of the answer kept as the job's output, well under what an output may hold. */
@@ -22,7 +23,7 @@ export const httpRequest = (http: HttpOut) =>
     args: Args,
     exposed: true,
     timeoutMs: 60_000,
-    async run({ url, method, headers, body, expectedStatuses }, { signal, jobId, attempt }) {
+    async run({ url, method, headers, body, expectedStatuses }, { signal, jobId, attempt, traceId }) {
       const isJson = body !== undefined && body !== null && typeof body !== "string";
       const answer = await http.send({
         url,
@@ -31,6 +32,7 @@ export const httpRequest = (http: HttpOut) =>
           ...(isJson ? { "content-type": "application/json" } : {}),
           "x-steward-job": jobId,
           "x-steward-attempt": String(attempt),
+          ...(traceId ? { traceparent: traceparent(traceId) } : {}),
           ...headers,
         },
         body: isJson ? JSON.stringify(body) : (body as string | null | undefined) ?? null,

@@ -1,4 +1,5 @@
 import { createHttpOut, OutboundRefused } from "../../../infra/http_out/http_out.ts";
+import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { Webhook } from "standardwebhooks";
 import { signFileDownload } from "../../files/service_files.ts";
 import type { Platform } from "../../shared/platform.ts";
@@ -43,6 +44,7 @@ export async function deliverByWebhook(
     "webhook-id": id,
     "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
     "webhook-signature": new Webhook(p.config.WEBHOOK_SECRET).sign(id, now, body),
+    ...(execution.traceId ? { traceparent: traceparent(execution.traceId) } : {}),
   };
   try {
     const { status } = await createHttpOut({ allow: p.config.OUTBOUND_ALLOW })

@@ -38,6 +38,7 @@ create table webhook_deliveries (
   endpoint_id uuid not null references webhook_endpoints (id) on delete cascade,
   event_type text not null,
   body text not null,
+  job_id uuid not null,
   status webhook_delivery_status not null default 'Pending',
   attempt_count integer not null default 0,
   -- attempts since it was made or sent again

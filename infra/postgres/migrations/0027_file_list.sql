@@ -3,6 +3,10 @@
 create index files_listing on files (tenant_id, id)
   include (status, profile, retention_class, legal_hold, created_by, created_at);
 drop index files_tenant;
--- What is looked for most is few of many: infected, failed, waiting.
+-- What is looked for most is few of many: infected, failed, waiting, held.
 create index files_tenant_status on files (tenant_id, status, id);
-create index files_name_search on files using gin (fold(file_name) gin_trgm_ops);
+create index files_held on files (tenant_id, id) where legal_hold;
+
+-- Names folded once, and not for every row of every search.
+alter table files add column search_text text generated always as (fold(file_name)) stored;
+create index files_search on files using gin (search_text gin_trgm_ops);

@@ -31,7 +31,9 @@ export const reachesTenants = (v: Visit): boolean => may(v.viewer, "manage:all-t
 /** Tenants the viewer may point at: with reach those that fit the query, else the ones they belong to. */
 export async function tenantChoices(v: Visit, query: Query = {}): Promise<TenantChoice[]> {
   if (reachesTenants(v)) {
-    return (await v.api.get<Page<TenantChoice>>(`admin/tenants/lookup${searchOf({ pageSize: 50, ...query })}`))
+    return (await v.api.get<Page<TenantChoice>>(
+      `admin/tenants/lookup${searchOf({ pageSize: 50, ...query })}`,
+    ))
       .items;
   }
   const own = v.viewer.tenants.length > 0 ? v.viewer.tenants : v.viewer.tenant ? [v.viewer.tenant] : [];

@@ -5,6 +5,7 @@ import { defineWords, type Locale } from "../shared/words.ts";
 
 /** What the refusals of access administration mean, and what to do about them. */
 const meanings = defineWords({
+  VALIDATION_ERROR: "Something here does not fit. What is wrong stands beside the field.",
   USER_SELF_CONFLICT: "You cannot deactivate or delete yourself. Another administrator has to do it.",
   LAST_SYSTEM_ADMIN_CONFLICT:
     "This would leave nobody who administers the service. Give admin:system to someone else first.",
@@ -29,6 +30,7 @@ const meanings = defineWords({
     "Someone changed this while you were editing. Nothing was saved; look at the newer state below and try again.",
   SESSION_NOT_FOUND: "This session had ended already.",
 }, {
+  VALIDATION_ERROR: "Há algo que não serve. O que está mal está junto ao campo.",
   USER_SELF_CONFLICT: "Não pode desativar-se nem eliminar-se a si próprio. Terá de ser outro administrador.",
   LAST_SYSTEM_ADMIN_CONFLICT:
     "Isto deixaria o serviço sem administrador. Dê primeiro admin:system a outra pessoa.",
@@ -42,11 +44,9 @@ const meanings = defineWords({
   USER_ALREADY_ASSIGNED: "O utilizador já pertence a este inquilino. Altere antes a ligação.",
   ROLE_ALREADY_EXISTS: "O inquilino já tem um papel com este nome. Use outro nome.",
   ROLE_ASSIGNED_CONFLICT: "Ainda há utilizadores com este papel. Retire-lho primeiro e depois elimine-o.",
-  ROLE_SYSTEM_PROTECTED_CONFLICT:
-    "Este papel vem com o serviço e fica como está. Crie antes um papel seu.",
+  ROLE_SYSTEM_PROTECTED_CONFLICT: "Este papel vem com o serviço e fica como está. Crie antes um papel seu.",
   PERMISSION_ALREADY_EXISTS: "Já existe uma permissão com este código. Use outro código.",
-  PERMISSION_ASSIGNED_CONFLICT:
-    "Ainda há papéis com esta permissão. Retire-a primeiro e depois elimine-a.",
+  PERMISSION_ASSIGNED_CONFLICT: "Ainda há papéis com esta permissão. Retire-a primeiro e depois elimine-a.",
   PERMISSION_SYSTEM_PROTECTED_CONFLICT: "O próprio serviço depende desta permissão; fica como está.",
   TENANT_ALREADY_EXISTS: "Já existe um inquilino com este nome. Use outro nome.",
   TENANT_HAS_CHILDREN_CONFLICT: "Ainda há inquilinos neste grupo. Mova-os ou elimine-os primeiro.",
@@ -81,7 +81,7 @@ export async function attempt(
 /** Sends a form; a refusal shows it again, filled in and with what was wrong. */
 export async function submit<T>(
   run: () => Promise<T>,
-  o: { done: (value: T) => Outcome; again: (refusal: Refusal) => Promise<View> },
+  o: { done: (value: T) => Outcome; again: (refusal: Refusal) => Promise<View> | View },
 ): Promise<Outcome> {
   try {
     return o.done(await run());

@@ -10,6 +10,7 @@ import { Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { preferenceWords } from "../notifications/preference_words.ts";
 import { words } from "./words.ts";
 
 type Profile = z.output<typeof ProfileDto>;
@@ -198,6 +199,9 @@ async function accountView(v: Visit, refusal: Refusal | null = null, isPassword 
             </form>
           </Card>
         </div>
+        <Card title={preferenceWords[v.locale].title}>
+          <a href="preferences">{preferenceWords[v.locale].open}</a>
+        </Card>
         <Card title={w.sessions}>
           <DataTable caption={w.sessionsCaption} columns={columns} rows={sessions} empty={null} />
         </Card>

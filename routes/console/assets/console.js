@@ -114,10 +114,33 @@ dialog?.addEventListener("close", () => {
 });
 // A form is sent once, however often its button is pressed.
 document.addEventListener("submit", (event) => {
-  if (event.defaultPrevented || event.target.method !== "post") return;
+  const intoFrame = event.submitter?.hasAttribute("formtarget");
+  if (event.defaultPrevented || event.target.method !== "post" || intoFrame) return;
   if (event.target.dataset.sent) return event.preventDefault();
   event.target.dataset.sent = "yes";
   setTimeout(() => delete event.target.dataset.sent, 5_000);
+});
+
+// A preview in order has an HTML part of its own: the form goes into the frame as well, a new one, so that the browser's
+// history stays as it is.
+document.addEventListener("htmx:afterSwap", ({ target }) => {
+  if (!target.matches("[data-preview]") || target.querySelector("[data-preview-failed]")) return;
+  const form = target.closest("form");
+  if (form.dataset.sent) return; // it is on its way, and sending it elsewhere would call that off
+  const frame = form.querySelector("iframe");
+  frame.replaceWith(frame.cloneNode());
+  form.requestSubmit(form.querySelector("[data-frame-button]"));
+});
+// From a mistake to its place: the id of a text field, line and column, both from 1.
+document.addEventListener("click", (event) => {
+  const place = event.target.closest?.("[data-caret]");
+  if (!place) return;
+  event.preventDefault();
+  const [id, line, column] = place.dataset.caret.split(" ");
+  const text = document.getElementById(id);
+  const before = text.value.split("\n").slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
+  text.focus();
+  text.setSelectionRange(before + column - 1, before + Number(column));
 });
 
 // The inbox tells of new messages as they come.

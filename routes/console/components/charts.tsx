@@ -72,16 +72,18 @@ export function TimeBars({ v, label, starts, series }: {
         </span>
         <span class="muted">{starts.length > 0 && at(starts[starts.length - 1] ?? "")}</span>
       </figcaption>
-      <table class="sr-only">
-        <caption>{label}</caption>
-        <tbody>
-          {totals.map((_, index) => (
-            <tr>
-              <td>{told(index)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <div class="sr-only">
+        <table>
+          <caption>{label}</caption>
+          <tbody>
+            {totals.map((_, index) => (
+              <tr>
+                <td>{told(index)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

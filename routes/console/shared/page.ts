@@ -51,6 +51,8 @@ export interface View {
   crumbs?: { href: string; label: string }[];
   /** Buttons beside the title. */
   actions?: Child;
+  /** Scripts of this page alone, by the names of assets. */
+  scripts?: string[];
   status?: number;
 }
 

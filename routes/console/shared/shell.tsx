@@ -35,7 +35,7 @@ export function Shell(
   const w = shared[v.locale];
   const here = v.address.split(/[/?]/)[0] ?? "";
   return (
-    <Document frame={frame} v={v} title={view.title}>
+    <Document frame={frame} v={v} title={view.title} scripts={view.scripts ?? []}>
       <a class="skip" href={`${v.address}#content`}>{w.skip}</a>
       <header class="topbar">
         <button
@@ -107,10 +107,11 @@ export function BarePage({ frame, v, title, children }: {
   );
 }
 
-function Document({ frame, v, title, children }: {
+function Document({ frame, v, title, scripts = [], children }: {
   frame: Frame;
   v: Pick<Visit, "locale" | "theme">;
   title: string;
+  scripts?: string[];
   children?: Child;
 }) {
   return (
@@ -132,6 +133,7 @@ function Document({ frame, v, title, children }: {
           <link rel="stylesheet" href={frame.asset("console.css")} />
           <script src={frame.asset("htmx.js")} defer></script>
           <script src={frame.asset("console.js")} defer></script>
+          {scripts.map((name) => <script src={frame.asset(name)} defer></script>)}
         </head>
         <body>{children}</body>
       </html>

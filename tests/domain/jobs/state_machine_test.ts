@@ -20,6 +20,7 @@ const tenantId = await t.tenant();
 const caller = {
   userId: newId(),
   sessionId: newId(),
+  apiKeyId: null,
   tokenTenantId: tenantId,
   tenantId,
   permissions: new Set<string>(),

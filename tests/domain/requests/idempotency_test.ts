@@ -17,7 +17,7 @@ const { sql } = t.steward.platform;
 const signal = new AbortController().signal;
 
 const request = (content = "body"): KeyedRequest => ({
-  caller: { userId: newId(), tenantId: newId() },
+  caller: { userId: newId(), apiKeyId: null, tenantId: newId() },
   operation: "sendLetter",
   key: "k",
   content: [content],

@@ -2,7 +2,7 @@ import type { Row, Rows } from "./rows.ts";
 import type { Kind } from "./world.ts";
 
 /** The six routes of one resource. */
-function resource(
+export function resource(
   kind: Kind,
   one: string,
   many: string,

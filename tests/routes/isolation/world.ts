@@ -29,6 +29,9 @@ export const KINDS = [
   "schedule",
   "application",
   "setting",
+  "apiKey",
+  "webhookEndpoint",
+  "webhookDelivery",
 ] as const;
 export type Kind = typeof KINDS[number];
 
@@ -92,6 +95,10 @@ export async function buildWorld(t: TestService): Promise<World> {
   const job = await made("/api/v1/jobs", {
     jobTypeName: "steward.echo",
     serializedArgs: JSON.stringify({ text: MARKER }),
+  });
+  const webhookEndpoint = await made("/api/v1/webhook-endpoints", {
+    url: `https://hooks.example.test/${MARKER}`,
+    eventTypes: ["report.failed"],
   });
   const ids: Record<Kind, string> = {
     tenant: tenantId,
@@ -165,7 +172,18 @@ export async function buildWorld(t: TestService): Promise<World> {
     }),
     application: await made("/api/v1/applications", { code: "victims", name: MARKER }),
     setting: await made("/api/v1/settings", { key: "victims", value: MARKER }),
+    apiKey: await made("/api/v1/api-keys", { name: MARKER, permissions: ["read:users"] }),
+    webhookEndpoint,
+    webhookDelivery: await inserted("webhook_deliveries", {
+      endpoint_id: webhookEndpoint,
+      event_type: "user.created",
+      body: JSON.stringify({ type: "user.created", data: { firstName: MARKER } }),
+      job_id: job,
+      status: "Failed",
+      next_attempt_at: null,
+    }),
   };
+  await sql`update files set reference_count = 1 where id = ${file}`;
   return { t, victim, outsider, ids };
 }
 

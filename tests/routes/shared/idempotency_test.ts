@@ -292,8 +292,8 @@ Deno.test("a reserved file is the same file again, with the same upload URL", as
 Deno.test("the API document tells of the header on every creating route, and on no route of sign-in", async () => {
   const { body } = await t.nobody.get("/openapi.json");
   const named = (path: string) =>
-    (body.paths[path].post.parameters ?? []).some((parameter: { name: string }) =>
-      parameter.name === "Idempotency-Key"
+    (body.paths[path].post.parameters ?? []).some((parameter: { $ref?: string }) =>
+      parameter.$ref === "#/components/parameters/Idempotency-Key"
     );
   for (const path of ["/api/v1/users", "/api/v1/jobs", "/api/v1/files", "/api/v1/reports/generate"]) {
     assert.ok(named(path), path);

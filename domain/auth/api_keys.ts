@@ -1,0 +1,162 @@
+import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import type { TenantCaller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { invalid, problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
+import { matches, orderBy, type SortDirection } from "../shared/list_order.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { Platform } from "../shared/platform.ts";
+import { givenBy } from "./key_permissions.ts";
+import { digest, newSecret } from "./secrets.ts";
+
+/** What tells a key from a token. */
+export const KEY_PREFIX = "sk_";
+/** So much of a key is kept in the clear, for people to tell keys apart. */
+const START_LENGTH = KEY_PREFIX.length + 6;
+/** No key is made to expire later than this. */
+export const LONGEST_LIFE_DAYS = 731;
+
+/** A key as it is shown; never the key itself. */
+export interface ApiKey {
+  id: string;
+  name: string;
+  /** Its first characters. */
+  start: string;
+  permissions: string[];
+  createdBy: string;
+  createdAt: Date;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  revokedBy: string | null;
+  lastUsedAt: Date | null;
+  lastUsedIp: string | null;
+}
+
+export interface NewApiKey {
+  name: string;
+  permissions: string[];
+  /** Null: until it is revoked. */
+  expiresAt: Date | null;
+}
+
+/** `sortBy` names and the SQL they order by. */
+const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
+export const API_KEY_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
+
+export interface ApiKeyListRequest extends PageRequest {
+  sortBy?: keyof typeof SORTS | undefined;
+  sortDirection: SortDirection;
+  search?: string | undefined;
+  /** Revoked ones too. */
+  includeDeleted: boolean;
+}
+
+const columns = (q: Queryable) =>
+  q`id, name, start, permissions, created_by, created_at, expires_at, revoked_at, revoked_by, last_used_at,
+    last_used_ip`;
+
+/** The tenant's keys; revoked ones only when asked for. */
+export async function listApiKeys(
+  sql: Sql,
+  { tenantId }: TenantCaller,
+  request: ApiKeyListRequest,
+): Promise<PagedResult<ApiKey>> {
+  const where = sql`tenant_id = ${tenantId} and ${matches(sql, "search_text", request.search)}
+    and ${request.includeDeleted ? sql`true` : sql`revoked_at is null`}`;
+  const order = orderBy(sql, SORTS[request.sortBy ?? "createdAt"], "id", request.sortDirection);
+  const [[count], items] = await Promise.all([
+    sql<{ total: number }[]>`select count(*) as total from api_keys where ${where}`,
+    sql<ApiKey[]>`select ${columns(sql)} from api_keys where ${where} ${order}
+      limit ${request.pageSize} offset ${offsetOf(request)}`,
+  ]);
+  return pagedResult<ApiKey>([...items], count?.total ?? 0, request);
+}
+
+/** One key of the tenant, also a revoked one. @throws API_KEY_NOT_FOUND */
+export async function readApiKey(q: Queryable, { tenantId }: TenantCaller, id: string): Promise<ApiKey> {
+  const [key] = await q<ApiKey[]>`
+    select ${columns(q)} from api_keys where id = ${id} and tenant_id = ${tenantId}`;
+  if (!key) throw problem("API_KEY_NOT_FOUND", `The tenant has no API key ${id}.`);
+  return key;
+}
+
+/**
+ * Makes a key with at most the caller's own rights. This answer alone has the key itself: only its hash is kept.
+ * @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED, PERMISSION_NOT_FOUND, VALIDATION_ERROR (expiresAt)
+ */
+export async function createApiKey(
+  p: Pick<Platform, "sql" | "clock">,
+  caller: TenantCaller,
+  input: NewApiKey,
+): Promise<ApiKey & { key: string }> {
+  requireLife(p, input.expiresAt);
+  const permissions = [...new Set(input.permissions)].sort();
+  requireMayGive(caller, permissions);
+  const key = KEY_PREFIX + newSecret();
+  return await transact(p.sql, async (tx) => {
+    await requirePermissions(tx, caller, permissions);
+    const id = newId();
+    const [made] = await tx<ApiKey[]>`
+      insert into api_keys (id, tenant_id, created_by, name, hash, start, permissions, expires_at)
+      values (${id}, ${caller.tenantId}, ${caller.userId}, ${input.name}, ${digest(key)},
+        ${key.slice(0, START_LENGTH)}, ${permissions}::text[], ${input.expiresAt})
+      returning ${columns(tx)}`;
+    if (!made) throw new Error("an inserted API key was not returned");
+    await recordAudit(tx, caller, {
+      action: "apiKey.create",
+      targetType: "apiKey",
+      targetId: id,
+      after: { name: input.name, permissions, expiresAt: input.expiresAt },
+    });
+    return { ...made, key };
+  });
+}
+
+/** Revokes a key: here at once, elsewhere within a second. Again changes nothing. @throws API_KEY_NOT_FOUND */
+export async function revokeApiKey(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: TenantCaller,
+  id: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const { name, createdBy } = await readApiKey(tx, caller, id);
+    const revoked = await tx`update api_keys set revoked_at = now(), revoked_by = ${caller.userId}
+      where id = ${id} and revoked_at is null`;
+    if (revoked.count === 0) return;
+    p.rights.changed(tx, [createdBy]);
+    await recordAudit(tx, caller, {
+      action: "apiKey.revoke",
+      targetType: "apiKey",
+      targetId: id,
+      before: { name },
+    });
+  });
+}
+
+function requireLife({ clock }: Pick<Platform, "clock">, expiresAt: Date | null): void {
+  if (expiresAt === null) return;
+  const days = (expiresAt.getTime() - clock.now().getTime()) / 86_400_000;
+  if (days > 0 && days <= LONGEST_LIFE_DAYS) return;
+  throw invalid({ expiresAt: [`expected an instant ahead, at most ${LONGEST_LIFE_DAYS} days`] });
+}
+
+function requireMayGive(caller: TenantCaller, permissions: string[]): void {
+  const beyond = permissions.filter((code) => !givenBy(caller.permissions, code));
+  if (beyond.length === 0) return;
+  throw problem(
+    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+    `The key would give ${beyond.join(", ")}; the caller does not hold ${
+      beyond.length === 1 ? "it" : "these"
+    } in the tenant of the token.`,
+  );
+}
+
+async function requirePermissions(q: Queryable, { tenantId }: TenantCaller, codes: string[]): Promise<void> {
+  const known = await q<{ code: string }[]>`
+    select code from permissions where code = any(${codes}::text[]) and deleted_at is null
+      and (tenant_id is null or tenant_id = ${tenantId})`;
+  const unknown = codes.filter((code) => !known.some((row) => row.code === code));
+  if (unknown.length > 0) {
+    throw problem("PERMISSION_NOT_FOUND", `There is no permission ${unknown.join(", ")}.`);
+  }
+}

@@ -1,0 +1,92 @@
+import { Webhook } from "standardwebhooks";
+import { z } from "zod";
+import { createHttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts";
+import { defineJob, type JobType, PostponeJob } from "../jobs/job_type.ts";
+import type { Platform } from "../shared/platform.ts";
+import { DELIVERY_JOB } from "./delivery_job.ts";
+import { type OwedDelivery, readOwed, settleAttempt } from "./delivery_ledger.ts";
+import { readSecrets } from "./signing_secrets.ts";
+
+const ANSWER_MS = 15_000;
+const ANSWER_KEPT_BYTES = 1024;
+/** An attempt that much early is on time. */
+const EARLY_MS = 1_000;
+const args = z.object({ deliveryId: z.uuid() });
+
+/**
+ * Makes one attempt at a delivery. What a receiver does never fails the job: it is postponed to the next attempt's time,
+ * or ends with the delivery. May run again after a crash, so a receiver can get a delivery twice, with the same id.
+ */
+export const deliveryJob = (p: Platform): JobType<z.output<typeof args>> =>
+  defineJob({
+    ...DELIVERY_JOB,
+    args,
+    timeoutMs: 2 * ANSWER_MS,
+    async run({ deliveryId }, { signal }) {
+      const owed = await readOwed(p.sql, deliveryId);
+      if (!owed) return { skipped: "the delivery has ended, or is gone with its endpoint" };
+      if (owed.dueInMs > EARLY_MS) throw new PostponeJob("the delivery is not due yet", owed.dueInMs);
+      const tried = owed.isActive ? await attempt(p, owed, signal) : {
+        ...{ attemptedAt: p.clock.now(), durationMs: 0, statusCode: null, answer: null, isFinal: true },
+        error: "The endpoint is not active.",
+      };
+      signal.throwIfAborted();
+      const { status, retryInMs } = await settleAttempt(p, owed, tried);
+      if (retryInMs !== null) throw new PostponeJob(tried.error ?? "", retryInMs);
+      return { status };
+    },
+  });
+
+/** How one attempt ended. */
+export interface Attempt {
+  attemptedAt: Date;
+  durationMs: number;
+  statusCode: number | null;
+  /** Null: delivered. */
+  error: string | null;
+  answer: string | null;
+  /** No further attempt can do better. */
+  isFinal: boolean;
+}
+
+async function attempt(p: Platform, owed: OwedDelivery, signal: AbortSignal): Promise<Attempt> {
+  const attemptedAt = p.clock.now();
+  const startedAt = performance.now();
+  const elapsed = () => ({ attemptedAt, durationMs: Math.round(performance.now() - startedAt) });
+  const secrets = await readSecrets(p.sql, owed.endpointId);
+  try {
+    const { status, body } = await createHttpOut({
+      ...{ allow: p.config.OUTBOUND_ALLOW, wholeMs: ANSWER_MS, followsRedirects: false },
+    }).send({
+      url: owed.url,
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "steward-webhook",
+        "webhook-id": owed.id,
+        "webhook-timestamp": String(Math.floor(attemptedAt.getTime() / 1000)),
+        "webhook-signature": secrets.map((secret) =>
+          new Webhook(secret).sign(owed.id, attemptedAt, owed.body)
+        ).join(" "),
+      },
+      body: owed.body,
+      signal,
+    });
+    const isTaken = status >= 200 && status < 300;
+    return {
+      ...elapsed(),
+      statusCode: status,
+      error: isTaken ? null : `The receiver answered ${status}.`,
+      answer: new TextDecoder().decode(body.subarray(0, ANSWER_KEPT_BYTES)).replaceAll("\0", ""),
+      isFinal: status === 410,
+    };
+  } catch (error) {
+    const { message } = error as Error;
+    const isFinal = error instanceof OutboundRefused;
+    return {
+      ...elapsed(),
+      ...{ statusCode: null, answer: null, isFinal },
+      error: isFinal ? `Refused: ${message}.` : `The receiver could not be reached: ${message}`,
+    };
+  }
+}

@@ -1,0 +1,142 @@
+import { type Queryable, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { TenantCaller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { problem } from "../problems/problem.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { Platform } from "../shared/platform.ts";
+import { enqueueDeliveries, insertDeliveries } from "./emit.ts";
+import { readEndpoint } from "./endpoints.ts";
+import { eventBody, PING } from "./event_types.ts";
+
+export const DELIVERY_STATUSES = ["Pending", "Delivered", "Failed"] as const;
+export type DeliveryStatus = typeof DELIVERY_STATUSES[number];
+
+/** So many of a delivery's last attempts are shown. */
+const ATTEMPTS_SHOWN = 20;
+
+/** One event for one endpoint, and what became of it. */
+export interface Delivery {
+  /** Also the `webhook-id` of every attempt. */
+  id: string;
+  endpointId: string;
+  eventType: string;
+  status: DeliveryStatus;
+  body: string;
+  attemptCount: number;
+  createdAt: Date;
+  nextAttemptAt: Date | null;
+  completedAt: Date | null;
+  /** The newest first. */
+  attempts: DeliveryAttempt[];
+}
+
+export interface DeliveryAttempt {
+  number: number;
+  attemptedAt: Date;
+  durationMs: number;
+  /** Null: no answer came. */
+  statusCode: number | null;
+  error: string | null;
+  /** The first KiB of the answer. */
+  answer: string | null;
+}
+
+const columns = (q: Queryable) =>
+  q`d.id, d.endpoint_id, d.event_type, d.status, d.body, d.attempt_count, d.created_at, d.next_attempt_at,
+    d.completed_at, (select coalesce(json_agg(json_build_object('number', a.number, 'attemptedAt', a.attempted_at,
+      'durationMs', a.duration_ms, 'statusCode', a.status_code, 'error', a.error, 'answer', a.answer)
+      order by a.number desc), '[]') from webhook_attempts a
+      where a.delivery_id = d.id and a.number > d.attempt_count - ${ATTEMPTS_SHOWN}) as attempts`;
+
+/** What was sent to an endpoint, or is still to be, newest first. @throws WEBHOOK_ENDPOINT_NOT_FOUND */
+export async function listDeliveries(
+  sql: Sql,
+  caller: TenantCaller,
+  endpointId: string,
+  request: PageRequest & { status?: DeliveryStatus | undefined },
+): Promise<PagedResult<Delivery>> {
+  await readEndpoint(sql, caller, endpointId);
+  const where = sql`d.endpoint_id = ${endpointId}
+    ${request.status ? sql`and d.status = ${request.status}` : sql``}`;
+  const [[count], items] = await Promise.all([
+    sql<{ total: number }[]>`select count(*) as total from webhook_deliveries d where ${where}`,
+    sql<Delivery[]>`select ${columns(sql)} from webhook_deliveries d where ${where}
+      order by d.id desc limit ${request.pageSize} offset ${offsetOf(request)}`,
+  ]);
+  return pagedResult<Delivery>(items.map(withTimes), count?.total ?? 0, request);
+}
+
+/**
+ * Sends a delivery once more, with its own id and the whole schedule of retries.
+ * @throws WEBHOOK_ENDPOINT_NOT_FOUND, WEBHOOK_DELIVERY_NOT_FOUND, WEBHOOK_DELIVERY_PENDING_CONFLICT,
+ * WEBHOOK_ENDPOINT_INACTIVE_CONFLICT
+ */
+export async function redeliver(
+  p: Pick<Platform, "sql" | "bell">,
+  caller: TenantCaller,
+  o: { endpointId: string; deliveryId: string },
+): Promise<Delivery> {
+  return await transact(p.sql, async (tx) => {
+    await requireActive(tx, caller, o.endpointId);
+    const [delivery] = await tx<{ status: DeliveryStatus }[]>`
+      select status from webhook_deliveries where id = ${o.deliveryId} and endpoint_id = ${o.endpointId} for update`;
+    if (!delivery) {
+      throw problem("WEBHOOK_DELIVERY_NOT_FOUND", `The endpoint has no delivery ${o.deliveryId}.`);
+    }
+    if (delivery.status === "Pending") {
+      throw problem(
+        "WEBHOOK_DELIVERY_PENDING_CONFLICT",
+        "The delivery is Pending; expected one that has ended.",
+      );
+    }
+    const [jobId = ""] = await enqueueDeliveries(p, tx, [{
+      deliveryId: o.deliveryId,
+      tenantId: caller.tenantId,
+    }]);
+    await tx`update webhook_deliveries set status = 'Pending', round_attempts = 0, next_attempt_at = now(),
+      completed_at = null, job_id = ${jobId} where id = ${o.deliveryId}`;
+    await recordAudit(tx, caller, {
+      action: "webhookDelivery.redeliver",
+      targetType: "webhookDelivery",
+      targetId: o.deliveryId,
+    });
+    return await readDelivery(tx, o.deliveryId);
+  });
+}
+
+/** Sends an endpoint a ping. @throws WEBHOOK_ENDPOINT_NOT_FOUND, WEBHOOK_ENDPOINT_INACTIVE_CONFLICT */
+export async function sendPing(
+  p: Pick<Platform, "sql" | "bell" | "clock">,
+  caller: TenantCaller,
+  endpointId: string,
+): Promise<Delivery> {
+  return await transact(p.sql, async (tx) => {
+    await requireActive(tx, caller, endpointId);
+    const body = eventBody(PING, p.clock.now(), { endpointId });
+    const [id = ""] = await insertDeliveries(p, tx, [
+      { endpointId, tenantId: caller.tenantId, type: PING, body },
+    ]);
+    return await readDelivery(tx, id);
+  });
+}
+
+async function requireActive(tx: Tx, caller: TenantCaller, endpointId: string): Promise<void> {
+  const { value: { isActive } } = await readEndpoint(tx, caller, endpointId);
+  if (isActive) return;
+  throw problem(
+    "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT",
+    "The endpoint is not active; expected one that events are sent to.",
+  );
+}
+
+async function readDelivery(q: Queryable, id: string): Promise<Delivery> {
+  const [delivery] = await q<Delivery[]>`select ${columns(q)} from webhook_deliveries d where d.id = ${id}`;
+  if (!delivery) throw new Error(`the delivery ${id} has just been written and is not there`);
+  return withTimes(delivery);
+}
+
+/** Times within JSON are text of the database's own kind. */
+const withTimes = (delivery: Delivery): Delivery => ({
+  ...delivery,
+  attempts: delivery.attempts.map((attempt) => ({ ...attempt, attemptedAt: new Date(attempt.attemptedAt) })),
+});

@@ -1,0 +1,85 @@
+import type { Bell } from "../../infra/bell/bell.ts";
+import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
+import { ringFor, writeJobs } from "../jobs/enqueue.ts";
+import { newId } from "../shared/ids.ts";
+import { DELIVERY_JOB } from "./delivery_job.ts";
+import { eventBody, type EventData, type EventType, EVERY_TYPE } from "./event_types.ts";
+
+/** Something that has happened in a tenant. */
+export type NewEvent = {
+  [T in EventType]: { type: T; tenantId: string | null; data: EventData[T] };
+}[EventType];
+
+/**
+ * Tells a change to the endpoints of its tenant that want to hear of it, in the change's own transaction: it is told
+ * exactly when it commits. Where nobody listens, this is one look at an index. What belongs to no tenant is not told.
+ * @param p.bell absent: the workers find the deliveries by themselves, within some two seconds.
+ */
+export async function emitEvents(p: { bell?: Bell }, tx: Tx, events: NewEvent[]): Promise<void> {
+  const owned = events.filter((event) => event.tenantId !== null);
+  if (owned.length === 0) return;
+  // The lock keeps an endpoint from being deleted between this look and the deliveries that name it.
+  const wanted = await tx<{ endpointId: string; tenantId: string; index: number }[]>`
+    select e.id as endpoint_id, e.tenant_id, (given.position - 1)::int as index
+    from unnest(${owned.map((event) => event.tenantId)}::uuid[], ${owned.map((event) => event.type)}::text[])
+      with ordinality as given (tenant_id, type, position)
+    join webhook_endpoints e on e.tenant_id = given.tenant_id and e.is_active
+    where e.event_types && array[${EVERY_TYPE}, given.type] order by e.id for key share of e`;
+  if (wanted.length === 0) return;
+  const at = new Date();
+  const bodies = owned.map(({ type, data }) => eventBody(type, at, data));
+  await insertDeliveries(
+    p,
+    tx,
+    wanted.map(({ endpointId, tenantId, index }) => ({
+      endpointId,
+      tenantId,
+      type: owned[index]?.type ?? "",
+      body: bodies[index] ?? "",
+    })),
+  );
+}
+
+export interface NewDelivery {
+  endpointId: string;
+  tenantId: string;
+  type: string;
+  body: string;
+}
+
+/** Writes deliveries that are due at once, each with its job; returns their ids in the given order. */
+export async function insertDeliveries(
+  p: { bell?: Bell },
+  tx: Tx,
+  deliveries: NewDelivery[],
+): Promise<string[]> {
+  const ids = deliveries.map(() => newId());
+  const jobIds = await enqueueDeliveries(
+    p,
+    tx,
+    deliveries.map(({ tenantId }, index) => ({ deliveryId: ids[index] ?? "", tenantId })),
+  );
+  await tx`
+    insert into webhook_deliveries (id, endpoint_id, event_type, body, job_id)
+    select * from unnest(${ids}::uuid[], ${deliveries.map((d) => d.endpointId)}::uuid[],
+      ${deliveries.map((d) => d.type)}::text[], ${deliveries.map((d) => d.body)}::text[], ${jobIds}::uuid[])`;
+  return ids;
+}
+
+/** Enqueues the jobs of deliveries; returns the jobs' ids in the given order. */
+export async function enqueueDeliveries(
+  { bell }: { bell?: Bell },
+  tx: Tx,
+  deliveries: { deliveryId: string; tenantId: string }[],
+): Promise<string[]> {
+  const jobs = deliveries.map(({ deliveryId, tenantId }) => ({
+    jobTypeName: DELIVERY_JOB.name,
+    serializedArgs: JSON.stringify({ deliveryId }),
+    maxRetries: DELIVERY_JOB.maxRetries,
+    limitKey: DELIVERY_JOB.name,
+    tenantId,
+  }));
+  const rows = await writeJobs(tx, jobs);
+  if (bell) afterCommit(tx, () => ringFor({ bell }, jobs));
+  return rows.map((row) => row.id);
+}

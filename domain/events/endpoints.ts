@@ -1,0 +1,188 @@
+import { z } from "zod";
+import type { Tx } from "../../infra/postgres/postgres.ts";
+import type { TenantCaller } from "../access/caller.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { invalid, problem } from "../problems/problem.ts";
+import { defineResource } from "../resources/define_resource.ts";
+import type { ResourceSource } from "../resources/resource.ts";
+import { tableSource } from "../resources/table_source.ts";
+import { newId } from "../shared/ids.ts";
+import type { Platform } from "../shared/platform.ts";
+import { requireVersion } from "../shared/version.ts";
+import { urlMistake } from "./endpoint_url.ts";
+import { EVENT_TYPE_NAMES, EVERY_TYPE } from "./event_types.ts";
+import { giveSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
+
+const timestamp = z.iso.datetime();
+const url = z.string().trim().min(1).max(2000);
+const description = z.string().max(2000).nullable();
+const eventTypes = z.union([
+  z.literal(EVERY_TYPE),
+  z.array(z.enum([EVERY_TYPE, ...EVENT_TYPE_NAMES])).min(1).max(100),
+], { error: `expected "${EVERY_TYPE}", or a list of types of GET /api/v1/webhook-events/types` })
+  .transform((given): string[] => [given].flat().includes(EVERY_TYPE) ? [EVERY_TYPE] : [...new Set(given)])
+  .meta({ description: `Types of event, or "${EVERY_TYPE}" for all` });
+
+/** Shown when an endpoint is made, and when its secret is replaced. */
+export const signingSecret = z.string()
+  .meta({ description: "Key of the signatures (Standard Webhooks), shown this once" });
+
+const result = z.object({
+  id: z.uuid(),
+  url: z.string(),
+  description: z.string().nullable(),
+  eventTypes: z.array(z.string()),
+  isActive: z.boolean(),
+  disabledReason: z.enum(["Gone", "Failing"]).nullable()
+    .meta({ description: "Why the service has deactivated it: it answered 410, or failed for days" }),
+  failingSince: timestamp.nullable().meta({
+    description: "When the failures began that nothing has ended yet",
+  }),
+  createdBy: z.uuid().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  secret: signingSecret.optional(),
+}).meta({ id: "WebhookEndpointDto" });
+
+const create = z.object({
+  url,
+  description: description.default(null),
+  eventTypes,
+  isActive: z.boolean().default(true),
+}).meta({ id: "CreateWebhookEndpointDto" });
+
+const update = z.object({ url, description, eventTypes, isActive: z.boolean() }).partial().meta({
+  id: "UpdateWebhookEndpointDto",
+  description: "What is left out stays as it is",
+});
+
+type Endpoint = z.output<typeof result>;
+type Commands = ResourceSource<Endpoint, z.output<typeof create>, z.output<typeof update>>;
+
+const NOT_FOUND = "WEBHOOK_ENDPOINT_NOT_FOUND";
+
+const table = tableSource<Endpoint, Record<string, never>, Record<string, never>>({
+  one: "webhookEndpoint",
+  table: "webhook_endpoints",
+  columns: {
+    id: "id",
+    url: "url",
+    description: "description",
+    eventTypes: "event_types",
+    isActive: "is_active",
+    disabledReason: "disabled_reason",
+    failingSince: "failing_since",
+    createdBy: "created_by",
+    createdAt: "created_at",
+    updatedAt: "updated_at",
+  },
+  writable: {},
+  sorts: { createdAt: "created_at", url: "url" },
+  filters: { isActive: "is_active" },
+  softDeleted: false,
+  notFound: NOT_FOUND,
+});
+
+/** Reads one endpoint of the caller's tenant. @throws WEBHOOK_ENDPOINT_NOT_FOUND */
+export const readEndpoint = table.read;
+
+/** A tenant's webhook endpoints: where events are sent. Deleting one takes its deliveries along. */
+export const webhookEndpoints = (p: Pick<Platform, "config">) =>
+  defineResource({
+    one: "webhookEndpoint",
+    many: "webhookEndpoints",
+    path: "webhook-endpoints",
+    area: "Webhook endpoints",
+    managedBy: "manage:webhooks",
+    showsSecret: true,
+    result,
+    create,
+    update,
+    query: z.object({ isActive: z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional() }),
+    sortable: ["createdAt", "url"],
+    notFound: NOT_FOUND,
+    problems: [],
+    commands: commands(p.config.OUTBOUND_ALLOW),
+  });
+
+const commands = (allow: string | null): Commands => ({
+  list: table.list,
+  read: table.read,
+  remove: table.remove,
+  async create(tx, caller, input) {
+    requireUrl(input.url, allow);
+    const id = newId();
+    await tx`insert into webhook_endpoints (id, tenant_id, url, description, event_types, is_active, created_by)
+      values (${id}, ${caller.tenantId}, ${input.url}, ${input.description}, ${input.eventTypes}::text[],
+        ${input.isActive}, ${caller.userId})`;
+    const secret = await giveSecret(tx, id);
+    const { value, version } = await table.read(tx, caller, id);
+    await audit(tx, caller, "create", id, { after: value });
+    return { value: { ...value, secret }, version };
+  },
+  async update(tx, caller, id, input, ifMatch) {
+    if (input.url !== undefined) requireUrl(input.url, allow);
+    const before = await lockEndpoint(tx, caller, id, ifMatch);
+    const { url, description, eventTypes, isActive } = { ...before, ...given(input) };
+    await tx`update webhook_endpoints set url = ${url}, description = ${description},
+      event_types = ${eventTypes}::text[], is_active = ${isActive}, version = version + 1, updated_at = now()
+      ${input.isActive === undefined ? tx`` : tx`, disabled_reason = null, failing_since = null`}
+      where id = ${id}`;
+    const after = await table.read(tx, caller, id);
+    await audit(tx, caller, "update", id, { before, after: after.value });
+    return after;
+  },
+});
+
+/**
+ * Gives an endpoint a new secret; for a day both sign, so that the receiver can change over in peace.
+ * @throws WEBHOOK_ENDPOINT_NOT_FOUND, PRECONDITION_FAILED
+ */
+export async function rotateSecret(
+  tx: Tx,
+  caller: TenantCaller,
+  id: string,
+): Promise<{ secret: string; oldSecretHours: number }> {
+  await lockEndpoint(tx, caller, id, null);
+  const secret = await giveSecret(tx, id);
+  await audit(tx, caller, "rotate-secret", id, {});
+  return { secret, oldSecretHours: OLD_SECRET_HOURS };
+}
+
+async function lockEndpoint(
+  tx: Tx,
+  caller: TenantCaller,
+  id: string,
+  ifMatch: string | null,
+): Promise<Endpoint> {
+  const [row] = await tx<{ version: number }[]>`select version from webhook_endpoints
+    where id = ${id} and tenant_id = ${caller.tenantId} for update`;
+  if (!row) throw problem(NOT_FOUND, `The tenant has no webhook endpoint ${id}.`);
+  requireVersion(ifMatch, row.version);
+  return (await table.read(tx, caller, id)).value;
+}
+
+function requireUrl(url: string, allow: string | null): void {
+  const mistake = urlMistake(url, allow);
+  if (mistake) throw invalid({ url: [mistake] });
+}
+
+/** The members that were sent. */
+const given = (input: z.output<typeof update>) =>
+  Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as z.output<
+    typeof update
+  >;
+
+const audit = (
+  tx: Tx,
+  caller: TenantCaller,
+  verb: string,
+  id: string,
+  change: { before?: unknown; after?: unknown },
+) =>
+  recordAudit(tx, caller, {
+    action: `webhookEndpoint.${verb}`,
+    targetType: "webhookEndpoint",
+    targetId: id,
+    ...change,
+  });

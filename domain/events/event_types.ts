@@ -1,0 +1,147 @@
+/** What is sent as `data`, by type of event. */
+export interface EventData {
+  "user.created": UserData;
+  "user.updated": UserData & { changed: string[] };
+  "user.deleted": { userId: string; email: string };
+  "user.linked": { userId: string; isActive: boolean; roleIds: string[] };
+  "user.unlinked": { userId: string };
+  "file.available": FileData;
+  "file.infected": FileData & { signatureName: string | null };
+  "file.rejected": FileData & { rejectionCode: string };
+  "file.purged": FileData & { reason: string | null };
+  "report.completed": ReportData & { fileName: string | null; rowCount: number | null };
+  "report.failed": ReportData & { errorMessage: string | null };
+  "job.dead-lettered": {
+    jobId: string;
+    deadLetterId: string;
+    jobTypeName: string;
+    queue: string;
+    attempts: number;
+    errorMessage: string | null;
+  };
+  "notification.failed": { notificationId: string; channel: string; errorMessage: string | null };
+}
+
+interface UserData {
+  userId: string;
+  email: string;
+  firstName: string;
+  lastName: string;
+  isActive: boolean;
+}
+
+interface FileData {
+  fileId: string;
+  profile: string;
+  fileName: string;
+  contentType: string;
+  sizeBytes: number;
+}
+
+interface ReportData {
+  executionId: string;
+  templateId: string;
+  reportName: string;
+  scheduleId: string | null;
+}
+
+export type EventType = keyof EventData;
+
+interface Described<D> {
+  description: string;
+  example: D;
+}
+
+const user = {
+  userId: "01990000-0000-7000-8000-000000000001",
+  email: "ana@example.com",
+  firstName: "Ana",
+  lastName: "Silva",
+  isActive: true,
+};
+const file = {
+  fileId: "01990000-0000-7000-8000-000000000002",
+  profile: "document",
+  fileName: "contract.pdf",
+  contentType: "application/pdf",
+  sizeBytes: 48_213,
+};
+const report = {
+  executionId: "01990000-0000-7000-8000-000000000003",
+  templateId: "users",
+  reportName: "Users",
+  scheduleId: null,
+};
+
+/** Every type of event, with what it means and an example of its data. */
+export const EVENT_TYPES: { [T in EventType]: Described<EventData[T]> } = {
+  "user.created": { description: "A user was created with a link to the tenant", example: user },
+  "user.updated": {
+    description: "A user of the tenant was changed; `changed` names the fields",
+    example: { ...user, changed: ["lastName"] },
+  },
+  "user.deleted": {
+    description: "A user of the tenant was deleted",
+    example: { userId: user.userId, email: user.email },
+  },
+  "user.linked": {
+    description: "An existing user was linked to the tenant",
+    example: { userId: user.userId, isActive: true, roleIds: ["01990000-0000-7000-8000-000000000004"] },
+  },
+  "user.unlinked": {
+    description: "A user lost their link to the tenant",
+    example: { userId: user.userId },
+  },
+  "file.available": { description: "A file was scanned and can be downloaded", example: file },
+  "file.infected": {
+    description: "A signature was found in a file; its content was destroyed",
+    example: { ...file, signatureName: "Eicar-Test-Signature" },
+  },
+  "file.rejected": {
+    description: "A file is not what it was declared as; its content was destroyed",
+    example: { ...file, rejectionCode: "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE" },
+  },
+  "file.purged": {
+    description: "A file's content was destroyed, by a caller or because its time was over",
+    example: { ...file, reason: "job:retention-expired" },
+  },
+  "report.completed": {
+    description: "A report's document is ready",
+    example: { ...report, fileName: "users-20260131-120000.csv", rowCount: 120 },
+  },
+  "report.failed": {
+    description: "A report could not be generated",
+    example: { ...report, errorMessage: "The query failed (SQLSTATE 22012)." },
+  },
+  "job.dead-lettered": {
+    description: "A job's retries are used up",
+    example: {
+      jobId: "01990000-0000-7000-8000-000000000005",
+      deadLetterId: "01990000-0000-7000-8000-000000000006",
+      jobTypeName: "steward.http-request",
+      queue: "default",
+      attempts: 4,
+      errorMessage: "The receiver answered 500.",
+    },
+  },
+  "notification.failed": {
+    description: "A message was given up",
+    example: {
+      notificationId: "01990000-0000-7000-8000-000000000007",
+      channel: "Email",
+      errorMessage: "550 no such mailbox",
+    },
+  },
+};
+
+export const EVENT_TYPE_NAMES = Object.keys(EVENT_TYPES) as [EventType, ...EventType[]];
+
+/** What an endpoint names to get events of every type, those to come included. */
+export const EVERY_TYPE = "*";
+
+/** Sent on request only, to whichever endpoint it is asked for. */
+export const PING = "webhook.ping";
+
+/** The body of a delivery. */
+export const eventBody = (type: string, at: Date, data: unknown): string =>
+  JSON.stringify({ type, timestamp: at.toISOString(), data });

@@ -1,0 +1,7 @@
+import type { AnyJobType } from "../jobs/job_type.ts";
+import type { Platform } from "../shared/platform.ts";
+import { deliveryJob } from "./deliver.ts";
+import { upkeepJob } from "./upkeep.ts";
+
+/** The background work of events. */
+export const eventsJobTypes = (p: Platform): AnyJobType[] => [deliveryJob(p), upkeepJob(p)];

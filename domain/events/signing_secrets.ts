@@ -1,0 +1,26 @@
+import { randomBytes } from "node:crypto";
+import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+
+/** A replaced secret goes on signing for so long, beside the new one. */
+export const OLD_SECRET_HOURS = 24;
+
+/** A new secret as Standard Webhooks spells it: `whsec_` and the base64 of 32 bytes. */
+const newSigningSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`;
+
+/** Gives an endpoint its first secret, or a new one in place of the current; returns it. Lock the endpoint first. */
+export async function giveSecret(tx: Tx, endpointId: string): Promise<string> {
+  const secret = newSigningSecret();
+  await tx`update webhook_secrets set valid_until = clock_timestamp() + make_interval(hours => ${OLD_SECRET_HOURS})
+    where endpoint_id = ${endpointId} and valid_until is null`;
+  await tx`insert into webhook_secrets (endpoint_id, secret) values (${endpointId}, ${secret})`;
+  return secret;
+}
+
+/** The secrets an endpoint's deliveries are signed with at this moment, the current one first. */
+export async function readSecrets(q: Queryable, endpointId: string): Promise<string[]> {
+  const rows = await q<{ secret: string }[]>`
+    select secret from webhook_secrets
+    where endpoint_id = ${endpointId} and (valid_until is null or valid_until > now())
+    order by valid_until desc nulls first`;
+  return rows.map(({ secret }) => secret);
+}

@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { transact } from "../../infra/postgres/postgres.ts";
+import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { readJobEnds } from "../jobs/job_ends.ts";
+import type { Platform } from "../shared/platform.ts";
+import { enqueueDeliveries } from "./emit.ts";
+
+const KEPT_DAYS = 30;
+const BATCH = 500;
+/** A delivery that is overdue by so much may have lost its job. */
+const OVERDUE_MINUTES = 15;
+
+/** Every ten minutes: finds deliveries that have lost their job, and removes what is no longer needed. */
+export const upkeepJob = (p: Platform): JobType<Record<string, never>> =>
+  defineJob({
+    name: "events.upkeep",
+    args: z.object({}),
+    cron: "*/10 * * * *",
+    maxRetries: 0,
+    async run(_args, { signal }) {
+      await p.sql`delete from webhook_secrets where valid_until < now()`;
+      return { resumed: await resumeLost(p), pruned: await pruneDeliveries(p, signal) };
+    },
+  });
+
+/** Gives a new job to deliveries whose own has ended without them: it was cancelled, or failed for our own reasons. */
+export async function resumeLost(p: Pick<Platform, "sql" | "bell">): Promise<number> {
+  return await transact(p.sql, async (tx) => {
+    const overdue = await tx<{ id: string; jobId: string; tenantId: string }[]>`
+      select d.id, d.job_id, e.tenant_id from webhook_deliveries d
+      join webhook_endpoints e on e.id = d.endpoint_id
+      where d.status = 'Pending' and d.next_attempt_at < now() - make_interval(mins => ${OVERDUE_MINUTES})
+      order by d.next_attempt_at limit ${BATCH} for update of d skip locked`;
+    const ends = await readJobEnds(tx, overdue.map(({ jobId }) => jobId));
+    const lost = overdue.filter(({ jobId }) => ends.has(jobId));
+    if (lost.length === 0) return 0;
+    const jobIds = await enqueueDeliveries(
+      p,
+      tx,
+      lost.map(({ id, tenantId }) => ({ deliveryId: id, tenantId })),
+    );
+    await tx`update webhook_deliveries d set job_id = given.job_id
+      from unnest(${lost.map(({ id }) => id)}::uuid[], ${jobIds}::uuid[]) as given (id, job_id)
+      where d.id = given.id`;
+    return lost.length;
+  });
+}
+
+/** Removes deliveries that were made more than 30 days ago and have ended; returns how many. */
+export async function pruneDeliveries(p: Pick<Platform, "sql">, signal?: AbortSignal): Promise<number> {
+  let pruned = 0;
+  let count = BATCH;
+  while (count >= BATCH && !signal?.aborted) {
+    ({ count } = await p.sql`delete from webhook_deliveries where id in (
+      select id from webhook_deliveries
+      where created_at < now() - make_interval(days => ${KEPT_DAYS}) and status <> 'Pending' limit ${BATCH})`);
+    pruned += count;
+  }
+  return pruned;
+}

@@ -1,0 +1,94 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { gauge } from "../../infra/telemetry/instruments.ts";
+import { type QueueState, readQueues } from "../jobs/queue_state.ts";
+import { countJobsBy } from "../jobs/counts.ts";
+import { JOB_STATUSES } from "../jobs/job_row.ts";
+import type { Platform } from "../shared/platform.ts";
+import { VERSION } from "../../infra/version.ts";
+
+const STARTED_SECONDS = Date.now() / 1000;
+/** Connections of a state Postgres has no word for. */
+const OTHER = "other";
+
+/** The whole page for a scrape: this instance's own counters, and what the ledger says of the service as a whole. */
+export async function metricsPage(p: Platform): Promise<string> {
+  const [statuses, queues, connections] = await Promise.all([
+    countJobsBy(p.sql, { everything: true }, {}, "status"),
+    readQueues(p.sql),
+    countConnections(p.sql),
+  ]);
+  const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
+  const byQueue = underKnownNames(p, queues);
+  return [
+    p.metrics.print(),
+    gauge(
+      { name: "steward_jobs", help: "Jobs in the ledger, by status.", labels: ["status"] },
+      JOB_STATUSES.map((status) => ({ values: [status], value: known.get(status) ?? 0 })),
+    ),
+    gauge(
+      { name: "steward_queue_depth", help: "Jobs due now that nobody has taken.", labels: ["queue"] },
+      byQueue.map(({ queue, waiting }) => ({ values: [queue], value: waiting })),
+    ),
+    gauge(
+      {
+        name: "steward_queue_oldest_seconds",
+        help: "How long the oldest job has been due that nobody has taken.",
+        labels: ["queue"],
+      },
+      byQueue.map(({ queue, oldestSeconds }) => ({ values: [queue], value: oldestSeconds })),
+    ),
+    ...instanceGauges(p),
+    gauge(
+      {
+        name: "steward_database_connections",
+        help: "Connections of the service's user to its database, of all instances.",
+        labels: ["state"],
+      },
+      connections.map(({ state, n }) => ({ values: [state], value: n })),
+    ),
+  ].join("");
+}
+
+function instanceGauges(p: Platform): string[] {
+  const { rss, heapUsed, heapTotal } = Deno.memoryUsage();
+  const one = (name: string, help: string, value: number) =>
+    gauge({ name, help, labels: [] }, [{ values: [], value }]);
+  return [
+    one("steward_worker_slots", "Jobs this instance runs at once at most.", p.config.JOB_CONCURRENCY),
+    one("steward_worker_busy_slots", "Jobs this instance runs now.", p.metrics.busySlots),
+    one("steward_database_pool_size", "Most connections of this instance.", p.config.DATABASE_POOL),
+    one(
+      "steward_event_loop_delay_seconds",
+      "Longest delay of a timer within the last half minute.",
+      p.metrics.eventLoopDelaySeconds,
+    ),
+    one("process_resident_memory_bytes", "Memory the system has given this process.", rss),
+    one("process_heap_used_bytes", "Heap in use.", heapUsed),
+    one("process_heap_total_bytes", "Heap reserved.", heapTotal),
+    one("process_start_time_seconds", "When the process started, in seconds since 1970.", STARTED_SECONDS),
+    gauge({ name: "steward_build_info", help: "What runs here.", labels: ["version", "deno"] }, [
+      { values: [VERSION, Deno.version.deno], value: 1 },
+    ]),
+  ];
+}
+
+/** Callers may name any queue: those the deployment has not named itself count together. */
+function underKnownNames(p: Platform, queues: QueueState[]): QueueState[] {
+  const named = ["default", ...p.config.JOB_QUEUES?.split(",").map((queue) => queue.trim()) ?? []];
+  const all = new Map<string, QueueState>(
+    [...named, OTHER].map((queue) => [queue, { queue, waiting: 0, oldestSeconds: 0 }]),
+  );
+  for (const { queue, waiting, oldestSeconds } of queues) {
+    const sum = all.get(queue) ?? all.get(OTHER);
+    if (!sum) continue;
+    sum.waiting += waiting;
+    sum.oldestSeconds = Math.max(sum.oldestSeconds, oldestSeconds);
+  }
+  return [...all.values()];
+}
+
+async function countConnections(sql: Sql): Promise<{ state: string; n: number }[]> {
+  return await sql<{ state: string; n: number }[]>`
+    select coalesce(state, ${OTHER}) as state, count(*)::int as n from pg_stat_activity
+    where datname = current_database() and usename = current_user group by 1 order by 1`;
+}

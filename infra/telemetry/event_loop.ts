@@ -1,0 +1,28 @@
+const EVERY_MS = 500;
+/** A scrape sees the worst of so many measurements: half a minute, longer than the usual interval of scrapes. */
+const KEPT = 60;
+
+/** Measures by how much this process's timers come late: what every request waits for besides its own work. */
+export class EventLoopDelay {
+  readonly #late: number[] = [];
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor() {
+    let expected = performance.now() + EVERY_MS;
+    this.#timer = setInterval(() => {
+      const now = performance.now();
+      this.#late.push(Math.max(0, now - expected));
+      if (this.#late.length > KEPT) this.#late.shift();
+      expected = now + EVERY_MS;
+    }, EVERY_MS);
+  }
+
+  /** The longest delay of the last half minute, in seconds. */
+  worstSeconds(): number {
+    return Math.max(0, ...this.#late) / 1000;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

@@ -1,0 +1,88 @@
+// Counters and histograms in the text format Prometheus reads. Label values must come from a bounded set: each
+// combination that was ever used is kept and printed for as long as the process lives.
+
+/** Something that prints its samples, `# HELP` and `# TYPE` first. */
+export interface Instrument {
+  print(): string;
+}
+
+interface Description<L extends string> {
+  name: string;
+  help: string;
+  labels: readonly L[];
+}
+
+const escaped = (value: string): string =>
+  value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+
+const heading = (name: string, help: string, type: string): string =>
+  `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+
+function series(labels: readonly string[], values: readonly string[]): string {
+  return labels.map((label, index) => `${label}="${escaped(values[index] ?? "")}"`).join(",");
+}
+
+/** Only ever grows; counts from the start of the process. */
+export class Counter<L extends string> implements Instrument {
+  readonly #counts = new Map<string, number>();
+
+  constructor(private readonly o: Description<L>) {}
+
+  /** @param values one for each label, in their order. */
+  add(values: readonly string[], by = 1): void {
+    const key = series(this.o.labels, values);
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + by);
+  }
+
+  print(): string {
+    const { name, help, labels } = this.o;
+    const counts = labels.length === 0 && this.#counts.size === 0 ? [["", 0] as const] : [...this.#counts];
+    return heading(name, help, "counter") +
+      counts.map(([key, n]) => `${name}${key ? `{${key}}` : ""} ${n}\n`).join("");
+  }
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+
+/** How long things took, in seconds, by buckets from 5 ms to a minute. */
+export class Histogram<L extends string> implements Instrument {
+  readonly #series = new Map<string, { buckets: number[]; sum: number }>();
+
+  constructor(private readonly o: Description<L>) {}
+
+  observe(values: readonly string[], seconds: number): void {
+    const key = series(this.o.labels, values);
+    let found = this.#series.get(key);
+    if (!found) this.#series.set(key, found = { buckets: SECONDS.map(() => 0).concat(0), sum: 0 });
+    const at = SECONDS.findIndex((bound) => seconds <= bound);
+    const index = at < 0 ? SECONDS.length : at;
+    found.buckets[index] = (found.buckets[index] ?? 0) + 1;
+    found.sum += seconds;
+  }
+
+  print(): string {
+    const { name, help } = this.o;
+    let text = heading(name, help, "histogram");
+    for (const [key, { buckets, sum }] of this.#series) {
+      let below = 0;
+      buckets.forEach((n, index) => {
+        below += n;
+        text += `${name}_bucket{${key ? `${key},` : ""}le="${SECONDS[index] ?? "+Inf"}"} ${below}\n`;
+      });
+      const labels = key ? `{${key}}` : "";
+      text += `${name}_sum${labels} ${sum}\n${name}_count${labels} ${below}\n`;
+    }
+    return text;
+  }
+}
+
+/** Values as they are now. @param samples label values and what they stand at. */
+export function gauge<L extends string>(
+  { name, help, labels }: Description<L>,
+  samples: readonly { values: readonly string[]; value: number }[],
+): string {
+  return heading(name, help, "gauge") + samples.map(({ values, value }) => {
+    const key = series(labels, values);
+    return `${name}${key ? `{${key}}` : ""} ${value}\n`;
+  }).join("");
+}

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { byPerson, inTenant } from "../../domain/access/checks.ts";
+import {
+  API_KEY_SORTS,
+  createApiKey,
+  listApiKeys,
+  LONGEST_LIFE_DAYS,
+  readApiKey,
+  revokeApiKey,
+} from "../../domain/auth/api_keys.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { created, noContent, ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { instant, requiredText, uuid } from "../shared/validation.ts";
+
+const key = {
+  id: z.uuid(),
+  name: z.string(),
+  start: z.string().meta({ description: "The key's first characters, to tell keys apart" }),
+  permissions: z.array(z.string()),
+  createdBy: z.uuid(),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime().nullable(),
+  revokedAt: z.iso.datetime().nullable(),
+  revokedBy: z.uuid().nullable(),
+  lastUsedAt: z.iso.datetime().nullable().meta({ description: "To the minute" }),
+  lastUsedIp: z.string().nullable(),
+};
+const ApiKeyDto = z.object(key).meta({ id: "ApiKeyDto" });
+const ApiKeyCreatedDto = z.object({
+  ...key,
+  key: z.string().meta({
+    description: "The key itself, shown this once: send it as `Authorization: Bearer`",
+  }),
+}).meta({ id: "ApiKeyCreatedDto" });
+
+const path = "/api/v1/api-keys";
+const area = "API keys";
+const access = byPerson(inTenant("manage:api-keys"));
+const params = z.object({ id: uuid });
+
+/** Keys by which machines call the service. */
+export const apiKeyRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    ...{ method: "get", path, area, id: "listApiKeys", access },
+    summary: "The tenant's API keys",
+    query: z.object(listQuery(API_KEY_SORTS)),
+    answers: {
+      200: { description: "A page; includeDeleted shows revoked ones too", schema: pagedResultOf(ApiKeyDto) },
+    },
+    problems: [],
+    run: async ({ caller, query }) => ok(await listApiKeys(p.sql, caller, query)),
+  }),
+  endpoint({
+    ...{ method: "get", path: `${path}/{id}`, area, id: "readApiKey", access, params },
+    summary: "One API key",
+    answers: { 200: { description: "The key's record", schema: ApiKeyDto } },
+    problems: ["API_KEY_NOT_FOUND"],
+    run: async ({ caller, params }) => ok(await readApiKey(p.sql, caller, params.id)),
+  }),
+  endpoint({
+    ...{ method: "post", path, area, id: "createApiKey", access },
+    summary: "Make an API key of this tenant, with rights the caller holds; the answer alone shows it",
+    body: z.object({
+      name: requiredText(200),
+      permissions: z.array(z.string().trim().min(1).max(200)).min(1).max(200),
+      expiresAt: instant.nullish().transform((value) => value ?? null)
+        .meta({ description: `At most ${LONGEST_LIFE_DAYS} days ahead; absent: until it is revoked` }),
+    }).meta({ id: "CreateApiKeyRequest" }),
+    answers: { 201: { description: "Made; Location leads to its record", schema: ApiKeyCreatedDto } },
+    problems: ["ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "PERMISSION_NOT_FOUND"],
+    async run({ caller, body }) {
+      const made = await createApiKey(p, caller, body);
+      return created(made, `${path}/${made.id}`);
+    },
+  }),
+  endpoint({
+    ...{ method: "delete", path: `${path}/{id}`, area, id: "revokeApiKey", access, params },
+    summary: "Revoke an API key, at once",
+    answers: { 204: { description: "Revoked" } },
+    problems: ["API_KEY_NOT_FOUND"],
+    async run({ caller, params }) {
+      await revokeApiKey(p, caller, params.id);
+      return noContent();
+    },
+  }),
+];

@@ -1,0 +1,241 @@
+import type { AuditRow } from "../../../../domain/audit/audit_log.ts";
+import { FilterBar, SelectField, TextField } from "../../components/forms.tsx";
+import { instantOf } from "../../components/instants.ts";
+import { Notice } from "../../components/notice.tsx";
+import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
+import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
+import { type Page, searchOf } from "../../shared/api.ts";
+import { shared } from "../../shared/console_words.ts";
+import { may, type View, type Visit } from "../../shared/page.ts";
+import { orNull, reachesUsers, tenantChoices, tenantNames } from "../reading.ts";
+import { Diff, fieldChanges } from "./diff.tsx";
+import { words } from "./words.ts";
+
+type Entry = Omit<AuditRow, "at"> & { at: string };
+
+const FILTERS = ["actor", "action", "targetType", "targetId", "fromDate", "toDate", "tenantId"] as const;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Names in the log that are worth suggesting; any other can be typed. */
+const ACTIONS = [
+  ...[
+    "create",
+    "update",
+    "delete",
+    "link",
+    "unlink",
+    "set-roles",
+    "unlock",
+    "end-sessions",
+    "change-password",
+  ]
+    .map((verb) => `user.${verb}`),
+  ...["role", "permission", "tenant"].flatMap((what) =>
+    ["create", "update", "delete"].map((verb) => `${what}.${verb}`)
+  ),
+  ...[
+    "job.cancel",
+    "deadLetter.retry",
+    "deadLetter.purge",
+    "file.purge",
+    "file.retention",
+    "file.download-url",
+  ],
+];
+const TARGETS = [
+  "user",
+  "role",
+  "permission",
+  "tenant",
+  "job",
+  "recurringJob",
+  "deadLetter",
+  "file",
+  "report",
+  "reportSchedule",
+  "apiKey",
+  "webhookEndpoint",
+];
+
+/** Pages that show a target, where there are any. */
+const PAGES: Partial<Record<string, { path: string; permission: string }>> = {
+  user: { path: "users", permission: "read:users" },
+  role: { path: "roles", permission: "read:roles" },
+  tenant: { path: "tenants", permission: "read:tenants" },
+};
+
+/** Who changed what: all of it for those who administer the service, else the tenant's. */
+export async function auditPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const filters = Object.fromEntries(
+    FILTERS.map((name) => [name, v.query.get(name)?.trim() ?? ""]),
+  ) as Record<
+    typeof FILTERS[number],
+    string
+  >;
+  const seesAll = may(v.viewer, "admin:system");
+  const actorId = await findActor(v, filters.actor);
+  const page = actorId === null ? null : await v.api.get<Page<Entry>>("audit-log", {
+    actorId,
+    action: filters.action,
+    targetType: filters.targetType,
+    targetId: filters.targetId,
+    fromDate: instantOf(v, filters.fromDate),
+    toDate: instantOf(v, filters.toDate, true),
+    tenantId: seesAll ? filters.tenantId : null,
+    page: v.query.get("page"),
+  });
+  const entries = page?.items ?? [];
+  const [tenants, names] = await Promise.all([
+    seesAll ? tenantChoices(v) : [],
+    tenantNames(v, entries.map(({ tenantId }) => tenantId)),
+  ]);
+  return {
+    title: w.title,
+    body: (
+      <>
+        <FilterBar v={v} action="audit" target="audit-list">
+          <TextField
+            label={w.actor}
+            name="actor"
+            type="search"
+            value={filters.actor}
+            placeholder={w.actorHint}
+          />
+          <TextField
+            label={w.action}
+            name="action"
+            value={filters.action}
+            list="audit-actions"
+            maxlength={200}
+          />
+          <datalist id="audit-actions">{ACTIONS.map((name) => <option value={name} />)}</datalist>
+          <TextField
+            label={w.targetType}
+            name="targetType"
+            value={filters.targetType}
+            list="audit-targets"
+            maxlength={200}
+          />
+          <datalist id="audit-targets">{TARGETS.map((name) => <option value={name} />)}</datalist>
+          <TextField label={w.targetId} name="targetId" value={filters.targetId} maxlength={200} />
+          <TextField label={w.from} name="fromDate" type="date" value={filters.fromDate} />
+          <TextField label={w.to} name="toDate" type="date" value={filters.toDate} />
+          {seesAll && (
+            <SelectField
+              label={w.tenant}
+              name="tenantId"
+              any={shared[v.locale].all}
+              value={filters.tenantId}
+              choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
+            />
+          )}
+        </FilterBar>
+        <LivePart v={v} id="audit-list">
+          {actorId === null && <Notice tone="warn">{w.noActor}</Notice>}
+          {page?.items.length === 0 && <EmptyList v={v} icon="audit" text={w.empty}>{w.emptyText}</EmptyList>}
+          {entries.length > 0 && (
+            <ol class="audit" aria-label={w.caption}>
+              {entries.map((entry) => (
+                <li>
+                  <AuditItem v={v} entry={entry} names={names} />
+                </li>
+              ))}
+            </ol>
+          )}
+          {page && <Pager v={v} path="audit" page={page} />}
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+/** The id of who is meant; undefined: everyone; null: nobody the viewer can see. */
+async function findActor(v: Visit, actor: string): Promise<string | null | undefined> {
+  if (actor === "") return undefined;
+  if (UUID.test(actor)) return actor;
+  if (reachesUsers(v)) {
+    const { items } = await v.api.get<Page<{ id: string; email: string }>>("admin/users", {
+      search: actor,
+      pageSize: 20,
+    });
+    const exact = items.find(({ email }) => email.toLowerCase() === actor.toLowerCase());
+    return exact?.id ?? (items.length === 1 ? items[0]?.id : null) ?? null;
+  }
+  const user = await orNull(v.api.get<{ id: string }>(`users/by-email/${encodeURIComponent(actor)}`));
+  return user?.id ?? null;
+}
+
+function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<string, string> }) {
+  const w = words[v.locale];
+  const { action, targetType, targetId, actorId, actorEmail, tenantId, traceId, ip, at } = entry;
+  const changes = fieldChanges(entry.before, entry.after);
+  const name = targetName(entry);
+  return (
+    <article class="audit-item">
+      <div class="row between">
+        <span class="row">
+          <a href={`audit${searchOf({ action })}`}>
+            <Badge tone={toneOf(action)}>{action}</Badge>
+          </a>
+          <Target v={v} type={targetType} id={targetId} name={name} />
+        </span>
+        <Time v={v} at={at} />
+      </div>
+      <div class="row muted audit-who">
+        <span>
+          {w.by} {actorId === null
+            ? w.service
+            : <a href={`audit${searchOf({ actor: actorId })}`}>{actorEmail ?? shortId(actorId)}</a>}
+        </span>
+        {tenantId && <span>{w.tenantOfChange} {names.get(tenantId) ?? shortId(tenantId)}</span>}
+        {ip && <span title={w.address}>{ip}</span>}
+        {traceId && (
+          <span class="row tight">
+            {w.trace} <CopyValue v={v} value={traceId} shown={shortId(traceId)} />
+          </span>
+        )}
+      </div>
+      {changes.length > 0 && (
+        <details>
+          <summary>
+            {w.changes(changes.length)}: {changes.map(({ name }) => name).filter(Boolean).join(", ")}
+          </summary>
+          <Diff v={v} action={action} changes={changes} />
+        </details>
+      )}
+    </article>
+  );
+}
+
+function Target({ v, type, id, name }: { v: Visit; type: string; id: string; name: string | null }) {
+  const page = PAGES[type];
+  const label = name ?? (UUID.test(id) ? shortId(id) : id);
+  return (
+    <span class="row tight">
+      <span class="muted">{type}</span>
+      {page && may(v.viewer, page.permission)
+        ? <a href={`${page.path}/${id}`}>{label}</a>
+        : <strong>{label}</strong>}
+      <CopyValue v={v} value={id} shown={shortId(id)} />
+    </span>
+  );
+}
+
+/** What the target was called, where the change tells. */
+function targetName({ before, after }: Entry): string | null {
+  for (const state of [after, before]) {
+    if (typeof state !== "object" || state === null) continue;
+    for (const key of ["email", "name", "code", "slug"]) {
+      const value = (state as Record<string, unknown>)[key];
+      if (typeof value === "string" && value !== "") return value;
+    }
+  }
+  return null;
+}
+
+function toneOf(action: string): "ok" | "bad" | "info" | "idle" {
+  if (/\.(delete|purge|unlink|revoke)/.test(action)) return "bad";
+  if (/\.(create|link|add)/.test(action)) return "ok";
+  return /\.(update|set-)/.test(action) ? "info" : "idle";
+}

@@ -1,0 +1,101 @@
+import type { Visit } from "../../shared/page.ts";
+import { words } from "./words.ts";
+
+/** One field that a change set, and what it was. Undefined: it was, or is, not there. */
+export interface FieldChange {
+  name: string;
+  before: unknown;
+  after: unknown;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The fields in which two states of a target differ; of one state alone, all of its fields. */
+export function fieldChanges(before: unknown, after: unknown): FieldChange[] {
+  if (!isRecord(before) && !isRecord(after)) {
+    return (before ?? null) === null && (after ?? null) === null ? [] : [{ name: "", before, after }];
+  }
+  const [was, is] = [isRecord(before) ? before : {}, isRecord(after) ? after : {}];
+  const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  return names
+    .filter((name) => JSON.stringify(was[name]) !== JSON.stringify(is[name]))
+    .map((name) => ({ name, before: was[name], after: is[name] }));
+}
+
+/** The fields of a change side by side; of lists, what came and what went. */
+export function Diff({ v, action, changes }: { v: Visit; action: string; changes: FieldChange[] }) {
+  const w = words[v.locale];
+  const hadState = changes.some(({ before }) => before !== undefined);
+  const hasState = changes.some(({ after }) => after !== undefined);
+  return (
+    <div class="table-scroll" tabindex={0} role="region" aria-label={w.diffOf(action)}>
+      <table class="data keep diff">
+        <thead>
+          <tr>
+            <th scope="col">{w.field}</th>
+            {hadState && <th scope="col">{w.before}</th>}
+            {hasState && <th scope="col">{w.after}</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {changes.map(({ name, before, after }) => {
+            const lists = isList(before) && isList(after);
+            return (
+              <tr>
+                <td data-label={w.field}>
+                  <code>{name}</code>
+                </td>
+                {hadState && (
+                  <td data-label={w.before} class="was">
+                    <Value v={v} value={before} besides={lists ? after : null} />
+                  </td>
+                )}
+                {hasState && (
+                  <td data-label={w.after} class="is">
+                    <Value v={v} value={after} besides={lists ? before : null} isNew />
+                  </td>
+                )}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const isList = (value: unknown): value is (string | number)[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string" || typeof item === "number");
+
+/** @param besides the list it is held against: what only one of the two has is marked. */
+function Value({ v, value, besides, isNew = false }: {
+  v: Visit;
+  value: unknown;
+  besides: (string | number)[] | null;
+  isNew?: boolean;
+}) {
+  const w = words[v.locale];
+  if (value === undefined || value === null || value === "") return <span class="muted">–</span>;
+  if (typeof value === "boolean") return <>{value ? w.yes : w.no}</>;
+  if (!isList(value)) {
+    return typeof value === "object"
+      ? <pre class="inline-json">{JSON.stringify(value, null, 2)}</pre>
+      : <>{String(value)}</>;
+  }
+  if (value.length === 0) return <span class="muted">–</span>;
+  return (
+    <ul class="bare-list">
+      {value.map((item) => {
+        const differs = besides !== null && !besides.includes(item);
+        if (!differs) return <li>{String(item)}</li>;
+        return (
+          <li>
+            {isNew ? <ins>{String(item)}</ins> : <del>{String(item)}</del>}
+            <span class="sr-only">{` ${isNew ? w.added : w.removed}`}</span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

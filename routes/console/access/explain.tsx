@@ -1,0 +1,168 @@
+import type { AccessExplanation } from "../../../domain/access/explain_access.ts";
+import { SelectField, TextField } from "../components/forms.tsx";
+import { Icon } from "../components/icons.tsx";
+import { Card, Empty, Notice } from "../components/notice.tsx";
+import { Badge } from "../components/values.tsx";
+import { type Page, searchOf } from "../shared/api.ts";
+import type { View, Visit } from "../shared/page.ts";
+import { words } from "./explain_words.ts";
+import { orNull, type TenantChoice, tenantChoices } from "./reading.ts";
+import type { AdminUser, UserLink } from "./users/model.tsx";
+
+/** Why a user holds a permission in a tenant, or lacks it. */
+export async function explainPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const asked = {
+    user: v.query.get("user")?.trim() ?? "",
+    userId: v.query.get("userId") ?? "",
+    permission: v.query.get("permission")?.trim() ?? "",
+    tenantId: v.query.get("tenantId") ?? "",
+  };
+  const found = await findUsers(v, asked);
+  const user = found?.length === 1 ? found[0] : undefined;
+  const [tenants, codes] = await Promise.all([tenantsFor(v, user), permissionCodes(v)]);
+  const isGlobal = asked.tenantId === "none";
+  const explanation = user && asked.permission && asked.tenantId
+    ? await v.api.get<AccessExplanation>(`admin/users/${user.id}/access`, {
+      permission: asked.permission,
+      tenantId: isGlobal ? null : asked.tenantId,
+    })
+    : null;
+  return {
+    title: w.title,
+    body: (
+      <>
+        <Card>
+          <p class="muted">{w.intro}</p>
+          <form class="filters" method="get" action="explain-access">
+            <TextField
+              label={w.user}
+              name="user"
+              type="search"
+              value={user?.email ?? asked.user}
+              placeholder={w.userHint}
+              required
+            />
+            <TextField
+              label={w.permission}
+              name="permission"
+              value={asked.permission}
+              list="codes"
+              maxlength={200}
+              required
+            />
+            <datalist id="codes">{codes.map((code) => <option value={code} />)}</datalist>
+            <SelectField
+              label={w.tenant}
+              name="tenantId"
+              value={asked.tenantId || v.viewer.tenant?.id}
+              choices={[
+                ...tenants.map(({ id, name }) => ({ value: id, label: name })),
+                { value: "none", label: w.noTenant },
+              ]}
+            />
+            <button type="submit" class="button primary">{w.ask}</button>
+          </form>
+        </Card>
+        {found?.length === 0 && <Empty icon="search" title={w.noUser} />}
+        {found && found.length > 1 && <Candidates v={v} users={found} asked={asked} />}
+        {explanation && <Explanation v={v} explanation={explanation} />}
+      </>
+    ),
+  };
+}
+
+/** Users the search means; one, where it is an id or a whole email. */
+async function findUsers(v: Visit, asked: { user: string; userId: string }): Promise<AdminUser[] | null> {
+  if (asked.userId) return [await v.api.get<AdminUser>(`admin/users/${asked.userId}`)];
+  if (!asked.user) return null;
+  const { items } = await v.api.get<Page<AdminUser>>("admin/users", { search: asked.user, pageSize: 20 });
+  const exact = items.filter(({ email }) => email.toLowerCase() === asked.user.toLowerCase());
+  return exact.length === 1 ? exact : items;
+}
+
+/** The user's own tenants first, then others the viewer may name. */
+async function tenantsFor(
+  v: Visit,
+  user: AdminUser | undefined,
+): Promise<Pick<TenantChoice, "id" | "name">[]> {
+  const links = user ? await v.api.get<UserLink[]>(`admin/users/${user.id}/tenants`) : [];
+  const own = links.map(({ tenantId, tenantName }) => ({ id: tenantId, name: tenantName }));
+  const others = await tenantChoices(v);
+  return [...own, ...others.filter(({ id }) => !own.some((tenant) => tenant.id === id))];
+}
+
+async function permissionCodes(v: Visit): Promise<string[]> {
+  const page = v.viewer.tenant &&
+    await orNull(v.api.get<Page<{ code: string }>>("permissions", { pageSize: 100 }));
+  return page ? page.items.map(({ code }) => code) : [];
+}
+
+function Candidates(
+  { v, users, asked }: { v: Visit; users: AdminUser[]; asked: { permission: string; tenantId: string } },
+) {
+  const w = words[v.locale];
+  const { permission, tenantId } = asked;
+  return (
+    <Card title={w.whichUser}>
+      <ul aria-label={w.whichUserCaption}>
+        {users.map(({ id, email, firstName, lastName }) => (
+          <li>
+            <a href={`explain-access${searchOf({ userId: id, permission, tenantId })}`}>{email}</a>{" "}
+            <span class="muted">{`${firstName} ${lastName}`.trim()}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Explanation({ v, explanation }: { v: Visit; explanation: AccessExplanation }) {
+  const w = words[v.locale];
+  const { email, permission, isAllowed, tenantName, checks, grants } = explanation;
+  return (
+    <>
+      <Notice
+        tone={isAllowed ? "ok" : "bad"}
+        title={isAllowed ? w.allowed(email, permission) : w.refused(email, permission)}
+      >
+        {tenantName === null ? w.global : w.inTenant(tenantName)}
+      </Notice>
+      <div class="grid-2">
+        <Card title={w.chain}>
+          <ol class="checks" aria-label={w.chainCaption}>
+            {checks.map(({ name, passed }) => (
+              <li>
+                <span class={`tone-${passed ? "ok" : "bad"} check-mark`}>
+                  <Icon name={passed ? "check" : "close"} />
+                </span>
+                <span>
+                  {w[name]} <Badge tone={passed ? "ok" : "bad"}>{passed ? w.passed : w.failed}</Badge>
+                  {!passed && <span class="sub">{w[`not${name}`]}</span>}
+                </span>
+              </li>
+            ))}
+          </ol>
+        </Card>
+        <Card title={w.grants}>
+          {grants.length === 0
+            ? <p class="muted">{w.noGrants}</p>
+            : (
+              <ul class="bare-list" aria-label={w.grantsCaption}>
+                {grants.map((grant) => (
+                  <li>
+                    {w.chainOf(email)} {grant.tenantId === v.viewer.tenant?.id
+                      ? <a href={`roles/${grant.roleId}`}>{grant.roleName}</a>
+                      : <strong>{grant.roleName}</strong>} {w.inThe} {grant.tenantName}, {w.gives}{" "}
+                    <code>{grant.permission}</code>
+                    {grant.permission !== permission && `, ${w.standsIn}`}
+                  </li>
+                ))}
+              </ul>
+            )}
+          <p class="hint">{w.note}</p>
+        </Card>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,135 @@
+import { CsrfField, TextField } from "../../components/forms.tsx";
+import { Card } from "../../components/notice.tsx";
+import type { Refusal } from "../../shared/api.ts";
+import { shared } from "../../shared/console_words.ts";
+import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
+import { ifUnchanged, readSeen } from "../reading.ts";
+import { FormExplained, submit } from "../refusals.tsx";
+import { FormButtons } from "../users/form.tsx";
+import type { Permission } from "./list.tsx";
+import { words } from "./words.ts";
+
+const filledBy = (form: FormData) => ({
+  code: field(form, "code"),
+  description: field(form, "description"),
+  category: field(form, "category"),
+});
+
+/** The form of a new permission. */
+export async function newPermissionPage(
+  v: Visit,
+  refusal: Refusal | null = null,
+  form: FormData | null = null,
+): Promise<View> {
+  return {
+    ...await formView(v, { action: "permissions/new", refusal, filled: form && filledBy(form) }),
+    title: words[v.locale].newPermission,
+  };
+}
+
+/** Makes the permission. */
+export async function createPermission(v: Visit, form: FormData): Promise<Outcome> {
+  const filled = filledBy(form);
+  return await submit(() => v.api.send("POST", "permissions", filled), {
+    done: () => ({
+      goTo: "permissions",
+      flash: { tone: "ok", text: words[v.locale].created(filled.code) },
+    }),
+    again: (refusal) => newPermissionPage(v, refusal, form),
+  });
+}
+
+/** The form of a permission there is: its code stays. */
+export async function editPermissionPage(
+  v: Visit,
+  refusal: Refusal | null = null,
+  form: FormData | null = null,
+): Promise<View> {
+  const { value: permission, etag } = await readSeen<Permission>(v, `permissions/${v.params.id}`);
+  const { code, category, description } = permission;
+  const filled = form && refusal?.code !== "PRECONDITION_FAILED"
+    ? { ...filledBy(form), code }
+    : { code, category, description: description ?? "" };
+  return {
+    ...await formView(v, { action: `permissions/${permission.id}`, refusal, filled, etag }),
+    title: words[v.locale].editOf(code),
+  };
+}
+
+/** Saves the permission, unless someone else has changed it meanwhile. */
+export async function savePermission(v: Visit, form: FormData): Promise<Outcome> {
+  const { description, category } = filledBy(form);
+  return await submit(
+    () =>
+      v.api.send(
+        "PUT",
+        `permissions/${v.params.id}`,
+        { description, category },
+        ifUnchanged(field(form, "etag")),
+      ),
+    {
+      done: () => ({ goTo: "permissions", flash: { tone: "ok", text: words[v.locale].saved } }),
+      again: (refusal) => editPermissionPage(v, refusal, form),
+    },
+  );
+}
+
+async function formView(v: Visit, o: {
+  action: string;
+  refusal: Refusal | null;
+  filled: ReturnType<typeof filledBy> | null;
+  /** Of the permission there is; absent: a new one. */
+  etag?: string;
+}): Promise<Omit<View, "title">> {
+  const w = words[v.locale];
+  const { refusal, filled, etag } = o;
+  const { items } = await v.api.get<{ items: { category: string }[] }>("permissions/catalog/categories", {
+    limit: 50,
+  });
+  const errors = refusal?.fields ?? {};
+  return {
+    crumbs: [{ href: "permissions", label: w.permissions }],
+    body: (
+      <Card>
+        <FormExplained v={v} refusal={refusal} known={["code", "description", "category"]} />
+        <form class="form" method="post" action={o.action}>
+          <CsrfField v={v} />
+          <input type="hidden" name="etag" value={etag ?? ""} />
+          {etag === undefined && (
+            <TextField
+              label={w.code}
+              name="code"
+              value={filled?.code}
+              maxlength={200}
+              hint={w.codeHint}
+              errors={errors.code}
+              required
+            />
+          )}
+          <TextField
+            label={w.category}
+            name="category"
+            value={filled?.category}
+            maxlength={100}
+            list="categories"
+            errors={errors.category}
+            required
+          />
+          <datalist id="categories">{items.map(({ category }) => <option value={category} />)}</datalist>
+          <TextField
+            label={w.description}
+            name="description"
+            value={filled?.description}
+            maxlength={500}
+            errors={errors.description}
+          />
+          <FormButtons
+            v={v}
+            label={etag === undefined ? shared[v.locale].create : shared[v.locale].save}
+            back="permissions"
+          />
+        </form>
+      </Card>
+    ),
+  };
+}

@@ -1,0 +1,171 @@
+import type { z } from "zod";
+import type { PermissionImportResultDto } from "../../../access/permission_shapes.ts";
+import { ButtonLink, CheckField, CsrfField } from "../../components/forms.tsx";
+import { Card, Notice, type Tone } from "../../components/notice.tsx";
+import { type Column, DataTable } from "../../components/table.tsx";
+import { Badge, Figure, number } from "../../components/values.tsx";
+import { Refusal, searchOf } from "../../shared/api.ts";
+import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
+import { FormExplained } from "../refusals.tsx";
+import { words } from "./words.ts";
+
+type Result = z.output<typeof PermissionImportResultDto>;
+type ImportedRow = Result["rows"][number];
+
+/** The checked file travels through the preview in its form, so that what was seen is what is imported. */
+const MOST_CARRIED = 2 * 1024 * 1024;
+const ROWS_SHOWN = 200;
+const TONES: Record<ImportedRow["outcome"], Tone> = {
+  Created: "ok",
+  Updated: "info",
+  Unchanged: "idle",
+  Failed: "bad",
+};
+
+const crumbs = (v: Visit) => [{ href: "permissions", label: words[v.locale].permissions }];
+
+/** Where a file is chosen. */
+export function importPage(v: Visit, refusal: Refusal | null = null): View {
+  const w = words[v.locale];
+  return {
+    title: w.importTitle,
+    crumbs: crumbs(v),
+    body: (
+      <Card>
+        <FormExplained v={v} refusal={refusal} known={[]} />
+        <form class="form" method="post" action="permissions/import" enctype="multipart/form-data">
+          <CsrfField v={v} />
+          <div class="field">
+            <label for="f-file">
+              {w.file}
+              <span class="required" aria-hidden="true">*</span>
+            </label>
+            <input
+              id="f-file"
+              type="file"
+              name="file"
+              accept=".csv,.json,text/csv,application/json"
+              required
+              aria-describedby="f-file-hint"
+            />
+            <div class="hint" id="f-file-hint">{w.fileHint}</div>
+          </div>
+          <CheckField label={w.upsert} name="upsert" hint={w.upsertHint} />
+          <p class="hint">{w.previewHint}</p>
+          <div class="row">
+            <button type="submit" class="button primary" name="do" value="preview">{w.preview}</button>
+          </div>
+        </form>
+        <p class="row">
+          <span class="muted">{w.template}</span>
+          <a href="permissions/import/template?format=Csv" download>CSV</a>
+          <a href="permissions/import/template?format=Json" download>JSON</a>
+        </p>
+      </Card>
+    ),
+  };
+}
+
+/** The template as the API has it. */
+export const importTemplate = async (v: Visit): Promise<Response> =>
+  await v.api.call("GET", `permissions/import/template${searchOf({ format: v.query.get("format") })}`);
+
+/** First what would become of the file, then the import itself. */
+export async function importFile(v: Visit, form: FormData): Promise<Outcome> {
+  const w = words[v.locale];
+  const isPreview = field(form, "do") === "preview";
+  const upsert = form.get("upsert") === "true";
+  const file = isPreview ? form.get("file") : carriedFile(form);
+  if (!(file instanceof File)) return importPage(v);
+  if (file.size > MOST_CARRIED) {
+    return { ...importPage(v, new Refusal(413, "BODY_TOO_LARGE", w.tooLarge, undefined, null)), status: 413 };
+  }
+  const sent = new FormData();
+  sent.set("file", file);
+  try {
+    const answer = await v.api.call(
+      "POST",
+      `permissions/import/file${searchOf({ upsert, dryRun: isPreview })}`,
+      sent,
+    );
+    const result: Result = await answer.json();
+    if (isPreview) return previewView(v, result, file, await file.text());
+    const { created, updated, failed } = result;
+    return {
+      goTo: "permissions",
+      flash: { tone: failed > 0 ? "bad" : "ok", text: w.imported(created, updated, failed) },
+    };
+  } catch (refusal) {
+    if (refusal instanceof Refusal && refusal.status < 500 && refusal.status !== 401) {
+      return { ...importPage(v, refusal), status: refusal.status };
+    }
+    throw refusal;
+  }
+}
+
+function carriedFile(form: FormData): File {
+  const name = field(form, "fileName");
+  const type = name.toLowerCase().endsWith(".json") ? "application/json" : "text/csv";
+  return new File([String(form.get("content") ?? "")], name, { type });
+}
+
+function previewView(v: Visit, result: Result, file: File, content: string): View {
+  const w = words[v.locale];
+  const { created, updated, unchanged, failed, total, upsert } = result;
+  const rows = [...result.rows].sort((a, b) =>
+    Number(b.outcome === "Failed") - Number(a.outcome === "Failed")
+  );
+  return {
+    title: w.importTitle,
+    crumbs: crumbs(v),
+    body: (
+      <>
+        <Notice tone="info" title={w.outcome}>
+          <code>{file.name}</code> {failed > 0 && w.failing(failed)}
+        </Notice>
+        <div class="figures">
+          <Figure label={w.total} value={number(v, total)} />
+          <Figure label={w.Created} value={number(v, created)} tone="ok" />
+          <Figure label={w.Updated} value={number(v, updated)} tone="info" />
+          <Figure label={w.Unchanged} value={number(v, unchanged)} />
+          <Figure
+            label={w.Failed}
+            value={number(v, failed)}
+            {...failed > 0 ? { tone: "bad" as const } : {}}
+          />
+        </div>
+        <form method="post" action="permissions/import" enctype="multipart/form-data" class="row">
+          <CsrfField v={v} />
+          <input type="hidden" name="fileName" value={file.name} />
+          <input type="hidden" name="content" value={content} />
+          <input type="hidden" name="upsert" value={String(upsert)} />
+          {created + updated > 0
+            ? (
+              <button type="submit" class="button primary" name="do" value="import">
+                {w.importNow(created + updated)}
+              </button>
+            )
+            : <span class="muted">{w.nothingToDo}</span>}
+          <ButtonLink href="permissions/import" label={w.another} />
+        </form>
+        {rows.length > ROWS_SHOWN && <p class="muted">{w.firstRows(ROWS_SHOWN, rows.length)}</p>}
+        <DataTable
+          caption={w.rowsCaption}
+          columns={columns(v)}
+          rows={rows.slice(0, ROWS_SHOWN)}
+          empty={null}
+        />
+      </>
+    ),
+  };
+}
+
+function columns(v: Visit): Column<ImportedRow>[] {
+  const w = words[v.locale];
+  return [
+    { head: w.row, align: "end", cell: ({ row }) => number(v, row) },
+    { head: w.code, cell: ({ code }) => code === null ? "–" : <code>{code}</code> },
+    { head: w.result, cell: ({ outcome }) => <Badge tone={TONES[outcome]}>{w[outcome]}</Badge> },
+    { head: w.problems, cell: ({ errors }) => errors.join("; ") },
+  ];
+}

@@ -1,0 +1,115 @@
+import { ActionButton, ButtonLink } from "../../components/forms.tsx";
+import { Card, Notice } from "../../components/notice.tsx";
+import { CopyValue, Facts, number, Time } from "../../components/values.tsx";
+import { searchOf } from "../../shared/api.ts";
+import { may, type View, type Visit } from "../../shared/page.ts";
+import { type Category, readCatalog, readGrants, type Role, roleCrumbs, RoleKind } from "./model.tsx";
+import { words } from "./words.ts";
+
+/** One role: who holds it and what it gives. */
+export async function rolePage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const role = await v.api.get<Role>(`roles/${v.params.id}`);
+  const [grants, catalog] = await Promise.all([
+    readGrants(v, role.id),
+    may(v.viewer, "read:permissions") ? readCatalog(v) : [],
+  ]);
+  const held = new Set(grants.map(({ id }) => id));
+  const listed = catalog.flatMap(({ permissions }) => permissions).map(({ id }) => id);
+  const others = grants.filter(({ id }) => !listed.includes(id));
+  const holders = `users${
+    searchOf({ roleName: role.name, tenantId: may(v.viewer, "manage:all-users") ? role.tenantId : null })
+  }`;
+  return {
+    title: role.name,
+    crumbs: roleCrumbs(v),
+    actions: <Actions v={v} role={role} />,
+    body: (
+      <>
+        {role.isSystemRole && (
+          <Notice tone="info">
+            {w.systemNote} {grants.some(({ code }) => code === "admin:system") && w.fullNote}
+          </Notice>
+        )}
+        <Card>
+          <Facts
+            facts={[
+              [w.description, role.description],
+              [w.kind, <RoleKind v={v} role={role} />],
+              [
+                w.users,
+                may(v.viewer, "read:users")
+                  ? <a href={holders}>{number(v, role.userCount)}</a>
+                  : number(v, role.userCount),
+              ],
+              [w.permissions, number(v, role.permissionCount)],
+              [w.changed, <Time v={v} at={role.updatedAt} />],
+              [w.roleId, <CopyValue v={v} value={role.id} />],
+            ]}
+          />
+        </Card>
+        <Card title={w.permissions}>
+          {grants.length === 0 && <p class="muted">{w.noPermissions}</p>}
+          <div class="grid-3">
+            {catalog.filter(({ permissions }) => permissions.some(({ id }) => held.has(id))).map((
+              category,
+            ) => <HeldOf v={v} category={category} held={held} />)}
+          </div>
+          {others.length > 0 && (
+            <ul class="row tags">
+              {others.map(({ code }) => (
+                <li>
+                  <code>{code}</code>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Card>
+      </>
+    ),
+  };
+}
+
+function HeldOf({ v, category, held }: { v: Visit; category: Category; held: ReadonlySet<string> }) {
+  const mine = category.permissions.filter(({ id }) => held.has(id));
+  return (
+    <section class="stack tight">
+      <h3>
+        {category.category}{" "}
+        <span class="muted">{words[v.locale].ofCount(mine.length, category.permissionCount)}</span>
+      </h3>
+      <ul class="bare-list">
+        {mine.map(({ code, description }) => (
+          <li>
+            <code>{code}</code>
+            {description && <span class="sub">{description}</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Actions({ v, role }: { v: Visit; role: Role }) {
+  const w = words[v.locale];
+  return (
+    <>
+      {may(v.viewer, "read:users") && (
+        <ButtonLink href={`audit?targetType=role&targetId=${role.id}`} label={w.history} icon="audit" />
+      )}
+      {!role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") && (
+        <ButtonLink href={`roles/${role.id}/edit`} label={w.edit} tone="primary" />
+      )}
+      {!role.isSystemRole && may(v.viewer, "delete:roles") && (
+        <ActionButton
+          v={v}
+          action={`roles/${role.id}/delete`}
+          label={w.deleteRole}
+          tone="danger"
+          icon="trash"
+          confirm={w.deleteConfirm(role.name)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,193 @@
+import { CsrfField, TextField } from "../../components/forms.tsx";
+import { Card, Notice } from "../../components/notice.tsx";
+import type { Refusal } from "../../shared/api.ts";
+import { shared } from "../../shared/console_words.ts";
+import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
+import { ifUnchanged, readSeen } from "../reading.ts";
+import { FormExplained, submit } from "../refusals.tsx";
+import { FormButtons } from "../users/form.tsx";
+import { type Category, readCatalog, readGrants, type Role, roleCrumbs } from "./model.tsx";
+import { words } from "./words.ts";
+
+const FIELDS = ["name", "description"];
+
+interface Filled {
+  name: string;
+  description: string;
+  permissionIds: string[];
+}
+
+const filledBy = (form: FormData): Filled => ({
+  name: field(form, "name"),
+  description: field(form, "description"),
+  permissionIds: form.getAll("permissionIds").map(String),
+});
+
+/** The form of a new role. */
+export async function newRolePage(
+  v: Visit,
+  refusal: Refusal | null = null,
+  form: FormData | null = null,
+): Promise<View> {
+  const filled = form ? filledBy(form) : { name: "", description: "", permissionIds: [] };
+  return {
+    title: words[v.locale].newRole,
+    crumbs: roleCrumbs(v),
+    body: (
+      <RoleForm
+        v={v}
+        action="roles/new"
+        back="roles"
+        submitLabel={shared[v.locale].create}
+        filled={filled}
+        held={[]}
+        catalog={await readCatalog(v)}
+        refusal={refusal}
+      />
+    ),
+  };
+}
+
+/** Makes the role. */
+export async function createRole(v: Visit, form: FormData): Promise<Outcome> {
+  const filled = filledBy(form);
+  return await submit(() => v.api.send<{ id: string }>("POST", "roles", filled), {
+    done: ({ id }) => ({
+      goTo: `roles/${id}`,
+      flash: { tone: "ok", text: words[v.locale].created1(filled.name) },
+    }),
+    again: (refusal) => newRolePage(v, refusal, form),
+  });
+}
+
+/** The form of a role there is; a role of the service's own is shown why it has none. */
+export async function editRolePage(
+  v: Visit,
+  refusal: Refusal | null = null,
+  form: FormData | null = null,
+): Promise<View> {
+  const w = words[v.locale];
+  const { value: role, etag } = await readSeen<Role>(v, `roles/${v.params.id}`);
+  const [grants, catalog] = await Promise.all([readGrants(v, role.id), readCatalog(v)]);
+  const held = grants.map(({ id }) => id);
+  const filled = form && refusal?.code !== "PRECONDITION_FAILED"
+    ? filledBy(form)
+    : { name: role.name, description: role.description ?? "", permissionIds: held };
+  return {
+    title: w.edit,
+    crumbs: roleCrumbs(v, role),
+    body: role.isSystemRole ? <Notice tone="info">{w.systemNote}</Notice> : (
+      <RoleForm
+        v={v}
+        action={`roles/${role.id}/edit`}
+        back={`roles/${role.id}`}
+        submitLabel={shared[v.locale].save}
+        filled={filled}
+        held={held}
+        catalog={catalog}
+        refusal={refusal}
+        etag={etag}
+      />
+    ),
+  };
+}
+
+/** Saves the role, unless someone else has changed it meanwhile. */
+export async function saveRole(v: Visit, form: FormData): Promise<Outcome> {
+  return await submit(
+    () => v.api.send("PUT", `roles/${v.params.id}`, filledBy(form), ifUnchanged(field(form, "etag"))),
+    {
+      done: () => ({ goTo: `roles/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].saved } }),
+      again: (refusal) => editRolePage(v, refusal, form),
+    },
+  );
+}
+
+function RoleForm({ v, action, back, submitLabel, filled, held, catalog, refusal, etag = "" }: {
+  v: Visit;
+  action: string;
+  back: string;
+  submitLabel: string;
+  filled: Filled;
+  /** Permissions the role has already: those may stay whoever saves it. */
+  held: string[];
+  catalog: Category[];
+  refusal: Refusal | null;
+  etag?: string;
+}) {
+  const w = words[v.locale];
+  return (
+    <form class="stack" method="post" action={action}>
+      <FormExplained v={v} refusal={refusal} known={FIELDS} />
+      <CsrfField v={v} />
+      <input type="hidden" name="etag" value={etag} />
+      <Card>
+        <div class="form">
+          <TextField
+            label={w.name}
+            name="name"
+            value={filled.name}
+            maxlength={100}
+            errors={refusal?.fields.name}
+            required
+          />
+          <TextField
+            label={w.description}
+            name="description"
+            value={filled.description}
+            maxlength={500}
+            errors={refusal?.fields.description}
+          />
+        </div>
+      </Card>
+      <Card title={w.permissions}>
+        <p class="hint">{w.permissionsHint}</p>
+        <div class="grid-3">
+          {catalog.map((category) => (
+            <fieldset class="permission-set">
+              <legend>{category.category}</legend>
+              {category.permissions.map((permission) => (
+                <PermissionCheck
+                  v={v}
+                  permission={permission}
+                  ticked={filled.permissionIds.includes(permission.id)}
+                  isHeld={held.includes(permission.id)}
+                />
+              ))}
+            </fieldset>
+          ))}
+        </div>
+      </Card>
+      <FormButtons v={v} label={submitLabel} back={back} />
+    </form>
+  );
+}
+
+function PermissionCheck({ v, permission, ticked, isHeld }: {
+  v: Visit;
+  permission: Category["permissions"][number];
+  ticked: boolean;
+  isHeld: boolean;
+}) {
+  const { id, code, description } = permission;
+  const mayGive = isHeld || v.viewer.permissions.has(code) || may(v.viewer, "admin:system");
+  return (
+    <div class="field check">
+      <input
+        id={`p-${id}`}
+        type="checkbox"
+        name="permissionIds"
+        value={id}
+        checked={ticked}
+        disabled={!mayGive}
+        aria-describedby={`p-${id}-hint`}
+      />
+      <label for={`p-${id}`}>
+        <code>{code}</code>
+      </label>
+      <div class="hint" id={`p-${id}-hint`}>
+        {description} {!mayGive && words[v.locale].notYours}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+import { Card, Empty } from "../../components/notice.tsx";
+import { Icon } from "../../components/icons.tsx";
+import type { Page } from "../../shared/api.ts";
+import type { View, Visit } from "../../shared/page.ts";
+import { readCatalog, roleCrumbs, type RoleGrants } from "./model.tsx";
+import { words } from "./words.ts";
+
+const MOST_ROLES = 30;
+
+/** Every permission of the tenant against its roles. */
+export async function matrixPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const [catalog, roles] = await Promise.all([
+    readCatalog(v),
+    v.api.get<Page<RoleGrants>>("roles/with-permissions", { pageSize: MOST_ROLES }),
+  ]);
+  const grants = roles.items.map(({ permissions }) => new Set(permissions.map(({ id }) => id)));
+  return {
+    title: w.matrix,
+    crumbs: roleCrumbs(v),
+    body: (
+      <Card>
+        <p class="hint">
+          {w.matrixHint} {roles.hasNext && w.matrixMore(roles.items.length, roles.totalCount)}
+        </p>
+        {roles.items.length === 0
+          ? <Empty icon="roles" title={w.empty}>{w.emptyText}</Empty>
+          : (
+            <div class="table-scroll tall" tabindex={0} role="region" aria-label={w.matrixCaption}>
+              <table class="data keep matrix-table">
+                <caption class="sr-only">{w.matrixCaption}</caption>
+                <thead>
+                  <tr>
+                    <th scope="col">{w.permissions}</th>
+                    {roles.items.map(({ id, name }) => (
+                      <th scope="col" class="turned">
+                        <a href={`roles/${id}`}>{name}</a>
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                {catalog.map(({ category, permissions }) => (
+                  <tbody>
+                    <tr>
+                      <th scope="rowgroup" colspan={roles.items.length + 1} class="group">{category}</th>
+                    </tr>
+                    {permissions.map(({ id, code, description }) => (
+                      <tr>
+                        <th scope="row" title={description ?? undefined}>
+                          <code>{code}</code>
+                        </th>
+                        {roles.items.map((role, at) => (
+                          <Mark
+                            held={grants[at]?.has(id) ?? false}
+                            told={grants[at]?.has(id)
+                              ? w.gives(role.name, code)
+                              : w.givesNot(role.name, code)}
+                          />
+                        ))}
+                      </tr>
+                    ))}
+                  </tbody>
+                ))}
+              </table>
+            </div>
+          )}
+      </Card>
+    ),
+  };
+}
+
+const Mark = ({ held, told }: { held: boolean; told: string }) => (
+  <td class={held ? "mark held" : "mark"} title={told}>
+    {held ? <Icon name="check" /> : <span aria-hidden="true">·</span>}
+    <span class="sr-only">{told}</span>
+  </td>
+);

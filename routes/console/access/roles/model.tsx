@@ -1,0 +1,46 @@
+import type { z } from "zod";
+import type { PermissionCatalogPage } from "../../../access/permission_shapes.ts";
+import type { RoleDto, RolesSummaryDto, RoleWithUserCountDto } from "../../../access/role_shapes.ts";
+import { Badge } from "../../components/values.tsx";
+import { type Page, Refusal } from "../../shared/api.ts";
+import type { Visit } from "../../shared/page.ts";
+import { words } from "./words.ts";
+
+export type Role = z.output<typeof RoleWithUserCountDto>;
+export type RoleGrants = z.output<typeof RoleDto>;
+export type RolesSummary = z.output<typeof RolesSummaryDto>;
+export type Category = z.output<typeof PermissionCatalogPage>["items"][number];
+
+/** Every permission there is in the tenant, by category. */
+export async function readCatalog(v: Visit): Promise<Category[]> {
+  const categories: Category[] = [];
+  for (let page = 1; page <= 10; page++) {
+    const { items, hasNext } = await v.api.get<Page<Category>>("permissions/catalog", {
+      page,
+      pageSize: 100,
+    });
+    categories.push(...items);
+    if (!hasNext) break;
+  }
+  return categories;
+}
+
+/** What one role gives. */
+export async function readGrants(v: Visit, id: string): Promise<RoleGrants["permissions"]> {
+  const { items } = await v.api.get<Page<RoleGrants>>("roles/with-permissions", { ids: [id] });
+  const [role] = items;
+  if (!role) throw new Refusal(404, "ROLE_NOT_FOUND", `No role ${id}.`, undefined, null);
+  return role.permissions;
+}
+
+/** Whose role it is: the service's or the tenant's. */
+export function RoleKind({ v, role }: { v: Visit; role: Pick<Role, "isSystemRole"> }) {
+  const w = words[v.locale];
+  return role.isSystemRole ? <Badge tone="idle">{w.system}</Badge> : <Badge tone="info">{w.custom}</Badge>;
+}
+
+/** The crumbs of a role's pages. */
+export const roleCrumbs = (v: Visit, role?: Pick<Role, "id" | "name">): { href: string; label: string }[] => [
+  { href: "roles", label: words[v.locale].roles },
+  ...role ? [{ href: `roles/${role.id}`, label: role.name }] : [],
+];

@@ -1,0 +1,113 @@
+import type { Child } from "hono/jsx";
+import { ActionButton, ButtonLink } from "../../components/forms.tsx";
+import { Card } from "../../components/notice.tsx";
+import { DataTable, Pager } from "../../components/table.tsx";
+import { CopyValue, Facts, Time } from "../../components/values.tsx";
+import type { Page } from "../../shared/api.ts";
+import { may, type View, type Visit } from "../../shared/page.ts";
+import { orNull, reachesUsers, tenantNames } from "../reading.ts";
+import { columns } from "./list.tsx";
+import { Capacity, mayCreate, mayOn, type Tenant, tenantCrumbs, TenantState } from "./model.tsx";
+import { words } from "./words.ts";
+
+/** One tenant: its limits, its group or its children. */
+export async function tenantPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const tenant = await v.api.get<Tenant>(`tenants/${v.params.id}`);
+  const [children, names] = await Promise.all([
+    tenant.type === "Group"
+      ? orNull(v.api.get<Page<Tenant>>("tenants", { parentTenantId: tenant.id, page: v.query.get("page") }))
+      : null,
+    tenantNames(v, [tenant.parentTenantId]),
+  ]);
+  const { parentTenantId } = tenant;
+  return {
+    title: tenant.name,
+    crumbs: tenantCrumbs(v),
+    actions: <Actions v={v} tenant={tenant} />,
+    body: (
+      <>
+        <Card>
+          <Facts
+            facts={[
+              [w.state, <TenantState v={v} isActive={tenant.isActive} />],
+              [w.type, w[tenant.type]],
+              [w.users, <Capacity v={v} tenant={tenant} />],
+              ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
+              [w.created, <Time v={v} at={tenant.createdAt} />],
+              [w.changed, <Time v={v} at={tenant.updatedAt} />],
+              [w.tenantId, <CopyValue v={v} value={tenant.id} />],
+            ]}
+          />
+        </Card>
+        {children && (
+          <Card
+            title={w.children}
+            actions={mayCreate(v) && (
+              <ButtonLink href={`tenants/new?parentTenantId=${tenant.id}`} label={w.newChild} icon="plus" />
+            )}
+          >
+            <DataTable
+              caption={w.childrenCaption(tenant.name)}
+              columns={columns(v, null)}
+              rows={children.items}
+              empty={<p class="muted">{w.noChildren}</p>}
+            />
+            <Pager v={v} path={`tenants/${tenant.id}`} page={children} />
+          </Card>
+        )}
+      </>
+    ),
+  };
+}
+
+const parentFact = (v: Visit, id: string, names: Map<string, string>): [string, Child] => [
+  words[v.locale].parent,
+  <a href={`tenants/${id}`}>{names.get(id) ?? id}</a>,
+];
+
+function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
+  const w = words[v.locale];
+  const at = `tenants/${tenant.id}`;
+  const isOwn = tenant.id === v.viewer.tenant?.id;
+  const isPlatform = tenant.type === "Platform";
+  const mayChange = mayOn(v, "update:tenants", tenant);
+  return (
+    <>
+      {may(v.viewer, "read:users") && (
+        <ButtonLink href={`audit?targetType=tenant&targetId=${tenant.id}`} label={w.history} icon="audit" />
+      )}
+      {reachesUsers(v)
+        ? <ButtonLink href={`users?tenantId=${tenant.id}`} label={w.showUsers} icon="users" />
+        : isOwn && may(v.viewer, "read:users") && (
+          <ButtonLink
+            href="users"
+            label={w.showUsers}
+            icon="users"
+          />
+        )}
+      {mayChange && !isPlatform && !tenant.isActive && (
+        <ActionButton v={v} action={`${at}/activate`} label={w.activate} />
+      )}
+      {mayChange && !isPlatform && tenant.isActive && (
+        <ActionButton
+          v={v}
+          action={`${at}/deactivate`}
+          label={w.deactivate}
+          confirm={w.deactivateConfirm(tenant.name)}
+        />
+      )}
+      {mayChange && <ButtonLink href={`${at}/edit`} label={w.edit} tone="primary" />}
+      {!isPlatform && mayOn(v, "delete:tenants", tenant) && (
+        <ActionButton
+          v={v}
+          action={`${at}/delete`}
+          label={w.deleteTenant}
+          tone="danger"
+          icon="trash"
+          confirm={w.deleteConfirm(tenant.name)}
+        />
+      )}
+    </>
+  );
+}

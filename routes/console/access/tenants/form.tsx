@@ -1,0 +1,187 @@
+import { CsrfField, SelectField, TextField } from "../../components/forms.tsx";
+import { Card } from "../../components/notice.tsx";
+import type { Refusal } from "../../shared/api.ts";
+import { shared } from "../../shared/console_words.ts";
+import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
+import { ifUnchanged, reachesTenants, readSeen, tenantChoices } from "../reading.ts";
+import { FormExplained, submit } from "../refusals.tsx";
+import { FormButtons } from "../users/form.tsx";
+import { mayCreate, type Tenant, tenantCrumbs } from "./model.tsx";
+import { words } from "./words.ts";
+
+const FIELDS = ["name", "type", "parentTenantId", "maxUsers"];
+
+interface Filled {
+  name: string;
+  type: string;
+  parentTenantId: string;
+  maxUsers: string;
+}
+
+const filledBy = (form: FormData): Filled => ({
+  name: field(form, "name"),
+  type: field(form, "type"),
+  parentTenantId: field(form, "parentTenantId"),
+  maxUsers: field(form, "maxUsers"),
+});
+
+/** A limit that is no number is left for the API to refuse by name. */
+const limit = (text: string): number | string | null =>
+  text === "" ? null : /^\d{1,15}$/.test(text) ? Number(text) : text;
+
+/** The form of a new tenant: anywhere, or a child of the viewer's group. */
+export function newTenantPage(
+  v: Visit,
+  refusal: Refusal | null = null,
+  form: FormData | null = null,
+): View {
+  const w = words[v.locale];
+  const filled = form ? filledBy(form) : {
+    name: "",
+    type: "Standard",
+    parentTenantId: mayCreate(v) === "children"
+      ? v.viewer.tenant?.id ?? ""
+      : v.query.get("parentTenantId") ?? "",
+    maxUsers: "",
+  };
+  return {
+    title: w.newTenant,
+    crumbs: tenantCrumbs(v),
+    body: (
+      <Card>
+        <FormExplained v={v} refusal={refusal} known={FIELDS} />
+        <form class="form" method="post" action="tenants/new">
+          <CsrfField v={v} />
+          <NameField v={v} filled={filled} refusal={refusal} />
+          {mayCreate(v) === "anywhere" && (
+            <SelectField
+              label={w.type}
+              name="type"
+              value={filled.type}
+              hint={w.typeHint}
+              choices={(["Standard", "Group"] as const).map((value) => ({ value, label: w[value] }))}
+            />
+          )}
+          <ParentField v={v} filled={filled} refusal={refusal} />
+          <LimitField v={v} filled={filled} refusal={refusal} />
+          <FormButtons v={v} label={shared[v.locale].create} back="tenants" />
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** Makes the tenant. */
+export async function createTenant(v: Visit, form: FormData): Promise<Outcome> {
+  const { name, type, parentTenantId, maxUsers } = filledBy(form);
+  return await submit(
+    () =>
+      v.api.send<{ id: string }>("POST", "tenants", {
+        name,
+        type: type || "Standard",
+        parentTenantId: parentTenantId || null,
+        maxUsers: limit(maxUsers),
+      }),
+    {
+      done: ({ id }) => ({
+        goTo: `tenants/${id}`,
+        flash: { tone: "ok", text: words[v.locale].created1(name) },
+      }),
+      again: (refusal) => newTenantPage(v, refusal, form),
+    },
+  );
+}
+
+/** The form of a tenant there is; its group is for those with reach over all tenants. */
+export async function editTenantPage(
+  v: Visit,
+  refusal: Refusal | null = null,
+  form: FormData | null = null,
+): Promise<View> {
+  const { value: tenant, etag } = await readSeen<Tenant>(v, `tenants/${v.params.id}`);
+  const filled = form && refusal?.code !== "PRECONDITION_FAILED" ? filledBy(form) : {
+    name: tenant.name,
+    type: tenant.type,
+    parentTenantId: tenant.parentTenantId ?? "",
+    maxUsers: tenant.maxUsers === null ? "" : String(tenant.maxUsers),
+  };
+  return {
+    title: words[v.locale].edit,
+    crumbs: tenantCrumbs(v, tenant),
+    body: (
+      <Card>
+        <FormExplained v={v} refusal={refusal} known={FIELDS} />
+        <form class="form" method="post" action={`tenants/${tenant.id}/edit`}>
+          <CsrfField v={v} />
+          <input type="hidden" name="etag" value={etag} />
+          <NameField v={v} filled={filled} refusal={refusal} />
+          {tenant.type === "Standard" && reachesTenants(v) && (
+            <ParentField v={v} filled={filled} refusal={refusal} />
+          )}
+          <LimitField v={v} filled={filled} refusal={refusal} />
+          <FormButtons v={v} label={shared[v.locale].save} back={`tenants/${tenant.id}`} />
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** Saves the tenant, unless someone else has changed it meanwhile. */
+export async function saveTenant(v: Visit, form: FormData): Promise<Outcome> {
+  const { name, parentTenantId, maxUsers } = filledBy(form);
+  const change = {
+    name,
+    maxUsers: limit(maxUsers),
+    ...form.has("parentTenantId") ? { parentTenantId: parentTenantId || null } : {},
+  };
+  return await submit(
+    () => v.api.send("PUT", `tenants/${v.params.id}`, change, ifUnchanged(field(form, "etag"))),
+    {
+      done: () => ({ goTo: `tenants/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].saved } }),
+      again: (refusal) => editTenantPage(v, refusal, form),
+    },
+  );
+}
+
+type FieldProps = { v: Visit; filled: Filled; refusal: Refusal | null };
+
+const NameField = ({ v, filled, refusal }: FieldProps) => (
+  <TextField
+    label={words[v.locale].name}
+    name="name"
+    value={filled.name}
+    maxlength={200}
+    errors={refusal?.fields.name}
+    required
+  />
+);
+
+const LimitField = ({ v, filled, refusal }: FieldProps) => (
+  <TextField
+    label={words[v.locale].maxUsers}
+    name="maxUsers"
+    type="number"
+    min={1}
+    value={filled.maxUsers}
+    hint={words[v.locale].maxUsersHint}
+    errors={refusal?.fields.maxUsers}
+  />
+);
+
+async function ParentField({ v, filled, refusal }: FieldProps) {
+  const w = words[v.locale];
+  const anywhere = reachesTenants(v);
+  const own = v.viewer.tenant;
+  const groups = anywhere ? await tenantChoices(v, { type: "Group" }) : own ? [own] : [];
+  return (
+    <SelectField
+      label={w.parent}
+      name="parentTenantId"
+      value={filled.parentTenantId}
+      hint={anywhere ? w.parentHint : undefined}
+      errors={refusal?.fields.parentTenantId}
+      choices={groups.map(({ id, name }) => ({ value: id, label: name }))}
+      {...anywhere ? { any: w.noParent } : {}}
+    />
+  );
+}

@@ -1,0 +1,250 @@
+import type { Child } from "hono/jsx";
+import { ButtonLink, CheckField, CsrfField, SelectField, TextField } from "../../components/forms.tsx";
+import { Card } from "../../components/notice.tsx";
+import type { Refusal } from "../../shared/api.ts";
+import { shared } from "../../shared/console_words.ts";
+import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
+import { ifUnchanged, reachesUsers, type RoleChoice, roleChoices, tenantChoices } from "../reading.ts";
+import { FormExplained, submit } from "../refusals.tsx";
+import { readUser, userCrumbs, usersPath } from "./model.tsx";
+import { words } from "./words.ts";
+
+const FIELDS = ["email", "password", "firstName", "lastName", "phoneNumber", "appIds"];
+
+interface Filled {
+  email: string;
+  firstName: string;
+  lastName: string;
+  phoneNumber: string;
+  appIds: string;
+  isActive: boolean;
+}
+
+const filledBy = (form: FormData): Filled => ({
+  email: field(form, "email"),
+  firstName: field(form, "firstName"),
+  lastName: field(form, "lastName"),
+  phoneNumber: field(form, "phoneNumber"),
+  appIds: field(form, "appIds"),
+  isActive: form.get("isActive") === "true",
+});
+
+const sent = ({ appIds, email: _, ...rest }: Filled) => ({
+  ...rest,
+  appIds: appIds.split(",").map((id) => id.trim()).filter((id) => id !== ""),
+});
+
+/** The form of a new user, with roles in the tenant chosen. */
+export async function newUserPage(
+  v: Visit,
+  refusal: Refusal | null = null,
+  form: FormData | null = null,
+): Promise<View> {
+  const w = words[v.locale];
+  const everywhere = reachesUsers(v);
+  const filled = form ? filledBy(form) : null;
+  const tenants = everywhere ? await tenantChoices(v) : [];
+  const tenantId = everywhere
+    ? form?.get("tenantId")?.toString() ?? v.query.get("tenantId") ?? v.viewer.tenant?.id ?? ""
+    : v.viewer.tenant?.id ?? "";
+  const roles = tenantId ? await roleChoices(v, tenantId) : [];
+  const tenant = tenants.find(({ id }) => id === tenantId)?.name ?? v.viewer.tenant?.name ?? "";
+  return {
+    title: w.newUser,
+    crumbs: userCrumbs(v),
+    body: (
+      <Card>
+        <FormExplained v={v} refusal={refusal} known={FIELDS} />
+        {everywhere && (
+          <form method="get" action="users/new" class="form">
+            <SelectField
+              label={w.tenant}
+              name="tenantId"
+              value={tenantId}
+              any={w.noTenantChoice}
+              hint={w.tenantHint}
+              choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
+            />
+            <div>
+              <button type="submit" class="button small">{w.next}</button>
+            </div>
+          </form>
+        )}
+        <form class="form" method="post" action="users/new">
+          <CsrfField v={v} />
+          <input type="hidden" name="tenantId" value={tenantId} />
+          <TextField
+            label={w.email}
+            name="email"
+            type="email"
+            value={filled?.email}
+            errors={refusal?.fields.email}
+            required
+          />
+          <TextField
+            label={w.password}
+            name="password"
+            type="password"
+            autocomplete="new-password"
+            hint={w.passwordHint}
+            errors={refusal?.fields.password}
+            required
+          />
+          <PersonFields v={v} filled={filled} refusal={refusal} />
+          {tenantId && roles.length > 0 && (
+            <RoleChecks
+              legend={w.rolesIn(tenant)}
+              roles={roles}
+              held={form?.getAll("roleIds").map(String) ?? []}
+            />
+          )}
+          <FormButtons v={v} label={shared[v.locale].create} back="users" />
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** Makes the user the form describes. */
+export async function createUser(v: Visit, form: FormData): Promise<Outcome> {
+  const filled = filledBy(form);
+  const tenantId = field(form, "tenantId");
+  const link = { tenantId, roleIds: form.getAll("roleIds").map(String), isDefault: true };
+  return await submit(
+    () =>
+      v.api.send<{ id: string }>("POST", usersPath(v), {
+        ...sent(filled),
+        email: filled.email,
+        password: String(form.get("password") ?? ""),
+        tenants: tenantId ? [link] : [],
+      }),
+    {
+      done: ({ id }) => ({
+        goTo: `users/${id}`,
+        flash: { tone: "ok", text: words[v.locale].created1(filled.email) },
+      }),
+      again: (refusal) => newUserPage(v, refusal, form),
+    },
+  );
+}
+
+/** The form of a user there is. */
+export async function editUserPage(
+  v: Visit,
+  refusal: Refusal | null = null,
+  form: FormData | null = null,
+): Promise<View> {
+  const { value: user, etag } = await readUser(v);
+  const filled = form && refusal?.code !== "PRECONDITION_FAILED"
+    ? filledBy(form)
+    : { ...user, phoneNumber: user.phoneNumber ?? "", appIds: user.appIds.join(", ") };
+  return {
+    title: words[v.locale].edit,
+    crumbs: userCrumbs(v, user),
+    body: (
+      <Card title={user.email}>
+        <FormExplained v={v} refusal={refusal} known={FIELDS} />
+        <form class="form" method="post" action={`users/${user.id}/edit`}>
+          <CsrfField v={v} />
+          <input type="hidden" name="etag" value={etag} />
+          <PersonFields v={v} filled={filled} refusal={refusal} />
+          <FormButtons v={v} label={shared[v.locale].save} back={`users/${user.id}`} />
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** Saves the form of a user, unless someone else has changed them meanwhile. */
+export async function saveUser(v: Visit, form: FormData): Promise<Outcome> {
+  return await submit(
+    () =>
+      v.api.send(
+        "PUT",
+        `${usersPath(v)}/${v.params.id}`,
+        sent(filledBy(form)),
+        ifUnchanged(field(form, "etag")),
+      ),
+    {
+      done: () => ({ goTo: `users/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].saved } }),
+      again: (refusal) => editUserPage(v, refusal, form),
+    },
+  );
+}
+
+function PersonFields({ v, filled, refusal }: { v: Visit; filled: Filled | null; refusal: Refusal | null }) {
+  const w = words[v.locale];
+  const errors = refusal?.fields ?? {};
+  return (
+    <>
+      <div class="pair">
+        <TextField
+          label={w.firstName}
+          name="firstName"
+          value={filled?.firstName}
+          maxlength={100}
+          errors={errors.firstName}
+        />
+        <TextField
+          label={w.lastName}
+          name="lastName"
+          value={filled?.lastName}
+          maxlength={100}
+          errors={errors.lastName}
+        />
+      </div>
+      <TextField
+        label={w.phone}
+        name="phoneNumber"
+        type="tel"
+        value={filled?.phoneNumber}
+        maxlength={40}
+        errors={errors.phoneNumber}
+      />
+      <TextField
+        label={w.apps}
+        name="appIds"
+        value={filled?.appIds}
+        hint={w.appsHint}
+        errors={errors.appIds}
+      />
+      <CheckField label={w.active} name="isActive" checked={filled?.isActive ?? true} hint={w.activeHint} />
+    </>
+  );
+}
+
+/** Roles to tick; `name` tells one tenant's from another's. */
+export function RoleChecks({ legend, roles, held, name = "roleIds" }: {
+  legend: Child;
+  roles: RoleChoice[];
+  held: string[];
+  name?: string;
+}) {
+  return (
+    <fieldset>
+      <legend>{legend}</legend>
+      <div class="choice-grid">
+        {roles.map(({ id, name: label, description }) => (
+          <CheckField
+            label={label}
+            name={name}
+            value={id}
+            id={`${name}-${id}`}
+            checked={held.includes(id)}
+            hint={description}
+          />
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+/** The end of a form: do it, or go back. */
+export function FormButtons({ v, label, back }: { v: Visit; label: string; back: string }) {
+  return (
+    <div class="row">
+      <button type="submit" class="button primary">{label}</button>
+      <ButtonLink href={back} label={shared[v.locale].cancel} />
+    </div>
+  );
+}

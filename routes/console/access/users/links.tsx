@@ -1,0 +1,180 @@
+import { CheckField, CsrfField, SelectField } from "../../components/forms.tsx";
+import { Card, Empty, Notice } from "../../components/notice.tsx";
+import { Badge } from "../../components/values.tsx";
+import { Refusal } from "../../shared/api.ts";
+import { shared } from "../../shared/console_words.ts";
+import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
+import { ifUnchanged, orNull, readSeen, type RoleChoice, roleChoices, tenantChoices } from "../reading.ts";
+import { FormExplained, submit } from "../refusals.tsx";
+import { FormButtons, RoleChecks } from "./form.tsx";
+import { type AdminUser, nameOf, userCrumbs, type UserLink } from "./model.tsx";
+import { words } from "./words.ts";
+
+/** All links of a user with their roles, to be changed at once. */
+export async function linksPage(v: Visit, refusal: Refusal | null = null): Promise<View> {
+  const w = words[v.locale];
+  const { value: user, etag } = await readSeen<AdminUser>(v, `admin/users/${v.params.id}`);
+  const links = await v.api.get<UserLink[]>(`admin/users/${user.id}/tenants`);
+  const roles = await Promise.all(links.map((link) => rolesOf(v, link)));
+  return {
+    title: w.editLinks,
+    crumbs: userCrumbs(v, user),
+    body: (
+      <form class="stack" method="post" action={`users/${user.id}/links`}>
+        <FormExplained v={v} refusal={refusal} known={[]} />
+        <Notice tone="info">{w.linksHint}</Notice>
+        <CsrfField v={v} />
+        <input type="hidden" name="etag" value={etag} />
+        {links.map((link, at) => <LinkFields v={v} link={link} roles={roles[at] ?? []} />)}
+        {links.length > 1 && (
+          <Card>
+            <SelectField
+              label={w.isDefault}
+              name="default"
+              any={w.keepDefault}
+              value={links.find(({ isDefault }) => isDefault)?.tenantId}
+              choices={links.map(({ tenantId, tenantName }) => ({ value: tenantId, label: tenantName }))}
+            />
+          </Card>
+        )}
+        {links.length === 0 && <Empty icon="tenants" title={w.noLinks}>{w.noLinksText}</Empty>}
+        <FormButtons v={v} label={shared[v.locale].save} back={`users/${user.id}`} />
+      </form>
+    ),
+  };
+}
+
+/** The roles to offer on a link: all of the tenant where the viewer may see them, else those held. */
+async function rolesOf(v: Visit, { tenantId, roles }: UserLink): Promise<RoleChoice[]> {
+  const known = await orNull(roleChoices(v, tenantId)) ?? [];
+  const missing = roles.filter((role) => !known.some(({ id }) => id === role.id));
+  return [...known, ...missing.map((role) => ({ ...role, description: null }))];
+}
+
+function LinkFields({ v, link, roles }: { v: Visit; link: UserLink; roles: RoleChoice[] }) {
+  const w = words[v.locale];
+  const { tenantId, tenantName, isActive, isDefault, isTenantActive } = link;
+  return (
+    <Card
+      title={tenantName}
+      actions={
+        <>
+          {isDefault && <Badge tone="info">{w.defaultLink}</Badge>}
+          {!isTenantActive && <Badge tone="warn">{w.tenantInactive}</Badge>}
+        </>
+      }
+    >
+      <input type="hidden" name="tenantId" value={tenantId} />
+      <RoleChecks
+        legend={w.roles}
+        roles={roles}
+        held={link.roles.map(({ id }) => id)}
+        name={`roles-${tenantId}`}
+      />
+      <div class="row wide">
+        <CheckField
+          label={w.keepActive}
+          name={`active-${tenantId}`}
+          checked={isActive}
+        />
+        <CheckField label={w.removeLink} name={`remove-${tenantId}`} />
+      </div>
+    </Card>
+  );
+}
+
+/** Replaces the whole matrix by what the form says, unless someone else has changed the user meanwhile. */
+export async function saveLinks(v: Visit, form: FormData): Promise<Outcome> {
+  const chosen = field(form, "default");
+  const tenants = form.getAll("tenantId").map(String)
+    .filter((tenantId) => form.get(`remove-${tenantId}`) !== "true")
+    .map((tenantId) => ({
+      tenantId,
+      roleIds: form.getAll(`roles-${tenantId}`).map(String),
+      isActive: form.get(`active-${tenantId}`) === "true",
+      isDefault: tenantId === chosen,
+    }));
+  return await submit(
+    () => v.api.send("PUT", `admin/users/${v.params.id}`, { tenants }, ifUnchanged(field(form, "etag"))),
+    {
+      done: () => ({ goTo: `users/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].linksSaved } }),
+      again: (refusal) => linksPage(v, refusal),
+    },
+  );
+}
+
+/** One more tenant for a user: first the tenant, then its roles. */
+export async function newLinkPage(
+  v: Visit,
+  refusal: Refusal | null = null,
+  form: FormData | null = null,
+): Promise<View> {
+  const w = words[v.locale];
+  const { value: user } = await readSeen<AdminUser>(v, `admin/users/${v.params.id}`);
+  const linked = new Set(user.tenants.map(({ tenantId }) => tenantId));
+  const tenants = (await tenantChoices(v)).filter(({ id }) => !linked.has(id));
+  const tenantId = form ? field(form, "tenantId") : v.query.get("tenantId") ?? "";
+  const tenant = tenants.find(({ id }) => id === tenantId);
+  const roles = tenant ? await roleChoices(v, tenant.id) : [];
+  return {
+    title: w.addLink,
+    crumbs: userCrumbs(v, user),
+    body: (
+      <Card title={nameOf(user)}>
+        <FormExplained v={v} refusal={refusal} known={[]} />
+        {tenants.length === 0
+          ? <Empty icon="tenants" title={w.noMoreTenants} />
+          : (
+            <form class="form" method="get" action={`users/${user.id}/links/new`}>
+              <SelectField
+                label={w.tenant}
+                name="tenantId"
+                value={tenantId}
+                choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
+                required
+              />
+              <div>
+                <button type="submit" class={`button${tenant ? "" : " primary"}`}>{w.next}</button>
+              </div>
+            </form>
+          )}
+        {tenant && (
+          <form class="form" method="post" action={`users/${user.id}/links/new`}>
+            <CsrfField v={v} />
+            <input type="hidden" name="tenantId" value={tenant.id} />
+            <RoleChecks
+              legend={w.rolesIn(tenant.name)}
+              roles={roles}
+              held={form?.getAll("roleIds").map(String) ?? []}
+            />
+            <CheckField label={w.makeDefault} name="isDefault" checked={form?.get("isDefault") === "true"} />
+            <FormButtons v={v} label={w.addLink} back={`users/${user.id}`} />
+          </form>
+        )}
+      </Card>
+    ),
+  };
+}
+
+/** Adds the link, leaving the user's others alone. */
+export async function addLink(v: Visit, form: FormData): Promise<Outcome> {
+  const tenantId = field(form, "tenantId");
+  return await submit(
+    async () => {
+      await v.api.send("POST", `admin/users/${v.params.id}/tenants`, {
+        tenantId,
+        roleIds: form.getAll("roleIds").map(String),
+        isDefault: form.get("isDefault") === "true",
+      });
+      const links = await v.api.get<UserLink[]>(`admin/users/${v.params.id}/tenants`);
+      return links.find((link) => link.tenantId === tenantId)?.tenantName ?? tenantId;
+    },
+    {
+      done: (name) => ({
+        goTo: `users/${v.params.id}`,
+        flash: { tone: "ok", text: words[v.locale].linkAdded(name) },
+      }),
+      again: (refusal) => newLinkPage(v, refusal, form),
+    },
+  );
+}

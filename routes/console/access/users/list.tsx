@@ -1,0 +1,220 @@
+import { ButtonLink, CsrfField, FilterBar, SelectField, TextField } from "../../components/forms.tsx";
+import { type Column, DataTable, EmptyList, LivePart, Pager, RowCheck } from "../../components/table.tsx";
+import { Badge, Time } from "../../components/values.tsx";
+import { type Page, Refusal } from "../../shared/api.ts";
+import { shared } from "../../shared/console_words.ts";
+import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
+import { orNull, reachesUsers, roleChoices, tenantChoices, tenantNames } from "../reading.ts";
+import { explain } from "../refusals.tsx";
+import { type AnyUser, nameOf, usersPath, UserState } from "./model.tsx";
+import { words } from "./words.ts";
+
+const FILTERS = [
+  "search",
+  "isActive",
+  "isLockedOut",
+  "roleName",
+  "tenantId",
+  "sortBy",
+  "sortDirection",
+] as const;
+const BULK = "users-bulk";
+
+/** Users of the viewer's tenant, or of all tenants for those with reach over users. */
+export async function usersPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const s = shared[v.locale];
+  const everywhere = reachesUsers(v);
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
+  const { tenantId, ...scoped } = filters;
+  const page = await v.api.get<Page<AnyUser>>(usersPath(v), {
+    ...everywhere ? filters : scoped,
+    page: v.query.get("page"),
+  });
+  const [tenants, names, roles] = await Promise.all([
+    everywhere ? tenantChoices(v) : [],
+    everywhere
+      ? tenantNames(v, [
+        ...page.items.flatMap(({ tenants }) => tenants ?? []).map((l) => l.tenantId),
+        tenantId ?? null,
+      ])
+      : new Map<string, string>(),
+    roleNames(v, tenantId || null),
+  ]);
+  const listed = tenants.map(({ id, name }) => ({ value: id, label: name }));
+  const chosen = tenantId && !listed.some(({ value }) => value === tenantId)
+    ? [{ value: tenantId, label: names.get(tenantId) ?? tenantId }]
+    : [];
+  const mayChange = everywhere || may(v.viewer, "update:users");
+  return {
+    title: w.users,
+    actions: (everywhere || may(v.viewer, "create:users")) && (
+      <>
+        {!everywhere && <ButtonLink href="users/bring-in" label={w.bringIn} />}
+        <ButtonLink href="users/new" label={w.newUser} icon="plus" tone="primary" />
+      </>
+    ),
+    body: (
+      <>
+        <FilterBar v={v} action="users" target="users-list">
+          <TextField label={w.search} name="search" type="search" value={filters.search} maxlength={200} />
+          <SelectField
+            label={w.state}
+            name="isActive"
+            any={s.all}
+            value={filters.isActive}
+            choices={[{ value: "true", label: w.active }, { value: "false", label: w.inactive }]}
+          />
+          <SelectField
+            label={w.lock}
+            name="isLockedOut"
+            any={s.all}
+            value={filters.isLockedOut}
+            choices={[{ value: "true", label: w.locked }, { value: "false", label: w.notLocked }]}
+          />
+          <TextField
+            label={w.role}
+            name="roleName"
+            value={filters.roleName}
+            list="role-names"
+            maxlength={200}
+          />
+          <datalist id="role-names">{roles.map((name) => <option value={name} />)}</datalist>
+          {everywhere && listed.length + chosen.length > 0 && (
+            <SelectField
+              label={w.tenant}
+              name="tenantId"
+              any={w.allTenants}
+              value={tenantId}
+              choices={[...chosen, ...listed]}
+            />
+          )}
+        </FilterBar>
+        <LivePart v={v} id="users-list">
+          {mayChange && page.items.length > 0 && <BulkBar v={v} />}
+          <DataTable
+            caption={w.caption}
+            columns={[...mayChange ? [tick(v)] : [], ...columns(v, names)]}
+            rows={page.items}
+            sorting={{ v, path: "users" }}
+            empty={<EmptyList v={v} icon="users" text={w.empty}>{w.emptyText}</EmptyList>}
+          />
+          <Pager v={v} path="users" page={page} />
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+/** Role names to choose from while filtering; those of one tenant. */
+async function roleNames(v: Visit, tenantId: string | null): Promise<string[]> {
+  const where = tenantId ?? v.viewer.tenant?.id;
+  if (!where) return [];
+  const roles = await orNull(roleChoices(v, where));
+  return (roles ?? []).map(({ name }) => name);
+}
+
+const tick = (v: Visit): Column<AnyUser> => ({
+  head: "",
+  cell: ({ id, email }) => <RowCheck form={BULK} value={id} label={words[v.locale].select(email)} />,
+});
+
+function columns(v: Visit, names: Map<string, string>): Column<AnyUser>[] {
+  const w = words[v.locale];
+  return [
+    {
+      head: w.user,
+      sort: "email",
+      cell: (user) => (
+        <>
+          <a href={`users/${user.id}`}>{nameOf(user)}</a>{" "}
+          {user.id === v.viewer.userId && <Badge tone="info">{w.isYou}</Badge>}
+          {nameOf(user) !== user.email && <span class="sub">{user.email}</span>}
+        </>
+      ),
+    },
+    { head: w.state, cell: (user) => <UserState v={v} user={user} /> },
+    reachesUsers(v)
+      ? { head: w.tenants, cell: ({ tenants = [] }) => <Tenants v={v} links={tenants} names={names} /> }
+      : {
+        head: w.roles,
+        cell: ({ roles = [] }) =>
+          roles.length > 0 ? roles.join(", ") : <span class="muted">{w.noRoles}</span>,
+      },
+    ...reachesUsers(v) ? [] : [{
+      head: w.lastSignIn,
+      sort: "lastLoginAt",
+      cell: ({ lastLoginAt }: AnyUser) =>
+        lastLoginAt ? <Time v={v} at={lastLoginAt} /> : <span class="muted">{shared[v.locale].never}</span>,
+      wideOnly: true,
+    }],
+    {
+      head: w.created,
+      sort: "createdAt",
+      cell: ({ createdAt }) => <Time v={v} at={createdAt} />,
+      wideOnly: true,
+    },
+  ];
+}
+
+function Tenants(
+  { v, links, names }: { v: Visit; links: NonNullable<AnyUser["tenants"]>; names: Map<string, string> },
+) {
+  const w = words[v.locale];
+  if (links.length === 0) return <span class="muted">{w.noTenants}</span>;
+  const named = links.flatMap(({ tenantId }) => names.get(tenantId) ?? []).slice(0, 3);
+  const rest = links.length - named.length;
+  if (named.length === 0) return <>{links.length}</>;
+  return <>{named.join(", ")}{rest > 0 && <span class="muted">{` +${rest}`}</span>}</>;
+}
+
+function BulkBar({ v }: { v: Visit }) {
+  const w = words[v.locale];
+  return (
+    <form id={BULK} method="post" action="users/bulk" class="row">
+      <CsrfField v={v} />
+      <input type="checkbox" data-check-all aria-label={w.selectAll} id="check-all-users" />
+      <span class="muted">{w.ticked}</span>
+      <button type="submit" class="button small" name="do" value="activate">{w.activate}</button>
+      <button
+        type="submit"
+        class="button small danger"
+        name="do"
+        value="deactivate"
+        data-confirm={w.bulkDeactivateConfirm}
+      >
+        {w.deactivate}
+      </button>
+    </form>
+  );
+}
+
+/** Activates or deactivates the ticked users, one by one: a refusal of one leaves the others changed. */
+export async function changeTicked(v: Visit, form: FormData): Promise<Outcome> {
+  const w = words[v.locale];
+  const ids = form.getAll("id").map(String);
+  const isActive = field(form, "do") === "activate";
+  if (ids.length === 0) return { goTo: "users", flash: { tone: "bad", text: w.bulkNone } };
+  const refusals: string[] = [];
+  for (const id of ids) {
+    try {
+      await setActive(v, id, isActive);
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
+      refusals.push(explain(v.locale, refusal));
+    }
+  }
+  const done = ids.length - refusals.length;
+  return {
+    goTo: "users",
+    flash: refusals[0] === undefined
+      ? { tone: "ok", text: w.bulkDone(done) }
+      : { tone: "bad", text: w.bulkRefused(done, refusals.length, refusals[0]) },
+  };
+}
+
+/** Lets a user in or keeps them out, by the route the viewer may use. */
+export async function setActive(v: Visit, id: string, isActive: boolean): Promise<void> {
+  if (reachesUsers(v)) await v.api.send("PUT", `admin/users/${id}`, { isActive });
+  else await v.api.send("POST", `users/${id}/${isActive ? "activate" : "deactivate"}`);
+}

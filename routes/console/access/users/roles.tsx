@@ -1,0 +1,99 @@
+import { CsrfField, TextField } from "../../components/forms.tsx";
+import { Card } from "../../components/notice.tsx";
+import type { Refusal } from "../../shared/api.ts";
+import { shared } from "../../shared/console_words.ts";
+import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
+import { ifUnchanged, readSeen, roleChoices } from "../reading.ts";
+import { FormExplained, submit } from "../refusals.tsx";
+import { FormButtons, RoleChecks } from "./form.tsx";
+import { type TenantUser, userCrumbs, type UserLink } from "./model.tsx";
+import { words } from "./words.ts";
+
+/** The roles a user holds in the viewer's own tenant. */
+export async function ownRolesPage(v: Visit, refusal: Refusal | null = null): Promise<View> {
+  const w = words[v.locale];
+  const tenant = v.viewer.tenant;
+  const { value: user, etag } = await readSeen<TenantUser>(v, `users/${v.params.id}`);
+  const [links, roles] = await Promise.all([
+    v.api.get<UserLink[]>(`users/${user.id}/tenants`),
+    roleChoices(v, tenant?.id ?? ""),
+  ]);
+  const held = links.find(({ tenantId }) => tenantId === tenant?.id)?.roles.map(({ id }) => id) ?? [];
+  return {
+    title: w.editRoles,
+    crumbs: userCrumbs(v, user),
+    body: (
+      <Card title={user.email}>
+        <FormExplained v={v} refusal={refusal} known={[]} />
+        <form class="form" method="post" action={`users/${user.id}/roles`}>
+          <CsrfField v={v} />
+          <input type="hidden" name="etag" value={etag} />
+          <RoleChecks legend={w.rolesIn(tenant?.name ?? "")} roles={roles} held={held} />
+          <p class="hint">{w.linksHint}</p>
+          <FormButtons v={v} label={shared[v.locale].save} back={`users/${user.id}`} />
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** Replaces those roles, unless someone else has changed the user meanwhile. */
+export async function saveOwnRoles(v: Visit, form: FormData): Promise<Outcome> {
+  const roleIds = form.getAll("roleIds").map(String);
+  return await submit(
+    () => v.api.send("PUT", `users/${v.params.id}/roles`, { roleIds }, ifUnchanged(field(form, "etag"))),
+    {
+      done: () => ({ goTo: `users/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].rolesSaved } }),
+      again: (refusal) => ownRolesPage(v, refusal),
+    },
+  );
+}
+
+/** Brings someone with an account elsewhere into the viewer's tenant. */
+export async function bringInPage(
+  v: Visit,
+  refusal: Refusal | null = null,
+  form: FormData | null = null,
+): Promise<View> {
+  const w = words[v.locale];
+  const roles = may(v.viewer, "read:roles") ? await roleChoices(v, v.viewer.tenant?.id ?? "") : [];
+  return {
+    title: w.bringIn,
+    crumbs: userCrumbs(v),
+    body: (
+      <Card>
+        <FormExplained v={v} refusal={refusal} known={["userId"]} />
+        <form class="form" method="post" action="users/bring-in">
+          <CsrfField v={v} />
+          <TextField
+            label={w.userId}
+            name="userId"
+            value={form && field(form, "userId")}
+            hint={w.bringInHint}
+            errors={refusal?.fields.userId}
+            required
+          />
+          <RoleChecks
+            legend={w.rolesIn(v.viewer.tenant?.name ?? "")}
+            roles={roles}
+            held={form?.getAll("roleIds").map(String) ?? []}
+          />
+          <FormButtons v={v} label={w.bringIn} back="users" />
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** Links them. */
+export async function bringIn(v: Visit, form: FormData): Promise<Outcome> {
+  const userId = field(form, "userId");
+  const roleIds = form.getAll("roleIds").map(String);
+  return await submit(
+    () => v.api.send("POST", `tenants/${v.viewer.tenant?.id}/users`, { userId, roleIds }),
+    {
+      done: () => ({ goTo: `users/${userId}`, flash: { tone: "ok", text: words[v.locale].broughtIn } }),
+      again: (refusal) => bringInPage(v, refusal, form),
+    },
+  );
+}

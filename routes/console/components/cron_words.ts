@@ -1,0 +1,135 @@
+import { FORMAT_TAGS, type Locale } from "../shared/words.ts";
+
+const DAY_NAMES = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const MONTH_NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+const SAID = {
+  en: {
+    everyMinute: "every minute",
+    everyMinutes: (n: number) => `every ${n} minutes`,
+    everyHourAt: (minute: number) =>
+      minute === 0 ? "every hour, on the hour" : `every hour, ${minute} min past`,
+    everyHoursAt: (n: number, minute: number) =>
+      `every ${n} hours${minute === 0 ? ", on the hour" : `, ${minute} min past`}`,
+    at: (day: string, times: string) => `${day} at ${times}`,
+    everyDay: "every day",
+    weekdays: "on weekdays",
+    weekends: "at weekends",
+    on: (days: string) => `every ${days}`,
+    monthly: (days: string) => `on day ${days} of every month`,
+    lastDay: "on the last day of every month",
+    yearly: (date: string) => `every year on ${date}`,
+  },
+  pt: {
+    everyMinute: "a cada minuto",
+    everyMinutes: (n: number) => `a cada ${n} minutos`,
+    everyHourAt: (minute: number) =>
+      minute === 0 ? "a cada hora certa" : `a cada hora, aos ${minute} minutos`,
+    everyHoursAt: (n: number, minute: number) =>
+      `a cada ${n} horas${minute === 0 ? " certas" : `, aos ${minute} minutos`}`,
+    at: (day: string, times: string) => `${day} às ${times}`,
+    everyDay: "todos os dias",
+    weekdays: "nos dias úteis",
+    weekends: "aos fins de semana",
+    on: (days: string) => `semanalmente: ${days},`,
+    monthly: (days: string) => `no dia ${days} de cada mês`,
+    lastDay: "no último dia de cada mês",
+    yearly: (date: string) => `todos os anos a ${date}`,
+  },
+};
+
+/**
+ * A five-field cron expression in words ("on weekdays at 08:30"), for the patterns people commonly write; null for all
+ * others, which are better shown as they are. Times are those of the schedule's own time zone.
+ */
+export function cronInWords(locale: Locale, expression: string): string | null {
+  const said = SAID[locale];
+  const [minute = "", hour = "", day = "", month = "", weekday = "", more] = expression.trim().toLowerCase()
+    .split(/\s+/);
+  if (more !== undefined || weekday === "") return null;
+  const isDaily = day === "*" && month === "*" && weekday === "*";
+  if (hour === "*" && isDaily) {
+    if (minute === "*" || minute === "*/1") return said.everyMinute;
+    const step = stepOf(minute);
+    if (step && 60 % step === 0) return said.everyMinutes(step);
+    const at = numberOf(minute, 0, 59);
+    return at === null ? null : said.everyHourAt(at);
+  }
+  const minutes = numberOf(minute, 0, 59);
+  if (minutes === null) return null;
+  const step = stepOf(hour);
+  if (step && step > 1 && 24 % step === 0) return isDaily ? said.everyHoursAt(step, minutes) : null;
+  const hours = numbersOf(hour, 0, 23);
+  if (!hours || hours.length > 4) return null;
+  const list = new Intl.ListFormat(FORMAT_TAGS[locale], { type: "conjunction" });
+  const times = list.format(hours.map((at) => `${pad(at)}:${pad(minutes)}`));
+  const days = daysInWords(locale, list, { day, month, weekday });
+  return days === null ? null : said.at(days, times);
+}
+
+function daysInWords(
+  locale: Locale,
+  list: Intl.ListFormat,
+  { day, month, weekday }: { day: string; month: string; weekday: string },
+): string | null {
+  const said = SAID[locale];
+  if (weekday !== "*") {
+    if (day !== "*" || month !== "*") return null;
+    const days = weekdaysOf(weekday);
+    if (!days) return null;
+    if (days.length === 7) return said.everyDay;
+    if (days.join() === "1,2,3,4,5") return said.weekdays;
+    if (days.join() === "0,6") return said.weekends;
+    return said.on(list.format(days.map((at) => weekdayName(locale, at))));
+  }
+  if (month !== "*") {
+    const [at, dayOfMonth] = [namedNumber(month, MONTH_NAMES, 1, 12), numberOf(day, 1, 31)];
+    if (at === null || dayOfMonth === null) return null;
+    const date = new Intl.DateTimeFormat(FORMAT_TAGS[locale], {
+      day: "numeric",
+      month: "long",
+      timeZone: "UTC",
+    });
+    return said.yearly(date.format(new Date(Date.UTC(2024, at - 1, dayOfMonth))));
+  }
+  if (day === "*") return said.everyDay;
+  if (day === "l") return said.lastDay;
+  const days = numbersOf(day, 1, 31);
+  return days && days.length <= 4 ? said.monthly(list.format(days.map(String))) : null;
+}
+
+/** Sundays are 0 or 7; ranges and names count. */
+function weekdaysOf(text: string): number[] | null {
+  const found = new Set<number>();
+  for (const part of text.split(",")) {
+    const [from = "", to] = part.split("-");
+    const first = namedNumber(from, DAY_NAMES, 0, 7);
+    const last = to === undefined ? first : namedNumber(to, DAY_NAMES, 0, 7);
+    if (first === null || last === null || last < first) return null;
+    for (let day = first; day <= last; day++) found.add(day % 7);
+  }
+  return [...found].sort();
+}
+
+/** 1 January 2023 was a Sunday. */
+const weekdayName = (locale: Locale, day: number): string =>
+  new Intl.DateTimeFormat(FORMAT_TAGS[locale], { weekday: "long", timeZone: "UTC" })
+    .format(new Date(Date.UTC(2023, 0, 1 + day)));
+
+function namedNumber(text: string, names: string[], min: number, max: number): number | null {
+  const named = names.indexOf(text);
+  return named >= 0 ? named + min : numberOf(text, min, max);
+}
+
+function numberOf(text: string, min: number, max: number): number | null {
+  const value = /^\d{1,2}$/.test(text) ? Number(text) : -1;
+  return value >= min && value <= max ? value : null;
+}
+
+function numbersOf(text: string, min: number, max: number): number[] | null {
+  const values = text.split(",").map((part) => numberOf(part, min, max));
+  return values.includes(null) ? null : values.filter((value) => value !== null).sort((a, b) => a - b);
+}
+
+const stepOf = (text: string): number | null => Number(/^\*\/(\d{1,2})$/.exec(text)?.[1] ?? 0) || null;
+const pad = (value: number): string => String(value).padStart(2, "0");

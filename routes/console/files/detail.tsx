@@ -1,0 +1,95 @@
+import type { Child } from "hono/jsx";
+import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { LivePart } from "../components/table.tsx";
+import { bytes, CopyValue, Facts, Time } from "../components/values.tsx";
+import type { Page, Refusal } from "../shared/api.ts";
+import { mayInFiles, type View, type Visit } from "../shared/page.ts";
+import { Examinations } from "./examinations.tsx";
+import { PurgeCard, ReferencesCard, RetentionCard } from "./keeping.tsx";
+import { type File, type FileReference, isMoving, type ScanAttempt, StateNotice } from "./model.tsx";
+import { words } from "./words.ts";
+
+/** What the last form of the page came to, and what it held. */
+export interface FileForms {
+  retention?: Refusal;
+  purge?: Refusal;
+  values?: FormData;
+}
+
+/** One file: what it is, how it came to its state, what holds it, and its end. */
+export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
+  const w = words[v.locale];
+  const path = `files/${v.params.id}`;
+  const [answer, attempts, references] = await Promise.all([
+    v.api.call("GET", path),
+    v.api.get<ScanAttempt[]>(`${path}/scan-attempts`),
+    v.api.get<Page<FileReference>>(`${path}/references`, { pageSize: 50 }),
+  ]);
+  const file: File = await answer.json();
+  const version = answer.headers.get("etag") ?? "";
+  return {
+    title: file.fileName,
+    crumbs: [{ href: "files", label: w.files }],
+    status: forms.retention || forms.purge ? 422 : 200,
+    actions: file.status === "Available" &&
+      <ButtonLink href={`${path}/download`} label={w.download} icon="download" tone="primary" />,
+    body: (
+      <>
+        <LivePart v={v} id="file-state" {...isMoving(file) ? { everySeconds: 2 } : {}}>
+          <StateNotice v={v} file={file} />
+          {file.status === "Pending" && mayInFiles(v.viewer, "upload:files") && (
+            <ActionButton v={v} action={`${path}/confirm`} label={w.confirmUpload} icon="check" />
+          )}
+          <div class="grid-2">
+            <FactsCard v={v} file={file} />
+            <Examinations v={v} attempts={attempts} />
+          </div>
+        </LivePart>
+        <ReferencesCard v={v} file={file} references={references} />
+        {file.status !== "Purged" && file.status !== "Infected" && (
+          <div class="grid-2">
+            {mayInFiles(v.viewer, "retain:files") && (
+              <RetentionCard v={v} file={file} version={version} forms={forms} />
+            )}
+            {mayInFiles(v.viewer, "purge:files") && file.status === "Available" && (
+              <PurgeCard v={v} file={file} forms={forms} />
+            )}
+          </div>
+        )}
+      </>
+    ),
+  };
+}
+
+function FactsCard({ v, file }: { v: Visit; file: File }) {
+  const w = words[v.locale];
+  const person = (id: string | null) =>
+    id ? <CopyValue v={v} value={id} /> : <span class="muted">{w.theService}</span>;
+  const facts: [string, Child][] = [
+    [w.id, <CopyValue v={v} value={file.id} />],
+    [w.profile, file.tenantId === null ? `${file.profile} · ${w.productFile}` : file.profile],
+    [w.size, bytes(v, file.sizeBytes)],
+    [w.declaredType, <code>{file.declaredContentType}</code>],
+    [w.detectedType, file.detectedContentType && <code>{file.detectedContentType}</code>],
+    [w.sha256, <CopyValue v={v} value={file.sha256} />],
+    [w.created, <Time v={v} at={file.createdAt} />],
+    [w.createdBy, person(file.createdBy)],
+    [w.confirmed, <Time v={v} at={file.completedAt} />],
+    [w.available, <Time v={v} at={file.availableAt} />],
+  ];
+  if (file.signatureName) facts.push([w.signature, <code>{file.signatureName}</code>]);
+  if (file.purgedAt) {
+    facts.push(
+      [w.purgedAt, <Time v={v} at={file.purgedAt} />],
+      [w.purgedBy, person(file.purgedBy)],
+      [w.purgeReason, file.purgeReason],
+    );
+  }
+  if (file.rejectionCode) facts.push([w.rejection, <code>{file.rejectionCode}</code>]);
+  return (
+    <Card title={w.facts}>
+      <Facts facts={facts} />
+    </Card>
+  );
+}

@@ -1,0 +1,145 @@
+import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
+import { ActionButton, CheckField, CsrfField, SelectField, TextField } from "../components/forms.tsx";
+import { localOf } from "../components/instants.ts";
+import { Card, Empty, Notice } from "../components/notice.tsx";
+import { type Column, DataTable } from "../components/table.tsx";
+import { number, Time } from "../components/values.tsx";
+import type { Page } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { field, may, mayInFiles, type Visit } from "../shared/page.ts";
+import type { FileForms } from "./detail.tsx";
+import { type File, type FileReference, FileRefusal } from "./model.tsx";
+import { retentionWords } from "./state_words.ts";
+import { words } from "./words.ts";
+
+/** What holds the file, each with the way to let go. */
+export function ReferencesCard(
+  { v, file, references }: { v: Visit; file: File; references: Page<FileReference> },
+) {
+  const w = words[v.locale];
+  const { items, totalCount } = references;
+  const columns: Column<FileReference>[] = [
+    { head: w.holder, cell: ({ scope }) => scope },
+    { head: w.owner, cell: ({ ownerId }) => <code class="break">{ownerId}</code> },
+    { head: w.since, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    ...mayInFiles(v.viewer, "upload:files")
+      ? [{
+        head: shared[v.locale].actions,
+        align: "end" as const,
+        cell: ({ referenceId, scope, ownerId }: FileReference) => (
+          <ActionButton
+            v={v}
+            action={`files/${file.id}/references/${referenceId}/release`}
+            label={w.release}
+            confirm={w.releaseConfirm(`${scope} ${ownerId}`)}
+          />
+        ),
+      }]
+      : [],
+  ];
+  return (
+    <Card title={`${w.references} (${number(v, totalCount)})`} id="references">
+      <DataTable
+        caption={w.references}
+        columns={columns}
+        rows={items}
+        empty={<Empty icon="link" title={w.noReferences}>{w.noReferencesText}</Empty>}
+      />
+      {totalCount > items.length && <p class="muted">{w.moreReferences(totalCount - items.length)}</p>}
+    </Card>
+  );
+}
+
+interface Keeping {
+  v: Visit;
+  file: File;
+  forms: FileForms;
+}
+
+/** How long the file is kept, and whether it is held. */
+export function RetentionCard({ v, file, version, forms }: Keeping & { version: string }) {
+  const w = words[v.locale];
+  const r = retentionWords[v.locale];
+  const { retention: refusal, values } = forms;
+  const keptUntil = file.retainUntil ? localOf(v, file.retainUntil) : "";
+  const given = (name: string, now: string) => refusal && values ? field(values, name) : now;
+  return (
+    <Card title={w.retention} id="retention">
+      <FileRefusal v={v} refusal={refusal ?? null} />
+      <form method="post" action={`files/${file.id}/retention`} class="form">
+        <CsrfField v={v} />
+        <input type="hidden" name="version" value={version} />
+        <input type="hidden" name="keptUntil" value={keptUntil} />
+        <div class="pair">
+          <SelectField
+            label={w.retentionClass}
+            name="retentionClass"
+            value={given("retentionClass", file.retentionClass)}
+            choices={RETENTION_CLASSES.map((value) => ({
+              value,
+              label: `${r[value]}: ${r[`${value}Text`]}`,
+            }))}
+          />
+          <TextField
+            label={w.retainUntil}
+            name="retainUntil"
+            type="datetime-local"
+            value={given("retainUntil", keptUntil)}
+            hint={w.retainHint}
+            errors={refusal?.fields.retainUntil}
+          />
+        </div>
+        <CheckField
+          label={w.legalHold}
+          name="legalHold"
+          checked={given("legalHold", String(file.legalHold)) === "true"}
+          hint={file.legalHold && !may(v.viewer, "admin:system")
+            ? `${w.legalHoldHint} ${w.legalHoldAdmin}`
+            : w.legalHoldHint}
+        />
+        <TextField
+          label={w.reason}
+          name="reason"
+          maxlength={1000}
+          value={given("reason", "")}
+          hint={w.reasonHint}
+        />
+        <div class="row">
+          <button type="submit" class="button primary">{shared[v.locale].save}</button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+/** The end of the content, with what stands in its way told beforehand. */
+export function PurgeCard({ v, file, forms }: Keeping) {
+  const w = words[v.locale];
+  const { purge: refusal, values } = forms;
+  return (
+    <Card title={w.purge} id="purge">
+      <FileRefusal v={v} refusal={refusal ?? null} listed={w.holdingScopes} />
+      {!refusal && file.legalHold && <Notice tone="warn">{w.purgeOnHold}</Notice>}
+      {!refusal && !file.legalHold && file.referenceCount > 0 && (
+        <Notice tone="info">{w.purgeHeld(file.referenceCount)}</Notice>
+      )}
+      <p class="muted">{w.purgeText}</p>
+      <form method="post" action={`files/${file.id}/purge`} class="form" data-confirm={w.purgeConfirm}>
+        <CsrfField v={v} />
+        {/* another id than the retention form's reason */}
+        <TextField
+          label={w.reason}
+          name="purgeReason"
+          maxlength={1000}
+          required
+          value={refusal && values ? field(values, "purgeReason") : ""}
+          hint={w.purgeReasonHint}
+          errors={refusal?.fields.reason}
+        />
+        <div class="row">
+          <button type="submit" class="button danger">{w.purge}</button>
+        </div>
+      </form>
+    </Card>
+  );
+}

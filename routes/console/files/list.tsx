@@ -1,0 +1,139 @@
+import { FILE_STATUSES, RETENTION_CLASSES } from "../../../domain/files/file.ts";
+import { defaultProfiles } from "../../../domain/files/profiles.ts";
+import { ButtonLink, FilterBar, SelectField, TextField } from "../components/forms.tsx";
+import { instantOf } from "../components/instants.ts";
+import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { Badge, bytes, number, Time } from "../components/values.tsx";
+import type { Page, Query } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { mayInFiles, type View, type Visit } from "../shared/page.ts";
+import { type File, FileStateBadge, isMoving } from "./model.tsx";
+import { ScannerSoon } from "./scanner.tsx";
+import { retentionWords, stateWords } from "./state_words.ts";
+import { words } from "./words.ts";
+
+const PROFILES = "file-profiles";
+
+/** The tenant's files, newest first, filtered by what the address says. */
+export async function filesPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const page = await v.api.get<Page<File>>("files", asked(v));
+  return {
+    title: w.files,
+    actions: mayInFiles(v.viewer, "upload:files") &&
+      <ButtonLink href="files/upload" label={w.upload} icon="upload" tone="primary" />,
+    body: (
+      <>
+        <ScannerSoon v={v} />
+        <Filters v={v} />
+        <LivePart v={v} id="files-list" everySeconds={page.items.some(isMoving) ? 3 : 15}>
+          <DataTable
+            caption={w.caption}
+            columns={columns(v)}
+            rows={page.items}
+            empty={<EmptyList v={v} icon="files" text={w.noFiles}>{w.noFilesText}</EmptyList>}
+          />
+          <Pager v={v} path="files" page={page} />
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+/** What the address asks for, as the API takes it. */
+function asked(v: Visit): Query {
+  const { query, viewer } = v;
+  const show = query.get("show");
+  return {
+    page: query.get("page"),
+    search: query.get("search"),
+    status: query.get("status"),
+    profile: query.get("profile"),
+    retentionClass: query.get("retentionClass"),
+    fromDate: instantOf(v, query.get("from") ?? ""),
+    toDate: instantOf(v, query.get("to") ?? "", true),
+    createdBy: show === "mine" ? viewer.userId : null,
+    legalHold: show === "held" ? true : null,
+    isProduct: show === "product" ? true : null,
+  };
+}
+
+function Filters({ v }: { v: Visit }) {
+  const w = words[v.locale];
+  const { all } = shared[v.locale];
+  const { query } = v;
+  return (
+    <FilterBar v={v} action="files" target="files-list">
+      <TextField label={w.searchName} name="search" type="search" value={query.get("search")} />
+      <SelectField
+        label={w.status}
+        name="status"
+        any={all}
+        value={query.get("status")}
+        choices={FILE_STATUSES.map((value) => ({ value, label: stateWords[v.locale][value] }))}
+      />
+      <TextField
+        label={w.profile}
+        name="profile"
+        value={query.get("profile")}
+        maxlength={64}
+        list={PROFILES}
+      />
+      <datalist id={PROFILES}>{defaultProfiles.map(({ name }) => <option value={name}></option>)}</datalist>
+      <SelectField
+        label={w.retention}
+        name="retentionClass"
+        any={all}
+        value={query.get("retentionClass")}
+        choices={RETENTION_CLASSES.map((value) => ({ value, label: retentionWords[v.locale][value] }))}
+      />
+      <SelectField
+        label={w.show}
+        name="show"
+        any={w.ofTenant}
+        value={query.get("show")}
+        choices={[
+          { value: "mine", label: w.mine },
+          { value: "held", label: w.held },
+          { value: "product", label: w.product },
+        ]}
+      />
+      <TextField label={w.from} name="from" type="date" value={query.get("from")} />
+      <TextField label={w.to} name="to" type="date" value={query.get("to")} />
+    </FilterBar>
+  );
+}
+
+function columns(v: Visit): Column<File>[] {
+  const w = words[v.locale];
+  return [
+    {
+      head: w.name,
+      cell: ({ id, fileName, profile, detectedContentType, declaredContentType }) => (
+        <>
+          <a href={`files/${id}`}>{fileName}</a>
+          <span class="sub">{`${profile} · ${detectedContentType ?? declaredContentType}`}</span>
+        </>
+      ),
+    },
+    { head: w.status, cell: ({ status }) => <FileStateBadge locale={v.locale} status={status} /> },
+    { head: w.size, align: "end", cell: ({ sizeBytes }) => bytes(v, sizeBytes) },
+    {
+      head: w.retention,
+      cell: ({ retentionClass, legalHold }) => (
+        <span class="row">
+          {retentionWords[v.locale][retentionClass]}
+          {legalHold && <Badge tone="warn">{w.legalHold}</Badge>}
+        </span>
+      ),
+      wideOnly: true,
+    },
+    {
+      head: w.references,
+      align: "end",
+      cell: ({ referenceCount }) => number(v, referenceCount),
+      wideOnly: true,
+    },
+    { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+  ];
+}

@@ -1,0 +1,77 @@
+import { Card, Notice } from "../components/notice.tsx";
+import { LivePart } from "../components/table.tsx";
+import { duration, Figure, number } from "../components/values.tsx";
+import { Refusal } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import type { View, Visit } from "../shared/page.ts";
+import type { ScannerStatus } from "./model.tsx";
+import { words } from "./words.ts";
+
+const ID = "scanner";
+
+/** Where the scanner's card comes once the page is there: an engine that answers slowly keeps no list waiting. */
+export const ScannerSoon = ({ v }: { v: Visit }) => (
+  <div
+    id={ID}
+    hx-get="files/scanner"
+    hx-select={`#${ID}`}
+    hx-swap="outerHTML"
+    hx-trigger="load"
+  >
+    <div class="figures">
+      <Figure
+        label={words[v.locale].scanner}
+        value={<a href="files/scanner">{shared[v.locale].details}</a>}
+        hint={`${shared[v.locale].loading}…`}
+      />
+    </div>
+  </div>
+);
+
+/** Which engine examines files, how fresh what it knows is, and how many files wait for it. */
+export async function scannerPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  return {
+    title: w.scanner,
+    crumbs: [{ href: "files", label: w.files }],
+    body: (
+      <LivePart v={v} id={ID} everySeconds={30}>
+        {await scannerFigures(v)}
+      </LivePart>
+    ),
+  };
+}
+
+async function scannerFigures(v: Visit) {
+  const w = words[v.locale];
+  const scanner = await v.api.get<ScannerStatus>("files/scanner-status").catch((error) => {
+    if (error instanceof Refusal && error.code === "FILE_SCAN_UNAVAILABLE") return null;
+    throw error;
+  });
+  if (!scanner) {
+    return (
+      <Card>
+        <Notice tone="bad" title={w.scanner}>{w.scannerDown}</Notice>
+      </Card>
+    );
+  }
+  const { engine, databaseVersion, databaseAgeHours: age, databaseStale, queueDepth } = scanner;
+  const oldest = scanner.queueOldestItemAgeSeconds;
+  return (
+    <div class="figures">
+      <Figure label={w.scanner} value={engine} {...databaseVersion ? { hint: databaseVersion } : {}} />
+      <Figure
+        label={w.databaseAge}
+        value={age === null ? w.unknown : w.hours(number(v, age))}
+        tone={databaseStale ? "warn" : "ok"}
+        hint={databaseStale ? w.stale : w.fresh}
+      />
+      <Figure
+        label={w.queue}
+        value={number(v, queueDepth)}
+        href="files?status=Scanning"
+        hint={oldest === null ? w.noQueue : w.oldest(duration(v, oldest * 1000))}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,136 @@
+import { CheckField, CsrfField } from "../components/forms.tsx";
+import { Card, Notice } from "../components/notice.tsx";
+import { bytes } from "../components/values.tsx";
+import { Refusal } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { field, may, type View, type Visit } from "../shared/page.ts";
+import { type FileProfile, refusalText } from "./model.tsx";
+import { words } from "./words.ts";
+
+const PARTS_FROM_BYTES = 32 * 1024 * 1024;
+
+/** Browsers call some of these otherwise, or not at all. What the content really is, the examination finds out. */
+const TYPES: Record<string, string> = {
+  csv: "text/csv",
+  txt: "text/plain",
+  pdf: "application/pdf",
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  webp: "image/webp",
+  gif: "image/gif",
+  zip: "application/zip",
+  gz: "application/gzip",
+  docx: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  pptx: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+};
+
+/** Where one picks a file. The script of the page does the rest: reserve, send to storage, confirm. */
+export async function uploadPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const profiles = await v.api.get<FileProfile[]>("files/profiles");
+  const told = {
+    reserving: w.reserving,
+    sending: w.sending,
+    confirming: w.confirming,
+    tooLarge: w.tooLarge,
+    empty: w.empty,
+    cancelled: w.cancelled,
+    failed: w.failedSend,
+  };
+  return {
+    title: w.upload,
+    crumbs: [{ href: "files", label: w.files }],
+    scripts: ["upload.js"],
+    body: (
+      <Card>
+        <p class="muted">{w.uploadText}</p>
+        <noscript>
+          <Notice tone="warn">{w.needsScript}</Notice>
+        </noscript>
+        <form
+          method="post"
+          action="files/upload"
+          class="form"
+          data-upload
+          data-words={JSON.stringify(told)}
+          data-profiles={JSON.stringify(profiles)}
+        >
+          <CsrfField v={v} />
+          <div class="field">
+            <label for="f-profile">{w.profile}</label>
+            <select id="f-profile" name="profile" aria-describedby="profile-hints">
+              {profiles.map(({ name }) => <option value={name}>{name}</option>)}
+            </select>
+            <div class="hint" id="profile-hints">
+              {profiles.map(({ name, maxBytes, contentTypes }, index) => (
+                <span data-hint-of={name} hidden={index > 0}>
+                  {w.takes(shortTypes(contentTypes), bytes(v, maxBytes))}
+                </span>
+              ))}
+            </div>
+          </div>
+          <div class="field">
+            <label for="f-file">{w.file}</label>
+            <input id="f-file" type="file" name="file" required />
+          </div>
+          {may(v.viewer, "admin:system") && <CheckField label={w.isProduct} name="isProduct" />}
+          <div class="row">
+            <button type="submit" class="button primary" data-upload-start>{w.uploadButton}</button>
+            <button type="button" class="button" data-upload-cancel hidden>{w.cancelUpload}</button>
+          </div>
+          <div class="upload-progress" data-upload-progress hidden>
+            <progress max={100} value={0} aria-label={w.progress}></progress>
+            <span data-upload-text></span>
+          </div>
+          <p class="error" role="alert" data-upload-problem></p>
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** "PDF, PNG": the telling end of media types. */
+function shortTypes(contentTypes: string[]): string {
+  const extension = new Map(Object.entries(TYPES).map(([name, type]) => [type, name]));
+  return contentTypes.map((type) => extension.get(type) ?? type.replace(/^.*[./]/, "")).join(", ");
+}
+
+/** Reserves for the page's script, which gets the signed URLs as JSON. */
+export async function reserve(v: Visit, form: FormData): Promise<Response> {
+  const fileName = field(form, "fileName");
+  const sizeBytes = Number(field(form, "sizeBytes"));
+  const extension = fileName.split(".").pop()?.toLowerCase() ?? "";
+  return await answerJson(v, () =>
+    v.api.send("POST", "files", {
+      profile: field(form, "profile"),
+      fileName,
+      contentType: TYPES[extension] ?? (field(form, "contentType") || "application/octet-stream"),
+      sizeBytes,
+      isProduct: field(form, "isProduct") === "true",
+      ...sizeBytes > PARTS_FROM_BYTES ? { parts: true } : {},
+    }));
+}
+
+/** Confirms what the page's script has sent. */
+export async function complete(v: Visit, form: FormData): Promise<Response> {
+  const etags = form.getAll("etag").map(String); // in the order of the parts; none for a content put whole
+  return await answerJson(v, async () => {
+    const parts = etags.map((etag, index) => ({ partNumber: index + 1, etag }));
+    await v.api.send("POST", `files/${v.params.id}/complete`, parts.length > 0 ? { parts } : undefined);
+    return { goTo: `files/${v.params.id}` };
+  });
+}
+
+async function answerJson(v: Visit, run: () => Promise<unknown>): Promise<Response> {
+  const headers = { "cache-control": "no-store" };
+  try {
+    return Response.json(await run(), { headers });
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
+    const text = refusalText(v.locale, refusal.code);
+    const problem = [text ?? shared[v.locale].failed, refusal.detail].join(" ");
+    return Response.json({ problem }, { status: refusal.status, headers });
+  }
+}

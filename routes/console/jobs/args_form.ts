@@ -1,0 +1,148 @@
+import { field } from "../shared/page.ts";
+
+/** As much of a JSON Schema as forms are made from. */
+export interface ArgsSchema {
+  type?: unknown;
+  properties?: Record<string, Record<string, unknown>>;
+  required?: string[];
+}
+
+/** One part of a job's arguments, as a form asks for it. */
+export interface ArgField {
+  name: string;
+  kind: "text" | "integer" | "number" | "yesNo" | "choice" | "json";
+  required: boolean;
+  choices: string[];
+  min?: number;
+  max?: number;
+  maxLength?: number;
+  /** A text of several lines. */
+  isLong: boolean;
+  /** What it is when left out; absent: nothing. */
+  standard?: string;
+}
+
+/** The field that holds all arguments where they are no flat object. */
+export const WHOLE = "args";
+export const nameOf = (arg: ArgField): string => `arg.${arg.name}`;
+
+/** The fields of arguments that are an object; null where they are anything else, to be written as JSON whole. */
+export function fieldsOf({ type, properties, required = [] }: ArgsSchema): ArgField[] | null {
+  if (type !== "object" || !properties) return null;
+  return Object.entries(properties).map(([name, schema]) => fieldOf(name, schema, required.includes(name)));
+}
+
+function fieldOf(name: string, given: Record<string, unknown>, required: boolean): ArgField {
+  const schema = withoutNull(given);
+  const size = (key: string): number | undefined => {
+    const value = schema[key];
+    return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+  };
+  const choices = Array.isArray(schema.enum) ? schema.enum.filter((value) => typeof value === "string") : [];
+  const min = size("minimum");
+  const max = size("maximum");
+  const maxLength = size("maxLength");
+  const isLong = (maxLength ?? 0) > 500 && schema.format === undefined;
+  return {
+    name,
+    kind: choices.length > 0 ? "choice" : KINDS[String(schema.type)] ?? "json",
+    required,
+    choices,
+    isLong,
+    ...min === undefined ? {} : { min },
+    ...max === undefined ? {} : { max },
+    ...maxLength === undefined ? {} : { maxLength },
+    ...given.default === undefined
+      ? {}
+      : { standard: typeof given.default === "string" ? given.default : JSON.stringify(given.default) },
+  };
+}
+
+const KINDS: Record<string, ArgField["kind"]> = {
+  string: "text",
+  integer: "integer",
+  number: "number",
+  boolean: "yesNo",
+};
+
+/** "This or null" is asked for as this: an empty field leaves it out. */
+function withoutNull(schema: Record<string, unknown>): Record<string, unknown> {
+  const parts = Array.isArray(schema.anyOf) ? schema.anyOf.filter((part) => part?.type !== "null") : [];
+  return parts.length === 1 ? { ...parts[0] } : schema;
+}
+
+/** What was typed into each field, by the fields' names. */
+export type Typed = Record<string, string>;
+
+/** What fields show for arguments that are there already. */
+export function typedOf(fields: ArgField[] | null, serializedArgs: string): Typed {
+  let args: unknown = null;
+  try {
+    args = JSON.parse(serializedArgs);
+  } catch {
+    return { [WHOLE]: serializedArgs };
+  }
+  if (!fields) return { [WHOLE]: JSON.stringify(args, null, 2) };
+  const values = args as Record<string, unknown> | null;
+  return Object.fromEntries(fields.map((arg) => {
+    const value = values?.[arg.name];
+    if (value === undefined || value === null) return [nameOf(arg), ""];
+    const isPlain = arg.kind !== "json" && typeof value !== "object";
+    return [nameOf(arg), isPlain ? String(value) : JSON.stringify(value, null, 2)];
+  }));
+}
+
+/**
+ * The arguments a form describes.
+ * @returns their JSON, or what is wrong by field; whether they fit the type is for the API to say.
+ */
+export function readArgs(
+  fields: ArgField[] | null,
+  form: FormData,
+  said: { notJson: string; notNumber: string },
+): { serializedArgs: string; typed: Typed; errors: Record<string, string[]> } {
+  const names = fields ? fields.map(nameOf) : [WHOLE];
+  const typed = Object.fromEntries(names.map((name) => [name, String(form.get(name) ?? "")]));
+  if (!fields) {
+    const text = field(form, WHOLE) || "{}";
+    return { serializedArgs: text, typed, errors: isJson(text) ? {} : { [WHOLE]: [said.notJson] } };
+  }
+  const errors: Record<string, string[]> = {};
+  const args: Record<string, unknown> = {};
+  for (const arg of fields) {
+    const text = typed[nameOf(arg)] ?? "";
+    if (text.trim() === "") {
+      if (arg.required && arg.kind === "text") args[arg.name] = text;
+      continue;
+    }
+    if (arg.kind === "text" || arg.kind === "choice") args[arg.name] = text;
+    else if (arg.kind === "yesNo") args[arg.name] = text === "true";
+    else if (arg.kind === "json") {
+      if (isJson(text)) args[arg.name] = JSON.parse(text);
+      else errors[nameOf(arg)] = [said.notJson];
+    } else if (Number.isFinite(Number(text))) args[arg.name] = Number(text);
+    else errors[nameOf(arg)] = [said.notNumber];
+  }
+  return { serializedArgs: JSON.stringify(args), typed, errors };
+}
+
+/** The API's messages about arguments ("name: message"), by the fields they belong to. */
+export function argErrors(fields: ArgField[] | null, messages: string[]): Record<string, string[]> {
+  const errors: Record<string, string[]> = {};
+  for (const message of messages) {
+    const [, name, rest] = /^([^:.\s]+)(?:\.[^:]*)?: (.*)$/s.exec(message) ?? [];
+    const arg = fields?.find((candidate) => candidate.name === name);
+    const at = arg ? nameOf(arg) : WHOLE;
+    (errors[at] ??= []).push(arg ? rest ?? message : message);
+  }
+  return errors;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

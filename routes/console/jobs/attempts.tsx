@@ -1,0 +1,114 @@
+import type { z } from "zod";
+import type { JobExecutionDto, JobLogLineDto } from "../../jobs/shapes.ts";
+import { Card, Empty, type Tone } from "../components/notice.tsx";
+import { Pager } from "../components/table.tsx";
+import {
+  Badge,
+  CopyValue,
+  duration,
+  exactTime,
+  JsonText,
+  number,
+  shortId,
+  Time,
+} from "../components/values.tsx";
+import type { Page } from "../shared/api.ts";
+import type { Visit } from "../shared/page.ts";
+import { defineWords } from "../shared/words.ts";
+import type { Job } from "./job_status.tsx";
+import { words } from "./words.ts";
+
+export type Execution = z.output<typeof JobExecutionDto>;
+export type LogLine = z.output<typeof JobLogLineDto>;
+
+const TONES: Record<Execution["status"], Tone> = {
+  Processing: "info",
+  Succeeded: "ok",
+  Failed: "bad",
+  Abandoned: "warn",
+};
+const statuses = defineWords(
+  { Processing: "Processing", Succeeded: "Succeeded", Failed: "Failed", Abandoned: "Cut short" },
+  { Processing: "Em curso", Succeeded: "Concluída", Failed: "Falhou", Abandoned: "Interrompida" },
+);
+
+/** The attempts at a job, newest first, with what each left behind. `log` belongs to attempt number `shownLog`. */
+export function Attempts({ v, job, executions, log, shownLog }: {
+  v: Visit;
+  job: Job;
+  executions: Page<Execution>;
+  log: Page<LogLine> | null;
+  shownLog: number;
+}) {
+  const w = words[v.locale];
+  return (
+    <Card title={w.attempts}>
+      {executions.items.length === 0 && <Empty icon="jobs" title={w.noAttempts}>{w.noAttemptsText}</Empty>}
+      <ol class="timeline" aria-label={w.attempts}>
+        {executions.items.map((execution) => (
+          <li class={`tone-${TONES[execution.status]}`}>
+            <div class="row">
+              <strong>{w.attempt(execution.attemptNumber)}</strong>
+              <Badge tone={TONES[execution.status]}>{statuses[v.locale][execution.status]}</Badge>
+              <span class="muted">
+                {execution.durationMs === null
+                  ? `${w.running} `
+                  : `${w.took(duration(v, execution.durationMs))} · `}
+                <Time v={v} at={execution.startedAt} />
+              </span>
+            </div>
+            <Left v={v} execution={execution} />
+            {execution.attemptNumber === shownLog
+              ? <Log v={v} log={log} />
+              : <a href={`jobs/${job.id}?log=${execution.attemptNumber}`}>{w.showLog}</a>}
+            <span class="muted row">
+              {w.worker}
+              <CopyValue v={v} value={execution.workerId} shown={shortId(execution.workerId)} />
+            </span>
+          </li>
+        ))}
+      </ol>
+      {executions.totalPages > 1 && <Pager v={v} path={`jobs/${job.id}`} page={executions} />}
+    </Card>
+  );
+}
+
+/** Progress, error and output of an attempt. */
+function Left({ v, execution }: { v: Visit; execution: Execution }) {
+  const w = words[v.locale];
+  const { status, progressPercent, progressNote, errorMessage, output, attemptNumber } = execution;
+  return (
+    <>
+      {progressPercent !== null && status !== "Succeeded" && (
+        <div>
+          <progress
+            max={100}
+            value={progressPercent}
+            aria-label={`${w.progress}, ${w.attempt(attemptNumber)}`}
+          />
+          <span class="muted">{`${number(v, Math.round(progressPercent))} % ${progressNote ?? ""}`}</span>
+        </div>
+      )}
+      {errorMessage && <pre class="code-block error-text" tabindex={0}>{errorMessage}</pre>}
+      {output !== null && <JsonText value={output} label={`${w.output}, ${w.attempt(attemptNumber)}`} />}
+    </>
+  );
+}
+
+function Log({ v, log }: { v: Visit; log: Page<LogLine> | null }) {
+  const w = words[v.locale];
+  if (!log || log.items.length === 0) return <span class="muted">{w.noLog}</span>;
+  return (
+    <div>
+      <ol class="log-lines" aria-label={w.log} tabindex={0}>
+        {log.items.map(({ at, level, message, fields }) => (
+          <li class={`level-${/^(debug|info|warn|error)$/.exec(level)?.[0] ?? "info"}`}>
+            <time datetime={at} title={exactTime(v, at)}>{at.slice(11, 23)}</time> <b>{level}</b> {message}
+            {fields && Object.keys(fields).length > 0 && <code>{` ${JSON.stringify(fields)}`}</code>}
+          </li>
+        ))}
+      </ol>
+      {log.hasNext && <span class="muted">{w.moreLog(log.items.length, log.totalCount)}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+import { CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
+import { instantOf } from "../components/instants.ts";
+import { Card, Notice } from "../components/notice.tsx";
+import { Refusal } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { field, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { words } from "./dead_letter_words.ts";
+import { words as jobWords } from "./words.ts";
+
+const FIELDS = ["jobTypeName", "errorPattern", "errorContains", "failedFrom", "failedTo"] as const;
+type Values = Partial<Record<typeof FIELDS[number], string | null>>;
+
+const crumbs = (v: Visit) => [{ href: "dead-letters", label: words[v.locale].title }];
+
+/** Asks which dead letters to retry; those of a group where the address names it. */
+export const retryManyPage = (v: Visit): View =>
+  retryView(v, Object.fromEntries(FIELDS.map((name) => [name, v.query.get(name)])), {});
+
+/** Counts what matches, and on the second press retries it. */
+export async function retryMany(v: Visit, form: FormData): Promise<Outcome> {
+  const values = Object.fromEntries(FIELDS.map((name) => [name, field(form, name)]));
+  const dryRun = field(form, "do") !== "retry";
+  try {
+    const { matched, retried } = await v.api.send<{ matched: number; retried: number }>(
+      "POST",
+      "dead-letter-jobs/retry",
+      {
+        jobTypeName: optionalField(form, "jobTypeName"),
+        // Spaces at its ends are part of what a group is called.
+        errorPattern: String(form.get("errorPattern") ?? "") || undefined,
+        errorContains: optionalField(form, "errorContains"),
+        failedFrom: instantOf(v, values.failedFrom ?? ""),
+        failedTo: instantOf(v, values.failedTo ?? ""),
+        dryRun,
+      },
+    );
+    if (dryRun) {
+      return retryView(v, { ...values, errorPattern: String(form.get("errorPattern") ?? "") }, { matched });
+    }
+    return { goTo: "dead-letters", flash: { tone: "ok", text: words[v.locale].retriedMany(retried) } };
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    return { ...retryView(v, values, { refusal }), status: refusal.status };
+  }
+}
+
+function retryView(v: Visit, values: Values, { matched, refusal = null }: {
+  matched?: number;
+  refusal?: Refusal | null;
+}): View {
+  const w = words[v.locale];
+  return {
+    title: w.retryTitle,
+    crumbs: crumbs(v),
+    body: (
+      <Card>
+        <form method="post" action="dead-letters/retry" class="form">
+          <CsrfField v={v} />
+          <p class="muted">{w.retryIntro}</p>
+          <FormRefusal refusal={refusal} known={[...FIELDS]} />
+          <TextField
+            label={jobWords[v.locale].type}
+            name="jobTypeName"
+            value={values.jobTypeName}
+            maxlength={200}
+            errors={refusal?.fields.jobTypeName}
+          />
+          {values.errorPattern && (
+            <div class="field">
+              <span>{w.group}</span>
+              <pre class="code-block" tabindex={0}>{values.errorPattern}</pre>
+              <input type="hidden" name="errorPattern" value={values.errorPattern} />
+            </div>
+          )}
+          <TextField
+            label={w.contains}
+            name="errorContains"
+            value={values.errorContains}
+            maxlength={500}
+            errors={refusal?.fields.errorContains}
+          />
+          <div class="pair">
+            <TextField label={w.from} name="failedFrom" type="datetime-local" value={values.failedFrom} />
+            <TextField label={w.to} name="failedTo" type="datetime-local" value={values.failedTo} />
+          </div>
+          {matched !== undefined && <Notice tone={matched > 0 ? "warn" : "info"}>{w.matched(matched)}
+          </Notice>}
+          <div class="row">
+            {matched
+              ? (
+                <button type="submit" name="do" value="retry" class="button primary">
+                  {w.retryThese(matched)}
+                </button>
+              )
+              : null}
+            <button type="submit" name="do" value="count" class={`button ${matched ? "" : "primary"}`}>
+              {w.countFirst}
+            </button>
+            <a class="button quiet" href="dead-letters">{shared[v.locale].cancel}</a>
+          </div>
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** Asks how old the dead letters to remove are. */
+export const purgePage = (v: Visit): View => purgeView(v, "", null);
+
+/** Removes dead letters for good. */
+export async function purge(v: Visit, form: FormData): Promise<Outcome> {
+  const days = field(form, "retentionDays");
+  try {
+    const { purged } = await v.api.send<{ purged: number }>("POST", "dead-letter-jobs/purge", {
+      retentionDays: days === "" ? null : Number(days),
+    });
+    return { goTo: "dead-letters", flash: { tone: "ok", text: words[v.locale].purged(purged) } };
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    return { ...purgeView(v, days, refusal), status: refusal.status };
+  }
+}
+
+function purgeView(v: Visit, days: string, refusal: Refusal | null): View {
+  const w = words[v.locale];
+  return {
+    title: w.purgeTitle,
+    crumbs: crumbs(v),
+    body: (
+      <Card>
+        <form method="post" action="dead-letters/purge" class="form" data-confirm={w.purgeConfirm}>
+          <CsrfField v={v} />
+          <p class="muted">{w.purgeIntro}</p>
+          <FormRefusal refusal={refusal} known={["retentionDays"]} />
+          <TextField
+            label={w.days}
+            name="retentionDays"
+            type="number"
+            min={0}
+            max={36_500}
+            value={days}
+            hint={w.daysHint}
+            errors={refusal?.fields.retentionDays}
+          />
+          <div class="row">
+            <button type="submit" class="button danger">{w.purge}</button>
+            <a class="button quiet" href="dead-letters">{shared[v.locale].cancel}</a>
+          </div>
+        </form>
+      </Card>
+    ),
+  };
+}

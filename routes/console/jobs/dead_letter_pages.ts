@@ -1,0 +1,21 @@
+import type { ConsolePage } from "../shared/page.ts";
+import { purge, purgePage, retryMany, retryManyPage } from "./dead_letter_bulk.tsx";
+import { words } from "./dead_letter_words.ts";
+import { deadLetterListPage, deadLetterPage, deadLettersPage } from "./dead_letters.tsx";
+import type { Job } from "./job_status.tsx";
+
+/** Pages of dead letters, and what their buttons do. */
+export const deadLetterPages: ConsolePage[] = [
+  { path: "dead-letters", get: deadLettersPage },
+  { path: "dead-letters/list", get: deadLetterListPage },
+  { path: "dead-letters/retry", get: retryManyPage, post: retryMany },
+  { path: "dead-letters/purge", get: purgePage, post: purge },
+  { path: "dead-letters/{id}", get: deadLetterPage },
+  {
+    path: "dead-letters/{id}/retry",
+    async post(v) {
+      const job = await v.api.send<Job>("POST", `dead-letter-jobs/${v.params.id}/retry`);
+      return { goTo: `jobs/${job.id}`, flash: { tone: "ok", text: words[v.locale].retryDone } };
+    },
+  },
+];

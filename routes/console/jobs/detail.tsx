@@ -1,0 +1,144 @@
+import type { Child } from "hono/jsx";
+import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { DataTable, LivePart } from "../components/table.tsx";
+import { CopyValue, Facts, JsonText, shortId, Time } from "../components/values.tsx";
+import type { Page } from "../shared/api.ts";
+import { Refusal } from "../shared/api.ts";
+import type { Outcome, View, Visit } from "../shared/page.ts";
+import { Attempts, type Execution, type LogLine } from "./attempts.tsx";
+import { type Job, JobStatusBadge } from "./job_status.tsx";
+import { jobColumns } from "./list.tsx";
+import { originWords, priorityWords, words } from "./words.ts";
+
+const LOG_LINES = 100;
+const CANCELLABLE: ReadonlySet<Job["status"]> = new Set([
+  "Enqueued",
+  "Scheduled",
+  "AwaitingParent",
+  "Failed",
+]);
+const ENDED: ReadonlySet<Job["status"]> = new Set(["Succeeded", "DeadLettered", "Cancelled"]);
+
+/** One job: what it is, each attempt with its error, output, progress and log, and what belongs to it. */
+export async function jobPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const path = `jobs/${v.params.id}`;
+  const [job, executions, continuations] = await Promise.all([
+    v.api.get<Job>(path),
+    v.api.get<Page<Execution>>(`${path}/executions`, { page: v.query.get("page") }),
+    v.api.get<Job[]>(`${path}/continuations`),
+  ]);
+  const shownLog = v.query.get("log") ?? String(executions.items[0]?.attemptNumber ?? 0);
+  const log = await readLog(v, path, shownLog);
+  return {
+    title: job.jobTypeName,
+    crumbs: [{ href: "jobs", label: w.jobs }],
+    actions: <ButtonLink href={`jobs/new?copy=${job.id}`} label={w.enqueueCopy} icon="plus" />,
+    body: (
+      <LivePart v={v} id="job" {...ENDED.has(job.status) ? {} : { everySeconds: 2 }}>
+        <Card
+          title={<JobStatusBadge locale={v.locale} status={job.status} />}
+          actions={<JobActions v={v} job={job} />}
+        >
+          <JobFacts v={v} job={job} />
+        </Card>
+        <div class="grid-2">
+          <Attempts v={v} job={job} executions={executions} log={log} shownLog={Number(shownLog)} />
+          <Card title={w.args}>
+            <JsonText value={job.serializedArgs} label={w.args} />
+          </Card>
+        </div>
+        {continuations.length > 0 && (
+          <Card title={w.continuations}>
+            <DataTable
+              caption={w.continuationsCaption}
+              columns={jobColumns(v)}
+              rows={continuations}
+              empty={null}
+            />
+          </Card>
+        )}
+      </LivePart>
+    ),
+  };
+}
+
+/** The lines of an attempt; none where the address names an attempt that never was. */
+async function readLog(v: Visit, path: string, attempt: string): Promise<Page<LogLine> | null> {
+  if (!/^[1-9]\d{0,8}$/.test(attempt)) return null;
+  try {
+    return await v.api.get<Page<LogLine>>(`${path}/executions/${attempt}/log`, { pageSize: LOG_LINES });
+  } catch (refusal) {
+    if (refusal instanceof Refusal && refusal.status === 404) return null;
+    throw refusal;
+  }
+}
+
+function JobActions({ v, job }: { v: Visit; job: Job }) {
+  const w = words[v.locale];
+  return (
+    <>
+      {job.status === "Failed" && (
+        <ActionButton
+          v={v}
+          action={`jobs/${job.id}/retry-now`}
+          label={w.retryNow}
+          icon="retry"
+          tone="primary"
+        />
+      )}
+      {CANCELLABLE.has(job.status) && (
+        <ActionButton
+          v={v}
+          action={`jobs/${job.id}/cancel`}
+          label={w.cancelJob}
+          icon="close"
+          tone="danger"
+          confirm={w.cancelConfirm}
+        />
+      )}
+    </>
+  );
+}
+
+function JobFacts({ v, job }: { v: Visit; job: Job }) {
+  const w = words[v.locale];
+  const due = job.status === "Failed" ? job.nextRetryAt : job.scheduledAt;
+  const short = (id: string) => <CopyValue v={v} value={id} shown={shortId(id)} />;
+  const facts: [string, Child][] = [
+    ["Id", <CopyValue v={v} value={job.id} />],
+    [w.queue, job.queue],
+    [w.priority, priorityWords[v.locale][job.priority]],
+    [w.origin, originWords[v.locale][job.type]],
+    [w.attempts, w.of(job.attempts, job.maxRetries + 1)],
+    [w.created, <Time v={v} at={job.createdAt} />],
+    [w.createdBy, job.createdBy ? short(job.createdBy) : w.service],
+    [w.started, <Time v={v} at={job.startedAt} />],
+    [w.ended, <Time v={v} at={job.completedAt} />],
+  ];
+  if (due) facts.push([job.status === "Failed" ? w.nextRetry : w.due, <Time v={v} at={due} />]);
+  if (job.argsTypeName) facts.push([w.argsType, job.argsTypeName]);
+  if (job.recurringJobId) {
+    const href = `recurring/${encodeURIComponent(job.recurringJobId)}`;
+    facts.push([w.recurring, <a href={href}>{job.recurringJobId}</a>]);
+  }
+  if (job.parentJobId) {
+    const label = <code>{shortId(job.parentJobId)}</code>;
+    facts.push([w.parent, <a href={`jobs/${job.parentJobId}`}>{label}</a>]);
+  }
+  if (job.tenantId && job.tenantId !== v.viewer.tenant?.id) facts.push([w.tenant, short(job.tenantId)]);
+  return <Facts facts={facts} />;
+}
+
+/** Cancels the job of the page. */
+export async function cancelJob(v: Visit): Promise<Outcome> {
+  await v.api.send("POST", `jobs/${v.params.id}/cancel`);
+  return { goTo: `jobs/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].cancelled } };
+}
+
+/** Brings the retry of the page's job forward. */
+export async function retryJobNow(v: Visit): Promise<Outcome> {
+  await v.api.send("POST", `jobs/${v.params.id}/retry-now`);
+  return { goTo: `jobs/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].retriedNow } };
+}

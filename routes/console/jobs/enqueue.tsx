@@ -1,0 +1,183 @@
+import type { z } from "zod";
+import { PRIORITIES } from "../../../domain/jobs/job_row.ts";
+import type { JobTypeDto } from "../../jobs/shapes.ts";
+import { CsrfField, FormRefusal, SelectField, TextField } from "../components/forms.tsx";
+import { instantOf } from "../components/instants.ts";
+import { Card, Empty, Notice } from "../components/notice.tsx";
+import { duration } from "../components/values.tsx";
+import { Refusal } from "../shared/api.ts";
+import { field, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { ArgsFields } from "./args_fields.tsx";
+import { argErrors, fieldsOf, readArgs, type Typed, typedOf } from "./args_form.ts";
+import type { Job } from "./job_status.tsx";
+import { priorityWords, words } from "./words.ts";
+
+export type JobTypeItem = z.output<typeof JobTypeDto>;
+
+const OPTIONS = ["queue", "priority", "scheduledAt", "maxRetries", "parentJobId"] as const;
+
+interface Shown {
+  type: JobTypeItem;
+  args: Typed;
+  options: Partial<Record<typeof OPTIONS[number], string>>;
+  errors: Record<string, string[]>;
+  refusal: Refusal | null;
+}
+
+/** A form made from the schema of a job type; `copy` fills it with a job there is. */
+export async function enqueuePage(v: Visit): Promise<View> {
+  const types = await v.api.get<JobTypeItem[]>("jobs/types");
+  const copied = v.query.get("copy") ? await v.api.get<Job>(`jobs/${v.query.get("copy")}`) : null;
+  const name = v.query.get("jobTypeName") ?? copied?.jobTypeName;
+  const type = types.find((type) => type.name === name) ?? types[0];
+  if (!type) {
+    return { ...head(v), body: <Empty icon="jobs" title={words[v.locale].noTypes} /> };
+  }
+  const isCopy = copied?.jobTypeName === type.name;
+  return formView(v, types, {
+    type,
+    args: isCopy ? typedOf(fieldsOf(type.argsSchema), copied.serializedArgs) : {},
+    options: isCopy
+      ? { queue: copied.queue, priority: copied.priority, maxRetries: String(copied.maxRetries) }
+      : { queue: "default", priority: "Normal" },
+    errors: {},
+    refusal: null,
+  });
+}
+
+/** Enqueues what the form describes, or shows it again with what is wrong. */
+export async function enqueueJob(v: Visit, form: FormData): Promise<Outcome> {
+  const w = words[v.locale];
+  const types = await v.api.get<JobTypeItem[]>("jobs/types");
+  const type = types.find((type) => type.name === field(form, "jobTypeName"));
+  if (!type) return { goTo: "jobs/new" };
+  const fields = fieldsOf(type.argsSchema);
+  const args = readArgs(fields, form, w);
+  const options = Object.fromEntries(OPTIONS.map((name) => [name, field(form, name)]));
+  const shown = { type, args: args.typed, options };
+  const scheduledAt = instantOf(v, options.scheduledAt ?? "");
+  if (options.scheduledAt && !scheduledAt) args.errors.scheduledAt = [w.badTime];
+  if (Object.keys(args.errors).length > 0) {
+    return { ...formView(v, types, { ...shown, errors: args.errors, refusal: null }), status: 400 };
+  }
+  const maxRetries = optionalField(form, "maxRetries");
+  try {
+    const job = await v.api.send<Job>("POST", "jobs", {
+      jobTypeName: type.name,
+      serializedArgs: args.serializedArgs,
+      queue: optionalField(form, "queue"),
+      priority: optionalField(form, "priority"),
+      scheduledAt,
+      maxRetries: maxRetries === undefined ? undefined : Number(maxRetries),
+      parentJobId: optionalField(form, "parentJobId"),
+    });
+    return { goTo: `jobs/${job.id}`, flash: { tone: "ok", text: w.enqueued } };
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    const { serializedArgs = [], ...others } = refusal.fields;
+    const errors = { ...others, ...argErrors(fields, serializedArgs) };
+    return { ...formView(v, types, { ...shown, errors, refusal }), status: refusal.status };
+  }
+}
+
+const head = (v: Visit) => ({
+  title: words[v.locale].enqueue,
+  crumbs: [{ href: "jobs", label: words[v.locale].jobs }],
+});
+
+function formView(v: Visit, types: JobTypeItem[], { type, args, options, errors, refusal }: Shown): View {
+  const w = words[v.locale];
+  const isTold = Object.keys(errors).length > 0;
+  return {
+    ...head(v),
+    body: (
+      <Card>
+        <TypeChoice v={v} types={types} type={type} action="jobs/new" />
+        <form method="post" action="jobs/new" class="form">
+          <CsrfField v={v} />
+          <input type="hidden" name="jobTypeName" value={type.name} />
+          <FormRefusal
+            refusal={refusal}
+            known={[...OPTIONS, "serializedArgs"]}
+          />
+          {!refusal && isTold && <Notice tone="bad">{Object.values(errors).flat().join(" ")}</Notice>}
+          <ArgsFields v={v} fields={fieldsOf(type.argsSchema)} typed={args} errors={errors} />
+          <fieldset>
+            <legend>{w.howItRuns}</legend>
+            <div class="pair">
+              <TextField
+                label={w.queue}
+                name="queue"
+                value={options.queue}
+                maxlength={64}
+                errors={errors.queue}
+              />
+              <SelectField
+                label={w.priority}
+                name="priority"
+                value={options.priority}
+                errors={errors.priority}
+                choices={PRIORITIES.map((value) => ({ value, label: priorityWords[v.locale][value] }))}
+              />
+              <TextField
+                label={w.scheduledAt}
+                name="scheduledAt"
+                type="datetime-local"
+                value={options.scheduledAt}
+                hint={w.scheduledHint(v.timeZone)}
+                errors={errors.scheduledAt}
+              />
+              <TextField
+                label={w.maxRetries}
+                name="maxRetries"
+                type="number"
+                min={0}
+                max={25}
+                value={options.maxRetries}
+                hint={w.maxRetriesHint}
+                errors={errors.maxRetries}
+              />
+            </div>
+            <TextField
+              label={w.parentId}
+              name="parentJobId"
+              value={options.parentJobId}
+              hint={w.parentHint}
+              errors={errors.parentJobId}
+            />
+          </fieldset>
+          <div>
+            <button type="submit" class="button primary">{w.enqueueNow}</button>
+          </div>
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** Chooses whose form is shown. */
+export function TypeChoice({ v, types, type, action }: {
+  v: Visit;
+  types: JobTypeItem[];
+  type: JobTypeItem;
+  action: string;
+}) {
+  const w = words[v.locale];
+  return (
+    <form method="get" action={action} class="form">
+      <div class="field">
+        <label for="f-type">{w.chooseType}</label>
+        <select id="f-type" name="jobTypeName" data-submit aria-describedby="f-type-hint">
+          {types.map(({ name }) => <option value={name} selected={name === type.name}>{name}</option>)}
+        </select>
+        <div class="hint" id="f-type-hint">
+          {w.typeFacts(type.maxRetries, duration(v, type.timeoutMs))}
+          {type.concurrency !== null && ` ${w.atMost(type.concurrency)}`}
+        </div>
+      </div>
+      <div class="no-script">
+        <button type="submit" class="button">{w.choose}</button>
+      </div>
+    </form>
+  );
+}

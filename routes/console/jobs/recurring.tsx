@@ -1,0 +1,201 @@
+import type { z } from "zod";
+import type { RecurringJobDto } from "../../jobs/shapes.ts";
+import { cronInWords } from "../components/cron_words.ts";
+import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { Card, Empty, Notice } from "../components/notice.tsx";
+import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { Badge, exactTime, Facts, JsonText, Time } from "../components/values.tsx";
+import type { Page } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import type { View, Visit } from "../shared/page.ts";
+import { type Job, JobStatusBadge } from "./job_status.tsx";
+import { jobColumns } from "./list.tsx";
+import { words } from "./recurring_words.ts";
+import { words as jobWords } from "./words.ts";
+
+export type Recurring = z.output<typeof RecurringJobDto>;
+
+export const pathOf = (id: string): string => `recurring/${encodeURIComponent(id)}`;
+export const apiPathOf = (id: string): string => `recurring-jobs/${encodeURIComponent(id)}`;
+
+/** Recurring jobs by id. */
+export async function recurringPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const page = await v.api.get<Page<Recurring>>("recurring-jobs", {
+    page: v.query.get("page"),
+    pageSize: 50,
+  });
+  return {
+    title: w.title,
+    actions: <ButtonLink href="recurring/new" label={w.create} icon="plus" tone="primary" />,
+    body: (
+      <LivePart v={v} id="recurring" everySeconds={15}>
+        <DataTable
+          caption={w.caption}
+          columns={columns(v)}
+          rows={page.items}
+          empty={<EmptyList v={v} icon="recurring" text={w.empty}>{w.emptyText}</EmptyList>}
+        />
+        <Pager v={v} path="recurring" page={page} />
+      </LivePart>
+    ),
+  };
+}
+
+function columns(v: Visit): Column<Recurring>[] {
+  const w = words[v.locale];
+  return [
+    {
+      head: w.id,
+      cell: ({ jobId, jobTypeName }) => (
+        <>
+          <a href={pathOf(jobId)}>{jobId}</a>
+          <span class="sub">{jobTypeName}</span>
+        </>
+      ),
+    },
+    { head: w.schedule, cell: (recurring) => <Schedule v={v} recurring={recurring} /> },
+    {
+      head: w.next,
+      cell: ({ isPaused, nextRunAt }) =>
+        isPaused ? <Badge tone="warn">{w.paused}</Badge> : <Time v={v} at={nextRunAt} />,
+    },
+    {
+      head: w.last,
+      cell: ({ lastRunAt, lastJobId, lastStatus }) =>
+        lastRunAt && (
+          <>
+            <Time v={v} at={lastRunAt} />
+            {lastStatus && (
+              <span class="sub">
+                <a href={`jobs/${lastJobId}`}>
+                  <JobStatusBadge locale={v.locale} status={lastStatus} />
+                </a>
+              </span>
+            )}
+          </>
+        ),
+      wideOnly: true,
+    },
+    {
+      head: shared[v.locale].actions,
+      cell: (recurring) => (
+        <div class="buttons">
+          <Controls v={v} recurring={recurring} />
+        </div>
+      ),
+    },
+  ];
+}
+
+/** In words where there are some, with the expression and its zone below. */
+function Schedule({ v, recurring }: { v: Visit; recurring: Recurring }) {
+  const { cronExpression, timeZoneId } = recurring;
+  const said = cronInWords(v.locale, cronExpression);
+  return (
+    <>
+      {said ?? <code>{cronExpression}</code>}
+      <span class="sub">
+        {said && <code>{cronExpression}</code>} {timeZoneId}
+      </span>
+    </>
+  );
+}
+
+function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
+  const w = words[v.locale];
+  const path = pathOf(recurring.jobId);
+  return (
+    <>
+      <ActionButton v={v} action={`${path}/trigger`} label={w.trigger} icon="play" />
+      {recurring.isPaused
+        ? <ActionButton v={v} action={`${path}/resume`} label={w.resume} icon="recurring" />
+        : <ActionButton v={v} action={`${path}/pause`} label={w.pause} icon="pause" />}
+    </>
+  );
+}
+
+/** One recurring job: its schedule in words, its next and its latest runs. */
+export async function recurringJobPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const path = apiPathOf(v.params.id ?? "");
+  const [recurring, { nextRuns }, runs] = await Promise.all([
+    v.api.get<Recurring>(path),
+    v.api.get<{ nextRuns: string[] }>(`${path}/next-runs`),
+    v.api.get<Job[]>(`${path}/runs`),
+  ]);
+  const { jobId, isPaused } = recurring;
+  return {
+    title: jobId,
+    crumbs: [{ href: "recurring", label: w.title }],
+    actions: (
+      <>
+        <Controls v={v} recurring={recurring} />
+        <ButtonLink href={`${pathOf(jobId)}/edit`} label={w.edit} />
+        <ActionButton
+          v={v}
+          action={`${pathOf(jobId)}/delete`}
+          label={shared[v.locale].remove}
+          icon="trash"
+          tone="danger"
+          confirm={w.removeConfirm(jobId)}
+        />
+      </>
+    ),
+    body: (
+      <LivePart v={v} id="recurring-job" everySeconds={10}>
+        <div class="grid-2">
+          <Card
+            title={isPaused ? <Badge tone="warn">{w.paused}</Badge> : <Badge tone="ok">{w.active}</Badge>}
+          >
+            <Facts
+              facts={[
+                [w.schedule, <Schedule v={v} recurring={recurring} />],
+                [jobWords[v.locale].type, recurring.jobTypeName],
+                [jobWords[v.locale].queue, recurring.queue],
+                [w.last, <Time v={v} at={recurring.lastRunAt} />],
+              ]}
+            />
+            <h3>{jobWords[v.locale].args}</h3>
+            <JsonText value={recurring.serializedArgs} label={jobWords[v.locale].args} />
+          </Card>
+          <Card title={w.nextRuns}>
+            {isPaused && <Notice tone="warn">{w.pausedText}</Notice>}
+            <NextRuns v={v} recurring={recurring} runs={nextRuns} />
+          </Card>
+        </div>
+        <Card title={w.lastRuns}>
+          <DataTable
+            caption={w.lastRunsCaption}
+            columns={jobColumns(v)}
+            rows={runs}
+            empty={<Empty icon="jobs" title={w.noRuns} />}
+          />
+        </Card>
+      </LivePart>
+    ),
+  };
+}
+
+/** On the viewer's clocks, and on those of the schedule where they are others. */
+function NextRuns({ v, recurring, runs }: { v: Visit; recurring: Recurring; runs: string[] }) {
+  const w = words[v.locale];
+  const { timeZoneId } = recurring;
+  const theirs: Column<string> = {
+    head: timeZoneId,
+    cell: (at) => exactTime({ locale: v.locale, timeZone: timeZoneId }, at),
+    wideOnly: true,
+  };
+  return (
+    <DataTable
+      caption={w.nextRuns}
+      rows={runs}
+      empty={<Empty icon="schedules" title={w.neverDue} />}
+      columns={[
+        { head: v.timeZone, cell: (at) => exactTime(v, at) },
+        ...timeZoneId === v.timeZone ? [] : [theirs],
+        { head: w.next, cell: (at) => <Time v={v} at={at} /> },
+      ]}
+    />
+  );
+}

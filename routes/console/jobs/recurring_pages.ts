@@ -1,0 +1,35 @@
+import type { ConsolePage, Outcome, Visit } from "../shared/page.ts";
+import type { Job } from "./job_status.tsx";
+import { apiPathOf, pathOf, recurringJobPage, recurringPage } from "./recurring.tsx";
+import { changeRecurring, createRecurring, editRecurringPage, newRecurringPage } from "./recurring_form.tsx";
+import { words } from "./recurring_words.ts";
+
+/** Pages of recurring jobs, and what their buttons do. */
+export const recurringPages: ConsolePage[] = [
+  { path: "recurring", get: recurringPage },
+  { path: "recurring/new", get: newRecurringPage, post: createRecurring },
+  { path: "recurring/{id}", get: recurringJobPage },
+  { path: "recurring/{id}/edit", get: editRecurringPage, post: changeRecurring },
+  { path: "recurring/{id}/pause", post: (v) => control(v, "pause", words[v.locale].pausedNow) },
+  { path: "recurring/{id}/resume", post: (v) => control(v, "resume", words[v.locale].resumed) },
+  {
+    path: "recurring/{id}/trigger",
+    async post(v) {
+      const job = await v.api.send<Job>("POST", `${apiPathOf(v.params.id ?? "")}/trigger`);
+      return { goTo: `jobs/${job.id}`, flash: { tone: "ok", text: words[v.locale].triggered } };
+    },
+  },
+  {
+    path: "recurring/{id}/delete",
+    async post(v) {
+      await v.api.send("DELETE", apiPathOf(v.params.id ?? ""));
+      return { goTo: "recurring", flash: { tone: "ok", text: words[v.locale].removed } };
+    },
+  },
+];
+
+async function control(v: Visit, verb: "pause" | "resume", text: string): Promise<Outcome> {
+  const id = v.params.id ?? "";
+  await v.api.send("POST", `${apiPathOf(id)}/${verb}`);
+  return { goTo: pathOf(id), flash: { tone: "ok", text } };
+}

@@ -1,0 +1,294 @@
+import type { z } from "zod";
+import type { NotificationTemplateDetailDto, NotificationTemplateDto } from "../../notifications/shapes.ts";
+import {
+  ActionButton,
+  ButtonLink,
+  CsrfField,
+  FormRefusal,
+  TextArea,
+  TextField,
+} from "../components/forms.tsx";
+import { Card, Notice } from "../components/notice.tsx";
+import { Time } from "../components/values.tsx";
+import { Refusal, searchOf } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { LivePreview, previewActions, PreviewMistakes, type Said } from "./live_preview.tsx";
+import { jsonField } from "./send_fields.ts";
+import { TemplateHelp } from "./template_help.tsx";
+import { templateWords } from "./template_words.ts";
+
+type Stored = z.output<typeof NotificationTemplateDetailDto>;
+type Made = z.output<typeof NotificationTemplateDto>;
+
+/** What the form holds, as typed. */
+type Texts = Record<
+  | "slug"
+  | "locale"
+  | "name"
+  | "subjectTemplate"
+  | "htmlBodyTemplate"
+  | "textBodyTemplate"
+  | "requiredVariables"
+  | "sample",
+  string
+>;
+
+const NAMES: (keyof Texts)[] = [
+  ...["slug", "locale", "name", "subjectTemplate", "htmlBodyTemplate"] as const,
+  ...["textBodyTemplate", "requiredVariables", "sample"] as const,
+];
+
+const typed = (form: FormData): Texts =>
+  Object.fromEntries(NAMES.map((name) => {
+    const value = form.get(name);
+    return [name, typeof value === "string" ? value.replaceAll("\r\n", "\n") : ""];
+  })) as Texts;
+
+const storedTexts = (template: Stored): Texts => ({
+  slug: template.slug,
+  locale: template.locale,
+  name: template.name,
+  subjectTemplate: template.subjectTemplate ?? "",
+  htmlBodyTemplate: template.htmlBodyTemplate ?? "",
+  textBodyTemplate: template.textBodyTemplate ?? "",
+  requiredVariables: template.requiredVariables,
+  sample: sampleFor(template.requiredVariables),
+});
+
+/** Something to begin with: every required variable by its own name. */
+const sampleFor = (requiredVariables: string): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      requiredVariables.split(",").map((name) => name.trim()).filter(Boolean).map((n) => [n, n]),
+    ),
+    null,
+    2,
+  );
+
+const bodyOf = (t: Texts) => ({
+  name: t.name,
+  subjectTemplate: t.subjectTemplate || null,
+  htmlBodyTemplate: t.htmlBodyTemplate || null,
+  textBodyTemplate: t.textBodyTemplate || null,
+  requiredVariables: t.requiredVariables,
+});
+
+const read = (v: Visit): Promise<Stored> => v.api.get(`notification-templates/${v.params.id}`);
+
+/** Another tenant's viewer cannot change what the service ships; saving makes their own. */
+const isOwn = (v: Visit, template: Stored): boolean => !template.isShipped || v.viewer.tenant === null;
+
+export const newPage = (v: Visit): View => editorView(v, null, typed(new FormData()), null);
+
+export async function editorPage(v: Visit): Promise<View> {
+  const template = await read(v);
+  return editorView(v, template, storedTexts(template), null);
+}
+
+/** Makes a template; shown again with what is wrong. */
+export async function createAction(v: Visit, form: FormData): Promise<Outcome> {
+  return await saving(v, form, null, () => create(v, typed(form)));
+}
+
+/** Changes a template, unless somebody else has meanwhile; of one of the service's, makes the tenant's own. */
+export async function saveAction(v: Visit, form: FormData): Promise<Outcome> {
+  const template = await read(v);
+  const t = typed(form);
+  if (!isOwn(v, template)) return await saving(v, form, template, () => create(v, t));
+  const path = `notification-templates/${template.id}`;
+  return await saving(v, form, template, async () => {
+    const body = { templateId: template.id, ...bodyOf(t) };
+    const { version } = await v.api.send<Made>("PUT", path, body, {
+      "if-match": `"${field(form, "version")}"`,
+    });
+    return { goTo: `templates/${template.id}`, flash: templateWords[v.locale].saved(version) };
+  });
+}
+
+async function create(v: Visit, t: Texts) {
+  const body = { slug: t.slug.trim(), locale: t.locale.trim() || undefined, ...bodyOf(t) };
+  const { id } = await v.api.send<Made>("POST", "notification-templates", body);
+  return { goTo: `templates/${id}`, flash: templateWords[v.locale].created };
+}
+
+async function saving(
+  v: Visit,
+  form: FormData,
+  template: Stored | null,
+  save: () => Promise<{ goTo: string; flash: string }>,
+): Promise<Outcome> {
+  try {
+    const { goTo, flash } = await save();
+    return { goTo, flash: { tone: "ok", text: flash } };
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || ![400, 409, 412].includes(refusal.status)) throw refusal;
+    return editorView(v, template, typed(form), refusal, field(form, "version"));
+  }
+}
+
+export async function deleteAction(v: Visit): Promise<Outcome> {
+  await v.api.send("DELETE", `notification-templates/${v.params.id}`);
+  return { goTo: "templates", flash: { tone: "ok", text: templateWords[v.locale].deleted } };
+}
+
+/** What the texts as typed would say, with the sample data. */
+async function saidBy(v: Visit, form: FormData): Promise<Said> {
+  const { locale, name: _, ...body } = { locale: field(form, "locale"), ...bodyOf(typed(form)) };
+  const data = jsonField(v, form, "sample");
+  return await v.api.send<Said>("POST", "notification-templates/preview", {
+    ...body,
+    locale: locale || undefined,
+    data,
+  });
+}
+
+/** Mistakes by the field's label; a place in a text leads there. */
+function mistakes(v: Visit, refusal: Refusal) {
+  const labels = labelsOf(v);
+  return (
+    <PreviewMistakes
+      refusal={refusal}
+      place={(name, message) => {
+        const [, line, column] = /^line (\d+), column (\d+)/.exec(message) ?? [];
+        return (
+          <>
+            {line
+              ? (
+                <a href={`${v.address}#f-${name}`} data-caret={`f-${name} ${line} ${column}`}>
+                  {labels[name] ?? name}
+                </a>
+              )
+              : labels[name] ?? <code>{name}</code>}
+            {`: ${message}`}
+          </>
+        );
+      }}
+    />
+  );
+}
+
+export const templatePreview = previewActions(saidBy, mistakes);
+
+function labelsOf(v: Visit): Record<string, string> {
+  const w = templateWords[v.locale];
+  return {
+    subjectTemplate: w.subject,
+    htmlBodyTemplate: w.html,
+    textBodyTemplate: w.text,
+    requiredVariables: w.required,
+    locale: w.locale,
+    sample: w.sample,
+  };
+}
+
+function editorView(
+  v: Visit,
+  template: Stored | null,
+  texts: Texts,
+  refusal: Refusal | null,
+  version = String(template?.version ?? ""),
+): View {
+  const w = templateWords[v.locale];
+  const isStored = template !== null && isOwn(v, template);
+  return {
+    title: template?.name ?? w.newTemplate,
+    crumbs: [{ href: "templates", label: w.title }],
+    ...refusal ? { status: refusal.status } : {},
+    actions: template && (
+      <>
+        <ButtonLink
+          href={`notifications/send${searchOf({ template: template.slug })}`}
+          label={w.send}
+          icon="notifications"
+        />
+        {isStored && (
+          <ActionButton
+            v={v}
+            action={`templates/${template.id}/delete`}
+            label={shared[v.locale].remove}
+            icon="trash"
+            tone="danger"
+            confirm={w.deleteConfirm(template.slug, template.locale)}
+          />
+        )}
+      </>
+    ),
+    body: (
+      <form class="editor" method="post" action={template ? `templates/${template.id}` : "templates/new"}>
+        <CsrfField v={v} />
+        <input type="hidden" name="version" value={version} />
+        <div class="stack">
+          <FormRefusal refusal={refusal} known={NAMES} />
+          {template && !isStored && <Notice tone="info">{w.isShipped}</Notice>}
+          <Card>
+            <EditorFields v={v} texts={texts} errors={refusal?.fields ?? {}} isNamed={template !== null} />
+            <div class="row">
+              <button type="submit" class="button primary">{isStored ? w.save : w.make}</button>
+              {template && (
+                <span class="muted">
+                  {w.version} {template.version} · {w.changed} <Time v={v} at={template.updatedAt} />
+                </span>
+              )}
+            </div>
+          </Card>
+        </div>
+        <div class="stack">
+          <Card title={w.preview}>
+            <LivePreview v={v} action="templates/preview" />
+            <TextArea
+              label={w.sample}
+              name="sample"
+              code
+              rows={6}
+              value={texts.sample || "{}"}
+              hint={w.sampleHint}
+            />
+          </Card>
+          <Card>
+            <TemplateHelp v={v} />
+          </Card>
+        </div>
+      </form>
+    ),
+  };
+}
+
+function EditorFields({ v, texts, errors, isNamed }: {
+  v: Visit;
+  texts: Texts;
+  errors: Record<string, string[]>;
+  isNamed: boolean;
+}) {
+  const w = templateWords[v.locale];
+  const of = (name: keyof Texts) => ({ name, value: texts[name], errors: errors[name] });
+  return (
+    <>
+      {isNamed
+        ? (
+          <p class="row">
+            <input type="hidden" name="slug" value={texts.slug} />
+            <input type="hidden" name="locale" value={texts.locale} />
+            <code>{texts.slug}</code> · <code>{texts.locale}</code>
+          </p>
+        )
+        : (
+          <div class="pair">
+            <TextField label={w.slug} {...of("slug")} hint={w.slugHint} maxlength={100} required />
+            <TextField
+              label={w.locale}
+              {...of("locale")}
+              hint={w.localeHint}
+              maxlength={35}
+              placeholder="en"
+            />
+          </div>
+        )}
+      <TextField label={w.name} {...of("name")} maxlength={200} required />
+      <TextField label={w.subject} {...of("subjectTemplate")} maxlength={1000} />
+      <TextArea label={w.html} {...of("htmlBodyTemplate")} rows={14} code />
+      <TextArea label={w.text} {...of("textBodyTemplate")} rows={6} code hint={w.textHint} />
+      <TextField label={w.required} {...of("requiredVariables")} hint={w.requiredHint} maxlength={2000} />
+    </>
+  );
+}

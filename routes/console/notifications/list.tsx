@@ -1,0 +1,202 @@
+import type { z } from "zod";
+import type { NotificationStatsDto } from "../../notifications/shapes.ts";
+import { ButtonLink, CsrfField, FilterBar, SelectField, TextField } from "../components/forms.tsx";
+import { instantOf } from "../components/instants.ts";
+import { type Column, DataTable, EmptyList, LivePart, Pager, RowCheck } from "../components/table.tsx";
+import { Figure, number, Time } from "../components/values.tsx";
+import { type Page, Refusal, searchOf } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import type { Outcome, View, Visit } from "../shared/page.ts";
+import {
+  channelChoices,
+  channelWords,
+  isCancellable,
+  isRetriable,
+  priorityWords,
+  StatusBadge,
+  statusChoices,
+  statusWords,
+  type Summary,
+} from "./status.tsx";
+import { words } from "./words.ts";
+
+type Stats = z.output<typeof NotificationStatsDto>;
+
+const CHOSEN = "chosen-messages";
+
+/** The tenant's messages, newest first, filtered by what the address says. */
+export async function listPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const all = shared[v.locale].all;
+  const given = (name: string) => v.query.get(name) ?? "";
+  const dates = {
+    fromDate: instantOf(v, given("from")),
+    toDate: instantOf(v, given("to"), true),
+  };
+  const [page, stats] = await Promise.all([
+    v.api.get<Page<Summary>>("notifications", {
+      ...dates,
+      channel: given("channel"),
+      status: given("status"),
+      page: given("page"),
+    }),
+    v.api.get<Stats>("notifications/stats", dates),
+  ]);
+  return {
+    title: w.title,
+    actions: <ButtonLink href="notifications/send" label={w.send} icon="plus" tone="primary" />,
+    body: (
+      <>
+        <FilterBar v={v} action="notifications" target="messages-list">
+          <SelectField
+            label={w.channel}
+            name="channel"
+            any={all}
+            value={given("channel")}
+            choices={channelChoices(v.locale)}
+          />
+          <SelectField
+            label={w.status}
+            name="status"
+            any={all}
+            value={given("status")}
+            choices={statusChoices(v.locale)}
+          />
+          <TextField label={w.from} name="from" type="date" value={given("from")} />
+          <TextField label={w.to} name="to" type="date" value={given("to")} />
+        </FilterBar>
+        <LivePart v={v} id="messages-list" everySeconds={5}>
+          <StatusFigures v={v} stats={stats} />
+          {page.items.some(isChoosable) && <ChosenActions v={v} />}
+          <DataTable
+            caption={w.caption}
+            columns={columns(v, page.items.some(isChoosable))}
+            rows={page.items}
+            empty={<EmptyList v={v} icon="notifications" text={w.empty}>{w.emptyText}</EmptyList>}
+          />
+          <Pager v={v} path="notifications" page={page} />
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+function StatusFigures({ v, stats }: { v: Visit; stats: Stats }) {
+  const w = words[v.locale];
+  const names = statusWords[v.locale];
+  const to = (status: string) =>
+    `notifications${searchOf({ ...Object.fromEntries(v.query), page: null, status })}`;
+  const figure = (status: keyof typeof names, count: number, tone?: "ok" | "warn" | "bad") => (
+    <Figure
+      label={names[status]}
+      value={number(v, count)}
+      href={to(status)}
+      {...tone && count > 0 ? { tone } : {}}
+    />
+  );
+  return (
+    <div class="figures" role="group" aria-label={w.figures}>
+      <Figure label={w.total} value={number(v, stats.totalNotifications)} href={to("")} />
+      {figure("Sent", stats.sentNotifications)}
+      {figure("Queued", stats.queuedNotifications)}
+      {figure("Scheduled", stats.scheduledNotifications)}
+      {figure("Pending", stats.pendingNotifications)}
+      {figure("Failed", stats.failedNotifications, "warn")}
+      {figure("DeadLettered", stats.deadLetteredNotifications, "bad")}
+    </div>
+  );
+}
+
+/** Acts on the ticked rows. */
+function ChosenActions({ v }: { v: Visit }) {
+  const w = words[v.locale];
+  return (
+    <form id={CHOSEN} class="row" method="post" action="notifications/chosen">
+      <CsrfField v={v} />
+      <input type="hidden" name="back" value={v.address} />
+      <label class="row">
+        <input type="checkbox" data-check-all />
+        {w.chooseAll}
+      </label>
+      <button type="submit" class="button small" name="do" value="retry">{w.retryChosen}</button>
+      <button
+        type="submit"
+        class="button small danger"
+        name="do"
+        value="cancel"
+        data-confirm={w.cancelChosenConfirm}
+      >
+        {w.cancelChosen}
+      </button>
+    </form>
+  );
+}
+
+const isChoosable = (message: Summary): boolean => isRetriable(message) || isCancellable(message);
+
+function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
+  const w = words[v.locale];
+  const name = ({ subject }: Summary) => subject || w.noSubject;
+  return [
+    {
+      head: w.message,
+      cell: (message) => (
+        <span class={hasChoices ? "row-choice" : undefined}>
+          {isChoosable(message)
+            ? <RowCheck form={CHOSEN} value={message.id} label={w.choose(name(message))} />
+            : hasChoices && <span></span>}
+          <span>
+            <a class="clamp" href={`notifications/${message.id}`}>{name(message)}</a>
+            <span class="sub">
+              {channelWords[v.locale][message.channel]}
+              {message.priority !== "Normal" &&
+                ` · ${w.priority}: ${priorityWords[v.locale][message.priority]}`}
+            </span>
+          </span>
+        </span>
+      ),
+    },
+    {
+      head: w.status,
+      cell: ({ status, scheduledAt }) => (
+        <>
+          <StatusBadge locale={v.locale} status={status} />
+          {status === "Scheduled" && scheduledAt && (
+            <span class="sub">
+              <Time v={v} at={scheduledAt} />
+            </span>
+          )}
+        </>
+      ),
+    },
+    { head: w.recipients, align: "end", cell: ({ recipientCount }) => number(v, recipientCount) },
+    { head: w.retries, align: "end", cell: ({ retryCount }) => number(v, retryCount), wideOnly: true },
+    { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: w.sent, cell: ({ sentAt }) => <Time v={v} at={sentAt} />, wideOnly: true },
+  ];
+}
+
+/** Sends the ticked messages again, or calls them off, one after the other; what is refused is told. */
+export async function actOnChosen(v: Visit, form: FormData): Promise<Outcome> {
+  const w = words[v.locale];
+  const ids = form.getAll("id").map(String);
+  const isRetry = form.get("do") === "retry";
+  const refusals: Refusal[] = [];
+  for (const id of ids) {
+    try {
+      if (isRetry) await v.api.send("POST", `notifications/${encodeURIComponent(id)}/retry`);
+      else await v.api.send("DELETE", `notifications/schedule/${encodeURIComponent(id)}`);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      refusals.push(error);
+    }
+  }
+  const back = String(form.get("back") ?? "");
+  const goTo = /^notifications(\?[^#\\]*)?$/.test(back) ? back : "notifications";
+  const [first] = refusals;
+  const done = ids.length - refusals.length;
+  if (ids.length === 0) return { goTo, flash: { tone: "bad", text: w.nothingChosen } };
+  return first
+    ? { goTo, flash: { tone: "bad", text: w.doneSome(done, refusals.length, first.detail) } }
+    : { goTo, flash: { tone: "ok", text: w.done(done) } };
+}

@@ -1,0 +1,63 @@
+import type { ConsolePage, ConsoleSection } from "../shared/page.ts";
+import { bodyPage, cancelPage, detailPage, retryPage } from "./detail.tsx";
+import { actOnChosen, listPage } from "./list.tsx";
+import { peoplePage } from "./people.tsx";
+import { preferencesAction, preferencesPage } from "./preferences.tsx";
+import { messagePreview, sendAction, sendPage } from "./send.tsx";
+import { addAction, liftAction, suppressionsPage } from "./suppressions.tsx";
+import { suppressionWords } from "./suppression_words.ts";
+import { createAction, deleteAction, editorPage, newPage, saveAction, templatePreview } from "./editor.tsx";
+import { templatesPage } from "./templates.tsx";
+import { templateWords } from "./template_words.ts";
+import { words } from "./words.ts";
+
+const permissions = ["send:notifications"];
+const ofSenders = (pages: ConsolePage[]): ConsolePage[] => pages.map((page) => ({ ...page, permissions }));
+
+/** Messages, their templates, addresses that get none, and what the viewer themself wants to get. */
+export const notificationsSection: ConsoleSection = {
+  title: { en: words.en.section, pt: words.pt.section },
+  nav: [
+    {
+      path: "notifications",
+      label: { en: words.en.title, pt: words.pt.title },
+      icon: "notifications",
+      permissions,
+    },
+    {
+      path: "templates",
+      label: { en: templateWords.en.title, pt: templateWords.pt.title },
+      icon: "templates",
+      permissions,
+    },
+    {
+      path: "suppressions",
+      label: { en: suppressionWords.en.nav, pt: suppressionWords.pt.nav },
+      icon: "dead",
+      permissions,
+    },
+  ],
+  pages: [
+    ...ofSenders([
+      { path: "notifications", get: listPage },
+      { path: "notifications/chosen", post: actOnChosen },
+      { path: "notifications/send", get: sendPage, post: sendAction },
+      { path: "notifications/send/preview", post: messagePreview.text },
+      { path: "notifications/send/preview/body", post: messagePreview.body },
+      { path: "notifications/people", get: peoplePage },
+      { path: "notifications/{id}", get: detailPage },
+      { path: "notifications/{id}/body", get: bodyPage },
+      { path: "notifications/{id}/retry", post: retryPage },
+      { path: "notifications/{id}/cancel", post: cancelPage },
+      { path: "templates", get: templatesPage },
+      { path: "templates/new", get: newPage, post: createAction },
+      { path: "templates/preview", post: templatePreview.text },
+      { path: "templates/preview/body", post: templatePreview.body },
+      { path: "templates/{id}", get: editorPage, post: saveAction },
+      { path: "templates/{id}/delete", post: deleteAction },
+      { path: "suppressions", get: suppressionsPage, post: addAction },
+      { path: "suppressions/{id}/lift", post: liftAction },
+    ]),
+    { path: "preferences", get: preferencesPage, post: preferencesAction },
+  ],
+};

@@ -1,0 +1,220 @@
+import type { z } from "zod";
+import { CHANNELS } from "../../../domain/notifications/status.ts";
+import type { NotificationPreferencesDto } from "../../notifications/preferences.ts";
+import type { UserNotificationDto } from "../../notifications/shapes.ts";
+import { CheckField, CsrfField, FormRefusal, SelectField, TextField } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { DataTable } from "../components/table.tsx";
+import { type Page, Refusal } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { preferenceWords } from "./preference_words.ts";
+import { channelWords } from "./status.tsx";
+
+type Preferences = z.output<typeof NotificationPreferencesDto>;
+type Category = Preferences["categories"][number];
+type ChannelKey = keyof Category["channels"];
+
+const KEYS: Record<typeof CHANNELS[number], ChannelKey> = {
+  Email: "email",
+  Push: "push",
+  InApp: "inApp",
+  Sms: "sms",
+};
+const ALL = { email: true, push: true, inApp: true, sms: true };
+
+const addressOf = (v: Visit): string => `user-notifications/preferences?userId=${v.viewer.userId}`;
+
+/** What the viewer wants to get, where and when. */
+export async function preferencesPage(v: Visit): Promise<View> {
+  const answer = await v.api.call("GET", addressOf(v));
+  const etag = answer.headers.get("etag") ?? "";
+  return await preferencesView(v, await answer.json() as Preferences, etag, null);
+}
+
+/** Saves what the form says, unless it was changed elsewhere meanwhile; shown again with what is wrong. */
+export async function preferencesAction(v: Visit, form: FormData): Promise<Outcome> {
+  const etag = field(form, "etag");
+  const given = preferencesOf(v, form);
+  try {
+    await v.api.send("PUT", addressOf(v), given, { "if-match": etag });
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || ![400, 412].includes(refusal.status)) throw refusal;
+    return await preferencesView(v, given, etag, refusal);
+  }
+  return { goTo: "preferences", flash: { tone: "ok", text: preferenceWords[v.locale].saved } };
+}
+
+/** A category wanted everywhere needs no word. */
+function preferencesOf(v: Visit, form: FormData): Preferences {
+  const wanted = (index: number, key: ChannelKey) => form.get(`${index}.${key}`) === "true";
+  const categories = form.getAll("category").map((name, index) => ({
+    category: String(name).trim(),
+    channels: {
+      email: wanted(index, "email"),
+      push: wanted(index, "push"),
+      inApp: wanted(index, "inApp"),
+      sms: wanted(index, "sms"),
+    },
+  })).filter(({ category, channels }) => category !== "" && Object.values(channels).includes(false));
+  return {
+    userId: v.viewer.userId,
+    timeZoneId: field(form, "timeZoneId"),
+    quietHours: form.get("hasQuiet") === "true"
+      ? { from: field(form, "quietFrom"), to: field(form, "quietTo") }
+      : null,
+    categories,
+    digest: {
+      isEnabled: form.get("hasDigest") === "true",
+      at: field(form, "digestAt") || "08:00",
+      locale: field(form, "digestLocale") || null,
+    },
+  };
+}
+
+/** Categories the viewer has spoken about, and those of the messages they have got lately. */
+async function knownCategories(v: Visit, spoken: Category[]): Promise<Category[]> {
+  const { items } = await v.api.get<Page<z.output<typeof UserNotificationDto>>>("user-notifications", {
+    userId: v.viewer.userId,
+    pageSize: 100,
+  });
+  const named = new Set(spoken.map(({ category }) => category.toLowerCase()));
+  const seen = new Set(items.map(({ category }) => category?.toLowerCase()));
+  const others = [...seen].filter((category) => category !== undefined && !named.has(category)).sort();
+  return [...spoken, ...others.map((category) => ({ category: String(category), channels: ALL }))];
+}
+
+async function preferencesView(
+  v: Visit,
+  given: Preferences,
+  etag: string,
+  refusal: Refusal | null,
+): Promise<View> {
+  const w = preferenceWords[v.locale];
+  const errors = refusal?.fields ?? {};
+  const { quietHours, digest, timeZoneId } = given;
+  const rows = [...await knownCategories(v, given.categories), { category: "", channels: ALL }];
+  return {
+    title: w.title,
+    crumbs: [{ href: "account", label: w.account }],
+    ...refusal ? { status: refusal.status } : {},
+    body: (
+      <form class="stack" method="post" action="preferences">
+        <CsrfField v={v} />
+        <input type="hidden" name="etag" value={etag} />
+        <FormRefusal
+          refusal={refusal}
+          known={["timeZoneId", "quietHours.from", "quietHours.to", "digest.at", "digest.locale"]}
+        />
+        <Card title={w.categories}>
+          <p class="muted">{w.categoriesText}</p>
+          <CategoryMatrix v={v} rows={rows} />
+        </Card>
+        <div class="grid-2">
+          <Card title={w.quiet}>
+            <p class="muted">{w.quietText}</p>
+            <CheckField label={w.hasQuiet} name="hasQuiet" checked={quietHours !== null} />
+            <div class="pair">
+              <TextField
+                label={w.from}
+                name="quietFrom"
+                type="time"
+                value={quietHours?.from ?? "22:00"}
+                errors={errors["quietHours.from"]}
+              />
+              <TextField
+                label={w.to}
+                name="quietTo"
+                type="time"
+                value={quietHours?.to ?? "08:00"}
+                errors={errors["quietHours.to"]}
+              />
+            </div>
+            <SelectField
+              label={w.zone}
+              name="timeZoneId"
+              value={timeZoneId}
+              choices={zones(timeZoneId)}
+              errors={errors.timeZoneId}
+            />
+          </Card>
+          <Card title={w.digest}>
+            <p class="muted">{w.digestText}</p>
+            <CheckField label={w.hasDigest} name="hasDigest" checked={digest.isEnabled} />
+            <div class="pair">
+              <TextField
+                label={w.at}
+                name="digestAt"
+                type="time"
+                value={digest.at}
+                errors={errors["digest.at"]}
+              />
+              <TextField
+                label={w.locale}
+                name="digestLocale"
+                maxlength={35}
+                value={digest.locale}
+                hint={w.localeHint}
+                errors={errors["digest.locale"]}
+              />
+            </div>
+          </Card>
+        </div>
+        <div>
+          <button type="submit" class="button primary">{shared[v.locale].save}</button>
+        </div>
+      </form>
+    ),
+  };
+}
+
+/** One row a category, one box a channel; the last row takes a new name. */
+function CategoryMatrix({ v, rows }: { v: Visit; rows: Category[] }) {
+  const w = preferenceWords[v.locale];
+  return (
+    <DataTable
+      caption={w.categories}
+      rows={rows.map((row, index) => ({ ...row, index }))}
+      empty={null}
+      columns={[
+        {
+          head: w.category,
+          cell: ({ category }) =>
+            category
+              ? (
+                <>
+                  <input type="hidden" name="category" value={category} />
+                  {category}
+                </>
+              )
+              : (
+                <input
+                  name="category"
+                  maxlength={100}
+                  aria-label={w.newCategory}
+                  placeholder={w.newCategory}
+                />
+              ),
+        },
+        ...CHANNELS.map((channel) => ({
+          head: channelWords[v.locale][channel],
+          cell: ({ category, channels, index }: Category & { index: number }) => (
+            <input
+              type="checkbox"
+              name={`${index}.${KEYS[channel]}`}
+              value="true"
+              checked={channels[KEYS[channel]]}
+              aria-label={w.wants(category || w.newCategory, channelWords[v.locale][channel])}
+            />
+          ),
+        })),
+      ]}
+    />
+  );
+}
+
+const zones = (chosen: string) =>
+  [...new Set([chosen, "UTC", ...Intl.supportedValuesOf("timeZone")])].map((value) => ({
+    value,
+    label: value,
+  }));

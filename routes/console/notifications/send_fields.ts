@@ -1,0 +1,76 @@
+import { instantOf } from "../components/instants.ts";
+import { Refusal } from "../shared/api.ts";
+import { field, optionalField, type Visit } from "../shared/page.ts";
+import { words } from "./words.ts";
+
+/** A user chosen in the form: their id, and what they are called there. */
+export interface Person {
+  id: string;
+  label: string;
+}
+
+export const personValue = ({ id, label }: Person): string => `${id} ${label}`;
+
+/** Those ticked in the form. */
+export function chosenPeople(values: FormDataEntryValue[]): Person[] {
+  return values.map(String).map((value) => {
+    const [id = "", ...label] = value.split(" ");
+    return { id, label: label.join(" ") };
+  });
+}
+
+/** `Ana Sousa <ana@example.com>` or an address alone, one a line. */
+export function recipientsOf(text: string): { address: string; displayName: string | null }[] {
+  return text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean).map((line) => {
+    const [, name, address] = /^(.*?)\s*<([^<>]+)>$/.exec(line) ?? [];
+    return address
+      ? { address: address.trim(), displayName: name || null }
+      : { address: line, displayName: null };
+  });
+}
+
+/** The object a JSON field holds; empty where it is. @throws Refusal that names the field */
+export function jsonField(v: Visit, form: FormData, name: string): Record<string, unknown> {
+  const text = field(form, name);
+  if (text === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (value && typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // said below
+  }
+  throw mistake(name, words[v.locale].dataInvalid);
+}
+
+const mistake = (name: string, message: string): Refusal =>
+  new Refusal(400, null, message, { [name]: [message] }, null);
+
+/** What the form asks to be sent, and when. @throws Refusal where a field cannot be read */
+export function messageOf(v: Visit, form: FormData) {
+  const sendAt = field(form, "sendAt");
+  const scheduledAt = sendAt === "" ? null : instantOf(v, sendAt);
+  if (scheduledAt === undefined) throw mistake("sendAt", words[v.locale].dateInvalid);
+  const channel = field(form, "channel");
+  const hasTitle = channel !== "Sms";
+  const content = field(form, "source") === "template"
+    ? {
+      templateSlug: optionalField(form, "templateSlug"),
+      locale: optionalField(form, "locale"),
+      templateData: jsonField(v, form, "templateData"),
+    }
+    : {
+      subject: hasTitle ? optionalField(form, "subject") : undefined,
+      textBody: optionalField(form, "textBody"),
+      htmlBody: channel === "Email" ? optionalField(form, "htmlBody") : undefined,
+    };
+  const message = {
+    channel,
+    recipients: recipientsOf(field(form, "recipients")),
+    userIds: chosenPeople(form.getAll("userIds")).map(({ id }) => id),
+    ...content,
+    priority: optionalField(form, "priority"),
+    category: optionalField(form, "category"),
+    actionUrl: channel === "InApp" || channel === "Push" ? optionalField(form, "actionUrl") : undefined,
+  };
+  return { message, scheduledAt };
+}

@@ -1,0 +1,79 @@
+import type { Visit } from "../shared/page.ts";
+import { templateWords } from "./template_words.ts";
+
+/** What the examples fill in. */
+export const EXAMPLE_DATA = {
+  name: "ana sousa",
+  text: "  Good morning  ",
+  amount: 1234.5,
+  when: "2026-03-29T09:30:00Z",
+  tags: ["a", "b"],
+};
+
+/** Every filter with an example and what it gives in English with EXAMPLE_DATA; a test renders them all. */
+export const FILTER_EXAMPLES: Record<string, [example: string, gives: string]> = {
+  upper: ["{{ name | upper }}", "ANA SOUSA"],
+  lower: ['{{ "ÉVORA" | lower }}', "évora"],
+  capitalize: ["{{ name | capitalize }}", "Ana sousa"],
+  trim: ["{{ text | trim }}", "Good morning"],
+  truncate: ["{{ name | truncate:5 }}", "ana …"],
+  default: ['{{ nickname | default:"-" }}', "-"],
+  date: ['{{ when | date:"yyyy-MM-dd HH:mm":"Europe/Lisbon" }}', "2026-03-29 10:30"],
+  number: ["{{ amount | number:2 }}", "1,234.50"],
+  currency: ['{{ amount | currency:"EUR" }}', "€1,234.50"],
+  json: ["{{ tags | json }}", '["a","b"]'],
+  urlencode: ["{{ name | urlencode }}", "ana%20sousa"],
+};
+
+const BLOCKS = [
+  "{{#if paid}} … {{else}} … {{/if}}",
+  "{{#unless paid}} … {{/unless}}",
+  "{{#each items as |item|}} {{ item.name }} {{/each}}",
+  "{{#with order}} {{ total }} {{/with}}",
+  "{{ order.customer.name }}",
+  "{{{ trustedHtml }}}",
+];
+
+/** The language of templates, beside the editor. */
+export function TemplateHelp({ v }: { v: Visit }) {
+  const w = templateWords[v.locale];
+  return (
+    <details>
+      <summary>{w.help}</summary>
+      <div class="stack">
+        <p class="muted">{w.helpText}</p>
+        <div class="table-scroll" tabindex={0} role="region" aria-label={w.help}>
+          <table class="data keep">
+            <thead>
+              <tr>
+                <th scope="col">{w.filter}</th>
+                <th scope="col">{w.example}</th>
+                <th scope="col">{w.gives}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {Object.entries(FILTER_EXAMPLES).map(([name, [example, gives]]) => (
+                <tr>
+                  <th scope="row">{name}</th>
+                  <td>
+                    <code>{example}</code>
+                  </td>
+                  <td>{gives}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        <h3>{w.blocks}</h3>
+        <ul>
+          {BLOCKS.map((block) => (
+            <li>
+              <code>{block}</code>
+            </li>
+          ))}
+        </ul>
+        <p class="muted">{w.blocksText}</p>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,73 @@
+import { Icon } from "../components/icons.tsx";
+import { Card, type Tone } from "../components/notice.tsx";
+import { searchOf } from "../shared/api.ts";
+import type { Viewer, Visit } from "../shared/page.ts";
+import type { Overview } from "./overview.tsx";
+import { attentionWords, words } from "./words.ts";
+
+type Attention = Overview["attention"][number];
+
+const TONES: Record<Attention["level"], Tone> = { Critical: "bad", Warning: "warn", Notice: "info" };
+
+/** What a person should look at, with the way to it. */
+export function AttentionCard({ v, overview }: { v: Visit; overview: Overview }) {
+  const w = words[v.locale];
+  const { attention } = overview;
+  if (attention.length === 0) {
+    return (
+      <p class="notice tone-ok">
+        <Icon name="check" />
+        <span>
+          <strong>{w.allWell}.</strong> {w.allWellText}
+        </span>
+      </p>
+    );
+  }
+  return (
+    <Card title={w.attention}>
+      <ul class="attention">
+        {attention.map((item) => {
+          const href = leadsTo(item, v.viewer);
+          const text = say(v, item);
+          return (
+            <li class={`tone-${TONES[item.level]}`}>
+              <Icon name={item.level === "Notice" ? "info" : "alert"} />
+              {href ? <a href={href}>{text}</a> : <span>{text}</span>}
+            </li>
+          );
+        })}
+      </ul>
+    </Card>
+  );
+}
+
+function say(v: Visit, { kind, count, subject }: Attention): string {
+  const said = attentionWords[v.locale][kind] as (count: number, subject: string) => string;
+  return said(count ?? 0, subject ?? "");
+}
+
+/** The page where one does something about it; null where there is none to open. */
+function leadsTo({ kind, subject }: Attention, { permissions }: Viewer): string | null {
+  const platform = permissions.has("admin:system") || permissions.has("manage:all-tenants");
+  switch (kind) {
+    case "QueueStuck":
+      return `jobs${searchOf({ status: "Enqueued", queue: subject })}`;
+    case "DeadLetters":
+      return "dead-letters";
+    case "NotificationsFailed":
+      return "notifications?status=Failed";
+    case "ReportsFailed":
+      return "reports";
+    case "ScannerUnavailable":
+    case "ScannerStale":
+      return "files";
+    case "TenantsAtCapacity":
+      return platform ? "tenants" : null;
+    case "RecurringPaused":
+      return "recurring";
+    case "SchedulesPaused":
+      return "schedules";
+    case "NoWorkers":
+      return null;
+  }
+}

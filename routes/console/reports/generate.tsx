@@ -1,0 +1,91 @@
+import { ButtonLink, CsrfField, FormRefusal, SelectField } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { Refusal } from "../shared/api.ts";
+import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { readTemplate, type Run, type Template } from "./model.tsx";
+import { errorsOf, newForm, readRequest, setParameters, shownFields } from "./request.ts";
+import { RequestFields } from "./request_fields.tsx";
+import { words } from "./words.ts";
+
+/** The form of one report. `?from=` takes over what an earlier execution was made with. */
+export async function generatePage(v: Visit): Promise<View> {
+  const template = await readTemplate(v, v.params.templateId ?? "");
+  const form = newForm(template);
+  const from = v.query.get("from");
+  if (from) {
+    const run = await v.api.get<Run>(`reports/${encodeURIComponent(from)}`);
+    form.set("format", String(run.format));
+    setParameters(v, form, template, run.parametersJson);
+  }
+  return view(v, template, form, null);
+}
+
+function view(v: Visit, template: Template, form: FormData, refusal: Refusal | null): View {
+  const w = words[v.locale];
+  const { templateId, displayName, description } = template;
+  const path = `reports/${encodeURIComponent(templateId)}`;
+  return {
+    title: displayName,
+    crumbs: [{ href: "reports", label: w.reports }],
+    status: refusal ? 422 : 200,
+    actions: (
+      <>
+        <ButtonLink href={`report-runs?templateId=${encodeURIComponent(templateId)}`} label={w.history} />
+        <ButtonLink
+          href={`report-schedules/new?template=${encodeURIComponent(templateId)}`}
+          label={w.schedule}
+          icon="schedules"
+        />
+      </>
+    ),
+    body: (
+      <Card>
+        <p class="muted">{description}</p>
+        <FormRefusal refusal={refusal} known={shownFields(refusal)} />
+        <form method="post" action={path} class="form">
+          <CsrfField v={v} />
+          <RequestFields v={v} template={template} form={form} refusal={refusal} />
+          <SelectField
+            label={w.when}
+            name="when"
+            value={field(form, "when")}
+            choices={[{ value: "later", label: w.inBackground }, { value: "now", label: w.rightNow }]}
+            errors={errorsOf(refusal, "when")}
+          />
+          <div class="row">
+            <button type="submit" class="button primary">{w.generate}</button>
+          </div>
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** Asks for the report, and leads to where its progress is seen. */
+export async function generate(v: Visit, form: FormData): Promise<Outcome> {
+  const w = words[v.locale];
+  const template = await readTemplate(v, v.params.templateId ?? "");
+  const asked = readRequest(v, form, template);
+  const { templateId } = template;
+  const isNow = field(form, "when") === "now";
+  try {
+    if (isNow && (asked.delivery || asked.burst)) {
+      throw new Refusal(422, null, w.needsBackground, { when: [w.needsBackground] }, null);
+    }
+    if (isNow) {
+      const { format, parameters } = asked;
+      const { id } = await v.api.send<Run>("POST", "reports/generate", { templateId, format, parameters });
+      return { goTo: `report-runs/${id}`, flash: { tone: "ok", text: w.generated } };
+    }
+    const { id, burstId } = await v.api.send<{ id: string; burstId?: string }>(
+      "POST",
+      "reports/generate-async",
+      { templateId, ...asked },
+    );
+    const goTo = burstId ? `report-runs?burstId=${burstId}` : `report-runs/${id}`;
+    return { goTo, flash: { tone: "ok", text: w.queued } };
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || ![400, 413, 422].includes(refusal.status)) throw refusal;
+    return view(v, template, form, refusal);
+  }
+}

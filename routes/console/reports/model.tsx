@@ -1,0 +1,55 @@
+import type { z } from "zod";
+import type {
+  ExecutionDetailDto,
+  ExecutionSummaryDto,
+  ScheduleDto,
+  TemplateItemDto,
+} from "../../reports/shapes.ts";
+import type { Tone } from "../components/notice.tsx";
+import { Badge } from "../components/values.tsx";
+import { Refusal } from "../shared/api.ts";
+import type { Visit } from "../shared/page.ts";
+import type { Locale } from "../shared/words.ts";
+import { statusWords } from "./words.ts";
+
+export type Template = z.output<typeof TemplateItemDto>;
+export type Parameter = Template["parameters"][number];
+export type RunSummary = z.output<typeof ExecutionSummaryDto>;
+export type Run = z.output<typeof ExecutionDetailDto>;
+export type Schedule = z.output<typeof ScheduleDto>;
+
+/** By the API's numbers, from 1. */
+const FORMATS = ["PDF", "Excel", "CSV", "HTML"];
+const STATUSES = ["1", "2", "3", "4", "5", "6"] as const;
+const TONES: Record<StatusName, Tone> = { 1: "idle", 2: "info", 3: "ok", 4: "bad", 5: "ok", 6: "idle" };
+
+export type StatusName = typeof STATUSES[number];
+
+export const formatName = (format: number): string => FORMATS[format - 1] ?? String(format);
+export const formatChoices = FORMATS.map((label, index) => ({ value: String(index + 1), label }));
+export const statusName = (status: number): StatusName => STATUSES[status - 1] ?? "1";
+export const statusChoices = (locale: Locale) =>
+  STATUSES.map((value) => ({ value, label: statusWords[locale][value] }));
+
+/** An execution's status in colour and words. */
+export const RunStatusBadge = ({ locale, status }: { locale: Locale; status: number }) => (
+  <Badge tone={TONES[statusName(status)]}>{statusWords[locale][statusName(status)]}</Badge>
+);
+
+export const toneOf = (status: number): Tone => TONES[statusName(status)];
+
+/** Queued or Generating: it will change by itself. */
+export const isMoving = ({ status }: Pick<RunSummary, "status">): boolean => status <= 2;
+
+export const readTemplates = (v: Visit): Promise<Template[]> => v.api.get<Template[]>("reports");
+
+/** @throws Refusal when the viewer has no such template. */
+export async function readTemplate(v: Visit, templateId: string): Promise<Template> {
+  const template = (await readTemplates(v)).find((each) => each.templateId === templateId);
+  if (template) return template;
+  throw new Refusal(404, "REPORT_TEMPLATE_NOT_FOUND", `No report ${templateId}`, undefined, null);
+}
+
+/** What a template is called; its id where the viewer does not have it. */
+export const nameIn = (templates: Template[], templateId: string): string =>
+  templates.find((each) => each.templateId === templateId)?.displayName ?? templateId;

@@ -1,0 +1,177 @@
+import { SelectField, TextArea, TextField } from "../components/forms.tsx";
+import type { Refusal } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { field, type Visit } from "../shared/page.ts";
+import { formatName, type Parameter, type Template } from "./model.tsx";
+import { errorsOf, parameterField } from "./request.ts";
+import { deliveryWords, words } from "./words.ts";
+
+interface Fields {
+  v: Visit;
+  template: Template;
+  form: FormData;
+  refusal: Refusal | null;
+}
+
+const INPUT_TYPES: Record<string, "number" | "date" | "datetime-local"> = {
+  int: "number",
+  decimal: "number",
+  date: "date",
+  datetime: "datetime-local",
+};
+
+/** What a report is made of: parameters, format, delivery, bursting. `readRequest` reads them. */
+export function RequestFields(props: Fields) {
+  const { v, template, form, refusal } = props;
+  const w = words[v.locale];
+  return (
+    <>
+      <fieldset>
+        <legend>{w.parameters}</legend>
+        {template.parameters.length === 0 && <p class="muted">{w.noParameters}</p>}
+        <div class="pair">
+          {template.parameters.map((parameter) => <ParameterField {...props} parameter={parameter} />)}
+        </div>
+      </fieldset>
+      <SelectField
+        label={w.format}
+        name="format"
+        required
+        value={field(form, "format")}
+        choices={template.supportedFormats.map((value) => ({
+          value: String(value),
+          label: formatName(value),
+        }))}
+        errors={errorsOf(refusal, "format")}
+      />
+      <DeliveryFields {...props} />
+      {template.parameters.length > 0 && <BurstFields {...props} />}
+    </>
+  );
+}
+
+/** One input by what the template says of the parameter. */
+function ParameterField({ v, form, refusal, parameter }: Fields & { parameter: Parameter }) {
+  const { name, displayName, description, valueType, required, allowedValues } = parameter;
+  const choices = valueType === "bool" ? [true, false] : allowedValues;
+  const shape = {
+    label: displayName,
+    name: parameterField(name),
+    required,
+    hint: description ?? undefined,
+    value: field(form, parameterField(name)),
+    errors: errorsOf(refusal, `parameters.${name}`),
+  };
+  if (!choices) {
+    const type = INPUT_TYPES[valueType];
+    return <TextField {...shape} {...type ? { type } : {}} />;
+  }
+  return (
+    <SelectField
+      {...shape}
+      any={words[v.locale].notSet}
+      choices={choices.map((value) => ({ value: String(value), label: choiceLabel(v, value) }))}
+    />
+  );
+}
+
+function choiceLabel({ locale }: Visit, value: string | number | boolean): string {
+  if (typeof value !== "boolean") return String(value);
+  return value ? shared[locale].yes : shared[locale].no;
+}
+
+/** Where the document goes; only the inputs of the method chosen are shown. */
+function DeliveryFields({ v, form, refusal }: Fields) {
+  const w = words[v.locale];
+  const methods = deliveryWords[v.locale];
+  const errors = (name: string) => errorsOf(refusal, `delivery.${name}`);
+  return (
+    <fieldset class="by-choice">
+      <legend>{w.delivery}</legend>
+      <SelectField
+        label={w.method}
+        name="method"
+        value={field(form, "method") || "1"}
+        choices={(["1", "2", "3", "4"] as const).map((value) => ({ value, label: methods[value] }))}
+        errors={errors("method")}
+      />
+      <div class="when-2">
+        <TextArea
+          label={w.recipients}
+          name="recipients"
+          rows={3}
+          value={field(form, "recipients")}
+          hint={w.recipientsHint}
+          errors={errors("recipients")}
+        />
+        <TextField
+          label={w.emailSubject}
+          name="emailSubject"
+          maxlength={500}
+          value={field(form, "emailSubject")}
+          errors={errors("emailSubject")}
+        />
+        <TextArea
+          label={w.emailBody}
+          name="emailBody"
+          rows={3}
+          value={field(form, "emailBody")}
+          errors={errors("emailBody")}
+        />
+      </div>
+      <div class="when-3">
+        <TextField
+          label={w.targetPath}
+          name="targetPath"
+          maxlength={500}
+          value={field(form, "targetPath")}
+          hint={w.targetPathHint}
+          errors={errors("targetPath")}
+        />
+      </div>
+      <div class="when-4">
+        <TextField
+          label={w.webhookUrl}
+          name="webhookUrl"
+          type="url"
+          maxlength={2000}
+          value={field(form, "webhookUrl")}
+          errors={errors("webhookUrl")}
+        />
+      </div>
+    </fieldset>
+  );
+}
+
+function BurstFields({ v, template, form, refusal }: Fields) {
+  const w = words[v.locale];
+  const errors = Object.entries(refusal?.fields ?? {}).filter(([name]) => name.startsWith("burst.items"))
+    .flatMap(([name, messages]) => {
+      const line = /^burst\.items\.(\d+)/.exec(name)?.[1];
+      return messages.map((message) => line ? `${w.burstLine(Number(line) + 1)}: ${message}.` : message);
+    });
+  const whole = [...refusal?.fields["burst.parameter"] ?? [], ...refusal?.fields.burst ?? []];
+  return (
+    <details class="disclosure" open={field(form, "burstParameter") !== ""}>
+      <summary>{w.burst}</summary>
+      <div class="stack">
+        <SelectField
+          label={w.burstParameter}
+          name="burstParameter"
+          any={w.noBurst}
+          value={field(form, "burstParameter")}
+          choices={template.parameters.map(({ name, displayName }) => ({ value: name, label: displayName }))}
+          errors={whole.length > 0 ? whole : undefined}
+        />
+        <TextArea
+          label={w.burstLines}
+          name="burstLines"
+          rows={4}
+          value={field(form, "burstLines")}
+          hint={w.burstLinesHint}
+          errors={errors.length > 0 ? errors : undefined}
+        />
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,172 @@
+import type { Child } from "hono/jsx";
+import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { Card, Notice, type Tone } from "../components/notice.tsx";
+import { type Column, DataTable, LivePart } from "../components/table.tsx";
+import { Badge, bytes, CopyValue, Facts, number, Time } from "../components/values.tsx";
+import { Refusal } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { mayInFiles, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { formatName, isMoving, type Run, statusName, toneOf } from "./model.tsx";
+import { ParametersCard } from "./parameters_card.tsx";
+import { deliveryWords, statusWords, words } from "./words.ts";
+
+type Delivery = Run["deliveries"][number];
+
+const DELIVERY_TONES: Record<Delivery["status"], Tone> = { Owed: "info", Delivered: "ok", Failed: "bad" };
+
+/** One execution, live until it has ended and every recipient's part is known. */
+export async function runPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const run = await v.api.get<Run>(`reports/${v.params.id}`);
+  const isLive = isMoving(run) || run.deliveries.some(({ status }) => status === "Owed");
+  return {
+    title: run.reportName,
+    crumbs: [{ href: "report-runs", label: w.history }],
+    actions: <RunActions v={v} run={run} />,
+    body: (
+      <LivePart v={v} id="run" {...isLive ? { everySeconds: 2 } : {}}>
+        <Progress v={v} run={run} />
+        <div class="grid-2">
+          <FactsCard v={v} run={run} />
+          <ParametersCard v={v} parametersJson={run.parametersJson} />
+        </div>
+        {run.deliveries.length > 0 && <DeliveriesCard v={v} run={run} />}
+      </LivePart>
+    ),
+  };
+}
+
+function RunActions({ v, run }: { v: Visit; run: Run }) {
+  const w = words[v.locale];
+  const moving = isMoving(run);
+  return (
+    <>
+      <ButtonLink
+        href={`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`}
+        label={w.again}
+        icon="retry"
+      />
+      <ActionButton
+        v={v}
+        action={`report-runs/${run.id}/delete`}
+        label={moving ? w.cancelRun : shared[v.locale].remove}
+        icon={moving ? "close" : "trash"}
+        tone="danger"
+        confirm={moving ? w.cancelConfirm : w.deleteConfirm}
+      />
+    </>
+  );
+}
+
+/** How far it is, why it stopped, and the way to the document. It is in the live part: the button comes by itself. */
+function Progress({ v, run }: { v: Visit; run: Run }) {
+  const w = words[v.locale];
+  const s = statusWords[v.locale];
+  const name = statusName(run.status);
+  return (
+    <>
+      <Notice tone={toneOf(run.status)} title={s[name]}>
+        <p>{s[`${name}Text`]}</p>
+        {run.errorMessage && <p class="break">{run.errorMessage}</p>}
+      </Notice>
+      {isMoving(run) && <progress aria-label={w.working}></progress>}
+      {run.storedFileId && (
+        <div class="row">
+          <ButtonLink
+            href={`report-runs/${run.id}/download`}
+            label={`${w.download} (${formatName(run.format)}, ${bytes(v, run.fileSizeBytes)})`}
+            icon="download"
+            tone="primary"
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+function FactsCard({ v, run }: { v: Visit; run: Run }) {
+  const w = words[v.locale];
+  const facts: [string, Child][] = [
+    [w.id, <CopyValue v={v} value={run.id} />],
+    [w.format, formatName(run.format)],
+    [w.requestedBy, run.requestedBy],
+    [w.created, <Time v={v} at={run.createdAt} />],
+    [w.started, <Time v={v} at={run.startedAt} />],
+    [w.completed, <Time v={v} at={run.completedAt} />],
+    [w.took, run.generationDuration && <code>{run.generationDuration}</code>],
+    [w.rows, run.rowCount === null ? null : number(v, run.rowCount)],
+    [w.fileName, run.fileName],
+    [w.downloads, number(v, run.downloadCount)],
+    [w.expires, <Time v={v} at={run.expiresAt} />],
+  ];
+  if (run.storedFileId && mayInFiles(v.viewer, "read:files")) {
+    facts.push([w.file, <a href={`files/${run.storedFileId}`}>{shared[v.locale].details}</a>]);
+  }
+  if (run.scheduleId) {
+    facts.push([
+      w.fromSchedule,
+      <a href={`report-schedules/${run.scheduleId}`}>{shared[v.locale].details}</a>,
+    ]);
+  }
+  if (run.burstId) {
+    facts.push(
+      [w.burstValue, run.burstValue],
+      [w.burstAll, <a href={`report-runs?burstId=${run.burstId}`}>{shared[v.locale].details}</a>],
+    );
+  }
+  return (
+    <Card title={w.facts}>
+      <Facts facts={facts} />
+    </Card>
+  );
+}
+
+/** What became of each recipient, and the way to try those again that were not reached. */
+function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
+  const w = words[v.locale];
+  const d = deliveryWords[v.locale];
+  const columns: Column<Delivery>[] = [
+    { head: w.recipient, cell: ({ recipient }) => recipient },
+    { head: w.method, cell: ({ method }) => d[methodName(method)], wideOnly: true },
+    { head: w.outcome, cell: ({ status }) => <Badge tone={DELIVERY_TONES[status]}>{d[status]}</Badge> },
+    { head: w.error, cell: ({ errorMessage }) => errorMessage ?? "" },
+  ];
+  const canRedeliver = run.status === 3 && run.deliveries.some(({ status }) => status === "Failed");
+  return (
+    <Card
+      title={w.deliveries}
+      actions={canRedeliver &&
+        <ActionButton v={v} action={`report-runs/${run.id}/redeliver`} label={w.redeliver} icon="retry" />}
+    >
+      <DataTable caption={w.deliveries} columns={columns} rows={run.deliveries} empty={null} />
+    </Card>
+  );
+}
+
+const methodName = (method: number) => (["1", "2", "3", "4"] as const)[method - 1] ?? "1";
+
+/** Leads straight to the document by a URL made for this one click. */
+export async function downloadRun(v: Visit): Promise<Outcome> {
+  try {
+    const { url } = await v.api.get<{ url: string }>(`reports/${v.params.id}/download`);
+    return new Response(null, { status: 303, headers: { location: url, "cache-control": "no-store" } });
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || ![400, 409, 422].includes(refusal.status)) throw refusal;
+    const isExamined = refusal.code !== "FILE_NOT_AVAILABLE_CONFLICT";
+    const text = isExamined ? refusal.detail : words[v.locale].notYet;
+    return { goTo: `report-runs/${v.params.id}`, flash: { tone: "bad", text } };
+  }
+}
+
+/** Deletes an execution; one under way is cancelled. Afterwards there is nothing to show of it. */
+export async function deleteRun(v: Visit): Promise<Outcome> {
+  const w = words[v.locale];
+  const run = await v.api.get<Run>(`reports/${v.params.id}`);
+  await v.api.send("DELETE", `reports/${v.params.id}`);
+  return { goTo: "report-runs", flash: { tone: "ok", text: isMoving(run) ? w.cancelled : w.deleted } };
+}
+
+export async function redeliver(v: Visit): Promise<Outcome> {
+  await v.api.send("POST", `reports/${v.params.id}/redeliver`);
+  return { goTo: `report-runs/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].redelivered } };
+}

@@ -1,0 +1,122 @@
+import { FilterBar, SelectField, TextField } from "../components/forms.tsx";
+import { instantOf } from "../components/instants.ts";
+import { Notice } from "../components/notice.tsx";
+import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { bytes, Time } from "../components/values.tsx";
+import type { Page } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import type { View, Visit } from "../shared/page.ts";
+import {
+  formatChoices,
+  formatName,
+  isMoving,
+  readTemplates,
+  RunStatusBadge,
+  type RunSummary,
+  statusChoices,
+  type Template,
+} from "./model.tsx";
+import { words } from "./words.ts";
+
+/** What the address may narrow the list to; the last two by links only. */
+const FILTERS = ["templateId", "status", "format", "scheduleId", "burstId"] as const;
+
+/** Executions the viewer may see, newest first, as far as each of them is. */
+export async function runsPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const asked = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
+  const [page, templates] = await Promise.all([
+    v.api.get<Page<RunSummary>>("reports/history", {
+      ...asked,
+      fromDate: instantOf(v, v.query.get("from") ?? ""),
+      toDate: instantOf(v, v.query.get("to") ?? "", true),
+      pageNumber: v.query.get("page"),
+    }),
+    readTemplates(v),
+  ]);
+  return {
+    title: w.history,
+    body: (
+      <>
+        {asked.scheduleId && <Narrowed v={v} text={w.ofSchedule} />}
+        {asked.burstId && <Narrowed v={v} text={w.ofBurst} />}
+        <Filters v={v} templates={templates} />
+        <LivePart v={v} id="runs" everySeconds={page.items.some(isMoving) ? 2 : 15}>
+          <RunsTable v={v} rows={page.items} empty={w.noRuns} />
+          <Pager v={v} path="report-runs" page={page} />
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+const Narrowed = ({ v, text }: { v: Visit; text: string }) => (
+  <Notice tone="info">
+    {text} <a href="report-runs">{shared[v.locale].clear}</a>
+  </Notice>
+);
+
+function Filters({ v, templates }: { v: Visit; templates: Template[] }) {
+  const w = words[v.locale];
+  const { all } = shared[v.locale];
+  const { query } = v;
+  return (
+    <FilterBar v={v} action="report-runs" target="runs">
+      {(["scheduleId", "burstId"] as const).map((name) =>
+        query.get(name) && <input type="hidden" name={name} value={query.get(name) ?? ""} />
+      )}
+      <SelectField
+        label={w.template}
+        name="templateId"
+        any={all}
+        value={query.get("templateId")}
+        choices={templates.map(({ templateId, displayName }) => ({ value: templateId, label: displayName }))}
+      />
+      <SelectField
+        label={w.status}
+        name="status"
+        any={all}
+        value={query.get("status")}
+        choices={statusChoices(v.locale)}
+      />
+      <SelectField
+        label={w.format}
+        name="format"
+        any={all}
+        value={query.get("format")}
+        choices={formatChoices}
+      />
+      <TextField label={w.from} name="from" type="date" value={query.get("from")} />
+      <TextField label={w.to} name="to" type="date" value={query.get("to")} />
+    </FilterBar>
+  );
+}
+
+/** Executions in rows. */
+export function RunsTable({ v, rows, empty }: { v: Visit; rows: RunSummary[]; empty: string }) {
+  const w = words[v.locale];
+  const columns: Column<RunSummary>[] = [
+    { head: w.report, cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{reportName}</a> },
+    {
+      head: w.status,
+      cell: (run) => (
+        <span class="row">
+          <RunStatusBadge locale={v.locale} status={run.status} />
+          {run.status === 2 && <progress aria-label={w.working}></progress>}
+        </span>
+      ),
+    },
+    { head: w.format, cell: ({ format }) => formatName(format) },
+    { head: w.size, align: "end", cell: ({ fileSizeBytes }) => bytes(v, fileSizeBytes), wideOnly: true },
+    { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: w.completed, cell: ({ completedAt }) => <Time v={v} at={completedAt} />, wideOnly: true },
+  ];
+  return (
+    <DataTable
+      caption={w.historyCaption}
+      columns={columns}
+      rows={rows}
+      empty={<EmptyList v={v} icon="reports" text={empty}>{w.noRunsText}</EmptyList>}
+    />
+  );
+}

@@ -1,0 +1,185 @@
+import type { Child } from "hono/jsx";
+import { nextRuns } from "../../../domain/jobs/cron.ts";
+import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { Card, Notice } from "../components/notice.tsx";
+import { LivePart } from "../components/table.tsx";
+import { CopyValue, exactTime, Facts, number, Time } from "../components/values.tsx";
+import type { Page } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import type { Outcome, View, Visit } from "../shared/page.ts";
+import { formatName, isMoving, nameIn, readTemplates, RunStatusBadge, type RunSummary } from "./model.tsx";
+import type { Schedule, Template } from "./model.tsx";
+import { ParametersCard } from "./parameters_card.tsx";
+import type { Burst, Delivery } from "./request.ts";
+import { RunsTable } from "./runs.tsx";
+import { scheduleWords } from "./schedule_words.ts";
+import { ActivityBadge } from "./schedules.tsx";
+import { deliveryWords, words } from "./words.ts";
+
+const SHOWN_RUNS = 5;
+
+/** One schedule: when it runs, with what, for whom, and how it went. */
+export async function schedulePage(v: Visit): Promise<View> {
+  const w = scheduleWords[v.locale];
+  const { id } = v.params;
+  const [schedule, runs, templates] = await Promise.all([
+    v.api.get<Schedule>(`reports/schedules/${id}`),
+    v.api.get<Page<RunSummary>>("reports/history", { scheduleId: id ?? null, pageSize: 10 }),
+    readTemplates(v),
+  ]);
+  return {
+    title: schedule.name,
+    crumbs: [{ href: "report-schedules", label: w.schedules }],
+    actions: <ScheduleActions v={v} schedule={schedule} />,
+    body: (
+      <>
+        {schedule.description && <p class="pre-line break">{schedule.description}</p>}
+        <LivePart v={v} id="schedule" everySeconds={runs.items.some(isMoving) ? 2 : 15}>
+          <div class="grid-2">
+            <FactsCard v={v} schedule={schedule} templates={templates} />
+            <NextRuns v={v} schedule={schedule} />
+          </div>
+          <div class="grid-2">
+            <ParametersCard v={v} parametersJson={schedule.parametersJson} />
+            <DeliveryCard v={v} schedule={schedule} />
+          </div>
+          <Card title={w.recent} actions={<a href={`report-runs?scheduleId=${id}`}>{w.all}</a>}>
+            <RunsTable v={v} rows={runs.items} empty={words[v.locale].noRuns} />
+          </Card>
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; schedule: Schedule }) {
+  const w = scheduleWords[v.locale];
+  const path = `report-schedules/${id}`;
+  return (
+    <>
+      <ActionButton v={v} action={`${path}/trigger`} label={w.trigger} icon="play" />
+      {isActive
+        ? <ActionButton v={v} action={`${path}/pause`} label={w.pause} icon="pause" />
+        : <ActionButton v={v} action={`${path}/resume`} label={w.resume} icon="play" />}
+      <ButtonLink href={`${path}/edit`} label={shared[v.locale].edit} icon="settings" />
+      <ActionButton
+        v={v}
+        action={`${path}/delete`}
+        label={shared[v.locale].remove}
+        icon="trash"
+        tone="danger"
+        confirm={w.deleteConfirm(name)}
+      />
+    </>
+  );
+}
+
+function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; templates: Template[] }) {
+  const w = scheduleWords[v.locale];
+  const { templateId, lastExecutionId, lastStatus, failuresInARow } = schedule;
+  const facts: [string, Child][] = [
+    [w.state, <ActivityBadge v={v} isActive={schedule.isActive} />],
+    [
+      words[v.locale].report,
+      <a href={`reports/${encodeURIComponent(templateId)}`}>{nameIn(templates, templateId)}</a>,
+    ],
+    [words[v.locale].format, formatName(schedule.format)],
+    [
+      w.rhythm,
+      <span>
+        <code>{schedule.cronExpression}</code> {schedule.timeZoneId}
+      </span>,
+    ],
+    [
+      w.last,
+      <span class="row">
+        {lastExecutionId
+          ? (
+            <a href={`report-runs/${lastExecutionId}`}>
+              <Time v={v} at={schedule.lastRunAt} />
+            </a>
+          )
+          : <Time v={v} at={schedule.lastRunAt} />}
+        {lastStatus !== null && <RunStatusBadge locale={v.locale} status={lastStatus} />}
+      </span>,
+    ],
+    [w.failures, number(v, failuresInARow)],
+    [w.createdBy, <CopyValue v={v} value={schedule.createdBy} />],
+    [w.updated, <Time v={v} at={schedule.updatedAt} />],
+  ];
+  return (
+    <Card title={words[v.locale].facts}>
+      <Facts facts={facts} />
+      <p class="hint">{w.rights}</p>
+    </Card>
+  );
+}
+
+function NextRuns({ v, schedule }: { v: Visit; schedule: Schedule }) {
+  const w = scheduleWords[v.locale];
+  const { isActive, cronExpression, timeZoneId } = schedule;
+  return (
+    <Card title={w.nextRuns}>
+      {isActive
+        ? <Instants v={v} cron={cronExpression} zone={timeZoneId} />
+        : <p class="muted">{w.paused}</p>}
+    </Card>
+  );
+}
+
+/** When a sound schedule comes due, on the viewer's clocks. */
+export function Instants({ v, cron, zone }: { v: Visit; cron: string; zone: string }) {
+  const runs = nextRuns(cron, zone, v.now, SHOWN_RUNS).map((run) => run.toISOString());
+  if (runs.length === 0) return <Notice tone="warn">{scheduleWords[v.locale].never}</Notice>;
+  return (
+    <ol>
+      {runs.map((run) => (
+        <li>
+          {exactTime(v, run)}{" "}
+          <span class="muted">
+            (<Time v={v} at={run} />)
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function DeliveryCard({ v, schedule }: { v: Visit; schedule: Schedule }) {
+  const w = words[v.locale];
+  const d = deliveryWords[v.locale];
+  const delivery: Delivery | null = schedule.deliveryOptionsJson && JSON.parse(schedule.deliveryOptionsJson);
+  const burst: Burst | null = schedule.burstJson && JSON.parse(schedule.burstJson);
+  const method = delivery ? (["1", "2", "3", "4"] as const)[delivery.method - 1] ?? "1" : "1";
+  const facts: [string, Child][] = [[w.method, d[method]]];
+  if (delivery && delivery.recipients.length > 0) {
+    facts.push([w.recipients, delivery.recipients.join(", ")]);
+  }
+  if (delivery?.emailSubject) facts.push([w.emailSubject, delivery.emailSubject]);
+  if (delivery?.targetPath) facts.push([w.targetPath, <code>{delivery.targetPath}</code>]);
+  if (delivery?.webhookUrl) facts.push([w.webhookUrl, <code>{delivery.webhookUrl}</code>]);
+  if (burst) {
+    facts.push([w.burstParameter, burst.parameter]);
+    facts.push([w.burstLines, burst.items.map(({ value }) => String(value)).join(", ")]);
+  }
+  return (
+    <Card title={w.delivery}>
+      <Facts facts={facts} />
+    </Card>
+  );
+}
+
+/** Pauses, resumes, triggers or deletes. */
+export const scheduleAction =
+  (action: "pause" | "resume" | "trigger" | "delete") => async (v: Visit): Promise<Outcome> => {
+    const w = scheduleWords[v.locale];
+    const path = `reports/schedules/${v.params.id}`;
+    const here = `report-schedules/${v.params.id}`;
+    if (action === "delete") {
+      await v.api.send("DELETE", path);
+      return { goTo: "report-schedules", flash: { tone: "ok", text: w.deleted } };
+    }
+    await v.api.send("POST", `${path}/${action}`);
+    const told = { pause: w.pausedNow, resume: w.resumed, trigger: w.triggered };
+    return { goTo: here, flash: { tone: "ok", text: told[action] } };
+  };

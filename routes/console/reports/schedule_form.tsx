@@ -1,0 +1,202 @@
+import { scheduleMistakes } from "../../../domain/jobs/cron.ts";
+import { CsrfField, FormRefusal, TextArea, TextField } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { Refusal } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { field, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { readTemplate, readTemplates, type Schedule, type Template } from "./model.tsx";
+import { errorsOf, newForm, readRequest, scheduleForm, shownFields } from "./request.ts";
+import { RequestFields } from "./request_fields.tsx";
+import { Instants } from "./schedule.tsx";
+import { scheduleWords } from "./schedule_words.ts";
+
+/** The form of a new schedule; first, which report it is to make. */
+export async function newSchedulePage(v: Visit): Promise<View> {
+  const w = scheduleWords[v.locale];
+  const templateId = v.query.get("template");
+  if (templateId) {
+    const template = await readTemplate(v, templateId);
+    const values = { cronExpression: "0 8 * * 1", timeZoneId: v.timeZone, name: template.displayName };
+    return formView(v, template, newForm(template, values), null);
+  }
+  const templates = await readTemplates(v);
+  return {
+    title: w.newSchedule,
+    crumbs: [{ href: "report-schedules", label: w.schedules }],
+    body: (
+      <Card title={w.pickReport}>
+        <ul>
+          {templates.map(({ templateId, displayName, description }) => (
+            <li>
+              <a href={`report-schedules/new?template=${encodeURIComponent(templateId)}`}>{displayName}</a>
+              {" "}
+              <span class="muted">{description}</span>
+            </li>
+          ))}
+        </ul>
+      </Card>
+    ),
+  };
+}
+
+/** The form that changes a schedule. */
+export async function editSchedulePage(v: Visit): Promise<View> {
+  const answer = await v.api.call("GET", `reports/schedules/${v.params.id}`);
+  const schedule: Schedule = await answer.json();
+  const template = await readTemplate(v, schedule.templateId);
+  const form = scheduleForm(v, template, schedule);
+  form.set("version", answer.headers.get("etag") ?? "");
+  return formView(v, template, form, null);
+}
+
+export async function createSchedule(v: Visit, form: FormData): Promise<Outcome> {
+  const template = await readTemplate(v, v.query.get("template") ?? "");
+  try {
+    const { id } = await v.api.send<Schedule>("POST", "reports/schedules", {
+      templateId: template.templateId,
+      name: field(form, "name"),
+      description: optionalField(form, "description"),
+      cronExpression: field(form, "cronExpression"),
+      timeZoneId: field(form, "timeZoneId"),
+      ...readRequest(v, form, template),
+    });
+    return { goTo: `report-schedules/${id}`, flash: { tone: "ok", text: scheduleWords[v.locale].created } };
+  } catch (refusal) {
+    if (!isAboutForm(refusal)) throw refusal;
+    return formView(v, template, form, refusal);
+  }
+}
+
+export async function updateSchedule(v: Visit, form: FormData): Promise<Outcome> {
+  const path = `reports/schedules/${v.params.id}`;
+  const { templateId } = await v.api.get<Schedule>(path);
+  const template = await readTemplate(v, templateId);
+  const { format, parameters, delivery, burst } = readRequest(v, form, template);
+  const version = field(form, "version");
+  try {
+    await v.api.send("PUT", path, {
+      name: field(form, "name"),
+      description: field(form, "description"),
+      cronExpression: field(form, "cronExpression"),
+      timeZoneId: field(form, "timeZoneId"),
+      format,
+      parametersJson: JSON.stringify(parameters),
+      deliveryOptionsJson: JSON.stringify(delivery),
+      burstJson: JSON.stringify(burst),
+    }, version ? { "if-match": version } : {});
+  } catch (refusal) {
+    if (!isAboutForm(refusal)) throw refusal;
+    return formView(v, template, form, refusal);
+  }
+  return {
+    goTo: `report-schedules/${v.params.id}`,
+    flash: { tone: "ok", text: scheduleWords[v.locale].saved },
+  };
+}
+
+const isAboutForm = (refusal: unknown): refusal is Refusal =>
+  refusal instanceof Refusal && [400, 412, 422].includes(refusal.status);
+
+function formView(v: Visit, template: Template, form: FormData, refusal: Refusal | null): View {
+  const w = scheduleWords[v.locale];
+  const { id } = v.params;
+  const stale = refusal?.status === 412 ? new Refusal(412, refusal.code, w.stale, undefined, null) : refusal;
+  const path = id ? `report-schedules/${id}/edit` : "report-schedules/new";
+  return {
+    title: id ? w.edit : w.newOf(template.displayName),
+    crumbs: [
+      { href: "report-schedules", label: w.schedules },
+      ...id ? [{ href: `report-schedules/${id}`, label: field(form, "name") }] : [],
+    ],
+    status: refusal ? 422 : 200,
+    body: (
+      <Card>
+        <FormRefusal refusal={stale} known={shownFields(refusal)} />
+        <form
+          method="post"
+          action={id ? path : `${path}?template=${encodeURIComponent(template.templateId)}`}
+          class="form"
+        >
+          <CsrfField v={v} />
+          <input type="hidden" name="version" value={field(form, "version")} />
+          <TextField
+            label={w.name}
+            name="name"
+            required
+            maxlength={200}
+            value={field(form, "name")}
+            errors={errorsOf(refusal, "name")}
+          />
+          <TextArea
+            label={w.description}
+            name="description"
+            rows={2}
+            value={field(form, "description")}
+            errors={errorsOf(refusal, "description")}
+          />
+          <Rhythm v={v} form={form} refusal={refusal} />
+          <RequestFields v={v} template={template} form={form} refusal={refusal} />
+          <div class="row">
+            <button type="submit" class="button primary">
+              {id ? shared[v.locale].save : shared[v.locale].create}
+            </button>
+            <a class="button quiet" href={id ? `report-schedules/${id}` : "report-schedules"}>
+              {shared[v.locale].cancel}
+            </a>
+          </div>
+        </form>
+      </Card>
+    ),
+  };
+}
+
+/** When it runs; the next instants are told anew while one types, by this very page. */
+function Rhythm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refusal | null }) {
+  const w = scheduleWords[v.locale];
+  const cron = v.query.get("cronExpression") ?? field(form, "cronExpression");
+  const zone = v.query.get("timeZoneId") ?? field(form, "timeZoneId");
+  const mistakes = scheduleMistakes(cron, zone);
+  return (
+    <fieldset>
+      <legend>{w.rhythm}</legend>
+      <div
+        class="pair"
+        hx-get={v.address}
+        hx-include="#f-cronExpression, #f-timeZoneId"
+        hx-target="#next-runs"
+        hx-select="#next-runs"
+        hx-swap="outerHTML"
+        hx-trigger="input delay:400ms"
+      >
+        <TextField
+          label={w.cron}
+          name="cronExpression"
+          required
+          maxlength={200}
+          value={field(form, "cronExpression")}
+          hint={w.cronHint}
+          errors={errorsOf(refusal, "cronExpression")}
+        />
+        <TextField
+          label={w.zone}
+          name="timeZoneId"
+          required
+          maxlength={100}
+          value={field(form, "timeZoneId")}
+          list="time-zones"
+          hint={w.zoneHint}
+          errors={errorsOf(refusal, "timeZoneId")}
+        />
+      </div>
+      <datalist id="time-zones">
+        {Intl.supportedValuesOf("timeZone").map((name) => <option value={name}></option>)}
+      </datalist>
+      <div id="next-runs" aria-live="polite">
+        <h3>{w.nextRuns}</h3>
+        {Object.keys(mistakes).length === 0
+          ? <Instants v={v} cron={cron} zone={zone} />
+          : <p class="muted break">{Object.values(mistakes).flat().join(" ")}</p>}
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,99 @@
+import { ButtonLink, FilterBar, SelectField } from "../components/forms.tsx";
+import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { Badge, Time } from "../components/values.tsx";
+import type { Page } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import type { View, Visit } from "../shared/page.ts";
+import { nameIn, readTemplates, RunStatusBadge, type Schedule, type Template } from "./model.tsx";
+import { scheduleWords } from "./schedule_words.ts";
+import { words } from "./words.ts";
+
+/** Schedules the viewer may see, newest first. */
+export async function schedulesPage(v: Visit): Promise<View> {
+  const w = scheduleWords[v.locale];
+  const { all } = shared[v.locale];
+  const filters = { templateId: v.query.get("templateId"), isActive: v.query.get("isActive") };
+  const [page, templates] = await Promise.all([
+    v.api.get<Page<Schedule>>("reports/schedules", { ...filters, pageNumber: v.query.get("page") }),
+    readTemplates(v),
+  ]);
+  return {
+    title: w.schedules,
+    actions: templates.length > 0 &&
+      <ButtonLink href="report-schedules/new" label={w.newSchedule} icon="plus" tone="primary" />,
+    body: (
+      <>
+        <FilterBar v={v} action="report-schedules" target="schedules">
+          <SelectField
+            label={words[v.locale].template}
+            name="templateId"
+            any={all}
+            value={filters.templateId}
+            choices={templates.map(({ templateId, displayName }) => ({
+              value: templateId,
+              label: displayName,
+            }))}
+          />
+          <SelectField
+            label={w.state}
+            name="isActive"
+            any={all}
+            value={filters.isActive}
+            choices={[{ value: "true", label: w.active }, { value: "false", label: w.paused }]}
+          />
+        </FilterBar>
+        <LivePart v={v} id="schedules" everySeconds={10}>
+          <DataTable
+            caption={w.caption}
+            columns={columns(v, templates)}
+            rows={page.items}
+            empty={<EmptyList v={v} icon="schedules" text={w.none}>{w.noneText}</EmptyList>}
+          />
+          <Pager v={v} path="report-schedules" page={page} />
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+/** Active or paused, in colour and words. */
+export const ActivityBadge = ({ v, isActive }: { v: Visit; isActive: boolean }) => (
+  <Badge tone={isActive ? "ok" : "idle"}>
+    {isActive ? scheduleWords[v.locale].active : scheduleWords[v.locale].paused}
+  </Badge>
+);
+
+function columns(v: Visit, templates: Template[]): Column<Schedule>[] {
+  const w = scheduleWords[v.locale];
+  return [
+    {
+      head: w.name,
+      cell: ({ id, name, templateId }) => (
+        <>
+          <a href={`report-schedules/${id}`}>{name}</a>
+          <span class="sub">{nameIn(templates, templateId)}</span>
+        </>
+      ),
+    },
+    { head: w.state, cell: ({ isActive }) => <ActivityBadge v={v} isActive={isActive} /> },
+    {
+      head: w.rhythm,
+      cell: ({ cronExpression, timeZoneId }) => (
+        <>
+          <code>{cronExpression}</code>
+          <span class="sub">{timeZoneId}</span>
+        </>
+      ),
+    },
+    { head: w.next, cell: ({ nextRunAt }) => <Time v={v} at={nextRunAt} /> },
+    {
+      head: w.last,
+      cell: ({ lastRunAt, lastStatus }) => (
+        <span class="row">
+          <Time v={v} at={lastRunAt} />
+          {lastStatus !== null && <RunStatusBadge locale={v.locale} status={lastStatus} />}
+        </span>
+      ),
+    },
+  ];
+}

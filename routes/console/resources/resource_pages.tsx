@@ -1,0 +1,195 @@
+import type { Child } from "hono/jsx";
+import {
+  ActionButton,
+  ButtonLink,
+  CsrfField,
+  FilterBar,
+  FormRefusal,
+  TextField,
+} from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { CopyValue, Facts, shortId, Time } from "../components/values.tsx";
+import { type Page, Refusal } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { words } from "./words.ts";
+
+interface Row {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** One resource of the generic contract as pages. */
+export interface ResourcePages<T extends Row> {
+  /** Its collection under /api/v1/, and its address in the console. */
+  path: string;
+  /** What changing it needs. */
+  managedBy: string;
+  icon: string;
+  title(v: Visit): { many: string; caption: string; add: string; empty: string; emptyText: string };
+  nameOf(row: T): string;
+  columns(v: Visit): Column<T>[];
+  /** Further filters, and the names of those the address holds. */
+  filters?: { names: string[]; show(v: Visit): Child };
+  fields: string[];
+  /** The inputs; `row` is null while one is made. */
+  form(v: Visit, values: Record<string, string>, row: T | null, errors: Record<string, string[]>): Child;
+  valuesOf(row: T | null): Record<string, string>;
+  bodyOf(values: Record<string, string>): Record<string, unknown>;
+}
+
+/** List, form for a new one, form for an existing one, and deletion, for whoever may. */
+export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[] {
+  const canChange = (v: Visit) => may(v.viewer, r.managedBy);
+  // as typed: blanks at the edges of a text may matter, and the API takes them off where they do not
+  const valuesIn = (form: FormData): Record<string, string> =>
+    Object.fromEntries(r.fields.map((name) => [name, String(form.get(name) ?? "").replaceAll("\r\n", "\n")]));
+
+  async function list(v: Visit): Promise<View> {
+    const w = r.title(v);
+    const names = ["search", "sortBy", "sortDirection", "page", ...r.filters?.names ?? []];
+    const page = await v.api.get<Page<T>>(
+      r.path,
+      Object.fromEntries(names.map((name) => [name, v.query.get(name)])),
+    );
+    return {
+      title: w.many,
+      ...canChange(v)
+        ? { actions: <ButtonLink href={`${r.path}/new`} label={w.add} icon="plus" tone="primary" /> }
+        : {},
+      body: (
+        <>
+          <FilterBar v={v} action={r.path} target="resource-list">
+            <TextField
+              label={words[v.locale].search}
+              name="search"
+              type="search"
+              value={v.query.get("search")}
+            />
+            {r.filters?.show(v)}
+          </FilterBar>
+          <LivePart v={v} id="resource-list">
+            <DataTable
+              caption={w.caption}
+              columns={r.columns(v)}
+              rows={page.items}
+              sorting={{ v, path: r.path }}
+              empty={<EmptyList v={v} icon={r.icon} text={w.empty}>{w.emptyText}</EmptyList>}
+            />
+            <Pager v={v} path={r.path} page={page} />
+          </LivePart>
+        </>
+      ),
+    };
+  }
+
+  function view(
+    v: Visit,
+    row: T | null,
+    etag: string,
+    given: FormData | null,
+    refusal: Refusal | null,
+  ): View {
+    const w = words[v.locale];
+    const values = given ? valuesIn(given) : r.valuesOf(row);
+    const isOpen = canChange(v);
+    return {
+      title: row ? r.nameOf(row) : r.title(v).add,
+      crumbs: [{ href: r.path, label: r.title(v).many }],
+      ...refusal ? { status: refusal.status } : {},
+      ...row && isOpen
+        ? {
+          actions: (
+            <ActionButton
+              v={v}
+              action={`${r.path}/${row.id}/delete`}
+              label={shared[v.locale].remove}
+              icon="trash"
+              tone="danger"
+              confirm={w.deleteConfirm(r.nameOf(row))}
+            />
+          ),
+        }
+        : {},
+      body: (
+        <>
+          <Card>
+            <FormRefusal refusal={refusal} known={r.fields} />
+            <form class="form" method="post" action={row ? `${r.path}/${row.id}` : `${r.path}/new`}>
+              <CsrfField v={v} />
+              <input type="hidden" name="etag" value={etag} />
+              {/* what may not be changed is shown as it is, and cannot be typed into */}
+              <fieldset class="plain" disabled={!isOpen}>
+                {r.form(v, values, row, refusal?.fields ?? {})}
+              </fieldset>
+              {isOpen && (
+                <div>
+                  <button type="submit" class="button primary">
+                    {row ? shared[v.locale].save : shared[v.locale].create}
+                  </button>
+                </div>
+              )}
+            </form>
+          </Card>
+          {row && (
+            <Card>
+              <Facts
+                facts={[
+                  [w.created, <Time v={v} at={row.createdAt} />],
+                  [w.updated, <Time v={v} at={row.updatedAt} />],
+                  [w.id, <CopyValue v={v} value={row.id} shown={shortId(row.id)} />],
+                ]}
+              />
+            </Card>
+          )}
+        </>
+      ),
+    };
+  }
+
+  async function show(v: Visit): Promise<View> {
+    const answer = await v.api.call("GET", `${r.path}/${v.params.id}`);
+    return view(v, await answer.json() as T, answer.headers.get("etag") ?? "", null, null);
+  }
+
+  /** Sends the form; what it asks is refused in words on the form itself. */
+  async function save(v: Visit, form: FormData, row: T | null): Promise<Outcome> {
+    const w = words[v.locale];
+    const body = r.bodyOf(valuesIn(form));
+    const etag = field(form, "etag");
+    try {
+      const saved = row
+        ? await v.api.send<T>("PUT", `${r.path}/${row.id}`, body, { "if-match": etag })
+        : await v.api.send<T>("POST", r.path, body);
+      const text = (row ? w.saved : w.made)(r.nameOf(saved));
+      return { goTo: r.path, flash: { tone: "ok", text } };
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal) || ![400, 409, 412].includes(refusal.status)) throw refusal;
+      return view(v, row, etag, form, refusal);
+    }
+  }
+
+  const one = (v: Visit) => v.api.get<T>(`${r.path}/${v.params.id}`);
+  const permissions = [r.managedBy];
+  return [
+    { path: r.path, get: list },
+    {
+      path: `${r.path}/new`,
+      permissions,
+      get: (v) => view(v, null, "", null, null),
+      post: (v, form) => save(v, form, null),
+    },
+    { path: `${r.path}/{id}`, get: show, post: async (v, form) => await save(v, form, await one(v)) },
+    {
+      path: `${r.path}/{id}/delete`,
+      permissions,
+      async post(v) {
+        const row = await one(v);
+        await v.api.send("DELETE", `${r.path}/${row.id}`);
+        return { goTo: r.path, flash: { tone: "ok", text: words[v.locale].removed(r.nameOf(row)) } };
+      },
+    },
+  ];
+}

@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { transact } from "../../infra/postgres/postgres.ts";
+import { inTenant } from "../../domain/access/checks.ts";
+import { DELIVERY_STATUSES, listDeliveries, redeliver, sendPing } from "../../domain/events/deliveries.ts";
+import { rotateSecret, signingSecret } from "../../domain/events/endpoints.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { accepted, ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { enumName, uuid } from "../shared/validation.ts";
+
+const WebhookDeliveryDto = z.object({
+  id: z.uuid().meta({ description: "Also the `webhook-id` of every attempt" }),
+  endpointId: z.uuid(),
+  eventType: z.string(),
+  status: z.enum(DELIVERY_STATUSES),
+  body: z.string().meta({ description: "The JSON that is sent" }),
+  attemptCount: z.int(),
+  createdAt: z.iso.datetime(),
+  nextAttemptAt: z.iso.datetime().nullable(),
+  completedAt: z.iso.datetime().nullable(),
+  attempts: z.array(
+    z.object({
+      number: z.int(),
+      attemptedAt: z.iso.datetime(),
+      durationMs: z.int(),
+      statusCode: z.int().nullable().meta({ description: "Null: no answer came" }),
+      error: z.string().nullable(),
+      answer: z.string().nullable().meta({ description: "The first KiB of the receiver's answer" }),
+    }).meta({ id: "WebhookAttemptDto" }),
+  ).meta({ description: "The last 20, newest first" }),
+}).meta({ id: "WebhookDeliveryDto" });
+
+const path = "/api/v1/webhook-endpoints/{id}";
+const area = "Webhook endpoints";
+const access = inTenant("manage:webhooks");
+const params = z.object({ id: uuid });
+const deliveriesOf = (id: string) => `/api/v1/webhook-endpoints/${id}/deliveries`;
+
+/** What was sent to an endpoint, sending it again, a ping, a new secret. */
+export const deliveryRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    ...{ method: "get", path: `${path}/deliveries`, area, id: "listWebhookDeliveries", access, params },
+    summary: "What was sent to an endpoint in the last 30 days, newest first",
+    query: z.object({ ...pageQuery(), status: enumName(DELIVERY_STATUSES).optional() }),
+    answers: { 200: { description: "A page", schema: pagedResultOf(WebhookDeliveryDto) } },
+    problems: ["WEBHOOK_ENDPOINT_NOT_FOUND"],
+    run: async ({ caller, params, query }) => ok(await listDeliveries(p.sql, caller, params.id, query)),
+  }),
+  endpoint({
+    method: "post",
+    path: `${path}/deliveries/{deliveryId}/redeliver`,
+    area,
+    id: "redeliverWebhook",
+    summary: "Send a delivery that has ended once more, with the same id",
+    access,
+    params: z.object({ id: uuid, deliveryId: uuid }),
+    answers: { 202: { description: "It is due at once", schema: WebhookDeliveryDto } },
+    problems: [
+      "WEBHOOK_ENDPOINT_NOT_FOUND",
+      "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT",
+      "WEBHOOK_DELIVERY_NOT_FOUND",
+      "WEBHOOK_DELIVERY_PENDING_CONFLICT",
+    ],
+    async run({ caller, params: { id, deliveryId } }) {
+      return accepted(await redeliver(p, caller, { endpointId: id, deliveryId }), deliveriesOf(id));
+    },
+  }),
+  endpoint({
+    ...{ method: "post", path: `${path}/test`, area, id: "testWebhookEndpoint", access, params },
+    summary: "Send an endpoint an event of type webhook.ping",
+    creates: "atomically",
+    answers: { 202: { description: "It is due at once", schema: WebhookDeliveryDto } },
+    problems: ["WEBHOOK_ENDPOINT_NOT_FOUND", "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT"],
+    run: async ({ caller, params: { id } }) => accepted(await sendPing(p, caller, id), deliveriesOf(id)),
+  }),
+  endpoint({
+    ...{ method: "post", path: `${path}/rotate-secret`, area, id: "rotateWebhookSecret", access, params },
+    summary: "Give an endpoint a new secret; the old one signs along for a day",
+    answers: {
+      200: {
+        description: "The new secret, shown this once",
+        schema: z.object({ secret: signingSecret, oldSecretHours: z.int() }).meta({ id: "WebhookSecretDto" }),
+      },
+    },
+    problems: ["WEBHOOK_ENDPOINT_NOT_FOUND"],
+    run: async ({ caller, params: { id } }) =>
+      ok(await transact(p.sql, (tx) => rotateSecret(tx, caller, id))),
+  }),
+];

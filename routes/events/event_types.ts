@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { signedIn } from "../../domain/access/checks.ts";
+import { EVENT_TYPES } from "../../domain/events/event_types.ts";
+import { ok } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+
+const EventTypeDto = z.object({
+  type: z.string(),
+  description: z.string(),
+  example: z.object({ type: z.string(), timestamp: z.iso.datetime(), data: z.unknown() })
+    .meta({ description: "A body as it is sent" }),
+}).meta({ id: "EventTypeDto" });
+
+const timestamp = "2026-01-31T12:00:00.000Z";
+
+/** What can happen. */
+export const eventTypeRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/webhook-events/types",
+    area: "Webhook endpoints",
+    id: "listEventTypes",
+    summary: "Types of event, with an example of each",
+    access: signedIn,
+    answers: { 200: { description: "Every type", schema: z.array(EventTypeDto) } },
+    problems: [],
+    run: () =>
+      ok(
+        Object.entries(EVENT_TYPES).map(([type, { description, example }]) => ({
+          type,
+          description,
+          example: { type, timestamp, data: example },
+        })),
+      ),
+  }),
+];

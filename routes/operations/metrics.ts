@@ -1,0 +1,45 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+import { anyone } from "../../domain/access/checks.ts";
+import { metricsPage } from "../../domain/operations/metrics_page.ts";
+import { problem } from "../../domain/problems/problem.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { text } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+
+const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/** `/metrics`, for Prometheus: with METRICS_TOKEN as bearer, or open where METRICS_PUBLIC says so. */
+export const metricsRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: "/metrics",
+    area: "Operations",
+    id: "metrics",
+    summary: "Counters and gauges in Prometheus' text format",
+    access: anyone,
+    unlimited: true,
+    answers: { 200: { description: "The metrics", schema: z.string(), contentType: CONTENT_TYPE } },
+    problems: ["TOKEN_MISSING", "TOKEN_INVALID", "ROUTE_NOT_FOUND"],
+    async run({ call }) {
+      requireScraper(p.config, call.request.headers.get("authorization"));
+      return text(await metricsPage(p), CONTENT_TYPE, { "cache-control": "no-store" });
+    },
+  }),
+];
+
+/** @throws ROUTE_NOT_FOUND where nobody was let in by configuration; TOKEN_MISSING, TOKEN_INVALID */
+function requireScraper(
+  { METRICS_TOKEN, METRICS_PUBLIC }: Platform["config"],
+  authorization: string | null,
+): void {
+  if (METRICS_TOKEN === null) {
+    if (METRICS_PUBLIC) return;
+    throw problem("ROUTE_NOT_FOUND", "Metrics are off: neither METRICS_TOKEN nor METRICS_PUBLIC is set.");
+  }
+  const given = /^bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+  if (!given) throw problem("TOKEN_MISSING", "The request carries no bearer token; expected METRICS_TOKEN.");
+  const digest = (token: string) => createHash("sha256").update(token).digest();
+  if (timingSafeEqual(digest(given), digest(METRICS_TOKEN))) return;
+  throw problem("TOKEN_INVALID", "The bearer token is not METRICS_TOKEN.");
+}

@@ -1,0 +1,49 @@
+// Makes the typed client from the service's own routes and packs it for npm: `deno task client`.
+import { join, resolve } from "node:path";
+import { VERSION } from "../infra/version.ts";
+import { documentOfRoutes } from "./client/document.ts";
+import { generateClient } from "./client/generate.ts";
+
+const HELP = `Usage: deno task client [folder]
+
+Makes the TypeScript client of this version of the service and packs it as steward-client-${VERSION}.tgz, in the
+folder given or here. Install it with: npm install ./steward-client-${VERSION}.tgz`;
+
+const here = import.meta.dirname ?? ".";
+
+/** Writes the package's sources into \`folder\`, formatted and ready to be packed. */
+async function writeSources(folder: string): Promise<void> {
+  await Deno.writeTextFile(join(folder, "mod.ts"), generateClient(documentOfRoutes()));
+  for (const name of ["transport.ts", "helpers.ts", "README.md"]) {
+    await Deno.copyFile(join(here, "client", name), join(folder, name));
+  }
+  await Deno.copyFile(join(here, "..", "LICENSE"), join(folder, "LICENSE"));
+  await Deno.writeTextFile(
+    join(folder, "deno.json"),
+    JSON.stringify({ name: "@steward/client", version: VERSION, license: "MIT", exports: "./mod.ts" }),
+  );
+  await run(folder, ["fmt", "--quiet", "--line-width=110", "mod.ts"]);
+  await run(folder, ["check", "--quiet", "mod.ts"]);
+}
+
+async function run(cwd: string, args: string[]): Promise<void> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd }).output();
+  if (success) return;
+  const text = new TextDecoder();
+  throw new Error(`deno ${args[0]} failed:\n${text.decode(stdout)}${text.decode(stderr)}`);
+}
+
+if (Deno.args.some((word) => word === "--help" || word === "-h") || Deno.args.length > 1) {
+  console.log(HELP);
+  Deno.exit(Deno.args.length > 1 ? 64 : 0);
+}
+const target = join(resolve(Deno.args[0] ?? "."), `steward-client-${VERSION}.tgz`);
+const folder = await Deno.makeTempDir({ prefix: "steward-client-" });
+try {
+  await writeSources(folder);
+  await run(folder, ["pack", "--quiet", "--allow-dirty", "--no-source-maps", "--output", target]);
+  console.log(`wrote ${target}`);
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}
+Deno.exit(0); // what the routes hold on to does not keep this running

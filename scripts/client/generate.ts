@@ -1,0 +1,255 @@
+import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
+import type { Schema } from "../../routes/shared/openapi_examples.ts";
+
+/** Areas of the document whose name is no good name for a property. */
+const AREA_NAMES: Record<string, string> = {
+  "Sign-in": "auth",
+  "API keys": "apiKeys",
+  "Operations": "service",
+};
+
+/** The generated part of the client: the types of the document, a class for each area, and `Steward` itself. */
+export function generateClient(document: OpenApiDocument): string {
+  const { schemas } = document.components;
+  const areas = document.tags.map(({ name, description }) => ({
+    name: AREA_NAMES[name] ?? camel(name),
+    description,
+    operations: operationsOf(document, name),
+  })).filter(({ operations }) => operations.length > 0);
+  const codes = Object.keys(document.components.examples ?? {}).filter((code) =>
+    !code.endsWith("_WITH_LIST")
+  );
+  return [
+    `// Generated from the OpenAPI document of Steward ${document.info.version}. Do not edit: make it anew.`,
+    `import { events, type StreamEvent, upload, type Upload } from "./helpers.ts";`,
+    `import { type Page, type RequestOptions, segment, type StewardOptions, StewardProblem, type Tokens, Transport } from "./transport.ts";`,
+    `export { each, type Page, type RequestOptions, type StewardOptions, StewardProblem, type Tokens, Transport } from "./transport.ts";`,
+    `export type { StreamEvent, Upload } from "./helpers.ts";`,
+    `/** Every code a refusal can have. */\nexport type ProblemCode = ${
+      codes.map((code) => `"${code}"`).join(" | ")
+    };`,
+    IS_PROBLEM,
+    ...Object.entries(schemas).map(([name, schema]) => typeDeclaration(name, schema)),
+    ...areas.flatMap(({ operations }) => operations.map(queryDeclaration)).filter((text) => text !== ""),
+    ...areas.map((area) => areaClass(area)),
+    stewardClass(areas),
+  ].join("\n\n") + "\n";
+}
+
+const IS_PROBLEM = `/** Is \`error\` a refusal of the service, with one of \`codes\` where some are given? */
+export function isProblem(error: unknown, ...codes: ProblemCode[]): error is StewardProblem {
+  return error instanceof StewardProblem && (codes.length === 0 || codes.includes(error.code as ProblemCode));
+}`;
+
+interface Area {
+  name: string;
+  description: string;
+  operations: Placed[];
+}
+
+interface Placed {
+  method: string;
+  path: string;
+  operation: Operation;
+}
+
+const operationsOf = (document: OpenApiDocument, tag: string): Placed[] =>
+  Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).filter(([, { tags }]) => tags.includes(tag))
+      .map(([method, operation]) => ({ method: method.toUpperCase(), path, operation }))
+  );
+
+const camel = (name: string): string =>
+  name.replaceAll(/[^A-Za-z]+(\w)?/g, (_, letter = "") => letter.toUpperCase()).replace(
+    /^./,
+    (c) => c.toLowerCase(),
+  );
+const pascal = (name: string): string => name.replace(/^./, (letter) => letter.toUpperCase());
+const comment = (lines: (string | undefined)[], indent = ""): string => {
+  const said = lines.filter((line) => line !== undefined && line !== "").map((line) =>
+    line?.replaceAll("*/", "*\\/")
+  );
+  if (said.length === 0) return "";
+  if (said.length === 1) return `${indent}/** ${said[0]} */\n`;
+  return `${indent}/**\n${said.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
+};
+
+/** A schema as a TypeScript type. */
+function typeOf(schema: Schema): string {
+  if (schema.$ref) return schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1);
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices) return union(choices.map(typeOf));
+  if (schema.allOf) return schema.allOf.map(typeOf).join(" & ");
+  const types = [schema.type].flat();
+  if (schema.enum) {
+    return union([
+      ...schema.enum.map((value) => JSON.stringify(value)),
+      ...types.includes("null") ? ["null"] : [],
+    ]);
+  }
+  return union(types.map((type) => simpleType(type, schema)));
+}
+
+const union = (types: string[]): string => [...new Set(types)].join(" | ") || "unknown";
+
+function simpleType(type: string | undefined, schema: Schema): string {
+  if (type === "integer" || type === "number") return "number";
+  if (type === "boolean" || type === "null") return type;
+  if (type === "string") return schema.format === "binary" ? "Blob" : "string";
+  if (type === "array") return `(${typeOf(schema.items ?? {})})[]`.replace(/^\((\w+)\)\[\]$/, "$1[]");
+  if (type !== "object") return "unknown";
+  if (isPage(schema)) return `Page<${typeOf(schema.properties?.items?.items ?? {})}>`;
+  if (schema.properties) return fields(schema);
+  const { additionalProperties: more } = schema;
+  return `Record<string, ${typeof more === "object" ? typeOf(more) : "unknown"}>`;
+}
+
+const isPage = ({ properties }: Schema): boolean =>
+  properties !== undefined && Object.keys(properties).toSorted().join() ===
+    "hasNext,hasPrevious,items,pageNumber,pageSize,totalCount,totalPages";
+
+function fields(schema: Schema & { description?: string }): string {
+  const required = new Set(schema.required);
+  const lines = Object.entries(schema.properties ?? {}).map(([name, property]) =>
+    comment([(property as { description?: string }).description]) +
+    `${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}${required.has(name) ? "" : "?"}: ${
+      typeOf(property)
+    };`
+  );
+  return `{\n${lines.join("\n")}\n}`;
+}
+
+function typeDeclaration(name: string, schema: Schema & { description?: string }): string {
+  return `${comment([schema.description])}export type ${name} = ${typeOf(schema)};`;
+}
+
+interface Parameter {
+  in: string;
+  name: string;
+  required?: boolean;
+  schema: Schema;
+  description?: string;
+}
+const queriesOf = ({ operation }: Placed): Parameter[] =>
+  (operation.parameters ?? []).filter((parameter) => parameter.in === "query") as unknown as Parameter[];
+const queryName = ({ operation }: Placed): string => `${pascal(operation.operationId)}Query`;
+
+function queryDeclaration(placed: Placed): string {
+  const queries = queriesOf(placed);
+  if (queries.length === 0) return "";
+  const lines = queries.map(({ name, required, schema, description }) =>
+    `${comment([description])}${name}${required ? "" : "?"}: ${typeOf(schema)};`
+  );
+  return `export interface ${queryName(placed)} {\n${lines.join("\n")}\n}`;
+}
+
+function areaClass({ name, description, operations }: Area): string {
+  return `${comment([description])}export class ${pascal(name)}Area {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+${operations.map(methodOf).join("\n\n")}
+}`;
+}
+
+/** A method: path parameters, then body, then query, then what any request can be given. */
+function methodOf(placed: Placed): string {
+  const { method, path, operation } = placed;
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "");
+  const json = operation.requestBody?.content["application/json"];
+  const form = operation.requestBody?.content["multipart/form-data"];
+  const queries = queriesOf(placed);
+  const needsQuery = queries.some(({ required }) => required);
+  const bodyType = json ? typeOf(json.schema) : "";
+  const parameters = [
+    ...names.map((name) => `${name}: string${/number/i.test(name) ? " | number" : ""}`),
+    ...(json ? [`body${operation.requestBody?.required ? "" : "?"}: ${bodyType}`] : []),
+    ...(form ? ["file: Blob"] : []),
+    ...(queries.length > 0 ? [`query: ${queryName(placed)}${needsQuery ? "" : " = {}"}`] : []),
+    "options: RequestOptions = {}",
+  ];
+  const { type, as } = answerOf(operation);
+  const place = "`" + path.replaceAll(/\{(\w+)\}/g, "${segment($1)}") + "`";
+  const [part] = Object.keys(form?.schema.properties ?? {});
+  const request = [
+    `method: "${method}", path: ${place}`,
+    ...(queries.length > 0 ? ["query"] : []),
+    ...(json ? ["body"] : []),
+    ...(form ? [`body: formOf("${part}", file)`] : []),
+    "options",
+    ...(as ? [`as: "${as}"`] : []),
+  ];
+  return comment([operation.summary, operation.description], "  ") +
+    `  ${operation.operationId}(${parameters.join(", ")}): Promise<${type}> {
+    return this.#transport.request({ ${request.join(", ")} });
+  }`;
+}
+
+function answerOf({ responses }: Operation): { type: string; as?: string } {
+  const [[status, success] = ["204", {}]] = Object.entries(responses).filter(([status]) => status < "400");
+  const content = "content" in success ? success.content ?? {} : {};
+  const [type] = Object.keys(content);
+  if (status.startsWith("3") || type === "text/event-stream") return { type: "Response", as: "response" };
+  if (!type) return { type: "void", as: "nothing" };
+  const { schema } = content[type] ?? {};
+  return type === "application/json" ? { type: typeOf(schema ?? {}) } : { type: "string", as: "text" };
+}
+
+function stewardClass(areas: Area[]): string {
+  const all = areas.map(({ name, description }) => ({ name, description, type: `${pascal(name)}Area` }));
+  return `const formOf = (part: string, file: Blob): FormData => {
+  const form = new FormData();
+  form.set(part, file, file instanceof File ? file.name : part);
+  return form;
+};
+
+/** The service, in the name of whoever is signed in. */
+export class Steward extends Transport {
+${
+    all.map(({ name, description, type }) => `${comment([description], "  ")}  readonly ${name}: ${type};`)
+      .join("\n")
+  }
+
+  constructor(options: StewardOptions) {
+    super(options);
+${all.map(({ name, type }) => `    this.${name} = new ${type}(this);`).join("\n")}
+  }
+
+  /** Signs in by email and password, and goes on in that name. @throws StewardProblem */
+  async signIn(email: string, password: string, o: { tenantId?: string; global?: boolean } = {}): Promise<SignInDto> {
+    const signedIn = await this.auth.signIn({ email, password, ...o });
+    this.useTokens(signedIn);
+    return signedIn;
+  }
+
+  /** Goes on in another tenant of the signed-in user. @throws StewardProblem */
+  async switchTenant(tenantId: string): Promise<SignInDto> {
+    const signedIn = await this.auth.switchTenant({ tenantId });
+    this.useTokens(signedIn);
+    return signedIn;
+  }
+
+  /** Ends the session. @throws StewardProblem */
+  async signOut(): Promise<void> {
+    await this.auth.signOut();
+    this.useTokens(null);
+  }
+
+  /** Reserves a file, sends its content straight to storage, and confirms it: it is then being scanned. */
+  upload(file: Upload): Promise<FileRecord> {
+    return upload<FileRecord>(this, file);
+  }
+
+  /** A user's new in-app notifications as they come, through broken connections, until \`signal\` is aborted. */
+  userNotifications(
+    userId: string,
+    o: { lastEventId?: string; signal?: AbortSignal } = {},
+  ): AsyncGenerator<StreamEvent<UserNotificationDto>, void, void> {
+    return events<UserNotificationDto>(this, "/api/v1/user-notifications/stream", { userId }, o);
+  }
+}`;
+}

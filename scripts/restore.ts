@@ -1,0 +1,98 @@
+// Brings a backup back into an empty database and a bucket: `deno task restore FOLDER`.
+import { createHash } from "node:crypto";
+import { reconcileFiles } from "../domain/files/reconcile.ts";
+import { adoptRestoredContent } from "../domain/files/restored_content.ts";
+import { systemClock } from "../domain/shared/clock.ts";
+import { type ObjectStore, ObjectStoreError } from "../infra/objectstore/objectstore.ts";
+import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
+import { readArguments } from "./backup/arguments.ts";
+import { contentOf, dumpOf, holds, manifestOf, readIndex } from "./backup/folder.ts";
+import { EXIT, Failure, runScript } from "./shared/command_line.ts";
+import { openConfiguredStore } from "./shared/object_store.ts";
+import { runTool } from "./shared/postgres_tools.ts";
+
+const HELP = `Usage: DATABASE_URL=postgres://... S3_ENDPOINT=https://... deno task restore [options] FOLDER
+
+Brings a backup of \`deno task backup\` back: the database by pg_restore, all or nothing, into one that is empty; then
+every object the bucket lacks. Afterwards compares both, as \`deno task reconcile-files\` does, and tells what differs.
+Start no instance before it has ended; then run \`deno task migrate\` when the service is newer than the backup.
+What ran when the backup was made runs again: work done between the backup and the loss is repeated or gone.
+
+Options:
+  --no-objects   the database only; the bucket is compared all the same
+  -h, --help     this text
+
+Exit code 0 when database and bucket agree, 1 when files lack their content, 64 for wrong usage (a database that is not
+empty among it), 66 when FOLDER holds no complete backup, 69 when database or bucket cannot be used.`;
+
+const HOUR_MS = 3_600_000;
+
+await runScript(HELP, async () => {
+  const given = readArguments();
+  if (given === null) {
+    console.log(HELP);
+    return 0;
+  }
+  const { folder, withObjects, databaseUrl } = given;
+  const manifest = await Deno.readTextFile(manifestOf(folder)).catch(() => null);
+  if (manifest === null) throw new Failure(EXIT.noInput, `${folder} holds no complete backup`);
+  const objects = openConfiguredStore();
+  const sql = connectPostgres(databaseUrl, { max: 1, applicationName: "steward restore" });
+  try {
+    await requireEmpty(sql);
+    const args = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction"];
+    await runTool("pg_restore", [
+      ...args,
+      `--dbname=${new URL(databaseUrl).pathname.slice(1)}`,
+      dumpOf(folder),
+    ], databaseUrl);
+    console.log(`restored the database as of ${JSON.parse(manifest).startedAt}`);
+    if (withObjects) console.log(`restored ${await copyObjects(sql, folder, objects)} objects`);
+    return await compare(sql, objects);
+  } catch (error) {
+    if (!(error instanceof ObjectStoreError)) throw error;
+    throw new Failure(EXIT.unavailable, `the bucket cannot be used: ${error.message}`);
+  } finally {
+    await sql.end();
+  }
+});
+
+async function requireEmpty(sql: Sql): Promise<void> {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*)::int as n from pg_class c join pg_namespace s on s.oid = c.relnamespace
+    where s.nspname = 'public' and c.relkind in ('r', 'p', 'v', 'm', 'S')`;
+  if (row?.n) throw new Failure(EXIT.usage, `the database has ${row.n} tables; expected an empty one`);
+}
+
+/** Brings back what the bucket lacks, and tells the registry where the store has given content another ETag. */
+async function copyObjects(sql: Sql, folder: string, store: ObjectStore): Promise<number> {
+  let copied = 0;
+  for (const object of await readIndex(folder)) {
+    if (!await holds(folder, object)) throw new Failure(EXIT.noInput, "the backup lacks an object it names");
+    if ((await store.head(object.key))?.sizeBytes === object.sizeBytes) continue;
+    const hash = createHash("sha256");
+    const file = await Deno.open(contentOf(folder, object.key));
+    const content = file.readable.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          hash.update(chunk);
+          controller.enqueue(chunk);
+        },
+      }),
+    );
+    const { etag } = await store.write(object.key, content, { contentType: "application/octet-stream" });
+    await adoptRestoredContent(sql, { key: object.key, sha256: hash.digest("hex"), etag });
+    copied++;
+  }
+  return copied;
+}
+
+async function compare(sql: Sql, objects: ObjectStore): Promise<number> {
+  const counts: Record<string, number> = {};
+  const found = ({ kind }: { kind: string }) => counts[kind] = (counts[kind] ?? 0) + 1;
+  await reconcileFiles({ sql, objects, clock: systemClock }, { apply: false, safeAgeMs: 2 * HOUR_MS, found });
+  for (const [kind, n] of Object.entries(counts)) console.log(`${kind.padEnd(14)}${n}`);
+  const lost = (counts.missing ?? 0) + (counts.altered ?? 0);
+  console.log(lost === 0 ? "every file has its content" : "see `deno task reconcile-files`");
+  return lost === 0 ? 0 : EXIT.refused;
+}

@@ -1,0 +1,32 @@
+import { EXIT, Failure } from "./command_line.ts";
+
+/** The connection of a URL as the client tools take it: not as arguments, which every user of the machine can read. */
+export function toolEnvironment(databaseUrl: string): Record<string, string> {
+  const url = new URL(databaseUrl);
+  const sslMode = url.searchParams.get("sslmode");
+  return {
+    PGHOST: url.hostname.replace(/^\[|\]$/g, ""),
+    PGPORT: url.port || "5432",
+    PGUSER: decodeURIComponent(url.username),
+    PGPASSWORD: decodeURIComponent(url.password),
+    PGDATABASE: decodeURIComponent(url.pathname.slice(1)),
+    ...(sslMode ? { PGSSLMODE: sslMode } : {}),
+  };
+}
+
+/** Runs one of Postgres' client tools. @throws Failure when it is not installed, or with what it said when it failed. */
+export async function runTool(name: string, args: string[], databaseUrl: string): Promise<void> {
+  let outcome: Deno.CommandOutput;
+  try {
+    outcome = await new Deno.Command(name, {
+      ...{ args, env: toolEnvironment(databaseUrl), stdin: "null", stdout: "null", stderr: "piped" },
+    }).output();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    const what = "the client tools of Postgres, of the server's version or a later one";
+    throw new Failure(EXIT.unavailable, `${name} was not found; install ${what}`);
+  }
+  if (outcome.success) return;
+  const said = new TextDecoder().decode(outcome.stderr).trim();
+  throw new Failure(EXIT.unavailable, `${name} ended with code ${outcome.code}: ${said}`);
+}

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { metricsPage } from "../../domain/operations/metrics_page.ts";
+import { VERSION } from "../../infra/version.ts";
+import { setup } from "../support/setup.ts";
+
+const TOKEN = "a-token-of-the-scraper";
+const t = await setup({
+  METRICS_TOKEN: TOKEN,
+  RATE_LIMIT_ANONYMOUS_PER_MINUTE: "5",
+  JOB_QUEUES: "default,urgent",
+});
+Deno.test.afterAll(() => t.stop());
+
+const scrape = async (token: string | null = TOKEN) => {
+  const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(`${t.url}/metrics`, { headers });
+  return { status: response.status, type: response.headers.get("content-type"), text: await response.text() };
+};
+const value = (text: string, series: string): number => {
+  const line = text.split("\n").find((candidate) => candidate.startsWith(`${series} `));
+  assert.ok(line, `${series} is among the metrics`);
+  return Number(line.slice(series.length + 1));
+};
+
+Deno.test("the page is valid text of Prometheus' format", async () => {
+  const { status, type, text } = await scrape();
+  assert.equal(status, 200);
+  assert.equal(type, "text/plain; version=0.0.4; charset=utf-8");
+  const told = new Set<string>();
+  for (const line of text.trimEnd().split("\n")) {
+    const heading = /^# TYPE (\S+) (counter|gauge|histogram)$/.exec(line);
+    if (heading) {
+      assert.ok(!told.has(heading[1] ?? ""), `${heading[1]} is described once`);
+      told.add(heading[1] ?? "");
+    } else if (!line.startsWith("# HELP ")) {
+      const sample = /^([a-z_]+?)(_bucket|_sum|_count)?(\{([a-z]+="[^"\n]*",?)+\})? -?[0-9.e+-]+$/.exec(line);
+      assert.ok(sample, `a sample: ${line}`);
+      assert.ok(
+        told.has(sample[1] ?? "") || told.has(`${sample[1]}${sample[2]}`),
+        `described first: ${line}`,
+      );
+    }
+  }
+  assert.equal(value(text, `steward_build_info{version="${VERSION}",deno="${Deno.version.deno}"}`), 1);
+});
+
+Deno.test("only the bearer of METRICS_TOKEN reads it, as often as they like", async () => {
+  const refused = await scrape(null);
+  assert.equal(refused.status, 401);
+  assert.equal(JSON.parse(refused.text).code, "TOKEN_MISSING");
+  const wrong = await scrape("another-token-of-a-kind");
+  assert.equal(wrong.status, 401);
+  assert.equal(JSON.parse(wrong.text).code, "TOKEN_INVALID");
+  for (let i = 0; i < 8; i++) assert.equal((await scrape()).status, 200);
+});
+
+Deno.test("requests are counted by route, method and status, and nobody's ids become labels", async () => {
+  const actor = await t.actor({ permissions: ["read:users"] });
+  const route = `method="GET",route="/api/v1/users/{id}",status="200"`;
+  for (let i = 0; i < 3; i++) await actor.get(`/api/v1/users/${actor.userId}`);
+  await fetch(`${t.url}/never/${actor.userId}`, { method: "BREW" }).then((response) => response.text());
+  const { text } = await scrape();
+  assert.equal(value(text, `steward_http_requests_total{${route}}`), 3);
+  assert.ok(value(text, `steward_http_requests_total{method="other",route="none",status="404"}`) >= 1);
+  assert.equal(
+    value(text, `steward_http_request_duration_seconds_count{method="GET",route="/api/v1/users/{id}"}`),
+    3,
+  );
+  for (const id of [actor.userId, actor.tenantId, actor.email]) assert.ok(!text.includes(id ?? "?"));
+});
+
+Deno.test("jobs, scans and deliveries are counted by what became of them", async () => {
+  const job = await t.systemAdmin.post("/api/v1/jobs", {
+    jobTypeName: "steward.echo",
+    serializedArgs: "{}",
+    queue: "urgent",
+  });
+  await t.settled(job.body.jobId ?? job.body.id);
+  const bad = await t.systemAdmin.post("/api/v1/jobs", {
+    jobTypeName: "steward.fail",
+    serializedArgs: JSON.stringify({ message: "as asked" }),
+    maxRetries: 0,
+  });
+  await t.settled(bad.body.jobId ?? bad.body.id, ["DeadLettered"]);
+  const sent = await t.systemAdmin.post("/api/v1/notifications/email", {
+    to: ["someone@example.test"],
+    subject: "Counted",
+    textBody: "Once",
+  });
+  assert.ok(sent.status < 300, JSON.stringify(sent.body));
+  const { text } = await scrape();
+  assert.ok(value(text, `steward_job_attempts_total{type="steward.echo",outcome="Succeeded"}`) >= 1);
+  assert.equal(value(text, `steward_job_attempts_total{type="steward.fail",outcome="DeadLettered"}`), 1);
+  assert.equal(value(text, `steward_jobs{status="DeadLettered"}`), 1);
+  assert.ok(value(text, "steward_jobs_claimed_total") >= 2);
+  assert.ok(value(text, `steward_notification_recipients_total{channel="Email",outcome="Sent"}`) >= 1);
+  assert.ok(value(text, `steward_database_connections{state="active"}`) >= 1);
+});
+
+Deno.test("a queue that callers have made up counts under other", async () => {
+  await t.systemAdmin.post("/api/v1/jobs", {
+    jobTypeName: "steward.echo",
+    serializedArgs: "{}",
+    queue: "made-up-by-someone",
+  });
+  const { text } = await scrape();
+  assert.equal(value(text, `steward_queue_depth{queue="other"}`), 1);
+  assert.ok(value(text, `steward_queue_oldest_seconds{queue="other"}`) >= 0);
+  assert.ok(!text.includes("made-up-by-someone"));
+});
+
+Deno.test("a hundred thousand waiting jobs change nothing about its cost", async () => {
+  const { sql } = t.steward.platform;
+  await sql`
+    insert into jobs (id, job_type_name, serialized_args, type, status, priority, queue, due_at, max_retries, lane)
+    select gen_random_uuid(), 'steward.echo', '{}', 'FireAndForget', 'Enqueued', 2, 'waiting', now(), 0,
+      'waiting||' || n % 50 from generate_series(1, 100000) n`;
+  await t.steward.sweep();
+  await metricsPage(t.steward.platform);
+  const started = performance.now();
+  const text = await metricsPage(t.steward.platform);
+  const milliseconds = performance.now() - started;
+  assert.equal(value(text, `steward_queue_depth{queue="other"}`), 100_001);
+  assert.ok(milliseconds < 250, `${milliseconds} ms on a busy machine`);
+});
+
+Deno.test("production without a token has no such route unless told to be open", async () => {
+  const closed = await setup({ METRICS_PUBLIC: "false" });
+  try {
+    const { status, body } = await closed.nobody.get("/metrics");
+    assert.equal(status, 404);
+    assert.equal(body.code, "ROUTE_NOT_FOUND");
+  } finally {
+    await closed.stop();
+  }
+});
+
+Deno.test("the version told is the package's", async () => {
+  const { version } = JSON.parse(await Deno.readTextFile("deno.json"));
+  assert.equal(VERSION, version);
+});

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { openConsole } from "./support.ts";
+
+const t = await setup();
+const browser = await openBrowser();
+Deno.test.afterAll(async () => {
+  await browser?.close();
+  await t.stop();
+});
+const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
+  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+
+const PAGES = ["users", "roles", "permissions", "tenants", "explain-access", "audit"];
+
+/** What each kind of viewer is answered by the pages above, in their order. */
+const VIEWERS: [string, () => Promise<Actor>, number[]][] = [
+  ["a system administrator", () => Promise.resolve(t.systemAdmin), [200, 200, 200, 200, 200, 200]],
+  ["a tenant's administrator", () => t.actor({ role: "Admin" }), [200, 200, 200, 200, 403, 200]],
+  ["a visitor", () => t.actor({ role: "Visitor" }), [200, 200, 200, 200, 403, 200]],
+  ["nobody with rights", () => t.actor({ permissions: [] }), [403, 403, 403, 403, 403, 403]],
+];
+
+for (const [who, make, expected] of VIEWERS) {
+  inBrowser(`${who} is shown the pages of access they may read, and no others`, async (b) => {
+    const viewing = await openConsole(b, t, await make());
+    const found: number[] = [];
+    for (const page of PAGES) {
+      found.push(await viewing.open(page));
+      const navigated = await viewing.page.locator(`nav.sections a[href="${page}"]`).count();
+      assert.equal(navigated, found.at(-1) === 200 ? 1 : 0, `${page} in the navigation`);
+    }
+    viewing.forgive();
+    assert.deepEqual(found, expected);
+    await viewing.close();
+  });
+}
+
+inBrowser("what a visitor may not do is not offered, and refused when asked for", async (b) => {
+  const visitor = await t.actor({ role: "Visitor" });
+  const viewing = await openConsole(b, t, visitor);
+  const { page } = viewing;
+  for (
+    const address of [
+      `users`,
+      `users/${visitor.userId}`,
+      "roles",
+      `roles/${visitor.roleId}`,
+      "permissions",
+      "tenants",
+      `tenants/${visitor.tenantId}`,
+    ]
+  ) {
+    assert.equal(await viewing.open(address), 200, address);
+    assert.equal(await page.locator("main form[method=post]").count(), 0, `${address} offers an action`);
+    const links = await page.locator("main a[href$='/edit'], main a[href$='/new'], main a[href$='import']")
+      .count();
+    assert.equal(links, 0, `${address} offers a change`);
+  }
+  for (
+    const address of [
+      "users/new",
+      "roles/new",
+      "permissions/import",
+      "tenants/new",
+      `users/${visitor.userId}/links`,
+    ]
+  ) {
+    assert.equal(await viewing.open(address), 403, address);
+  }
+  viewing.forgive();
+  await viewing.close();
+});
+
+inBrowser("a tenant's administrator sees their own tenant's users only, and no other tenant's", async (b) => {
+  const [admin, foreign] = [await t.actor({ role: "Admin" }), await t.actor({ role: "Visitor" })];
+  const viewing = await openConsole(b, t, admin);
+  await viewing.open("users");
+  await viewing.page.locator("main").getByText(admin.email).waitFor();
+  assert.equal(await viewing.page.getByText(foreign.email).count(), 0);
+  assert.equal(await viewing.open(`users/${foreign.userId}`), 404);
+  assert.equal(await viewing.open(`roles/${foreign.roleId}`), 404);
+  viewing.forgive();
+  await viewing.close();
+});

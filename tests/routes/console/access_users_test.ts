@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
+import { setup } from "../../support/setup.ts";
+import { openConsole, type Viewing } from "./support.ts";
+
+const t = await setup();
+const browser = await openBrowser();
+Deno.test.afterAll(async () => {
+  await browser?.close();
+  await t.stop();
+});
+const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
+  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+
+const confirm = (viewing: Viewing) =>
+  viewing.page.locator("dialog[open]").getByRole("button", { name: "Confirm" }).click();
+
+inBrowser("an administrator makes a user with a role, changes, deactivates and removes them", async (b) => {
+  const admin = await t.actor({ role: "Admin" });
+  const viewing = await openConsole(b, t, admin);
+  const { page } = viewing;
+  await viewing.open("users/new");
+  await page.getByLabel("Email").fill("ana@example.test");
+  await page.getByLabel("Password").fill("short");
+  await page.getByLabel("First name").fill("<b>Ana</b>");
+  await page.getByRole("checkbox", { name: "Visitor" }).check();
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("alert").first().waitFor();
+  viewing.forgive();
+  assert.equal(await page.getByLabel("Email").inputValue(), "ana@example.test");
+  assert.ok(await page.getByRole("checkbox", { name: "Visitor" }).isChecked());
+  await viewing.requireAccessible();
+  await page.getByLabel("Password").fill("a good long password");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByText("ana@example.test is created.").waitFor();
+  await page.getByRole("heading", { name: "<b>Ana</b>" }).waitFor();
+  await page.getByRole("link", { name: "Edit roles" }).click();
+  await page.getByRole("checkbox", { name: "GroupAdmin" }).check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("ROLE_ASSIGNMENT_ESCALATION_BLOCKED").waitFor();
+  viewing.forgive();
+  await page.getByRole("checkbox", { name: "Visitor" }).uncheck();
+  await page.getByRole("checkbox", { name: "Admin", exact: true }).check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The roles are saved.").waitFor();
+  await page.getByRole("button", { name: "Deactivate" }).click();
+  await confirm(viewing);
+  await page.getByText("The user is inactive; their sessions have ended.").waitFor();
+  await page.getByRole("button", { name: "Remove from tenant" }).click();
+  await confirm(viewing);
+  await page.getByText("ana@example.test is no longer in the tenant.").waitFor();
+  await viewing.close();
+});
+
+inBrowser("a user active elsewhere is not changed from one tenant, and the page says why", async (b) => {
+  const admin = await t.actor({ role: "Admin" });
+  const shared = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
+  await t.steward.platform.sql`insert into user_tenants (user_id, tenant_id)
+    values (${shared.userId}, ${await t.tenant()})`;
+  const viewing = await openConsole(b, t, admin);
+  const { page } = viewing;
+  await viewing.open("users");
+  await page.getByRole("checkbox", { name: shared.email }).check();
+  await page.getByRole("button", { name: "Deactivate" }).click();
+  await confirm(viewing);
+  await page.getByText("0 changed, 1 refused").waitFor();
+  await page.getByText("only administrators of the whole service may do this").waitFor();
+  await viewing.close();
+});
+
+inBrowser(
+  "a system administrator links a user to one more tenant, changes the matrix, unlocks and signs out",
+  async (b) => {
+    const user = await t.actor({ role: "Visitor" });
+    const other = await t.tenant({ name: "Contoso Labs" });
+    await t.steward.platform.sql`
+    update users set lockout_expires_at = now() + interval '9 minutes' where id = ${user.userId}`;
+    const viewing = await openConsole(b, t, t.systemAdmin);
+    const { page } = viewing;
+    await viewing.open(`users/${user.userId}/links/new?tenantId=${other}`);
+    await page.getByRole("checkbox", { name: "Visitor" }).check();
+    await page.getByRole("button", { name: "Add tenant" }).click();
+    await page.getByText("The user now belongs to Contoso Labs.").waitFor();
+    await page.getByRole("link", { name: "Edit links and roles" }).click();
+    await viewing.requireAccessible();
+    const card = page.locator("section.card", { hasText: "Contoso Labs" }).first();
+    await card.getByRole("checkbox", { name: "GroupAdmin" }).check();
+    await card.getByRole("checkbox", { name: "The link is active" }).uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Links and roles are saved.").waitFor();
+    const { body } = await t.systemAdmin.get(`/api/v1/admin/users/${user.userId}/tenants`);
+    const link = body.find(({ tenantId }: { tenantId: string }) => tenantId === other);
+    assert.equal(link.isActive, false);
+    assert.deepEqual(link.roles.map(({ name }: { name: string }) => name), ["GroupAdmin", "Visitor"]);
+    await page.getByRole("button", { name: "Unlock" }).click();
+    await page.getByText("The lock is lifted").waitFor();
+    await page.getByRole("button", { name: "End all" }).click();
+    await confirm(viewing);
+    await page.getByText("1 session ended.").waitFor();
+    await viewing.close();
+  },
+);
+
+inBrowser("two editors of a user do not overwrite one another", async (b) => {
+  const user = await t.actor({ role: "Visitor" });
+  const viewing = await openConsole(b, t, t.systemAdmin);
+  const { page } = viewing;
+  await viewing.open(`users/${user.userId}/edit`);
+  await page.getByLabel("Last name").fill("Mine");
+  await t.systemAdmin.put(`/api/v1/admin/users/${user.userId}`, { lastName: "Theirs" });
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Someone changed this while you were editing").waitFor();
+  assert.equal(await page.getByLabel("Last name").inputValue(), "Theirs");
+  viewing.forgive();
+  await viewing.close();
+});
+
+inBrowser("the last system administrator stays, and the page says so", async (b) => {
+  const { sql } = t.steward.platform;
+  const admin = await t.actor({ role: "SystemAdmin" });
+  await sql`update users set is_active = false where id in (
+    select h.user_id from user_tenant_roles h join roles r on r.id = h.role_id where r.name = 'SystemAdmin')
+    and id <> ${admin.userId}`;
+  const viewing = await openConsole(b, t, admin);
+  const { page } = viewing;
+  await viewing.open(`users/${admin.userId}`);
+  assert.equal(await page.getByRole("button", { name: "Deactivate" }).count(), 0, "not on oneself");
+  await viewing.open(`users/${admin.userId}/links`);
+  await page.getByRole("checkbox", { name: "SystemAdmin" }).uncheck();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("LAST_SYSTEM_ADMIN_CONFLICT").waitFor();
+  viewing.forgive();
+  await sql`update users set is_active = true`;
+  await viewing.close();
+});

@@ -1,0 +1,304 @@
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { EXAMPLE_DATA, FILTER_EXAMPLES } from "../../../routes/console/notifications/template_help.tsx";
+import { FILTER_NAMES } from "../../../domain/notifications/rendering/mod.ts";
+import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
+import { setup } from "../../support/setup.ts";
+import { openConsole } from "./support.ts";
+
+const t = await setup();
+const browser = await openBrowser();
+Deno.test.afterAll(async () => {
+  await browser?.close();
+  await t.stop();
+});
+const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
+  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+
+const sender = await t.actor({ permissions: ["send:notifications", "read:users"] });
+const PAGES = ["notifications", "notifications/send", "templates", "templates/new", "suppressions"];
+const HOSTILE = `<h2 id="said">Olá Zoë</h2><script>parent.document.title = "taken"</script>` +
+  `<img src="https://evil.test/x.png" onerror="parent.document.title='taken'"><p style="color:red">red</p>`;
+
+/** What the frame of a page shows, once it has come to say `text`. */
+const framed = (page: Page, text: string) =>
+  page.frameLocator("iframe.preview").getByText(text, { exact: true }).waitFor();
+
+inBrowser(
+  "a mail is sent from the form, and its page tells how it went, what it says and nothing of it runs",
+  async (b) => {
+    const viewing = await openConsole(b, t, sender);
+    const { page } = viewing;
+    await viewing.open("notifications/send");
+    await page.getByLabel("Users of this tenant").first().fill("Actor");
+    await page.locator("#people").getByText(sender.email).click();
+    await page.getByLabel("Addresses").fill("Zoë Åström <zoe@example.com>\nnot an address");
+    await page.getByLabel("Subject").fill("<b>Hello</b> {{ you }}");
+    await page.getByLabel("HTML body", { exact: true }).fill(HOSTILE);
+    await framed(page, "Olá Zoë");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByRole("listitem").filter({ hasText: "recipients.1.address" }).waitFor();
+    assert.equal(
+      await page.getByLabel("Subject").inputValue(),
+      "<b>Hello</b> {{ you }}",
+      "what was typed is kept",
+    );
+    await page.getByLabel("Addresses").fill("Zoë Åström <zoe@example.com>");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByRole("heading", { name: "<b>Hello</b> {{ you }}" }).waitFor();
+    while (await page.locator("main .facts").getByText("Sent", { exact: true }).count() < 2) {
+      await page
+        .reload();
+    }
+    await page.getByText("Attempt 1: accepted").waitFor();
+    await page.getByRole("cell", { name: "zoe@example.com" }).waitFor();
+    await page.getByRole("cell", { name: sender.email }).waitFor();
+    await framed(page, "Olá Zoë");
+    assert.doesNotMatch(await page.title(), /taken/);
+    viewing.forgive(); // the refused form, and what the frame's policy blocks
+
+    const body = await page.goto(`${page.url()}/body`);
+    const policy = body?.headers()["content-security-policy"] ?? "";
+    assert.match(policy, /^sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:;/);
+    assert.equal(await page.locator("#said").textContent(), "Olá Zoë");
+    assert.doesNotMatch(await page.title(), /taken/);
+    viewing.forgive();
+    await viewing.close();
+  },
+);
+
+inBrowser(
+  "a template is written with a live preview that leads to each mistake, saved, sent and deleted",
+  async (b) => {
+    const viewing = await openConsole(b, t, sender);
+    const { page } = viewing;
+    await viewing.open("templates/new");
+    await page.getByLabel("Slug").fill("order");
+    await page.getByLabel("Name").fill("Order");
+    await page.getByLabel("Sample data (JSON)").fill(`{ "name": "ana" }`);
+    await page.getByLabel("Subject").fill("For {{ name | upper }}");
+    await page.locator("[data-preview]").getByText("For ANA").waitFor();
+    const html = page.getByLabel("HTML body", { exact: true });
+    await html.fill("<p>Hello {{ name | capitalize }}</p>");
+    await framed(page, "Hello Ana");
+    await html.fill("<p>Hello</p>\n<p>{{ name | shout }}</p>");
+    const mistake = page.locator("[data-preview-failed]");
+    await mistake.getByText(/line 2, column \d+: .*shout/).waitFor();
+    await framed(page, "Hello Ana"); // the last good one stays
+    await mistake.getByRole("link", { name: "HTML body" }).click();
+    const line =
+      "document.activeElement.value.slice(0, document.activeElement.selectionStart).split('\\n').length";
+    assert.equal(await page.evaluate<number>(line), 2);
+    await viewing.requireAccessible();
+    await page.getByRole("button", { name: "Make the template" }).click();
+    await page.getByText("NOTIFICATION_TEMPLATE_INVALID").waitFor();
+    viewing.forgive();
+    await page.getByLabel("Sample data (JSON)").fill("{");
+    await mistake.getByText("This is not a JSON object.").waitFor();
+    await html.fill("<p>Hello {{ name | capitalize }}</p>");
+    await page.getByLabel("Required variables").fill("name");
+    await page.getByRole("button", { name: "Make the template" }).click();
+    await page.getByText("The template is made.").waitFor();
+
+    const address = page.url();
+    const id = address.split("/").at(-1) ?? "";
+    const elsewhere = { templateId: id, name: "Elsewhere" };
+    assert.equal((await sender.put(`/api/v1/notification-templates/${id}`, elsewhere)).status, 200);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("PRECONDITION_FAILED").waitFor();
+    viewing.forgive();
+    await page.goto(address);
+    await page.getByLabel("Name").fill("Order 2");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved as version 3.").waitFor();
+
+    await page.getByRole("link", { name: "Send a message of it" }).click();
+    await page.getByLabel("A template").check();
+    assert.equal(await page.getByLabel("Template", { exact: true }).inputValue(), "order");
+    await page.locator("[data-preview]").getByText("name: the template requires a value").waitFor();
+    await page.getByLabel("Data (JSON)").fill(`{"name":"rui"}`);
+    await framed(page, "Hello Rui");
+
+    await page.goto(address);
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    await page.getByText("The template is deleted.").waitFor();
+    await viewing.close();
+  },
+);
+
+inBrowser("saving one of the service's templates makes the tenant's own", async (b) => {
+  const viewing = await openConsole(b, t, sender);
+  const { page } = viewing;
+  await viewing.open("templates?search=report-ready&locale=en");
+  await page.getByRole("cell", { name: "of the service" }).getByRole("link").click();
+  await page.getByLabel("Subject").fill("Ours");
+  await page.getByRole("button", { name: "Make the template" }).click();
+  await page.getByText("The template is made.").waitFor();
+  await viewing.open("templates?own=true");
+  await page.getByRole("cell", { name: "report-ready" }).waitFor();
+  await viewing.close();
+});
+
+Deno.test("the help beside the editor names every filter, and its examples give what they say", async () => {
+  assert.deepEqual(Object.keys(FILTER_EXAMPLES).sort(), FILTER_NAMES.toSorted());
+  const entries = Object.values(FILTER_EXAMPLES);
+  const answer = await sender.post("/api/v1/notification-templates/preview", {
+    textBodyTemplate: entries.map(([example]) => example).join("\n"),
+    data: EXAMPLE_DATA,
+  });
+  assert.deepEqual(answer.body.textBody.split("\n"), entries.map(([, gives]) => gives));
+});
+
+inBrowser("messages are filtered by the address, and chosen ones called off or sent again", async (b) => {
+  const actor = await t.actor({ permissions: ["send:notifications"] });
+  const later = new Date(Date.now() + 864e5).toISOString();
+  for (const subject of ["One", "Two"]) {
+    await actor.post("/api/v1/notifications/schedule", {
+      notification: { channel: "Email", recipients: [{ address: "a@example.com" }], subject, textBody: "x" },
+      scheduledAt: later,
+    });
+  }
+  await actor.post("/api/v1/notifications/send", {
+    channel: "Sms",
+    recipients: [{ address: "+351912345678" }],
+    textBody: "x",
+  });
+  const viewing = await openConsole(b, t, actor);
+  const { page } = viewing;
+  await viewing.open("notifications");
+  await page.getByRole("link", { name: "One" }).waitFor();
+  await page.getByLabel("Channel").selectOption("Sms");
+  await page.waitForURL("**/notifications?channel=Sms**");
+  await page.getByRole("link", { name: "One" }).waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "Scheduled 2" }).click();
+  await page.getByText("No results").waitFor();
+  await viewing.open("notifications?status=Scheduled&from=2999-01-01");
+  await page.getByText("No results").waitFor();
+  await viewing.open("notifications?status=Scheduled");
+  await page.getByLabel("All on this page").check();
+  await page.getByRole("button", { name: "Cancel chosen" }).click();
+  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("Done for 2.").waitFor();
+  await viewing.open("notifications?status=Cancelled");
+  await page.getByRole("link", { name: "Two" }).click();
+  await page.getByRole("heading", { name: "Two" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Send again" }).count(), 0, "nothing to retry");
+  await viewing.close();
+});
+
+inBrowser("an address is suppressed once, found, and let go again", async (b) => {
+  const viewing = await openConsole(b, t, sender, { phone: true });
+  const { page } = viewing;
+  await viewing.open("suppressions");
+  const add = async (address: string) => {
+    await page.locator("summary", { hasText: "Suppress an address" }).click();
+    await page.locator("#f-address").fill(address);
+    await page.getByRole("button", { name: "Suppress", exact: true }).click();
+  };
+  await add("dead@example.com");
+  await page.getByText("The address is suppressed.").waitFor();
+  await add("Dead@example.com");
+  await page.getByText("NOTIFICATION_SUPPRESSION_ALREADY_EXISTS").waitFor();
+  viewing.forgive();
+  await viewing.requireNoSidewaysScroll();
+  await viewing.requireAccessible();
+  await viewing.open("suppressions?search=dead");
+  await page.getByRole("button", { name: "Lift" }).click();
+  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("Messages go to the address again.").waitFor();
+  await viewing.close();
+});
+
+inBrowser(
+  "everyone sets what they want to get, in either language, unless it changed meanwhile",
+  async (b) => {
+    const visitor = await t.actor({ role: "Visitor" });
+    const viewing = await openConsole(b, t, visitor, { locale: "pt-PT", theme: "dark" });
+    const { page } = viewing;
+    await viewing.open("account");
+    await page.getByRole("link", { name: "O que recebe, onde e quando" }).click();
+    await page.getByLabel("Outra categoria", { exact: true }).fill("Promoções");
+    await page.getByLabel("Outra categoria: Email").uncheck();
+    await page.getByLabel("Guardar horas de silêncio").check();
+    await page.getByLabel("Fuso horário").selectOption("Europe/Lisbon");
+    await page.getByLabel("Enviar-me um resumo diário").check();
+    await page.getByRole("button", { name: "Guardar", exact: true }).click();
+    await page.getByText("As suas preferências estão guardadas.").waitFor();
+    assert.equal(await page.getByLabel("promoções: Email").isChecked(), false);
+    await viewing.requireAccessible();
+    const path = `/api/v1/user-notifications/preferences?userId=${visitor.userId}`;
+    const { body } = await visitor.get(path);
+    assert.deepEqual(body.quietHours, { from: "22:00", to: "08:00" });
+    assert.deepEqual([body.timeZoneId, body.digest.isEnabled], ["Europe/Lisbon", true]);
+    assert.equal((await visitor.put(path, { timeZoneId: "UTC" })).status, 200);
+    await page.getByRole("button", { name: "Guardar", exact: true }).click();
+    await page.getByText("PRECONDITION_FAILED").waitFor();
+    viewing.forgive();
+    await viewing.close();
+  },
+);
+
+inBrowser("pages open to those who may send, are accessible in both themes and fit a phone", async (b) => {
+  const message = await sender.post("/api/v1/notifications/send", {
+    channel: "Email",
+    recipients: [{ address: `${"long".repeat(12)}@example.com` }],
+    subject: "A subject without an end ".repeat(8),
+    htmlBody: "<p>x</p>",
+  });
+  const pages = [...PAGES, `notifications/${message.body.notificationId}`];
+  const viewing = await openConsole(b, t, sender, { phone: true, locale: "pt-PT" });
+  for (const address of pages) {
+    await viewing.page.emulateMedia({ colorScheme: "light" });
+    assert.equal(await viewing.open(address), 200, address);
+    await viewing.requireAccessible();
+    await viewing.requireNoSidewaysScroll();
+    await viewing.page.emulateMedia({ colorScheme: "dark" });
+    await viewing.requireAccessible();
+  }
+  await viewing.close();
+});
+
+inBrowser("nobody else gets in: each kind of viewer sees what their rights open", async (b) => {
+  const statuses = async (actor: typeof sender) => {
+    const viewing = await openConsole(b, t, actor);
+    const found: number[] = [];
+    for (const address of [...PAGES, "preferences"]) {
+      const answer = await viewing.page.request.get(`${t.url}/console/${address}`);
+      found.push(answer.status());
+    }
+    await viewing.open("inbox");
+    const links = await viewing.page.locator("nav.sections a[href=templates]").count();
+    await viewing.close();
+    return { found, links };
+  };
+  const open = { found: [200, 200, 200, 200, 200, 200], links: 1 };
+  const closed = { found: [403, 403, 403, 403, 403, 200], links: 0 };
+  assert.deepEqual(await statuses(t.systemAdmin), open);
+  const admin = await t.actor({ role: "Admin" });
+  const mayAdmin = (await admin.get("/api/v1/notifications")).status === 200;
+  assert.deepEqual(await statuses(admin), mayAdmin ? open : closed);
+  assert.deepEqual(await statuses(await t.actor({ role: "Visitor" })), closed);
+  assert.deepEqual(await statuses(await t.actor({ permissions: [] })), closed);
+  for (const address of [...PAGES, "preferences", "notifications/x/body"]) {
+    const answer = await fetch(`${t.url}/console/${address}`, { redirect: "manual" });
+    await answer.body?.cancel();
+    assert.equal(answer.status, 303, address);
+  }
+  const other = await t.actor({ permissions: ["send:notifications"] });
+  const foreign = await sender.post("/api/v1/notifications/send", {
+    channel: "Email",
+    recipients: [{ address: "a@example.com" }],
+    subject: "secret",
+    htmlBody: "<p>secret</p>",
+  });
+  const viewing = await openConsole(b, t, other);
+  for (const part of ["", "/body"]) {
+    const answer = await viewing.page.request.get(
+      `${t.url}/console/notifications/${foreign.body.notificationId}${part}`,
+    );
+    assert.equal(answer.status(), 404);
+    assert.ok(!(await answer.text()).includes("secret"));
+  }
+  await viewing.close();
+});

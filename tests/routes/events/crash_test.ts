@@ -1,0 +1,69 @@
+// What becomes of a delivery when the process that makes it is killed: real worker processes, a real receiver.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { setup } from "../../support/setup.ts";
+import { Receiver, until } from "./receiver.ts";
+
+const settings = { OUTBOUND_ALLOW: "127.0.0.1", JOB_LEASE_SECONDS: "1" };
+const t = await setup({ ...settings, JOB_CONCURRENCY: "0" });
+const { config } = t.steward.platform;
+const receiver = new Receiver();
+const folders: string[] = [];
+const workers = new Set<Deno.ChildProcess>();
+Deno.test.afterAll(async () => {
+  for (const worker of workers) await kill(worker);
+  await t.stop();
+  await receiver.stop();
+  for (const folder of folders) await Deno.remove(folder, { recursive: true });
+});
+
+/** The whole service in a process of its own, on the test's database. */
+async function startWorker(): Promise<Deno.ChildProcess> {
+  const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+  folders.push(folder);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "../../../main.ts")],
+    env: {
+      ...settings,
+      ...{ DATABASE_URL: config.DATABASE_URL ?? "", DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error" },
+      ...{ S3_ENDPOINT: config.S3_ENDPOINT ?? "", S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "" },
+      ...{ S3_SECRET_KEY: config.S3_SECRET_KEY ?? "", S3_BUCKET: config.S3_BUCKET },
+    },
+    ...{ stdout: "null", stderr: "inherit" },
+  }).spawn();
+  workers.add(child);
+  return child;
+}
+
+async function kill(worker: Deno.ChildProcess): Promise<void> {
+  workers.delete(worker);
+  worker.kill("SIGKILL");
+  await worker.status;
+}
+
+Deno.test("a worker killed in the middle of a delivery: another delivers it, under the same id", async () => {
+  const by = await t.actor({ permissions: ["manage:webhooks"] });
+  const path = "/api/v1/webhook-endpoints";
+  const { body: endpoint } = await by.post(path, { url: receiver.url(), eventTypes: "*" });
+  const { promise: never, resolve: release } = Promise.withResolvers<Response>();
+  receiver.answers(() => never);
+  const { body: { id } } = await by.post(`${path}/${endpoint.id}/test`);
+  const victim = await startWorker();
+  await receiver.got(1);
+  receiver.answers(() => new Response("thanks"));
+  await kill(victim);
+  release(new Response("too late"));
+  const pending = (await by.get(`${path}/${endpoint.id}/deliveries`)).body.items[0];
+  assert.deepEqual([pending.status, pending.attemptCount], ["Pending", 0]);
+  const heir = await startWorker();
+  const all = await receiver.got(2);
+  assert.deepEqual(all.map((request) => request.id), [id, id]);
+  for (const request of all) request.verify(endpoint.secret);
+  const told = await until(
+    "the delivery",
+    async () => (await by.get(`${path}/${endpoint.id}/deliveries`)).body.items[0],
+    ({ status }) => status === "Delivered",
+  );
+  assert.equal(told.attempts.length, 1, "the attempt nobody lived to tell of is not in the list");
+  await kill(heir);
+});

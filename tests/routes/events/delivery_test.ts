@@ -1,0 +1,309 @@
+import assert from "node:assert/strict";
+import { readOwed, RETRY_DELAYS_MS, settleAttempt } from "../../../domain/events/delivery_ledger.ts";
+import { pruneDeliveries, resumeLost } from "../../../domain/events/upkeep.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { Receiver, until } from "./receiver.ts";
+
+const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" });
+const receivers: Receiver[] = [];
+Deno.test.afterAll(async () => {
+  await t.stop();
+  await Promise.all(receivers.map((receiver) => receiver.stop()));
+});
+const { platform } = t.steward;
+const { sql } = platform;
+const PATH = "/api/v1/webhook-endpoints";
+
+async function cast(more: Record<string, unknown> = {}) {
+  const by = await t.actor({ permissions: ["manage:webhooks", "create:users", "read:users"] });
+  const receiver = new Receiver();
+  receivers.push(receiver);
+  const made = await by.post(PATH, { url: receiver.url(), eventTypes: ["user.created"], ...more });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  return { by, receiver, endpoint: made.body as { id: string; secret: string } };
+}
+
+async function createUser(by: Actor, firstName = "Ana"): Promise<string> {
+  const email = `${crypto.randomUUID()}@example.test`;
+  const { status, body } = await by.post("/api/v1/users", {
+    email,
+    password: "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q",
+    isPasswordEncrypted: true,
+    firstName,
+    lastName: "Silva",
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.id;
+}
+
+const deliveries = async (by: Actor, id: string, query = "") =>
+  (await by.get(`${PATH}/${id}/deliveries?${query}`)).body.items;
+
+/** The endpoint's newest delivery, once it is `status` after so many attempts. */
+const delivery = async (by: Actor, id: string, status: string, attemptCount = 1) =>
+  (await until(
+    `a delivery that is ${status}`,
+    () => deliveries(by, id),
+    ([newest]) => newest?.status === status && newest.attemptCount === attemptCount,
+  ))[0];
+
+/** Makes what waits for its next attempt due. */
+async function hurry(endpointId: string): Promise<void> {
+  await sql`update webhook_deliveries set next_attempt_at = now() where endpoint_id = ${endpointId}
+    and status = 'Pending'`;
+  await sql`update jobs set due_at = now() where job_type_name = 'events.deliver' and status = 'Failed'`;
+  await t.steward.sweep();
+}
+
+Deno.test("an event comes signed as Standard Webhooks, and its delivery is kept", async () => {
+  const { by, receiver, endpoint } = await cast();
+  receiver.answers(() => new Response("x".repeat(2000), { status: 202 }));
+  const userId = await createUser(by);
+  const [request] = await receiver.got(1);
+  request?.verify(endpoint.secret);
+  assert.throws(() => request?.verify("whsec_c3Rld2FyZC1kZXZlbG9wbWVudC13ZWJob29rLWtleQ=="));
+  const { type, timestamp, data } = request!.body;
+  assert.equal(type, "user.created");
+  assert.ok(Math.abs(Date.parse(timestamp) - Date.now()) < 60_000);
+  assert.deepEqual([data.userId, data.firstName], [userId, "Ana"]);
+  assert.equal(request?.headers.get("content-type"), "application/json");
+  const told = await delivery(by, endpoint.id, "Delivered");
+  assert.deepEqual([told.id, told.body, told.nextAttemptAt], [request?.id, request?.text, null]);
+  const [attempt] = told.attempts;
+  assert.deepEqual([attempt.number, attempt.statusCode, attempt.error], [1, 202, null]);
+  assert.equal(attempt.answer, "x".repeat(1024));
+  assert.ok(attempt.durationMs >= 0 && Date.parse(attempt.attemptedAt) > 0);
+});
+
+Deno.test("only endpoints of the tenant that are active and want the type are told", async () => {
+  const { by, receiver } = await cast();
+  const more = { url: receiver.url("/other") };
+  await by.post(PATH, { ...more, eventTypes: ["user.deleted"] });
+  await by.post(PATH, { ...more, eventTypes: "*", isActive: false });
+  const stranger = await cast({ eventTypes: "*" });
+  await createUser(by);
+  await receiver.got(1);
+  const [rows] = await sql<{ count: number }[]>`select count(*)::int as count from webhook_deliveries d
+    join webhook_endpoints e on e.id = d.endpoint_id
+    where e.tenant_id in (${by.tenantId}, ${stranger.by.tenantId})`;
+  assert.equal(rows?.count, 1);
+  assert.equal(stranger.receiver.received.length, 0);
+});
+
+Deno.test("what is not committed is not told", async () => {
+  const { by, endpoint } = await cast();
+  const { email } = by;
+  const taken = await by.post("/api/v1/users", { email, password: "correct horse battery", firstName: "A" });
+  assert.equal(taken.body.code, "USER_ALREADY_EXISTS");
+  assert.deepEqual(await deliveries(by, endpoint.id), []);
+});
+
+Deno.test("a receiver that fails is tried again on the schedule, with the same id, until the schedule ends", async () => {
+  assert.deepEqual(
+    RETRY_DELAYS_MS.map((ms) => ms / 60_000),
+    [5 / 60, 5, 30, 120, 300, 600, 840, 1200, 1440],
+  );
+  const { by, receiver, endpoint } = await cast();
+  receiver.answers(() => new Response("broken", { status: 500 }));
+  await createUser(by);
+  for (const [index, delay] of RETRY_DELAYS_MS.entries()) {
+    const waiting = await delivery(by, endpoint.id, "Pending", index + 1);
+    const [{ attemptedAt }] = waiting.attempts;
+    const wait = Date.parse(waiting.nextAttemptAt) - Date.parse(attemptedAt);
+    assert.ok(wait >= delay && wait < delay + 4_000, `${wait} after attempt ${index + 1}`);
+    await until("the job to be postponed", async () => {
+      const [job] = await sql`select from jobs j join webhook_deliveries d on d.job_id = j.id
+        where d.id = ${waiting.id} and j.status = 'Failed'`;
+      return job;
+    }, (job) => job !== undefined);
+    await hurry(endpoint.id);
+  }
+  const given = await delivery(by, endpoint.id, "Failed", 10);
+  assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 1);
+  assert.equal(given.attempts.length, 10);
+  assert.deepEqual(given.attempts[0].error, "The receiver answered 500.");
+  const [dead] = await sql<{ count: number }[]>`select count(*)::int as count from dead_letter_jobs`;
+  assert.equal(dead?.count, 0, "what a receiver does fails no job");
+  assert.ok((await by.get(`${PATH}/${endpoint.id}`)).body.failingSince);
+  receiver.answers(() => new Response(null, { status: 204 }));
+  const again = await by.post(`${PATH}/${endpoint.id}/deliveries/${given.id}/redeliver`);
+  assert.equal(again.status, 202);
+  assert.deepEqual([again.body.id, again.body.status], [given.id, "Pending"]);
+  await delivery(by, endpoint.id, "Delivered", 11);
+  assert.equal(
+    (await by.get(`${PATH}/${endpoint.id}`)).body.failingSince,
+    null,
+    "a success forgets failures",
+  );
+});
+
+Deno.test("a delivery under way is not sent again by hand", async () => {
+  const { by, receiver, endpoint } = await cast();
+  receiver.answers(() => new Response(null, { status: 503 }));
+  await createUser(by);
+  const { id } = await delivery(by, endpoint.id, "Pending");
+  const refused = await by.post(`${PATH}/${endpoint.id}/deliveries/${id}/redeliver`);
+  assert.deepEqual([refused.status, refused.body.code], [409, "WEBHOOK_DELIVERY_PENDING_CONFLICT"]);
+  assert.deepEqual((await deliveries(by, endpoint.id, "status=failed")).length, 0);
+  assert.deepEqual((await deliveries(by, endpoint.id, "status=Pending")).length, 1);
+});
+
+Deno.test("410 Gone deactivates the endpoint at once and tells its maker", async () => {
+  const { by, receiver, endpoint } = await cast();
+  receiver.answers(() => new Response(null, { status: 410 }));
+  await createUser(by);
+  await delivery(by, endpoint.id, "Failed");
+  const { body } = await by.get(`${PATH}/${endpoint.id}`);
+  assert.deepEqual([body.isActive, body.disabledReason], [false, "Gone"]);
+  const { items } = await until(
+    "the message",
+    async () => (await by.get(`/api/v1/user-notifications?userId=${by.userId}`)).body,
+    ({ items }) => items.length > 0,
+  );
+  assert.equal(items[0].category, "webhooks");
+  assert.ok(items[0].body.includes(receiver.url()));
+  const audit = (await by.get("/api/v1/audit-log?action=webhookEndpoint.disable")).body.items;
+  assert.equal(audit[0].targetId, endpoint.id);
+  await createUser(by);
+  assert.equal((await deliveries(by, endpoint.id)).length, 1, "it is told nothing more");
+  const active = await by.put(`${PATH}/${endpoint.id}`, { isActive: true });
+  assert.deepEqual([active.body.isActive, active.body.disabledReason], [true, null]);
+});
+
+Deno.test("an endpoint that has failed for five days is deactivated; what still waits for it fails", async () => {
+  const { by, receiver, endpoint } = await cast();
+  receiver.answers(() => new Response(null, { status: 500 }));
+  await createUser(by);
+  await createUser(by);
+  await until(
+    "two failures",
+    () => deliveries(by, endpoint.id),
+    (all) => all.length === 2 && all.every((d: { attemptCount: number }) => d.attemptCount === 1),
+  );
+  await sql`update webhook_endpoints set failing_since = now() - interval '121 hours' where id = ${endpoint.id}`;
+  const [older] = (await deliveries(by, endpoint.id)).toReversed();
+  const owed = await readOwed(sql, older.id);
+  assert.ok(owed);
+  const tried = { attemptedAt: new Date(), durationMs: 1, statusCode: 500, answer: "", isFinal: false };
+  await settleAttempt(platform, owed, { ...tried, error: "The receiver answered 500." });
+  const { body } = await by.get(`${PATH}/${endpoint.id}`);
+  assert.deepEqual([body.isActive, body.disabledReason], [false, "Failing"]);
+  await hurry(endpoint.id);
+  const ended = await until(
+    "both to end",
+    () => deliveries(by, endpoint.id, "status=Failed"),
+    (all) => all.length === 2,
+  );
+  assert.ok(
+    ended.every((d: { attempts: { error: string }[] }) =>
+      d.attempts[0]?.error === "The endpoint is not active."
+    ),
+  );
+});
+
+Deno.test("a new secret signs beside the old one for a day", async () => {
+  const { by, receiver, endpoint } = await cast();
+  const { secret, oldSecretHours } = (await by.post(`${PATH}/${endpoint.id}/rotate-secret`)).body;
+  assert.equal(oldSecretHours, 24);
+  await by.post(`${PATH}/${endpoint.id}/test`);
+  const [both] = await receiver.got(1);
+  assert.equal(both?.headers.get("webhook-signature")?.split(" ").length, 2);
+  both?.verify(secret);
+  both?.verify(endpoint.secret);
+  await sql`update webhook_secrets set valid_until = now() - interval '1 second'
+    where endpoint_id = ${endpoint.id} and valid_until is not null`;
+  await by.post(`${PATH}/${endpoint.id}/test`);
+  const [, one] = await receiver.got(2);
+  one?.verify(secret);
+  assert.throws(() => one?.verify(endpoint.secret));
+});
+
+Deno.test("a ping goes to the endpoint it is asked for, whatever types that wants", async () => {
+  const { by, receiver, endpoint } = await cast();
+  const { status, body } = await by.post(`${PATH}/${endpoint.id}/test`);
+  assert.deepEqual([status, body.status, body.eventType], [202, "Pending", "webhook.ping"]);
+  const [ping] = await receiver.got(1);
+  ping?.verify(endpoint.secret);
+  assert.deepEqual(ping?.body.data, { endpointId: endpoint.id });
+});
+
+Deno.test("a redirect is a failure, and is not followed", async () => {
+  const { by, receiver, endpoint } = await cast();
+  receiver.answers(() => Response.redirect(receiver.url("/elsewhere"), 302));
+  await createUser(by);
+  const { attempts: [attempt] } = await delivery(by, endpoint.id, "Pending");
+  assert.deepEqual([attempt.statusCode, receiver.received.length], [302, 1]);
+});
+
+Deno.test("a name that leads to a private address is refused at delivery", async () => {
+  const { by, receiver, endpoint } = await cast();
+  const url = receiver.url().replace("127.0.0.1", "localhost");
+  await sql`update webhook_endpoints set url = ${url} where id = ${endpoint.id}`;
+  await createUser(by);
+  const { attempts: [attempt] } = await delivery(by, endpoint.id, "Failed");
+  assert.match(attempt.error, /^Refused: .*private/);
+  assert.equal(receiver.received.length, 0);
+});
+
+Deno.test("an endpoint can be deleted while deliveries wait: they go with it", async () => {
+  const { by, receiver, endpoint } = await cast();
+  receiver.answers(() => new Response(null, { status: 500 }));
+  await createUser(by);
+  const { id } = await delivery(by, endpoint.id, "Pending");
+  const [job] = await sql<{ jobId: string }[]>`select job_id from webhook_deliveries where id = ${id}`;
+  assert.equal((await by.delete(`${PATH}/${endpoint.id}`)).status, 204);
+  await sql`update jobs set due_at = now() where id = ${job?.jobId ?? ""} and status = 'Failed'`;
+  await t.steward.sweep();
+  assert.equal(await t.settled(job?.jobId ?? ""), "Succeeded");
+  assert.equal(receiver.received.length, 1);
+  const [left] = await sql<{ count: number }[]>`select count(*)::int as count from webhook_attempts
+    where delivery_id = ${id}`;
+  assert.equal(left?.count, 0);
+});
+
+Deno.test("of two attempts of the same number one counts", async () => {
+  const { by, receiver, endpoint } = await cast();
+  receiver.answers(() => new Response(null, { status: 500 }));
+  await createUser(by);
+  const { id } = await delivery(by, endpoint.id, "Pending");
+  const owed = await readOwed(sql, id);
+  assert.ok(owed);
+  const tried = {
+    attemptedAt: new Date(),
+    durationMs: 1,
+    statusCode: 200,
+    error: null,
+    answer: "",
+    isFinal: false,
+  };
+  const ends = await Promise.all([1, 2, 3].map(() => settleAttempt(platform, owed, tried)));
+  assert.deepEqual(ends.map(({ status }) => status).sort(), ["Delivered", "Superseded", "Superseded"]);
+  assert.equal((await delivery(by, endpoint.id, "Delivered", 2)).attempts.length, 2);
+});
+
+Deno.test("a delivery whose job was lost gets another", async () => {
+  const { by, receiver, endpoint } = await cast();
+  receiver.answers(() => new Response(null, { status: 500 }));
+  await createUser(by);
+  const { id } = await delivery(by, endpoint.id, "Pending");
+  await sql`update jobs set status = 'Cancelled', completed_at = now()
+    where id = (select job_id from webhook_deliveries where id = ${id})`;
+  assert.equal(await resumeLost(platform), 0, "it is not overdue");
+  await sql`update webhook_deliveries set next_attempt_at = now() - interval '16 minutes' where id = ${id}`;
+  receiver.answers(() => new Response(null, { status: 200 }));
+  assert.equal(await resumeLost(platform), 1);
+  await delivery(by, endpoint.id, "Delivered", 2);
+});
+
+Deno.test("deliveries are removed 30 days after they were made, unless they still wait", async () => {
+  const { by, receiver, endpoint } = await cast();
+  await createUser(by);
+  await delivery(by, endpoint.id, "Delivered");
+  receiver.answers(() => new Response(null, { status: 500 }));
+  await createUser(by);
+  await delivery(by, endpoint.id, "Pending");
+  await sql`update webhook_deliveries set created_at = now() - interval '31 days'
+    where endpoint_id = ${endpoint.id}`;
+  assert.equal(await pruneDeliveries(platform), 1);
+  assert.equal((await deliveries(by, endpoint.id)).length, 1);
+});

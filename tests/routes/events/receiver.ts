@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { Webhook } from "standardwebhooks";
+
+/** A request a receiver got, with its signature's verdict under a secret. */
+export interface Received {
+  id: string;
+  headers: Headers;
+  text: string;
+  body: { type: string; timestamp: string; data: Record<string, unknown> };
+  /** Throws unless the signature is good under `secret`. */
+  verify(secret: string): void;
+}
+
+type Answer = (received: Received) => Response | Promise<Response>;
+
+/** A real receiver of webhooks on loopback. */
+export class Receiver {
+  readonly received: Received[] = [];
+  #answer: Answer = () => new Response("thanks");
+  #waiting = new Set<() => void>();
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  constructor() {
+    this.#server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+      const text = await request.text();
+      const { headers } = request;
+      const received: Received = {
+        id: headers.get("webhook-id") ?? "",
+        headers,
+        text,
+        body: text ? JSON.parse(text) : null,
+        verify: (secret) => void new Webhook(secret).verify(text, Object.fromEntries(headers)),
+      };
+      this.received.push(received);
+      for (const look of this.#waiting) look();
+      return await this.#answer(received);
+    });
+  }
+
+  url(path = "/hook"): string {
+    return `http://127.0.0.1:${this.#server.addr.port}${path}`;
+  }
+
+  /** What it answers from now on. */
+  answers(answer: Answer): void {
+    this.#answer = answer;
+  }
+
+  /** Resolves with what has come for `path`-less `isIt`, as soon as there are `count` of it. */
+  async got(count: number, isIt: (received: Received) => boolean = () => true): Promise<Received[]> {
+    const startedAt = performance.now();
+    for (;;) {
+      const found = this.received.filter(isIt);
+      if (found.length >= count) return found;
+      const left = 15_000 - (performance.now() - startedAt);
+      assert.ok(
+        left > 0,
+        `${found.length} of ${count} requests came: ${this.received.map((r) => r.body.type)}`,
+      );
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(done, left);
+        const look = () => done();
+        const waiting = this.#waiting;
+        waiting.add(look);
+        function done() {
+          clearTimeout(timer);
+          waiting.delete(look);
+          resolve();
+        }
+      });
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.shutdown();
+  }
+}
+
+/** Asks again until `isSo`, or fails after some seconds. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T>,
+  isSo: (value: T) => boolean,
+): Promise<T> {
+  const startedAt = performance.now();
+  for (;;) {
+    const value = await look();
+    if (isSo(value)) return value;
+    assert.ok(performance.now() - startedAt < 15_000, `${what}: last ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}

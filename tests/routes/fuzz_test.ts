@@ -1,0 +1,429 @@
+// Walks every route with requests made from its documented shapes, sound and mutated. Whatever comes, an answer comes:
+// no 500, nothing that hangs, nothing said that is nobody's business. STEWARD_FUZZ_SECONDS makes the walk longer.
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { CATALOGUE } from "../../domain/problems/catalogue.ts";
+import type { Schema } from "../../routes/shared/openapi_examples.ts";
+import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
+import { type Actor, setup } from "../support/setup.ts";
+import { ROWS } from "./isolation/all_rows.ts";
+import type { Ask } from "./isolation/rows.ts";
+import { buildWorld, type Kind } from "./isolation/world.ts";
+
+const SECONDS = Number(Deno.env.get("STEWARD_FUZZ_SECONDS") ?? "4");
+const SEED = Number(Deno.env.get("STEWARD_FUZZ_SEED") ?? Date.now() % 1_000_000_000);
+const PATIENCE_MS = 10_000;
+const AT_ONCE = 4;
+const RENEWED_MS = 2_000;
+
+const t = await setup({
+  RATE_LIMIT_PER_MINUTE: "0",
+  RATE_LIMIT_ANONYMOUS_PER_MINUTE: "0",
+  LOG_LEVEL: "error",
+});
+Deno.test.afterAll(() => t.stop());
+let world = await buildWorld(t);
+const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
+const { schemas } = document.components;
+
+interface Route {
+  method: string;
+  path: string;
+  operation: Operation;
+}
+const routes: Route[] = Object.entries(document.paths).flatMap(([path, operations]) =>
+  Object.entries(operations).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation }))
+);
+
+interface Attempt {
+  by: "nobody" | "victim" | "outsider" | "systemAdmin";
+  path: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** Ids of what there is, in the world as it is when the request is made. */
+const anyId = fc.nat().map((index) => {
+  const ids = Object.values(world.ids);
+  return ids[index % ids.length] ?? "";
+});
+
+/** What the isolation tests ask of a route, here of what is the caller's own. */
+function ownAsk({ operation }: Route): Ask {
+  const row = ROWS[operation.operationId];
+  const id = (kind: Kind) => world.ids[kind];
+  if (!row || "open" in row) return {};
+  if ("own" in row) return row.own(world);
+  return "refused" in row ? row.ask(id) : row.names(id, { ...world, outsider: world.victim });
+}
+const HOSTILE_TEXTS = [
+  ...["", " ", "\0", "a\0b", "\ud800", "\u202e", "é".repeat(300), "𝔘𝔫𝔦".repeat(40), "x".repeat(5_000)],
+  ...[
+    "' or 1=1 --",
+    "%",
+    "%00",
+    "\\",
+    "../../etc/passwd",
+    "<script>alert(1)</script>",
+    "{{ a | b }}",
+    "${a}",
+  ],
+  ...[
+    "null",
+    "NaN",
+    "-0",
+    "1e309",
+    "9".repeat(40),
+    "0000-00-00T00:00:00Z",
+    "+275760-09-13T00:00:00Z",
+    "\r\n",
+  ],
+  ...[
+    "* * * * *",
+    "60 99 * * *",
+    "@every",
+    "Mars/Olympus",
+    "pt-BR",
+    "a@b",
+    "javascript:alert(1)",
+    "\u{10ffff}",
+  ],
+  ...["constructor", "__proto__", "toString", "read:users", "(?:a+)+$", "SGVsbG8=", "\ufeff", "١٢٣"],
+];
+const hostileText = fc.oneof(
+  fc.constantFrom(...HOSTILE_TEXTS),
+  fc.string({ unit: "binary", maxLength: 60 }),
+  anyId,
+);
+const hostileNumber = fc.constantFrom(
+  ...[
+    0,
+    -1,
+    -0,
+    0.5,
+    1e-7,
+    2 ** 31,
+    2 ** 53,
+    -(2 ** 63),
+    1e21,
+    1e308,
+    Number.MAX_SAFE_INTEGER,
+    2_147_483_648,
+  ],
+);
+const hostile: fc.Arbitrary<unknown> = fc.oneof(
+  hostileText,
+  hostileNumber,
+  fc.constantFrom(null, true, false, [], {}, [[]], [null], { "": "" }, { "\0": 1 }),
+  fc.constant(JSON.parse("[".repeat(150) + "]".repeat(150))),
+  fc.constant(JSON.parse('{"__proto__":{"a":1},"constructor":{"prototype":{}}}')),
+  fc.constant(Array.from({ length: 2_000 }, (_, index) => index)),
+  fc.jsonValue({ maxDepth: 3 }),
+);
+
+/** Values the schema takes, most of the time; anywhere in them something else instead. */
+function valueOf(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
+  return fc.oneof({ arbitrary: soundValue(schema, depth), weight: 14 }, { arbitrary: hostile, weight: 1 });
+}
+
+function soundValue(schema: Schema, depth: number): fc.Arbitrary<unknown> {
+  const { $ref, enum: choices } = schema;
+  if ($ref) return valueOf(schemas[$ref.slice($ref.lastIndexOf("/") + 1)] ?? {}, depth);
+  if (choices) return fc.constantFrom(...choices);
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  const parts = schema.anyOf ?? schema.oneOf ?? schema.allOf;
+  if (parts) return fc.oneof(...parts.map((part) => soundValue(part, depth)));
+  const types = [schema.type].flat();
+  return fc.oneof(...types.map((type) => typedValue(type, schema, depth)));
+}
+
+function typedValue(type: string | undefined, schema: Schema, depth: number): fc.Arbitrary<unknown> {
+  if (type === "null") return fc.constant(null);
+  if (type === "boolean") return fc.boolean();
+  if (type === "integer" || type === "number") return numberOf(schema);
+  if (type === "string") return textOf(schema);
+  if (type === "array") {
+    return fc.array(valueOf(schema.items ?? {}, depth + 1), { maxLength: depth > 3 ? 1 : 4 });
+  }
+  if (type !== "object" || depth > 6) return hostile;
+  const properties = Object.entries(schema.properties ?? {});
+  if (properties.length === 0) return fc.dictionary(fc.string({ maxLength: 8 }), hostile, { maxKeys: 4 });
+  const required = new Set(schema.required);
+  return fc.record(
+    Object.fromEntries(properties.map(([name, property]) => [name, valueOf(property, depth + 1)])),
+    { requiredKeys: properties.map(([name]) => name).filter((name) => required.has(name)) },
+  );
+}
+
+const numberOf = (schema: Schema & { maximum?: number }) =>
+  fc.oneof(
+    fc.integer({ min: schema.minimum ?? 0, max: Math.max(schema.minimum ?? 0, schema.maximum ?? 100) }),
+    fc.integer({ min: schema.minimum ?? 0, max: (schema.minimum ?? 0) + 3 }),
+  );
+
+function textOf({ format, pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<string> {
+  if (format === "uuid") return fc.oneof(anyId, fc.uuid());
+  if (format?.startsWith("date")) {
+    return fc.date({ noInvalidDate: true }).map((date) =>
+      format === "date" ? date.toISOString().slice(0, 10) : date.toISOString()
+    );
+  }
+  if (pattern && !/[!-]\\x|\(\?!|\\x/.test(pattern)) return fc.stringMatching(new RegExp(pattern, "u"));
+  const longest = Math.max(minLength, Math.min(maxLength, 60));
+  return fc.oneof(
+    fc.string({ minLength, maxLength: longest }),
+    fc.string({ unit: "grapheme", minLength, maxLength: longest }),
+    fc.constantFrom(
+      "users",
+      "document",
+      "steward.echo",
+      "0 4 * * *",
+      "UTC",
+      "en",
+      "ada@example.test",
+      "Email",
+    ),
+  );
+}
+
+const RAW_BODIES: (string | Uint8Array<ArrayBuffer>)[] = [
+  ...["", "{", "[]", "null", "0", '"x"', '{"a":1,"a":2}', "[".repeat(100_000), '{"a":'.repeat(5_000)],
+  ...[
+    "x".repeat(1_100_000),
+    `{"email":"${"x".repeat(900_000)}"}`,
+    "\ufeff{}",
+    '{"a":"\\u0000"}',
+    '{"a":"\\ud800"}',
+  ],
+  ...[
+    Uint8Array.of(0xff, 0xfe, 0x00),
+    Uint8Array.of(0x7b, 0xc3, 0x28, 0x7d),
+    '{"__proto__":{"isAdmin":true}}',
+  ],
+  ...[`{"id":1e999}`, `{${'"k":1,'.repeat(20_000)}"z":1}`],
+];
+
+/** The body of the isolation tests with one of its fields, or none, as `value`. */
+const ownBody = (route: Route, value: unknown): fc.Arbitrary<string | undefined> =>
+  fc.nat().map((index) => {
+    const { body } = ownAsk(route);
+    if (typeof body !== "object" || body === null || body instanceof FormData) {
+      return JSON.stringify(body ?? {});
+    }
+    const names = Object.keys(body);
+    const name = names[index % (2 * names.length)];
+    return JSON.stringify(name === undefined ? body : { ...body, [name]: value });
+  });
+
+/** Requests to one route. */
+function attemptsAt(route: Route): fc.Arbitrary<Attempt> {
+  const { path, operation } = route;
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "");
+  const params = fc.record(Object.fromEntries(names.map((name) => [
+    name,
+    fc.oneof(
+      { arbitrary: fc.constant(name).map((name) => ownAsk(route).params?.[name] ?? ""), weight: 8 },
+      { arbitrary: anyId, weight: 2 },
+      { arbitrary: hostileText, weight: 1 },
+    ),
+  ])));
+  const queries = (operation.parameters ?? []).filter((parameter) => parameter.in === "query") as {
+    name: string;
+    schema: Schema;
+  }[];
+  const pair = fc.oneof(
+    ...queries.map(({ name, schema }) => ({
+      arbitrary: fc.tuple(fc.constant(name), valueOf(schema, 4).map(String)),
+      weight: 3,
+    })),
+    {
+      arbitrary: fc.tuple(
+        fc.constantFrom("tenantId", "userId", "page", "search", "x", "__proto__"),
+        hostileText,
+      ),
+      weight: 1,
+    },
+  );
+  const query = fc.tuple(
+    fc.boolean().map((isOwn) => isOwn ? Object.entries(ownAsk(route).query ?? {}) : []),
+    fc.array(pair, { maxLength: 3 }),
+  ).map(([own, more]) => [...own, ...more]);
+  const json = operation.requestBody?.content["application/json"];
+  const form = operation.requestBody?.content["multipart/form-data"];
+  const sound = json
+    ? valueOf(json.schema).map((value) => JSON.stringify(value) ?? "")
+    : fc.constant(undefined);
+  const body = json || form
+    ? fc.oneof(
+      { arbitrary: sound, weight: 8 },
+      { arbitrary: hostile.chain((value) => ownBody(route, value)), weight: 6 },
+      { arbitrary: fc.constantFrom(...RAW_BODIES), weight: 1 },
+    )
+    : fc.constant(undefined);
+  const latin = fc.string({ unit: fc.constantFrom(...'abcXYZ019"*,;=/-_~é'.split("")), maxLength: 40 });
+  const rarely = (value: fc.Arbitrary<string>) =>
+    fc.oneof({ arbitrary: fc.constant(undefined), weight: 12 }, { arbitrary: value, weight: 1 });
+  const headers = fc.record({
+    "idempotency-key": rarely(fc.oneof(fc.constant("the-same"), latin)),
+    "if-match": rarely(fc.oneof(fc.constantFrom('"1"', "*", 'W/"1"', '"-1"', `"${"9".repeat(30)}"`), latin)),
+    "x-tenant-id": rarely(fc.oneof(anyId, latin)),
+    "last-event-id": rarely(fc.oneof(fc.constantFrom("1", "-1", "9".repeat(30)), latin)),
+    "accept": rarely(fc.constantFrom("text/html", "*/*", "text/csv;q=0")),
+    "content-type": rarely(
+      fc.constantFrom("text/plain", "multipart/form-data; boundary=x", "application/json;charset=x", ";"),
+    ),
+    "traceparent": rarely(latin),
+  });
+  return fc.record({
+    by: fc.constantFrom<Attempt["by"]>(
+      "victim",
+      "victim",
+      "victim",
+      "systemAdmin",
+      "systemAdmin",
+      "outsider",
+      "nobody",
+    ),
+    params,
+    query,
+    headers,
+    body,
+  }).map(({ by, params, query, headers, body }) => ({
+    by,
+    path: filled(path, params as Record<string, string>, query),
+    headers: {
+      ...(body === undefined
+        ? {}
+        : { "content-type": form ? "multipart/form-data; boundary=x" : "application/json" }),
+      ...Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)) as Record<
+        string,
+        string
+      >,
+    },
+    body,
+  }));
+}
+
+function filled(path: string, params: Record<string, string>, query: [string, string][]): string {
+  const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
+  const at = path.replaceAll(/\{(\w+)\}/g, (_, name) => encoded(params[name] ?? "") || "%20");
+  const search = query.map(([name, value]) => `${name}=${encoded(value)}`).join("&");
+  return search ? `${at}?${search}` : at;
+}
+
+const callers: Record<"victim" | "outsider" | "systemAdmin", Actor> = {
+  victim: world.victim,
+  outsider: world.outsider,
+  systemAdmin: t.systemAdmin,
+};
+/** Some requests end the session, or the whole account, of who makes them: somebody like them goes on. */
+async function replace(by: keyof typeof callers): Promise<void> {
+  if (by === "systemAdmin") callers.systemAdmin = await t.actor({ role: "SystemAdmin" });
+  else await renew();
+}
+
+/** Two new tenants, for what is left of the old ones is not much. */
+let renewing: Promise<void> | null = null;
+function renew(): Promise<void> {
+  return renewing ??= (async () => {
+    const { sql } = t.steward.platform;
+    await sql`update users set email = id || '@example.test' where email = ${world.ids.email}`;
+    await sql`update tenants set name = id::text where id = ${world.ids.tenant}`;
+    world = await buildWorld(t);
+    Object.assign(callers, { victim: world.victim, outsider: world.outsider });
+    renewing = null;
+  })();
+}
+
+const { config } = t.steward.platform;
+const SECRETS = [Deno.cwd(), config.DATA_DIR, config.S3_SECRET_KEY, config.DATABASE_URL].filter((text) =>
+  text !== undefined
+);
+const TELLING =
+  /\bat .+\.(ts|js):\d+|node_modules|file:\/\/\/|PostgresError|violates .* constraint|relation "|syntax error|column "|TypeError|ReferenceError|undefined is not|\$argon2|\$2b\$/;
+
+/** What is wrong with the answer of one attempt, or null. */
+async function mistakeOf(route: Route, attempt: Attempt): Promise<string | null> {
+  const { by, path, headers, body } = attempt;
+  const token = by === "nobody" ? null : callers[by].token;
+  const started = performance.now();
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(t.url + path, {
+      method: route.method,
+      redirect: "manual",
+      headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers },
+      signal: AbortSignal.timeout(PATIENCE_MS),
+      ...(body === undefined ? {} : { body }),
+    });
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+    text = isStream ? "" : await response.text();
+    if (isStream) await response.body?.cancel();
+  } catch (error) {
+    return `no answer after ${Math.round(performance.now() - started)} ms: ${error}`;
+  }
+  const { status } = response;
+  if (status === 401 && by !== "nobody" && !path.includes("/auth/")) await replace(by);
+  if (status === 500) return `500 ${text.slice(0, 300)}`;
+  const code = /"code":"([A-Z_]+)"/.exec(text)?.[1] ?? "";
+  if (status === 503 && code !== "SIGN_IN_BUSY_UNAVAILABLE") return `503 ${text.slice(0, 300)}`;
+  if (!isDocumented(route, status, code) && code !== "ROUTE_NOT_FOUND") {
+    return `undocumented: ${status} ${code}`;
+  }
+  const said = response.headers.get("content-type")?.includes("json") && route.path !== "/openapi.json"
+    ? text
+    : "";
+  const sent = typeof body === "string" ? body + decodeURIComponent(path) : "";
+  const told = TELLING.exec(said)?.[0];
+  if (told && !sent.includes(told)) return `tells ${told}: ${text.slice(0, 300)}`;
+  const secret = SECRETS.find((secret) => said.includes(secret));
+  return secret ? `tells ${secret}` : null;
+}
+
+function isDocumented({ operation }: Route, status: number, code: string): boolean {
+  const said = operation.responses[status];
+  if (!said || status < 400 || !Object.hasOwn(CATALOGUE, code)) return Boolean(said);
+  // deno-lint-ignore no-explicit-any -- a part of a document of any shape
+  const response: any = "$ref" in said
+    ? document.components.responses[said.$ref.slice("#/components/responses/".length)]
+    : said;
+  const examples = response.content["application/problem+json"]?.examples;
+  return examples === undefined || Object.hasOwn(examples, code);
+}
+
+Deno.test(`whatever is asked of any route is answered, with nothing said that should not be (seed ${SEED})`, async () => {
+  const until = performance.now() + SECONDS * 1000;
+  const mistakes = new Map<string, string>();
+  let tried = 0;
+  const attemptsOf = routes.map(attemptsAt);
+  let renewed = performance.now();
+  for (let round = 0; round === 0 || performance.now() < until; round++) {
+    if (performance.now() - renewed > RENEWED_MS) {
+      await renew();
+      renewed = performance.now();
+    }
+    const numRuns = round === 0 ? 1 : 4;
+    for (let at = 0; at < routes.length; at += AT_ONCE) {
+      if (round > 0 && performance.now() > until) break;
+      await Promise.all(
+        routes.slice(at, at + AT_ONCE).map(async (route, offset) => {
+          const attempts = attemptsOf[at + offset];
+          if (!attempts) return;
+          for (const attempt of fc.sample(attempts, { numRuns, seed: SEED + round })) {
+            tried++;
+            const mistake = await mistakeOf(route, attempt);
+            if (!mistake) continue;
+            const kind = `${route.operation.operationId} ${mistake.slice(0, 60)}`;
+            if (!mistakes.has(kind)) mistakes.set(kind, `${mistake}\n${told(route, attempt)}`);
+          }
+        }),
+      );
+    }
+  }
+  console.log(`${tried} requests`);
+  assert.deepEqual([...mistakes.values()], []);
+});
+
+const told = ({ method }: Route, { by, path, headers, body }: Attempt) =>
+  `${method} ${path.slice(0, 400)} by ${by} ${JSON.stringify(headers)} ${String(body).slice(0, 1_500)}`;

@@ -1,0 +1,21 @@
+import { resource } from "./resource_rows.ts";
+import type { Rows } from "./rows.ts";
+
+const NOT_FOUND = "WEBHOOK_ENDPOINT_NOT_FOUND";
+const BODY = { url: "https://hooks.example.test/outsider", eventTypes: "*" };
+
+/** Webhook endpoints and what was sent to them. */
+export const eventRows: Rows = {
+  ...resource("webhookEndpoint", "webhookEndpoint", "webhookEndpoints", NOT_FOUND, BODY),
+  listEventTypes: { own: () => ({}) },
+  listWebhookDeliveries: {
+    names: (id) => ({ params: { id: id("webhookEndpoint") } }),
+    code: NOT_FOUND,
+  },
+  redeliverWebhook: {
+    names: (id) => ({ params: { id: id("webhookEndpoint"), deliveryId: id("webhookDelivery") } }),
+    code: NOT_FOUND,
+  },
+  testWebhookEndpoint: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
+  rotateWebhookSecret: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
+};

@@ -1,0 +1,246 @@
+// Every operation is called, and whatever it answers is held against the document by validators of their own.
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import assert from "node:assert/strict";
+import { CATALOGUE } from "../../domain/problems/catalogue.ts";
+import { allEndpoints } from "../../routes/endpoints.ts";
+import type { Endpoint } from "../../routes/shared/endpoint.ts";
+import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
+import type { HttpClient } from "../support/http.ts";
+import { setup } from "../support/setup.ts";
+import { pathOf, ROWS } from "./isolation/all_rows.ts";
+import type { Ask } from "./isolation/rows.ts";
+import { buildWorld } from "./isolation/world.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const world = await buildWorld(t);
+const endpoints = allEndpoints(t.steward.platform, { isStopping: () => false });
+const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+(addFormats as unknown as (ajv: Ajv2020) => void)(ajv); // its types know another module form only
+ajv.addFormat("binary", true);
+ajv.addSchema(document, "document");
+const pointer = (...keys: string[]) =>
+  keys.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
+
+/** Where a reference leads, or the place itself. */
+function placeOf(keys: string[]): string[] {
+  // deno-lint-ignore no-explicit-any -- walks a document of any shape
+  const value = keys.reduce<any>((part, key) => part?.[key], document);
+  return value?.$ref ? value.$ref.slice(2).split("/") : keys;
+}
+// deno-lint-ignore no-explicit-any -- a part of a document of any shape
+const partAt = (keys: string[]): any => keys.reduce<any>((part, key) => part?.[key], document);
+
+/** Mistakes of `value` by the schema at this place. */
+function mistakes(keys: string[], value: unknown): string {
+  const validate = ajv.getSchema(`document#/${pointer(...keys)}`);
+  assert.ok(validate, `no schema at ${keys.join(" ")}`);
+  return validate(value) ? "" : ajv.errorsText(validate.errors);
+}
+
+interface Observed {
+  status: number;
+  type: string;
+  headers: Headers;
+  text: string;
+}
+
+/** Sends and reads the answer; of a stream its head only. */
+async function observe(by: HttpClient, spec: Endpoint, ask: Ask): Promise<Observed> {
+  const isForm = ask.body instanceof FormData;
+  const response = await fetch(by.baseUrl + pathOf(spec.path, ask), {
+    method: spec.method.toUpperCase(),
+    redirect: "manual",
+    signal: AbortSignal.timeout(20_000),
+    headers: {
+      ...(by.token ? { authorization: `Bearer ${by.token}` } : {}),
+      ...(ask.body === undefined || isForm ? {} : { "content-type": "application/json" }),
+    },
+    ...(ask.body === undefined ? {} : { body: isForm ? ask.body as FormData : JSON.stringify(ask.body) }),
+  });
+  const type = response.headers.get("content-type")?.split(";")[0] ?? "";
+  const isStream = type === "text/event-stream";
+  const text = isStream ? "" : await response.text();
+  if (isStream) await response.body?.cancel();
+  return { status: response.status, type, headers: response.headers, text };
+}
+
+/** Calls and notes what of the answer is not as the document says it could be. */
+async function tryOut(by: HttpClient, spec: Endpoint, ask: Ask, unfit: string[]): Promise<number> {
+  const observed = await observe(by, spec, ask);
+  try {
+    fits(spec, observed);
+  } catch (error) {
+    unfit.push((error as Error).message);
+  }
+  return observed.status;
+}
+
+function fits(spec: Endpoint, { status, type, headers, text }: Observed): void {
+  const said = `${spec.id} answered ${status} ${type} ${text.slice(0, 600)}`;
+  const responses = partAt(["paths", spec.path, spec.method, "responses"]);
+  assert.notEqual(status, 500, said);
+  assert.ok(responses[status], `an undocumented status: ${said}`);
+  const place = placeOf(["paths", spec.path, spec.method, "responses", String(status)]);
+  const response = partAt(place);
+  const types = Object.keys(response.content ?? {}).map((type) => type.split(";")[0]);
+  if (text !== "" || type !== "") assert.ok(types.includes(type), `a type other than ${types}: ${said}`);
+  for (const name of ["etag", "location", "set-cookie"]) {
+    const documented = Object.keys(response.headers ?? {}).find((header) => header.toLowerCase() === name);
+    assert.ok(documented || !headers.has(name) || name === "set-cookie", `an undocumented ${name}: ${said}`);
+    if (name !== "set-cookie") assert.ok(!documented || headers.has(name), `no ${name}: ${said}`);
+  }
+  assert.match(headers.get("traceresponse") ?? "", /^00-[0-9a-f]{32}-/);
+  if (!type.includes("json")) return;
+  assert.equal(mistakes([...place, "content", type, "schema"], JSON.parse(text)), "", said);
+}
+
+const victims = (spec: Endpoint): Ask => {
+  const row = ROWS[spec.id];
+  const id = (kind: keyof typeof world.ids) => world.ids[kind];
+  if (!row || "open" in row) return OPEN[spec.id] ?? {};
+  if ("own" in row) return row.own(world);
+  return "refused" in row ? row.ask(id) : row.names(id, { ...world, outsider: world.victim });
+};
+const OPEN: Record<string, Ask> = {
+  signIn: { body: { email: "nobody@example.test", password: "none" } },
+  refresh: { body: { refreshToken: "none" } },
+  forgotPassword: { body: { email: "nobody@example.test" } },
+  resetPassword: { body: { token: "none", newPassword: "correct horse battery" } },
+  exchangeOpenIdCode: { body: { code: "none" } },
+  readProblem: { params: { code: "VALIDATION_ERROR" } },
+  docsAsset: { params: { asset: "swagger-ui.css" } },
+};
+
+/** Reading first, deleting last, and what ends sessions in the very end. */
+const ENDING = [
+  "signOut",
+  "endOwnSession",
+  "changePassword",
+  "deactivateUser",
+  "deleteTenant",
+  "switchTenant",
+];
+const order = ["get", "put", "post", "delete"];
+const rank = ({ id, method }: Endpoint) => ENDING.includes(id) ? 9 : order.indexOf(method);
+const succeeded = new Set<string>();
+
+Deno.test("a validator of its own takes the document", async () => {
+  const { valid, errors } = await new Validator().validate(structuredClone(document) as object);
+
+  assert.ok(valid, JSON.stringify(errors, null, 1)?.slice(0, 4000));
+});
+
+Deno.test("operation ids are unique, and every reference leads somewhere", () => {
+  const ids = operations().map((operation) => operation.operationId);
+  assert.equal(new Set(ids).size, ids.length);
+  assert.deepEqual(ids.toSorted(), endpoints.map(({ id }) => id).toSorted());
+  for (const [, target] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    assert.notEqual(partAt((target ?? "").split("/")), undefined, target);
+  }
+});
+
+Deno.test("every code of the catalogue is answered by some operation", () => {
+  const listed = new Set(endpoints.flatMap((spec) => codesOf(spec)));
+  const atNone = ["METHOD_NOT_ALLOWED"]; // no operation: that is the point
+  assert.deepEqual(Object.keys(CATALOGUE).filter((code) => !listed.has(code) && !atNone.includes(code)), []);
+});
+
+Deno.test("every JSON body and answer has an example, and it is what the schema takes", () => {
+  for (const spec of endpoints) {
+    const keys = ["paths", spec.path, spec.method];
+    const { requestBody, responses } = partAt(keys) as Operation;
+    if (requestBody?.content["application/json"]) {
+      exampleFits([...keys, "requestBody", "content", "application/json"]);
+    }
+    for (const status of Object.keys(responses)) {
+      const place = placeOf([...keys, "responses", status]);
+      for (const type of Object.keys(partAt(place).content ?? {})) {
+        if (
+          type.includes("json") && type !== "application/json" || partAt([...place, "content", type]).example
+        ) {
+          exampleFits([...place, "content", type]);
+        }
+      }
+    }
+  }
+});
+
+function exampleFits(keys: string[]): void {
+  const content = partAt(keys);
+  const named = Object.values<{ $ref: string }>(content.examples ?? {});
+  const examples = [
+    ...named.map(({ $ref }) => partAt($ref.slice(2).split("/")).value),
+    ...("example" in content ? [content.example] : []),
+  ];
+  assert.ok(examples.length > 0, `no example: ${keys.join(" ")}`);
+  for (const example of examples) {
+    assert.equal(mistakes([...keys, "schema"], example), "", `${keys.join(" ")}: ${JSON.stringify(example)}`);
+  }
+}
+
+Deno.test("nobody, and a caller without permissions, are answered as documented by every operation", async () => {
+  const powerless = await t.actor();
+  const unfit: string[] = [];
+  for (const spec of endpoints) {
+    if (ENDING.includes(spec.id)) continue;
+    await tryOut(t.nobody, spec, {}, unfit);
+    await tryOut(powerless, spec, { body: spec.method === "get" ? undefined : {} }, unfit);
+  }
+  assert.deepEqual(unfit, []);
+});
+
+Deno.test("mistaken paths, queries and bodies are answered as documented by every operation", async () => {
+  const unfit: string[] = [];
+  for (const spec of endpoints) {
+    if (ENDING.includes(spec.id)) continue;
+    const strange = Object.fromEntries(
+      [...spec.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, "\u0001 é"]),
+    );
+    const query = { page: "-1", pageSize: "x", userId: "no", tenantId: "no", search: "\0" };
+    await tryOut(t.systemAdmin, spec, { params: strange, query }, unfit);
+    if (!spec.body && !spec.lateBody) continue; // with nothing mistaken it would take effect
+    const body = [1, { "": null }];
+    await tryOut(t.systemAdmin, spec, { ...victims(spec), body }, unfit);
+  }
+  assert.deepEqual(unfit, []);
+});
+
+Deno.test("those who may are answered as documented by every operation", async () => {
+  const unfit: string[] = [];
+  for (const spec of endpoints.toSorted((a, b) => rank(a) - rank(b))) {
+    const row = ROWS[spec.id];
+    const isPlatforms = row && "refused" in row;
+    const by = isPlatforms ? t.systemAdmin : row && "open" in row ? t.nobody : world.victim;
+    if (await tryOut(by, spec, victims(spec), unfit) < 400) succeeded.add(spec.id);
+  }
+  assert.deepEqual(unfit, []);
+  const silent = endpoints.filter(({ id }) => !succeeded.has(id)).map(({ id }) => id);
+  assert.ok(succeeded.size > endpoints.length * 0.7, `only refusals were seen of ${silent.join(", ")}`);
+});
+
+Deno.test("the document tells how a caller without a tenant, or with the wrong one, is refused", () => {
+  const codes = (path: string, status: number) =>
+    Object.keys(
+      partAt(placeOf(["paths", path, "get", "responses", String(status)]))
+        ?.content["application/problem+json"]
+        .examples ?? {},
+    );
+  assert.deepEqual(codes("/api/v1/roles/{id}", 403), ["TENANT_FORBIDDEN", "FORBIDDEN", "MISSING_PERMISSION"]);
+  assert.deepEqual(codes("/api/v1/admin/users", 403), ["TENANT_FORBIDDEN", "MISSING_PERMISSION"]);
+  assert.deepEqual(codes("/api/v1/auth/me", 400), ["VALIDATION_ERROR"]);
+  assert.deepEqual(codes("/healthz", 403), []);
+});
+
+const operations = () => Object.values(document.paths).flatMap((path) => Object.values(path));
+
+function codesOf(spec: Endpoint): string[] {
+  const responses = ["paths", spec.path, spec.method, "responses"];
+  return Object.keys(partAt(responses)).flatMap((status) =>
+    Object.keys(partAt(placeOf([...responses, status])).content?.["application/problem+json"]?.examples ?? {})
+  );
+}

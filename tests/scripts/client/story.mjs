@@ -1,0 +1,149 @@
+// The tour's story once more, told in Node by the packed client: `node story.mjs <baseUrl>`.
+import { each, isProblem, Steward, StewardProblem } from "@steward/client";
+import assert from "node:assert/strict";
+
+const baseUrl = process.argv[2];
+const run = crypto.randomUUID().slice(0, 8);
+const password = "a-long-enough-password";
+const kept = [];
+const until = async (look) => {
+  for (const since = Date.now(); Date.now() - since < 20_000;) {
+    const found = await look();
+    if (found) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("it did not happen within 20 s");
+};
+const refused = (code, work) => assert.rejects(work, (error) => isProblem(error, code));
+
+// Access
+const admin = new Steward({ baseUrl, onTokens: (tokens) => kept.push(tokens) });
+const { user } = await admin.signIn("admin@steward.local", "steward-admin-dev");
+const tenant = await admin.tenants.createTenant({ name: `Acme ${run}`, type: "Standard" });
+const roles = await admin.adminTenants.listRolesOfTenant(tenant.id, { search: "Admin" });
+const adminRole = roles.items.find(({ name }) => name === "Admin");
+await admin.adminUsers.addUserTenant(user.id, {
+  tenantId: tenant.id,
+  roleIds: [adminRole.id],
+  isDefault: false,
+});
+// The session is out of date now: the client renews it, once for all who ask.
+const before = kept.length;
+const profiles = await Promise.all([admin.auth.readMe(), admin.auth.readMe(), admin.auth.readMe()]);
+assert.ok(profiles.every((profile) => profile.tenants.some(({ id }) => id === tenant.id)));
+assert.equal(kept.length, before + 1);
+
+const insider = new Steward({ baseUrl, tokens: kept.at(-1) });
+await insider.switchTenant(tenant.id);
+const codes = ["read:users", "upload:files", "read:files", "send:notifications"];
+const permissions = await Promise.all(codes.map((code) => insider.permissions.readPermissionByCode(code)));
+const role = await insider.roles.createRole({
+  name: "Clerk",
+  permissionIds: permissions.map(({ id }) => id),
+});
+const newUser = {
+  ...{ email: `zoe.${run}@example.test`, password, firstName: "Zoë", lastName: "Tour", isActive: true },
+  tenants: [{ tenantId: tenant.id, roleIds: [role.id], isDefault: true }],
+};
+const idempotencyKey = crypto.randomUUID();
+let seen;
+const zoe = await admin.adminUsers.createUserAnywhere(newUser, { idempotencyKey });
+const again = await admin.adminUsers.createUserAnywhere(newUser, {
+  idempotencyKey,
+  onResponse: (response) => seen = response.headers.get("idempotency-replayed"),
+});
+assert.equal(again.id, zoe.id);
+assert.equal(seen, "true");
+
+const member = new Steward({ baseUrl });
+const signedIn = await member.signIn(zoe.email, password);
+assert.deepEqual(signedIn.permissions, codes.toSorted());
+await refused("MISSING_PERMISSION", () => member.roles.listRoles());
+const emails = [];
+for await (const one of each((page) => member.users.listUsers({ page, pageSize: 1 }))) emails.push(one.email);
+assert.ok(emails.length >= 2 && emails.includes(zoe.email));
+
+// Versions and mistakes
+let etag;
+const own = await member.auth.readMe({ onResponse: (response) => etag = response.headers.get("etag") });
+assert.equal(own.user.firstName, "Zoë");
+await refused("PRECONDITION_FAILED", () => member.auth.updateMe({ lastName: "Other" }, { ifMatch: '"999"' }));
+await member.auth.updateMe({ lastName: "Story" }, { ifMatch: etag });
+const mistaken = await member.jobs.enqueueJob({}).catch((error) => error);
+assert.ok(mistaken instanceof StewardProblem);
+assert.equal(mistaken.status, 400);
+assert.equal(mistaken.code, "VALIDATION_ERROR");
+assert.ok(mistaken.errors.jobTypeName);
+assert.match(mistaken.traceId, /^[0-9a-f]{32}$/);
+
+// Files
+const png = Uint8Array.from(
+  atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="),
+  (char) => char.charCodeAt(0),
+);
+const verdict = (id) =>
+  until(async () => {
+    const file = await member.files.readFile(id);
+    return file.status === "Scanning" ? null : file;
+  });
+const fileName = "Zoë’s façade ✓ 図面.png";
+let arrived = 0;
+const uploaded = await member.upload({
+  ...{ profile: "image", fileName, contentType: "image/png", content: png },
+  onProgress: (sent) => arrived = sent,
+});
+assert.equal(arrived, png.length);
+assert.equal((await verdict(uploaded.id)).status, "Available");
+const { url } = await member.files.giveDownloadUrl(uploaded.id);
+assert.deepEqual(new Uint8Array(await (await fetch(url)).arrayBuffer()), png);
+const large = new Uint8Array(6 * 1024 * 1024).fill(0x20);
+const inParts = await member.upload({
+  ...{ profile: "document", fileName: "large.txt", contentType: "text/plain", content: new Blob([large]) },
+  parts: 2,
+});
+assert.equal((await verdict(inParts.id)).sizeBytes, large.length);
+const eicar = ["X5O!P%@AP[4\\PZX54(P^)7CC)7}$", "EICAR-STANDARD-", "ANTIVIRUS-TEST-FILE!$H+H*"].join("");
+const infected = await member.upload({
+  ...{ profile: "document", fileName: "letter.txt", contentType: "text/plain" },
+  content: new TextEncoder().encode(eicar).buffer,
+});
+assert.equal((await verdict(infected.id)).status, "Infected");
+await refused("FILE_INFECTED_CONFLICT", () => member.files.giveDownloadUrl(infected.id));
+
+// Jobs
+const job = await member.jobs.enqueueJob({
+  jobTypeName: "steward.echo",
+  serializedArgs: JSON.stringify({ hello: "wörld" }),
+});
+await until(async () => (await member.jobs.readJob(job.id)).status === "Succeeded");
+
+// Reports
+const report = await member.reports.generateReportAsync({ templateId: "users", format: 3 });
+const made = await until(async () => {
+  const execution = await member.reports.readReportExecution(report.trackingId);
+  return execution.storedFileId ? execution : null;
+});
+const download = await member.reports.downloadReport(made.id);
+assert.match(await (await fetch(download.url)).text(), new RegExp(zoe.email));
+
+// Notifications, as they come
+const leaving = new AbortController();
+const coming = member.userNotifications(zoe.id, { signal: leaving.signal, lastEventId: "0" });
+await member.notifications.sendNotification({
+  channel: "InApp",
+  recipients: [{ address: zoe.id }],
+  subject: "Hello ZOË",
+  textBody: "You have new files",
+});
+const { value } = await coming.next();
+assert.equal(value.event, "notification");
+assert.equal(value.data.title, "Hello ZOË");
+leaving.abort();
+assert.equal((await coming.next()).done, true);
+assert.equal(await member.notifications.countUnreadUserNotifications({ userId: zoe.id }), 1);
+
+// The end
+await member.signOut();
+assert.equal(member.tokens, null);
+await refused("TOKEN_MISSING", () => member.auth.readMe());
+console.log("the whole story is true");

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { VERSION } from "../../infra/version.ts";
+import { setup } from "../support/setup.ts";
+
+const here = import.meta.dirname ?? ".";
+const packed = `steward-client-${VERSION}.tgz`;
+
+async function run(program: string, args: string[], cwd: string): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, { args, cwd, stdin: "null" }).output();
+  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert.ok(success, `${program} ${args.join(" ")} failed:\n${said}`);
+  return said;
+}
+
+async function hasNode(): Promise<boolean> {
+  try {
+    for (const program of ["node", "npm"]) {
+      const { success } = await new Deno.Command(program, { args: ["--version"] }).output();
+      if (!success) return false;
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test({
+  name: "the packed client installs in Node without a network, and tells the tour's story" +
+    " (ignored where node or npm is missing)",
+  ignore: !await hasNode(),
+  async fn() {
+    const folder = await Deno.makeTempDir({ prefix: "steward-client-test-" });
+    const building = run(
+      Deno.execPath(),
+      ["run", "-A", join(here, "../../scripts/build-client.ts"), folder],
+      here,
+    );
+    const [t] = await Promise.all([setup(), building]);
+    try {
+      await Deno.writeTextFile(join(folder, "package.json"), `{ "private": true, "type": "module" }`);
+      await run("npm", ["install", "--offline", "--no-audit", "--no-fund", `./${packed}`], folder);
+      await Deno.copyFile(join(here, "client", "story.mjs"), join(folder, "story.mjs"));
+      assert.match(await run("node", ["story.mjs", t.url], folder), /the whole story is true/);
+    } finally {
+      await t.stop();
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});

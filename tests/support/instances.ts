@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
+import { createTestDatabase } from "./cluster.ts";
+import { RoundRobin } from "./round_robin.ts";
+import { type ServiceProcess, startServiceProcess } from "./service_process.ts";
+
+export interface Instances {
+  /** The proxy before them all. */
+  url: string;
+  databaseUrl: string;
+  processes: ServiceProcess[];
+  stop(): Promise<void>;
+}
+
+/** Starts several instances of the service on one database and one bucket, behind a proxy that takes turns. */
+export async function startInstances(count: number, env: Record<string, string> = {}): Promise<Instances> {
+  const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+  const keys = { accessKey: "instances", secretKey: "instances-secret" };
+  const store = await startEmbeddedObjectStore({
+    ...{ dir: join(folder, "objects"), port: 0, region: "us-east-1" },
+    ...keys,
+  });
+  const databaseUrl = await createTestDatabase();
+  const proxy = new RoundRobin();
+  const start = () =>
+    startServiceProcess({
+      DATABASE_URL: databaseUrl,
+      DATA_DIR: join(folder, "data"), // one outbox and one set of token keys for all
+      S3_ENDPOINT: store.endpoint,
+      S3_ACCESS_KEY: keys.accessKey,
+      S3_SECRET_KEY: keys.secretKey,
+      PUBLIC_URL: proxy.url,
+      TRUSTED_PROXIES: "1",
+      ...env,
+    });
+  const processes = [await start()]; // the first makes the keys
+  processes.push(...await Promise.all(Array.from({ length: count - 1 }, start)));
+  proxy.targets = processes.map(({ url }) => url);
+  return {
+    url: proxy.url,
+    databaseUrl,
+    processes,
+    async stop() {
+      await Promise.all(processes.map((process) => process.stop()));
+      await proxy.stop();
+      await store.stop();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}

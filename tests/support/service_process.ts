@@ -1,0 +1,72 @@
+// The whole service in a process of its own, for tests of what only real processes can show.
+import { join } from "node:path";
+
+export interface ServiceProcess {
+  url: string;
+  pid: number;
+  /** What it has printed so far. */
+  output(): string;
+  kill(signal: Deno.Signal): void;
+  /** Resolves with the exit code. */
+  ended: Promise<number>;
+  /** Ends it, gracefully unless it has ended already. */
+  stop(): Promise<void>;
+}
+
+const ROOT = join(import.meta.dirname ?? ".", "..", "..");
+
+/** Starts main.ts (of `root`, unless told this very tree) and resolves once it takes requests. */
+export async function startServiceProcess(env: Record<string, string>, root = ROOT): Promise<ServiceProcess> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", join(root, "main.ts")],
+    cwd: root,
+    env: { PORT: "0", LOG_LEVEL: "warn", ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let output = "";
+  const ready = Promise.withResolvers<string>();
+  const reading = [child.stdout, child.stderr].map((stream) =>
+    stream.pipeThrough(new TextDecoderStream()).pipeTo(
+      new WritableStream({
+        write(text) {
+          output += text;
+          const url = /^steward ready on (\S+)$/m.exec(output)?.[1];
+          if (url) ready.resolve(url);
+        },
+      }),
+    )
+  );
+  let hasEnded = false;
+  const ended = Promise.all([child.status, ...reading]).then(([{ code }]) => {
+    hasEnded = true;
+    ready.reject(new Error(`the service ended with code ${code}:\n${output}`));
+    return code;
+  });
+  return {
+    url: await ready.promise,
+    pid: child.pid,
+    output: () => output,
+    kill: (signal) => child.kill(signal),
+    ended,
+    async stop() {
+      if (!hasEnded) child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+/** Signs the first administrator in; returns a token with reach over everything. */
+export async function signInAdministrator(url: string): Promise<string> {
+  const response = await fetch(`${url}/api/v1/auth/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email: "admin@steward.local", password: "steward-admin-dev" }),
+  });
+  const body = await response.json();
+  if (response.status !== 200) {
+    throw new Error(`sign-in answered ${response.status}: ${JSON.stringify(body)}`);
+  }
+  return body.accessToken;
+}

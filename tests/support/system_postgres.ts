@@ -1,0 +1,70 @@
+import { freePort } from "../../infra/embedded/ports.ts";
+
+/** Where Debian and others put a server's programs, newest first, and the client tools beside them. */
+const folders = ["18", "17", "16", "15", "14"].map((version) => `/usr/lib/postgresql/${version}/bin`);
+const folder = folders.find((path) => {
+  try {
+    return ["initdb", "postgres", "pg_dump", "pg_restore"].every((name) =>
+      Deno.statSync(`${path}/${name}`).isFile
+    );
+  } catch {
+    return false;
+  }
+});
+
+/** Whether Postgres with its client tools is installed on this machine; tests that need it are ignored without. */
+export const systemPostgresInstalled = folder !== undefined;
+
+export interface SystemPostgres {
+  /** Folder of the client tools that fit the server. */
+  tools: string;
+  /** Connection string of a database of this name; made when absent. */
+  database(name: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts the machine's own Postgres in a temporary folder, as a user of its own where this one is root. */
+export async function startSystemPostgres(): Promise<SystemPostgres> {
+  if (folder === undefined) throw new Error("Postgres is not installed");
+  const dir = await Deno.makeTempDir({ prefix: "system-postgres-" });
+  const port = freePort();
+  const isRoot = Deno.uid() === 0;
+  const as = (args: string[]) => isRoot ? ["runuser", "-u", "postgres", "--", ...args] : args;
+  const run = async (args: string[], env: Record<string, string> = {}) => {
+    const [command = "", ...rest] = args;
+    const { success, stderr } = await new Deno.Command(command, {
+      args: rest,
+      env,
+      stdout: "null",
+      stderr: "piped",
+    })
+      .output();
+    if (!success) throw new Error(`${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
+  };
+  if (isRoot) await run(["chown", "postgres", dir]);
+  await run(as([`${folder}/initdb`, "-D", `${dir}/data`, "-U", "steward", "-A", "trust", "--no-sync"]));
+  const [command = "", ...args] = as([
+    ...[`${folder}/postgres`, "-D", `${dir}/data`, "-p", String(port), "-k", dir],
+    ...["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"],
+  ]);
+  const server = new Deno.Command(command, { args, stdin: "null", stdout: "null", stderr: "null" }).spawn();
+  const client = { PGHOST: "127.0.0.1", PGPORT: String(port), PGUSER: "steward" };
+  for (const since = performance.now();;) {
+    const ready = await run([`${folder}/pg_isready`, "-q"], client).then(() => true, () => false);
+    if (ready) break;
+    if (performance.now() - since > 20_000) throw new Error("Postgres did not start");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return {
+    tools: folder,
+    async database(name) {
+      await run([`${folder}/createdb`, name], client);
+      return `postgres://steward:unused@127.0.0.1:${port}/${name}`;
+    },
+    async stop() {
+      await run(as([`${folder}/pg_ctl`, "stop", "-D", `${dir}/data`, "-m", "immediate"])); // its data is thrown away
+      await server.status;
+      await Deno.remove(dir, { recursive: true });
+    },
+  };
+}
