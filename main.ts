@@ -87,7 +87,10 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const log = o.log ?? createLog(config.LOG_LEVEL);
   const clock = o.clock ?? systemClock;
   await prepareDatabase(config);
-  const sql = connectPostgres(config.DATABASE_URL ?? "", { max: config.DATABASE_POOL });
+  const sql = connectPostgres(config.DATABASE_URL ?? "", {
+    max: config.DATABASE_POOL,
+    prepare: config.DATABASE_LISTEN,
+  });
 
   let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
   const keys = config.TOKEN_KEYS ? JSON.parse(config.TOKEN_KEYS) : await keptTokenKeys(config.DATA_DIR);
@@ -263,7 +266,7 @@ function listen(config: Config, handler: Deno.ServeHandler) {
 
 /** On connections of its own: those opened before a migration would not know the types it makes. */
 async function prepareDatabase(config: Config): Promise<void> {
-  const migrating = connectPostgres(config.DATABASE_URL ?? "", { max: 1 });
+  const migrating = connectPostgres(config.DATABASE_URL ?? "", { max: 1, prepare: false });
   try {
     if (config.MIGRATE_ON_START) await migrate(migrating);
     const pending = await pendingMigrations(migrating);
@@ -273,7 +276,7 @@ async function prepareDatabase(config: Config): Promise<void> {
   } finally {
     await migrating.end();
   }
-  const sql = connectPostgres(config.DATABASE_URL ?? "", { max: 1 });
+  const sql = connectPostgres(config.DATABASE_URL ?? "", { max: 1, prepare: false });
   try {
     await bootstrap({ sql, config });
   } finally {

@@ -1,5 +1,3 @@
-import { hash, verify } from "@node-rs/argon2";
-import { verify as verifyBcrypt } from "@node-rs/bcrypt";
 import { availableParallelism } from "node:os";
 
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
@@ -11,6 +9,10 @@ const unpadded = (text: string) => btoa(text).replace(/=+$/, "");
 const DECOY = `${PREFIX}${unpadded("nobody's account")}$${unpadded("\0".repeat(32))}`;
 /** At most this many hashes at once: each takes a whole core, and requests need one too. */
 const AT_ONCE = Math.max(1, availableParallelism() - 1);
+
+/** Native code is loaded when the first password comes, so that a start needs none of it. */
+const argon2 = () => import("@node-rs/argon2");
+const bcrypt = () => import("@node-rs/bcrypt");
 
 let running = 0;
 const waiting: (() => void)[] = [];
@@ -31,11 +33,16 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
 export const hashesWaiting = (): number => waiting.length;
 
 /** The argon2id PHC string of a plain password. */
-export const hashPassword = (password: string): Promise<string> => inTurn(() => hash(password, PARAMETERS));
+export const hashPassword = (password: string): Promise<string> =>
+  inTurn(async () => (await argon2()).hash(password, PARAMETERS));
 
 /** Does `password` match `stored`, a hash of argon2 (PHC) or bcrypt (crypt) made here or elsewhere? */
 export const verifyPassword = (stored: string, password: string): Promise<boolean> =>
-  inTurn(() => stored.startsWith("$2") ? verifyBcrypt(password, stored) : verify(stored, password));
+  inTurn(async () =>
+    stored.startsWith("$2")
+      ? (await bcrypt()).verify(password, stored)
+      : (await argon2()).verify(stored, password)
+  );
 
 /** Was `stored` made elsewhere, or at another cost than hashes are made now? */
 export const isForeign = (stored: string): boolean => !stored.startsWith(PREFIX);

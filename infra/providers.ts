@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { Config } from "./config.ts";
 import type { MailTransport } from "./mail/mail.ts";
 import { openOutbox, type Outbox } from "./mail/outbox.ts";
-import { createSmtpTransport } from "./mail/smtp.ts";
 import { createFcm } from "./push/fcm.ts";
 import { outboxPush, type PushTransport } from "./push/push.ts";
 import { outboxSms, type SmsTransport } from "./sms/sms.ts";
@@ -20,9 +19,7 @@ export interface Providers {
 /** Opens what the configuration names. The outbox stands in for what is absent in development, never in production. */
 export async function openProviders(config: Config): Promise<Providers> {
   const outbox = config.isProduction ? null : await openOutbox(join(config.DATA_DIR, "outbox"));
-  const mail = (config.SMTP_URL ?? []).map((url, index) =>
-    createSmtpTransport(url, { name: nth("smtp", index) })
-  );
+  const mail = await openMail(config.SMTP_URL ?? []);
   const push = config.FCM_SERVICE_ACCOUNT
     ? [createFcm(config.FCM_SERVICE_ACCOUNT, { url: config.FCM_URL })]
     : [];
@@ -34,6 +31,13 @@ export async function openProviders(config: Config): Promise<Providers> {
     sms: sms.length > 0 ? sms : [outboxSms(outbox)],
     outbox,
   };
+}
+
+/** The mail library is loaded only where mail leaves by SMTP. */
+async function openMail(urls: string[]): Promise<MailTransport[]> {
+  if (urls.length === 0) return [];
+  const { createSmtpTransport } = await import("./mail/smtp.ts");
+  return urls.map((url, index) => createSmtpTransport(url, { name: nth("smtp", index) }));
 }
 
 /** Providers are told apart by their place in the order: their hosts are nobody's business but the operator's. */

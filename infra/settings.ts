@@ -80,7 +80,7 @@ export const SETTINGS = {
   }),
   DATABASE_LISTEN: setting(
     flag,
-    "`false` where LISTEN does not work (PgBouncer in transaction mode): polling takes over",
+    "`false` behind PgBouncer in transaction mode: polling takes over from LISTEN, and statements are not prepared",
     { development: "true", production: "true" },
   ),
   MIGRATE_ON_START: setting(flag, "Run pending migrations before taking requests", {

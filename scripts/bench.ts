@@ -6,8 +6,10 @@ import { filesSweeps } from "./bench/files_sweeps.ts";
 import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
 import { fullLedger } from "./bench/full_ledger.ts";
 import { openGround } from "./bench/ground.ts";
+import { idleMemory } from "./bench/idle_memory.ts";
 import { latency } from "./bench/latency.ts";
 import { listUsers } from "./bench/list_users.ts";
+import { mixedLoad, mixedLoadTwice } from "./bench/mixed_load.ts";
 import { notificationsLists } from "./bench/notifications_lists.ts";
 import { notificationsMail } from "./bench/notifications_mail.ts";
 import { notificationsRender } from "./bench/notifications_render.ts";
@@ -18,6 +20,7 @@ import { reportsPdf, reportsXlsx } from "./bench/reports_documents.ts";
 import { reportsLatency } from "./bench/reports_latency.ts";
 import { roleChange } from "./bench/role_change.ts";
 import { signIns } from "./bench/sign_ins.ts";
+import { startUp } from "./bench/start_up.ts";
 import { twoProcesses } from "./bench/two_processes.ts";
 
 const CASES = {
@@ -30,6 +33,10 @@ const CASES = {
   "latency": latency,
   "full-ledger": fullLedger,
   "two-processes": twoProcesses,
+  "mixed-load": mixedLoad,
+  "mixed-load-twice": mixedLoadTwice,
+  "start-up": startUp,
+  "idle-memory": idleMemory,
   "reports-csv": reportsCsv,
   "reports-xlsx": reportsXlsx,
   "reports-pdf": reportsPdf,

@@ -23,7 +23,7 @@ if (!url || schemaFile === undefined) {
   Deno.exit(64);
 }
 
-const sql = connectPostgres(url, { max: 1, applicationName: "steward migrate" });
+const sql = connectPostgres(url, { max: 1, prepare: false, applicationName: "steward migrate" });
 try {
   const names = await migrate(sql);
   console.log(names.length === 0 ? "the database is up to date" : `ran ${names.join(", ")}`);

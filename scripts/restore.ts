@@ -37,7 +37,7 @@ await runScript(HELP, async () => {
   const manifest = await Deno.readTextFile(manifestOf(folder)).catch(() => null);
   if (manifest === null) throw new Failure(EXIT.noInput, `${folder} holds no complete backup`);
   const objects = openConfiguredStore();
-  const sql = connectPostgres(databaseUrl, { max: 1, applicationName: "steward restore" });
+  const sql = connectPostgres(databaseUrl, { max: 1, prepare: false, applicationName: "steward restore" });
   try {
     await requireEmpty(sql);
     const args = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction"];

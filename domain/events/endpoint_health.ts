@@ -23,7 +23,7 @@ export async function noteFailure(
   const [disabled] = await tx<Disabled[]>`
     with noted as (
       select id, coalesce(failing_since, now()) as since from webhook_endpoints
-      where id = ${endpointId} and is_active for update
+      where id = ${endpointId} and is_active for no key update
     )
     update webhook_endpoints e set failing_since = noted.since,
       is_active = not (${isGone} or noted.since < now() - make_interval(days => ${FAILING_DAYS})),

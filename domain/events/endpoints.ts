@@ -156,7 +156,7 @@ async function lockEndpoint(
   ifMatch: string | null,
 ): Promise<Endpoint> {
   const [row] = await tx<{ version: number }[]>`select version from webhook_endpoints
-    where id = ${id} and tenant_id = ${caller.tenantId} for update`;
+    where id = ${id} and tenant_id = ${caller.tenantId} for no key update`;
   if (!row) throw problem(NOT_FOUND, `The tenant has no webhook endpoint ${id}.`);
   requireVersion(ifMatch, row.version);
   return (await table.read(tx, caller, id)).value;

@@ -1,4 +1,3 @@
-import { fileTypeFromBuffer } from "file-type";
 import { compoundContentType } from "./compound_content_type.ts";
 import { ActiveMarkupProbe, markupType } from "./markup.ts";
 import { type FoundText, TextProbe } from "./text_probe.ts";
@@ -110,6 +109,7 @@ async function binaryType(probe: ContentProbe, read: RangeReader): Promise<strin
 
 async function recognise(head: Uint8Array): Promise<string> {
   // A detector that stumbles over broken content has not recognised it.
+  const { fileTypeFromBuffer } = await import("file-type"); // half a megabyte of code that a start does not need
   const type = await fileTypeFromBuffer(head).catch(() => undefined);
   if (type?.mime === "image/apng") return "image/png"; // an animated png is a png to everyone who asks for one
   if (type?.mime === "image/gif" && !/^GIF8[79]a$/.test(latin1(head.subarray(0, 6)))) {

@@ -1,7 +1,8 @@
 import { inTrace } from "../../infra/telemetry/tracing.ts";
 import type { AttemptNotes, Notebook } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
-import { HopelessJob, type JobTypes } from "./job_type.ts";
+import { timeOfId } from "./job_ids.ts";
+import { HopelessJob, type JobTypes, PostponeJob } from "./job_type.ts";
 import { failed, interrupted, type Settlement, succeeded } from "./settle.ts";
 
 const OUTPUT_LENGTH = 64_000;
@@ -32,7 +33,7 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
   const type = types.get(job.jobTypeName);
   const args = type && readArgs(job, type.args);
   if (!type) {
-    fail(new HopelessJob(`no job type is called ${job.jobTypeName}`));
+    fail(unknownType(job));
   } else if (!args?.success) {
     fail(new HopelessJob(`the arguments do not fit ${type.name}: ${args?.reason}`));
   } else {
@@ -70,6 +71,16 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
       finish(interrupted(job, times()));
     },
   };
+}
+
+/** A job of a type nobody here knows is left to others for so long: a newer instance may have enqueued it. */
+const UNKNOWN_TYPE_MS = 15 * 60_000;
+const ASK_AGAIN_MS = 20_000;
+
+function unknownType(job: ClaimedJob): Error {
+  const reason = `no job type is called ${job.jobTypeName}`;
+  const isNew = Date.now() - timeOfId(job.id).getTime() < UNKNOWN_TYPE_MS;
+  return isNew ? new PostponeJob(`${reason} in this instance`, ASK_AGAIN_MS) : new HopelessJob(reason);
 }
 
 type ArgsShape = { safeParse(value: unknown): { success: boolean; data?: unknown; error?: Error } };

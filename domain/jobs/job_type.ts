@@ -35,6 +35,11 @@ export interface JobType<A = unknown> {
   maxRetries: number;
   /** Most jobs of this type that run at once in the whole service; absent: no limit. */
   concurrency?: number;
+  /**
+   * Places of a worker that one attempt takes; absent: one. Less for work that mostly waits for another server, so that
+   * more of it runs at once. A power of two, so that sums are exact.
+   */
+  places?: number;
   /** Five-field cron expression (UTC) by which the service itself enqueues it with `{}`; absent: only when asked. */
   cron?: string;
   /** Does the work. It may run again after a crash, so it must do no harm twice. The result is kept as `output`. */

@@ -15,7 +15,7 @@ export interface WorkerOptions {
   types: JobTypes;
   log: Log;
   host: string;
-  /** Jobs run at once. */
+  /** Places for jobs that run at once; most job types take one each, see `places` of a job type. */
   concurrency: number;
   /** Queues worked; null: all. */
   queues: string[] | null;
@@ -67,19 +67,20 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   let claimMayBeLost = false;
   const ahead: Held[] = [];
   const running = new Set<Attempt>();
+  let placesTaken = 0;
   const pace = new Pace();
   const notes = new AttemptNotes(sql, log);
   const claimer = new Claimer(sql, o.types, o.queues);
   const settler = new Settler({ sql, log, workerId: () => workerId, moved });
 
   function pump(): void {
-    while (running.size < o.concurrency) {
+    while (placesTaken < o.concurrency) {
       const held = ahead.shift();
       if (!held) break;
       begin(held.job);
     }
     if (ahead.length > 0 && !stopping) releaseAheadInTime();
-    const room = o.concurrency + aheadTarget() - running.size - ahead.length;
+    const room = o.concurrency + aheadTarget() - Math.ceil(placesTaken) - ahead.length;
     if (!stopping && mayHaveMore && !claiming && room > 0 && ahead.length <= aheadTarget() / 2) claim(room);
   }
 
@@ -87,9 +88,12 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
 
   function begin(job: ClaimedJob): void {
     const attempt = runAttempt(job, o.types, notes);
+    const { places = 1 } = o.types.get(job.jobTypeName) ?? {};
     running.add(attempt);
+    placesTaken += places;
     attempt.settlement.then((settlement) => {
       running.delete(attempt);
+      placesTaken -= places;
       pace.count();
       settler.add(settlement);
       o.onEnded?.(settlement);

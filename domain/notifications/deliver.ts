@@ -53,6 +53,7 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
   return defineJob({
     name: "notifications.deliver",
     args,
+    places: 1 / 4, // it waits for a mail server most of the time, and many at once share their statements
     async run({ notificationId }, { jobId, createdBy, attempt, failures, maxRetries, signal }) {
       const held = await holds.add({ id: notificationId, jobId, attempt, failures });
       if (!held) return { skipped: "the message is not waiting for this job" };

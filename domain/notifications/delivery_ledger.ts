@@ -1,9 +1,9 @@
 import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
-import { emitEvents } from "../events/emit.ts";
 import { newId } from "../shared/ids.ts";
 import type { Outcome, Tried } from "./failover.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { MessageAttachment } from "./message.ts";
+import { tellGivenUp } from "./notification_events.ts";
 import { heldUserColumns, type RecipientUser } from "./preferences_held.ts";
 import type {
   NotificationChannel,
@@ -66,6 +66,8 @@ export interface Hold {
  * Takes messages, each for one run of a job: Queued, Scheduled or Failed becomes Sending. A later run of the same job
  * also takes over what an earlier one left Sending when it died. A job that is not the message's own (a dead letter
  * that was re-enqueued) takes it only while it is DeadLettered.
+ * The condition on the status is one `case`, which no index answers: of a backlog the database believes that hardly
+ * anything is open, and would read all of it for every group.
  * @returns in the given order; null where one is not there to be taken: cancelled, sent, or given to another job.
  */
 export async function holdNotifications(q: Queryable, holds: Hold[]): Promise<(HeldNotification | null)[]> {
@@ -75,10 +77,9 @@ export async function holdNotifications(q: Queryable, holds: Hold[]): Promise<(H
     from unnest(${holds.map((h) => h.id)}::uuid[], ${holds.map((h) => h.jobId)}::uuid[],
       ${holds.map((h) => h.attempt)}::int[], ${holds.map((h) => h.failures)}::int[])
       as h (id, job_id, attempt, failures)
-    where n.id = h.id and (
-      n.job_id = h.job_id and (n.status in ('Queued', 'Scheduled', 'Failed')
-        or n.status = 'Sending' and n.job_attempt < h.attempt)
-      or n.job_id is distinct from h.job_id and n.status = 'DeadLettered')
+    where n.id = h.id and case when n.job_id = h.job_id
+      then n.status in ('Queued', 'Scheduled', 'Failed') or n.status = 'Sending' and n.job_attempt < h.attempt
+      else n.status = 'DeadLettered' end
     returning ${heldColumns(q)}, (select case when before.status = 'Sending' then before.updated_at end
       from notifications before where before.id = n.id) as interrupted_at`;
   const byJob = new Map(rows.map((row) => [row.jobId, row]));
@@ -183,20 +184,8 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
   const givenUp = settlements.filter(({ result }, index) =>
     ours.has(index) && result.status === "DeadLettered"
   );
-  await tellGivenUp(tx, givenUp);
+  await tellGivenUp(tx, givenUp.map(({ held, result }) => ({ ...held, error: result.error })));
   return settlements.map((_, index) => ours.has(index));
-}
-
-async function tellGivenUp(tx: Tx, settlements: Settlement[]): Promise<void> {
-  await emitEvents(
-    {},
-    tx,
-    settlements.map(({ held: { id, tenantId, channel }, result }) => ({
-      type: "notification.failed",
-      tenantId,
-      data: { notificationId: id, channel, errorMessage: result.error },
-    })),
-  );
 }
 
 function endOf({ held, result }: Settlement, index: number) {

@@ -1,10 +1,11 @@
 import { z } from "zod";
-import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { readJobEnds } from "../jobs/job_ends.ts";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { foldCounts } from "./counts.ts";
 import { sweepDigests } from "./digest_settle.ts";
+import { tellGivenUp } from "./notification_events.ts";
 
 const AT_ONCE = 1_000;
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -38,12 +39,12 @@ export async function settleAbandoned(sql: Sql, idle = "10 minutes"): Promise<nu
       order by id limit ${AT_ONCE}`;
     if (rows.length === 0) return settled;
     after = rows.at(-1)?.id ?? NIL;
-    settled += await settleRows(sql, rows);
+    settled += await transact(sql, (tx) => settleRows(tx, rows));
   }
 }
 
-async function settleRows(q: Queryable, rows: { id: string; jobId: string | null }[]): Promise<number> {
-  const ends = await readJobEnds(q, rows.flatMap((row) => row.jobId ?? []));
+async function settleRows(tx: Tx, rows: { id: string; jobId: string | null }[]): Promise<number> {
+  const ends = await readJobEnds(tx, rows.flatMap((row) => row.jobId ?? []));
   const ended = rows.flatMap(({ id, jobId }) => {
     const end = jobId === null ? undefined : ends.get(jobId);
     if (end) {
@@ -58,16 +59,26 @@ async function settleRows(q: Queryable, rows: { id: string; jobId: string | null
   });
   const direct = rows.filter((row) => row.jobId === null).map((row) => row.id);
   const [byJob, bySelf] = await Promise.all([
-    q`update notifications n set status = e.status::notification_status, updated_at = now(),
+    tx<SettledRow[]>`update notifications n set status = e.status::notification_status, updated_at = now(),
         last_error = coalesce(e.error, n.last_error, 'The job of this message ended without it.')
       from unnest(${ended.map((e) => e.id)}::uuid[], ${ended.map((e) => e.jobId)}::uuid[],
         ${ended.map((e) => e.status)}::text[], ${
       ended.map((e) => e.error)
     }::text[]) as e (id, job_id, status, error)
-      where n.id = e.id and n.job_id = e.job_id and n.status in ('Queued', 'Scheduled', 'Sending', 'Failed')`,
-    q`update notifications set status = 'Failed', updated_at = now(),
+      where n.id = e.id and n.job_id = e.job_id and n.status in ('Queued', 'Scheduled', 'Sending', 'Failed')
+      returning n.id, n.tenant_id, n.channel, n.status, n.last_error as error`,
+    tx`update notifications set status = 'Failed', updated_at = now(),
         last_error = 'The service stopped before the delivery ended; it may or may not have gone out.'
       where id = any(${direct}::uuid[]) and job_id is null and status = 'Sending'`,
   ]);
+  await tellGivenUp(tx, byJob.filter(({ status }) => status === "DeadLettered"));
   return byJob.count + bySelf.count;
+}
+
+interface SettledRow {
+  id: string;
+  tenantId: string | null;
+  channel: string;
+  status: string;
+  error: string | null;
 }

@@ -29,8 +29,17 @@ interface Property {
 const TEXT_FORMATS: Record<string, string> = { date: "date", "date-time": "datetime", uuid: "uuid" };
 const TYPES: Record<string, string> = { integer: "int", number: "decimal", boolean: "bool" };
 
+/** A description costs more than all else a listing does, and a template never changes. */
+const described = new WeakMap<ReportTemplate, ParameterInfo[]>();
+
 /** The documented parameters of a template, read off the very shape that validates them. */
 export function describeParameters(template: ReportTemplate): ParameterInfo[] {
+  let infos = described.get(template);
+  if (!infos) described.set(template, infos = readParameters(template));
+  return infos;
+}
+
+function readParameters(template: ReportTemplate): ParameterInfo[] {
   const schema = z.toJSONSchema(template.parameters, { io: "input" });
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties ?? {}).map(([name, shape]) => {

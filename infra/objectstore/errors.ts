@@ -55,13 +55,13 @@ export function errorOfAnswer(
 
 const NETWORK_REASONS: readonly (readonly [RegExp, string])[] = [
   [/refused/i, "the connection was refused"],
-  [/dns|lookup/i, "the host name was not found"],
+  [/dns|lookup|enotfound/i, "the host name was not found"],
   [/certificate|tls|ssl/i, "the TLS handshake failed"],
-  [/unreachable|no route/i, "the network is unreachable"],
-  [/reset|closed|broken pipe|aborted|eof|incomplete|body/i, "the connection was cut off"],
+  [/unreach|no route/i, "the network is unreachable"],
+  [/reset|closed|broken pipe|epipe|hang up|aborted|eof|incomplete|body/i, "the connection was cut off"],
 ];
 
-/** Turns what `fetch` or a body stream threw into a typed error that names the reason but not the address. */
+/** Turns what `fetch`, node:http or a body stream threw into a typed error that names the reason but not the address. */
 export function errorOfNetwork(action: string, thrown: unknown): ObjectStoreUnavailable {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const text = `${thrown instanceof Error ? thrown.message : ""} ${

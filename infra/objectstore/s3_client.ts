@@ -6,6 +6,7 @@ import { boundedBody } from "./bounded_body.ts";
 import { errorOfAnswer, errorOfNetwork, ObjectStoreError, ObjectStoreUnavailable } from "./errors.ts";
 import { inSpan } from "../telemetry/tracing.ts";
 import type { ObjectStoreConfig } from "./objectstore.ts";
+import { putLarge, STEP_BYTES } from "./put_large.ts";
 
 /** What one call may take, and what it is called in error messages. */
 export interface CallBounds {
@@ -64,11 +65,7 @@ export class BoundedS3Client extends S3Client {
       signal?.removeEventListener("abort", onAbort);
     };
     try {
-      const response = await fetch(request.url, {
-        ...request.init,
-        redirect: "manual",
-        signal: abort.signal,
-      });
+      const response = await send(request, abort.signal);
       if (response.status !== expected) {
         const { code } = await S3Errors.parseServerError(response);
         throw errorOfAnswer(action, expected, response.status, code);
@@ -91,7 +88,7 @@ export class BoundedS3Client extends S3Client {
     }
   }
 
-  async #sign(o: RequestOptions): Promise<{ url: URL; init: RequestInit }> {
+  async #sign(o: RequestOptions): Promise<SignedRequest> {
     const url = objectUrl(this.#config.endpoint, this.#config, o.objectName);
     url.search = typeof o.query === "string" ? o.query : Object.entries(o.query ?? {})
       .map(([name, value]) => `${encodeRfc3986(name)}=${encodeRfc3986(value)}`).join("&");
@@ -113,6 +110,25 @@ export class BoundedS3Client extends S3Client {
       secretAccessKey: this.#config.secretKey,
     });
     const signed = await signer.sign();
-    return { url, init: { method: o.method, headers: signed.headers, body: hasBody ? body : undefined } };
+    return { url, method: o.method, headers: signed.headers, body: hasBody ? body : undefined };
   }
 }
+
+interface SignedRequest {
+  url: URL;
+  method: string;
+  headers: Headers;
+  body: Bytes | undefined;
+}
+
+function send({ url, method, headers, body }: SignedRequest, signal: AbortSignal): Promise<Response> {
+  const isLarge = method === "PUT" && body !== undefined && body.length > STEP_BYTES;
+  if (isLarge && !needsFetch()) return putLarge(url, headers, body, signal);
+  return fetch(url, { method, headers, body, redirect: "manual", signal });
+}
+
+/** Proxies and authorities that only fetch honours. */
+const FETCH_ONLY = ["http_proxy", "https_proxy", "all_proxy", "deno_cert", "deno_tls_ca_store"];
+
+const needsFetch = (): boolean =>
+  FETCH_ONLY.some((name) => Deno.env.get(name) || Deno.env.get(name.toUpperCase()));

@@ -41,10 +41,15 @@ const hooksOf = new WeakMap<Tx, (() => void)[]>();
 /**
  * A connection pool. Column names come as camelCase, bigint as number (sizes and counts stay under 2^53),
  * `undefined` parameters as null.
+ * @param o.prepare false where a pooler gives each transaction another connection, which knows no earlier statement.
  */
-export function connectPostgres(url: string, o: { max: number; applicationName?: string }): Sql {
+export function connectPostgres(
+  url: string,
+  o: { max: number; applicationName?: string; prepare?: boolean },
+): Sql {
   return postgres(url, {
     max: o.max,
+    prepare: o.prepare ?? true,
     connect_timeout: 10,
     backoff: (attempt) => Math.min(2 ** attempt / 20, 1), // seconds; a restarted server is found within a second
     connection: { application_name: o.applicationName ?? "steward" },

@@ -27,8 +27,8 @@ const key = {
   lastUsedAt: z.iso.datetime().nullable().meta({ description: "To the minute" }),
   lastUsedIp: z.string().nullable(),
 };
-const ApiKeyDto = z.object(key).meta({ id: "ApiKeyDto" });
-const ApiKeyCreatedDto = z.object({
+export const ApiKeyDto = z.object(key).meta({ id: "ApiKeyDto" });
+export const ApiKeyCreatedDto = z.object({
   ...key,
   key: z.string().meta({
     description: "The key itself, shown this once: send it as `Authorization: Bearer`",

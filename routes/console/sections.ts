@@ -1,6 +1,7 @@
 import { accessSection } from "./access/mod.ts";
 import { filesSection } from "./files/mod.ts";
 import { inboxSection } from "./inbox/mod.tsx";
+import { integrationSection } from "./integration/mod.ts";
 import { jobsSection } from "./jobs/mod.ts";
 import { notificationsSection } from "./notifications/mod.ts";
 import { overviewSection } from "./overview/mod.tsx";
@@ -18,4 +19,5 @@ export const sections: ConsoleSection[] = [
   reportsSection,
   accessSection,
   resourcesSection,
+  integrationSection,
 ];

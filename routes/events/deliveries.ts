@@ -9,7 +9,7 @@ import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, uuid } from "../shared/validation.ts";
 
-const WebhookDeliveryDto = z.object({
+export const WebhookDeliveryDto = z.object({
   id: z.uuid().meta({ description: "Also the `webhook-id` of every attempt" }),
   endpointId: z.uuid(),
   eventType: z.string(),

@@ -4,7 +4,7 @@ import { EVENT_TYPES } from "../../domain/events/event_types.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 
-const EventTypeDto = z.object({
+export const EventTypeDto = z.object({
   type: z.string(),
   description: z.string(),
   example: z.object({ type: z.string(), timestamp: z.iso.datetime(), data: z.unknown() })

@@ -11,23 +11,19 @@ import { listWorkers } from "../../domain/jobs/workers.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
-import { enumName, uuid } from "../shared/validation.ts";
+import { enumName } from "../shared/validation.ts";
 import {
   JobDashboardStatsDto,
+  jobFilters,
   JobQueueDto,
   JobStatusCountsDto,
   JobThroughputDto,
   JobTypeDto,
   JobWorkerDto,
-  priority,
-  type,
+  ofTenant,
 } from "./shapes.ts";
 
 const access = inTenantOrService();
-const ofTenant = {
-  tenantId: uuid.optional().meta({ description: "Narrows what a system administrator sees" }),
-};
-
 /** What is told about jobs as a whole. They stand before `/jobs/{id}`, which would take their names for ids. */
 export function jobFigureRoutes(p: Platform): Endpoint[] {
   let types: ExposedJobType[] | undefined;
@@ -51,13 +47,7 @@ export function jobFigureRoutes(p: Platform): Endpoint[] {
       id: "countJobsByStatus",
       summary: "Count the jobs that match by status",
       access,
-      query: z.object({
-        ...ofTenant,
-        type: type.optional(),
-        priority: priority.optional(),
-        queue: z.string().max(100).optional(),
-        searchTerm: z.string().max(200).optional(),
-      }),
+      query: z.object(jobFilters),
       answers: { 200: { description: "Exact counts", schema: JobStatusCountsDto } },
       problems: [],
       async run({ caller, query: { tenantId, priority, ...filters } }) {

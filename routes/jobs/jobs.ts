@@ -21,25 +21,14 @@ import {
   BulkEnqueueResponse,
   EnqueueRequest,
   JobExecutionDto,
+  jobFilters,
   JobLogLineDto,
   JobSummaryDto,
-  priority,
   status,
-  type,
 } from "./shapes.ts";
 
 const access = inTenantOrService();
 const byId = z.object({ id: uuid });
-const ofTenant = {
-  tenantId: uuid.optional().meta({ description: "Narrows what a system administrator sees" }),
-};
-const filters = {
-  ...ofTenant,
-  type: type.optional(),
-  priority: priority.optional(),
-  queue: z.string().max(100).optional(),
-  searchTerm: z.string().max(200).optional(),
-};
 const theJob = { 200: { description: "The job", schema: JobSummaryDto } };
 const order = enumName(JOB_ORDERS);
 
@@ -55,7 +44,7 @@ export function jobRoutes(p: Platform): Endpoint[] {
       access,
       query: z.object({
         ...pageQuery(),
-        ...filters,
+        ...jobFilters,
         status: status.optional(),
         orderBy: order.default("CreatedAt"),
         ascending: queryBoolean.default(false),

@@ -13,6 +13,18 @@ export const queue = z.string().regex(
   /^[a-z0-9][a-z0-9._-]{0,63}$/,
   "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, beginning with a letter or digit",
 );
+/** Whose jobs a list or figure is about. */
+export const ofTenant = {
+  tenantId: uuid.optional().meta({ description: "Narrows what a system administrator sees" }),
+};
+/** What lists and counts of jobs are narrowed to, beside their status. */
+export const jobFilters = {
+  ...ofTenant,
+  type: type.optional(),
+  priority: priority.optional(),
+  queue: z.string().max(100).optional(),
+  searchTerm: z.string().max(200).optional(),
+};
 const serializedArgs = z.string({ error: "expected a string that holds JSON" });
 
 export const JobSummaryDto = z.object({

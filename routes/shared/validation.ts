@@ -69,7 +69,7 @@ export function queryValues(search: URLSearchParams): Record<string, string | st
   const values: Record<string, string | string[]> = {};
   for (const [name, value] of search) {
     if (value === "") continue;
-    const before = values[name];
+    const before = Object.hasOwn(values, name) ? values[name] : undefined;
     values[name] = before === undefined ? value : [before, value].flat();
   }
   return values;

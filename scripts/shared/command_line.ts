@@ -30,7 +30,7 @@ export async function runScript(help: string, main: () => Promise<number>): Prom
 export async function withDatabase<T>(script: string, work: (sql: Sql) => Promise<T>): Promise<T> {
   const url = Deno.env.get("DATABASE_URL");
   if (!url) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
-  const sql = connectPostgres(url, { max: 2, applicationName: `steward ${script}` });
+  const sql = connectPostgres(url, { max: 2, prepare: false, applicationName: `steward ${script}` });
   try {
     const pending = await pendingMigrations(sql);
     if (pending.length > 0) {

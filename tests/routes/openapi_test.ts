@@ -80,6 +80,7 @@ async function tryOut(by: HttpClient, spec: Endpoint, ask: Ask, unfit: string[])
   return observed.status;
 }
 
+/** @throws AssertionError where the document does not say that this could be answered */
 function fits(spec: Endpoint, { status, type, headers, text }: Observed): void {
   const said = `${spec.id} answered ${status} ${type} ${text.slice(0, 600)}`;
   const responses = partAt(["paths", spec.path, spec.method, "responses"]);
@@ -89,10 +90,9 @@ function fits(spec: Endpoint, { status, type, headers, text }: Observed): void {
   const response = partAt(place);
   const types = Object.keys(response.content ?? {}).map((type) => type.split(";")[0]);
   if (text !== "" || type !== "") assert.ok(types.includes(type), `a type other than ${types}: ${said}`);
-  for (const name of ["etag", "location", "set-cookie"]) {
-    const documented = Object.keys(response.headers ?? {}).find((header) => header.toLowerCase() === name);
-    assert.ok(documented || !headers.has(name) || name === "set-cookie", `an undocumented ${name}: ${said}`);
-    if (name !== "set-cookie") assert.ok(!documented || headers.has(name), `no ${name}: ${said}`);
+  const named = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
+  for (const name of ["etag", "location"]) {
+    assert.equal(headers.has(name), named.includes(name), `${name} is not as documented: ${said}`);
   }
   assert.match(headers.get("traceresponse") ?? "", /^00-[0-9a-f]{32}-/);
   if (!type.includes("json")) return;
@@ -130,8 +130,8 @@ const rank = ({ id, method }: Endpoint) => ENDING.includes(id) ? 9 : order.index
 const succeeded = new Set<string>();
 
 Deno.test("a validator of its own takes the document", async () => {
-  const { valid, errors } = await new Validator().validate(structuredClone(document) as object);
-
+  const copy = structuredClone(document) as unknown as Parameters<Validator["validate"]>[0];
+  const { valid, errors } = await new Validator().validate(copy);
   assert.ok(valid, JSON.stringify(errors, null, 1)?.slice(0, 4000));
 });
 

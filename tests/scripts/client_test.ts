@@ -25,6 +25,15 @@ async function hasNode(): Promise<boolean> {
   }
 }
 
+async function hasEveryOperation(url: string, types: string): Promise<void> {
+  const { paths } = await (await fetch(`${url}/openapi.json`)).json();
+  const declared = await Deno.readTextFile(types);
+  const ids = Object.values<Record<string, { operationId: string }>>(paths).flatMap((operations) =>
+    Object.values(operations).map(({ operationId }) => operationId)
+  );
+  assert.deepEqual(ids.filter((id) => !declared.includes(` ${id}(`)), []);
+}
+
 Deno.test({
   name: "the packed client installs in Node without a network, and tells the tour's story" +
     " (ignored where node or npm is missing)",
@@ -40,6 +49,7 @@ Deno.test({
     try {
       await Deno.writeTextFile(join(folder, "package.json"), `{ "private": true, "type": "module" }`);
       await run("npm", ["install", "--offline", "--no-audit", "--no-fund", `./${packed}`], folder);
+      await hasEveryOperation(t.url, join(folder, "node_modules/@steward/client/mod.d.ts"));
       await Deno.copyFile(join(here, "client", "story.mjs"), join(folder, "story.mjs"));
       assert.match(await run("node", ["story.mjs", t.url], folder), /the whole story is true/);
     } finally {

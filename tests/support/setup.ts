@@ -9,6 +9,8 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { startSteward, type Steward, type StewardOptions } from "../../main.ts";
 import { createTestDatabase } from "./cluster.ts";
 import { HttpClient } from "./http.ts";
+import { RoundRobin } from "./round_robin.ts";
+import { startServiceProcess } from "./service_process.ts";
 
 /** A signed-in caller of a test. */
 export class Actor extends HttpClient {
@@ -53,6 +55,12 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
+/**
+ * So many instances answer the callers of a test in turn, all but the first in processes of their own. Jobs run in the
+ * first, whose settlings a test hears. Not for tests with a clock of their own, which other processes do not have.
+ */
+const INSTANCES = Number(Deno.env.get("STEWARD_TEST_INSTANCES") ?? 1);
+
 const ENDED = ["Succeeded", "DeadLettered", "Cancelled"];
 
 /**
@@ -67,7 +75,9 @@ export async function setup(
   const databaseUrl = env.DATABASE_URL ?? await createTestDatabase();
   const dataDir = await Deno.makeTempDir({ prefix: "steward-test-" });
   const logs: string[] = [];
+  const proxy = INSTANCES > 1 && !o.clock && !env.PUBLIC_URL ? new RoundRobin() : null;
   const config = readConfig({
+    ...(proxy ? { PUBLIC_URL: proxy.url, TRUSTED_PROXIES: "1" } : {}),
     TMPDIR: processEnv().TMPDIR,
     DATABASE_URL: databaseUrl,
     DATA_DIR: dataDir,
@@ -87,6 +97,9 @@ export async function setup(
     },
   });
   const { sql } = steward.platform;
+  const others = proxy ? await startOthers(steward, env, dataDir) : [];
+  if (proxy) proxy.targets = [steward, ...others].map((instance) => instance.url);
+  const url = proxy?.url ?? steward.url;
   const [platform] = await sql<{ id: string }[]>`select id from tenants where type = 'Platform'`;
   const platformTenantId = platform?.id ?? "";
 
@@ -135,16 +148,16 @@ export async function setup(
         ip: null,
         userAgent: null,
       });
-      return new Actor(steward.url, tokens.accessToken, userId, tenantId, email, roleId);
+      return new Actor(url, tokens.accessToken, userId, tenantId, email, roleId);
     });
   }
 
   return {
     steward,
-    url: steward.url,
+    url,
     platformTenantId,
     logs,
-    nobody: new HttpClient(steward.url),
+    nobody: new HttpClient(url),
     systemAdmin: await actor({ role: "SystemAdmin" }),
     tenant,
     actor,
@@ -167,8 +180,24 @@ export async function setup(
         look();
       }),
     async stop() {
+      await proxy?.stop();
+      await Promise.all(others.map((instance) => instance.stop()));
       await steward.stop(2_000);
       await Deno.remove(dataDir, { recursive: true });
     },
   };
+}
+
+/** Further instances on the database, bucket and folder of the first. */
+async function startOthers(first: Steward, env: Record<string, string>, dataDir: string) {
+  const { DATABASE_URL, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY, PUBLIC_URL } = first.platform.config;
+  const shared = { DATABASE_URL, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY, PUBLIC_URL };
+  const given = Object.entries(shared).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  return await Promise.all(Array.from({ length: INSTANCES - 1 }, () =>
+    startServiceProcess({
+      ...{ DATA_DIR: dataDir, DATABASE_POOL: "6", TRUSTED_PROXIES: "1" },
+      ...env,
+      ...Object.fromEntries(given),
+      ...{ PORT: "0", JOB_CONCURRENCY: "0" },
+    })));
 }

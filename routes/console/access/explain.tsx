@@ -151,11 +151,11 @@ function Explanation({ v, explanation }: { v: Visit; explanation: AccessExplanat
               <ul class="bare-list" aria-label={w.grantsCaption}>
                 {grants.map((grant) => (
                   <li>
-                    {w.chainOf(email)} {grant.tenantId === v.viewer.tenant?.id
+                    {email} {w.holds} <code>{grant.permission}</code>
+                    {grant.permission !== permission && `, ${w.standsIn},`} {w.through}{" "}
+                    {grant.tenantId === v.viewer.tenant?.id
                       ? <a href={`roles/${grant.roleId}`}>{grant.roleName}</a>
-                      : <strong>{grant.roleName}</strong>} {w.inThe} {grant.tenantName}, {w.gives}{" "}
-                    <code>{grant.permission}</code>
-                    {grant.permission !== permission && `, ${w.standsIn}`}
+                      : <strong>{grant.roleName}</strong>} {w.inThe} {grant.tenantName}
                   </li>
                 ))}
               </ul>

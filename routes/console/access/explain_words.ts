@@ -35,9 +35,9 @@ export const words = defineWords({
   notPermissionHeld: "None of the user's roles there gives it.",
   grants: "What gives it",
   grantsCaption: "Roles that give the permission",
-  chainOf: (user: string) => `${user}, through the role`,
+  holds: "holds",
+  through: "through the role",
   inThe: "in",
-  gives: "gives",
   standsIn: "which stands in for everything but the file module",
   noGrants: "No role of the user gives this permission there.",
   note:
@@ -78,9 +78,9 @@ export const words = defineWords({
   notPermissionHeld: "Nenhum dos papéis do utilizador lá a dá.",
   grants: "O que a dá",
   grantsCaption: "Papéis que dão a permissão",
-  chainOf: (user: string) => `${user}, pelo papel`,
+  holds: "tem",
+  through: "pelo papel",
   inThe: "em",
-  gives: "tem",
   standsIn: "que vale por tudo exceto o módulo de ficheiros",
   noGrants: "Nenhum papel do utilizador lá dá esta permissão.",
   note:

@@ -32,12 +32,13 @@ tellTimes(document);
 setInterval(() => tellTimes(document), 15_000);
 document.addEventListener("htmx:afterSettle", () => tellTimes(document));
 
-// A list is not refreshed under someone's hands: while it is hidden, a dialog is open, or rows are ticked or a form of it edited.
+// A list is not refreshed under someone's hands: while it is hidden, a dialog is open, or rows are ticked or opened or a form of it edited.
 document.addEventListener("htmx:beforeRequest", (event) => {
   const part = event.detail.elt;
   if (!part.getAttribute("hx-trigger")?.startsWith("every")) return;
   const busy = document.hidden || document.querySelector("dialog[open]") ||
     part.querySelector("input:checked[data-row-check]") ||
+    part.querySelector("details[open]") ||
     (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select"));
   if (busy) event.preventDefault();
 });

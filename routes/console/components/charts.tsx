@@ -60,7 +60,11 @@ export function TimeBars({ v, label, starts, series }: {
         })}
       </svg>
       <figcaption>
-        <span class="muted">{starts[0] && at(starts[0])}</span>
+        <span class="row between chart-ends muted">
+          <span>{starts[0] && at(starts[0])}</span>
+          <span>max {number(v, highest)}</span>
+          <span>{starts.length > 0 && at(starts[starts.length - 1] ?? "")}</span>
+        </span>
         <span class="row">
           {series.map(({ label, tone }) => (
             <span class="legend">
@@ -68,9 +72,7 @@ export function TimeBars({ v, label, starts, series }: {
               {label}
             </span>
           ))}
-          <span class="muted">max {number(v, highest)}</span>
         </span>
-        <span class="muted">{starts.length > 0 && at(starts[starts.length - 1] ?? "")}</span>
       </figcaption>
       <div class="sr-only">
         <table>
@@ -95,8 +97,8 @@ export function Meter(
   const share = max > 0 ? Math.min(1, value / max) : 0;
   return (
     <svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={label}>
-      <rect class="meter-track" width="100" height="6" rx="3" />
-      <rect class={`bar tone-${tone}`} width={(share * 100).toFixed(1)} height="6" rx="3" />
+      <rect class="meter-track" width="100" height="6" />
+      <rect class={`bar tone-${tone}`} width={(share * 100).toFixed(1)} height="6" />
     </svg>
   );
 }

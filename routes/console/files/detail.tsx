@@ -32,22 +32,24 @@ export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
     title: file.fileName,
     crumbs: [{ href: "files", label: w.files }],
     status: forms.retention || forms.purge ? 422 : 200,
-    actions: file.status === "Available" &&
-      <ButtonLink href={`${path}/download`} label={w.download} icon="download" tone="primary" />,
+    // All of it is live while the state moves; what may be done with the file comes once it has settled.
     body: (
-      <>
-        <LivePart v={v} id="file-state" {...isMoving(file) ? { everySeconds: 2 } : {}}>
-          <StateNotice v={v} file={file} />
+      <LivePart v={v} id="file-state" {...isMoving(file) ? { everySeconds: 2 } : {}}>
+        <StateNotice v={v} file={file} />
+        <div class="row">
+          {file.status === "Available" && (
+            <ButtonLink href={`${path}/download`} label={w.download} icon="download" tone="primary" />
+          )}
           {file.status === "Pending" && mayInFiles(v.viewer, "upload:files") && (
             <ActionButton v={v} action={`${path}/confirm`} label={w.confirmUpload} icon="check" />
           )}
-          <div class="grid-2">
-            <FactsCard v={v} file={file} />
-            <Examinations v={v} attempts={attempts} />
-          </div>
-        </LivePart>
+        </div>
+        <div class="grid-2">
+          <FactsCard v={v} file={file} />
+          <Examinations v={v} attempts={attempts} />
+        </div>
         <ReferencesCard v={v} file={file} references={references} />
-        {file.status !== "Purged" && file.status !== "Infected" && (
+        {(file.status === "Available" || file.status === "Failed") && (
           <div class="grid-2">
             {mayInFiles(v.viewer, "retain:files") && (
               <RetentionCard v={v} file={file} version={version} forms={forms} />
@@ -57,7 +59,7 @@ export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
             )}
           </div>
         )}
-      </>
+      </LivePart>
     ),
   };
 }

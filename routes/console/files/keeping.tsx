@@ -75,10 +75,8 @@ export function RetentionCard({ v, file, version, forms }: Keeping & { version: 
             label={w.retentionClass}
             name="retentionClass"
             value={given("retentionClass", file.retentionClass)}
-            choices={RETENTION_CLASSES.map((value) => ({
-              value,
-              label: `${r[value]}: ${r[`${value}Text`]}`,
-            }))}
+            choices={RETENTION_CLASSES.map((value) => ({ value, label: r[value] }))}
+            hint={RETENTION_CLASSES.map((value) => `${r[value]}: ${r[`${value}Text`]}.`).join(" ")}
           />
           <TextField
             label={w.retainUntil}

@@ -10,9 +10,8 @@ import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { type File, FileStateBadge, isMoving } from "./model.tsx";
 import { ScannerSoon } from "./scanner.tsx";
 import { retentionWords, stateWords } from "./state_words.ts";
+import { shortType } from "./types.ts";
 import { words } from "./words.ts";
-
-const PROFILES = "file-profiles";
 
 /** The tenant's files, newest first, filtered by what the address says. */
 export async function filesPage(v: Visit): Promise<View> {
@@ -25,7 +24,7 @@ export async function filesPage(v: Visit): Promise<View> {
     body: (
       <>
         <ScannerSoon v={v} />
-        <Filters v={v} />
+        <Filters v={v} files={page.items} />
         <LivePart v={v} id="files-list" everySeconds={page.items.some(isMoving) ? 3 : 15}>
           <DataTable
             caption={w.caption}
@@ -58,10 +57,16 @@ function asked(v: Visit): Query {
   };
 }
 
-function Filters({ v }: { v: Visit }) {
+function Filters({ v, files }: { v: Visit; files: File[] }) {
   const w = words[v.locale];
   const { all } = shared[v.locale];
   const { query } = v;
+  const asked = query.get("profile");
+  const profiles = new Set([
+    ...defaultProfiles.map(({ name }) => name),
+    ...files.map(({ profile }) => profile), // a deployment may have more
+    ...asked ? [asked] : [],
+  ]);
   return (
     <FilterBar v={v} action="files" target="files-list">
       <TextField label={w.searchName} name="search" type="search" value={query.get("search")} />
@@ -72,14 +77,13 @@ function Filters({ v }: { v: Visit }) {
         value={query.get("status")}
         choices={FILE_STATUSES.map((value) => ({ value, label: stateWords[v.locale][value] }))}
       />
-      <TextField
+      <SelectField
         label={w.profile}
         name="profile"
+        any={all}
         value={query.get("profile")}
-        maxlength={64}
-        list={PROFILES}
+        choices={[...profiles].map((value) => ({ value, label: value }))}
       />
-      <datalist id={PROFILES}>{defaultProfiles.map(({ name }) => <option value={name}></option>)}</datalist>
       <SelectField
         label={w.retention}
         name="retentionClass"
@@ -112,12 +116,16 @@ function columns(v: Visit): Column<File>[] {
       cell: ({ id, fileName, profile, detectedContentType, declaredContentType }) => (
         <>
           <a href={`files/${id}`}>{fileName}</a>
-          <span class="sub">{`${profile} · ${detectedContentType ?? declaredContentType}`}</span>
+          <span class="sub">{`${profile} · ${shortType(detectedContentType ?? declaredContentType)}`}</span>
         </>
       ),
     },
     { head: w.status, cell: ({ status }) => <FileStateBadge locale={v.locale} status={status} /> },
-    { head: w.size, align: "end", cell: ({ sizeBytes }) => bytes(v, sizeBytes) },
+    {
+      head: w.size,
+      align: "end",
+      cell: ({ sizeBytes }) => <span class="nowrap">{bytes(v, sizeBytes)}</span>,
+    },
     {
       head: w.retention,
       cell: ({ retentionClass, legalHold }) => (

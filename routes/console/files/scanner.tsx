@@ -1,5 +1,4 @@
 import { Card, Notice } from "../components/notice.tsx";
-import { LivePart } from "../components/table.tsx";
 import { duration, Figure, number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
@@ -8,6 +7,8 @@ import type { ScannerStatus } from "./model.tsx";
 import { words } from "./words.ts";
 
 const ID = "scanner";
+/** The card is a part of two pages, each of which keeps its title. */
+const SWAP = "outerHTML ignoreTitle:true";
 
 /** Where the scanner's card comes once the page is there: an engine that answers slowly keeps no list waiting. */
 export const ScannerSoon = ({ v }: { v: Visit }) => (
@@ -15,7 +16,7 @@ export const ScannerSoon = ({ v }: { v: Visit }) => (
     id={ID}
     hx-get="files/scanner"
     hx-select={`#${ID}`}
-    hx-swap="outerHTML"
+    hx-swap={SWAP}
     hx-trigger="load"
   >
     <div class="figures">
@@ -35,9 +36,9 @@ export async function scannerPage(v: Visit): Promise<View> {
     title: w.scanner,
     crumbs: [{ href: "files", label: w.files }],
     body: (
-      <LivePart v={v} id={ID} everySeconds={30}>
+      <div id={ID} hx-get="files/scanner" hx-select={`#${ID}`} hx-swap={SWAP} hx-trigger="every 30s">
         {await scannerFigures(v)}
-      </LivePart>
+      </div>
     ),
   };
 }

@@ -5,26 +5,10 @@ import { Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
 import { field, may, type View, type Visit } from "../shared/page.ts";
 import { type FileProfile, refusalText } from "./model.tsx";
+import { declaredType, shortType } from "./types.ts";
 import { words } from "./words.ts";
 
 const PARTS_FROM_BYTES = 32 * 1024 * 1024;
-
-/** Browsers call some of these otherwise, or not at all. What the content really is, the examination finds out. */
-const TYPES: Record<string, string> = {
-  csv: "text/csv",
-  txt: "text/plain",
-  pdf: "application/pdf",
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  webp: "image/webp",
-  gif: "image/gif",
-  zip: "application/zip",
-  gz: "application/gzip",
-  docx: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-  pptx: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-};
 
 /** Where one picks a file. The script of the page does the rest: reserve, send to storage, confirm. */
 export async function uploadPage(v: Visit): Promise<View> {
@@ -66,7 +50,7 @@ export async function uploadPage(v: Visit): Promise<View> {
             <div class="hint" id="profile-hints">
               {profiles.map(({ name, maxBytes, contentTypes }, index) => (
                 <span data-hint-of={name} hidden={index > 0}>
-                  {w.takes(shortTypes(contentTypes), bytes(v, maxBytes))}
+                  {w.takes(contentTypes.map(shortType).join(", "), bytes(v, maxBytes))}
                 </span>
               ))}
             </div>
@@ -91,22 +75,15 @@ export async function uploadPage(v: Visit): Promise<View> {
   };
 }
 
-/** "PDF, PNG": the telling end of media types. */
-function shortTypes(contentTypes: string[]): string {
-  const extension = new Map(Object.entries(TYPES).map(([name, type]) => [type, name]));
-  return contentTypes.map((type) => extension.get(type) ?? type.replace(/^.*[./]/, "")).join(", ");
-}
-
 /** Reserves for the page's script, which gets the signed URLs as JSON. */
 export async function reserve(v: Visit, form: FormData): Promise<Response> {
   const fileName = field(form, "fileName");
   const sizeBytes = Number(field(form, "sizeBytes"));
-  const extension = fileName.split(".").pop()?.toLowerCase() ?? "";
   return await answerJson(v, () =>
     v.api.send("POST", "files", {
       profile: field(form, "profile"),
       fileName,
-      contentType: TYPES[extension] ?? (field(form, "contentType") || "application/octet-stream"),
+      contentType: declaredType(fileName, field(form, "contentType")),
       sizeBytes,
       isProduct: field(form, "isProduct") === "true",
       ...sizeBytes > PARTS_FROM_BYTES ? { parts: true } : {},

@@ -67,6 +67,8 @@ const KINDS: Record<string, ArgField["kind"]> = {
 
 /** "This or null" is asked for as this: an empty field leaves it out. */
 function withoutNull(schema: Record<string, unknown>): Record<string, unknown> {
+  const types = Array.isArray(schema.type) ? schema.type.filter((type) => type !== "null") : [];
+  if (types.length === 1) return { ...schema, type: types[0] };
   const parts = Array.isArray(schema.anyOf) ? schema.anyOf.filter((part) => part?.type !== "null") : [];
   return parts.length === 1 ? { ...parts[0] } : schema;
 }

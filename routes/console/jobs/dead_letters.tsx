@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import type { z } from "zod";
 import type { DeadLetterGroupDto, DeadLetterJobDto } from "../../jobs/shapes.ts";
 import { ActionButton, ButtonLink, FilterBar, SelectField, TextField } from "../components/forms.tsx";
@@ -122,7 +123,7 @@ export async function deadLetterListPage(v: Visit): Promise<View> {
             label={w.show}
             name="isRetried"
             value={isRetried}
-            any={shared[v.locale].all}
+            any={jobWords[v.locale].all}
             choices={[{ value: "false", label: w.onlyWaiting }, { value: "true", label: w.onlyRetried }]}
           />
         </FilterBar>
@@ -208,15 +209,7 @@ export async function deadLetterPage(v: Visit): Promise<View> {
               [j.queue, queue],
               [j.attempts, number(v, attempts)],
               [w.failed, <Time v={v} at={failedAt} />],
-              [w.retried, <Time v={v} at={retriedAt} />],
-              [
-                w.newJob,
-                retriedJobId && (
-                  <a href={`jobs/${retriedJobId}`}>
-                    <code>{shortId(retriedJobId)}</code>
-                  </a>
-                ),
-              ],
+              ...retriedJobId ? [retriedFact(v, retriedJobId, retriedAt)] : [],
             ]}
           />
         </Card>
@@ -232,3 +225,13 @@ export async function deadLetterPage(v: Visit): Promise<View> {
     ),
   };
 }
+
+const retriedFact = (v: Visit, jobId: string, at: string | null): [string, Child] => [
+  words[v.locale].newJob,
+  <>
+    <a href={`jobs/${jobId}`}>
+      <code>{shortId(jobId)}</code>
+    </a>{" "}
+    <Time v={v} at={at} />
+  </>,
+];

@@ -24,17 +24,20 @@ const ENDED: ReadonlySet<Job["status"]> = new Set(["Succeeded", "DeadLettered", 
 export async function jobPage(v: Visit): Promise<View> {
   const w = words[v.locale];
   const path = `jobs/${v.params.id}`;
-  const [job, executions, continuations] = await Promise.all([
+  const [job, executions, continuations, types] = await Promise.all([
     v.api.get<Job>(path),
     v.api.get<Page<Execution>>(`${path}/executions`, { page: v.query.get("page") }),
     v.api.get<Job[]>(`${path}/continuations`),
+    v.api.get<{ name: string }[]>("jobs/types"),
   ]);
   const shownLog = v.query.get("log") ?? String(executions.items[0]?.attemptNumber ?? 0);
   const log = await readLog(v, path, shownLog);
   return {
     title: job.jobTypeName,
     crumbs: [{ href: "jobs", label: w.jobs }],
-    actions: <ButtonLink href={`jobs/new?copy=${job.id}`} label={w.enqueueCopy} icon="plus" />,
+    actions: types.some(({ name }) => name === job.jobTypeName)
+      ? <ButtonLink href={`jobs/new?copy=${job.id}`} label={w.enqueueCopy} icon="plus" />
+      : undefined,
     body: (
       <LivePart v={v} id="job" {...ENDED.has(job.status) ? {} : { everySeconds: 2 }}>
         <Card

@@ -4,7 +4,6 @@ import { type Column, DataTable, EmptyList, LivePart, Pager } from "../component
 import { Tabs } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
 import { type Page, searchOf } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { type Job, type JobStatus, JobStatusBadge, statusWords } from "./job_status.tsx";
 import { originWords, priorityWords, words } from "./words.ts";
@@ -14,7 +13,7 @@ const FILTERS = ["type", "priority", "queue", "searchTerm"] as const;
 /** Jobs, newest first unless sorted otherwise, filtered by what the address says. */
 export async function jobsPage(v: Visit): Promise<View> {
   const w = words[v.locale];
-  const all = shared[v.locale].all;
+  const { all } = w;
   const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
   const sortBy = v.query.get("sortBy");
   const [page, counts] = await Promise.all([
@@ -82,7 +81,7 @@ function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; coun
       tabs={[
         {
           href: to(null),
-          label: shared[v.locale].all,
+          label: words[v.locale].all,
           isCurrent: current === null,
           count: number(v, total),
         },

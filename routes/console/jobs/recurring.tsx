@@ -4,10 +4,11 @@ import { cronInWords } from "../components/cron_words.ts";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
-import { Badge, exactTime, Facts, JsonText, Time } from "../components/values.tsx";
+import { Badge, Facts, JsonText, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
 import type { View, Visit } from "../shared/page.ts";
+import { FORMAT_TAGS } from "../shared/words.ts";
 import { type Job, JobStatusBadge } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { words } from "./recurring_words.ts";
@@ -183,7 +184,7 @@ function NextRuns({ v, recurring, runs }: { v: Visit; recurring: Recurring; runs
   const { timeZoneId } = recurring;
   const theirs: Column<string> = {
     head: timeZoneId,
-    cell: (at) => exactTime({ locale: v.locale, timeZone: timeZoneId }, at),
+    cell: (at) => clock(v, timeZoneId, at),
     wideOnly: true,
   };
   return (
@@ -192,10 +193,21 @@ function NextRuns({ v, recurring, runs }: { v: Visit; recurring: Recurring; runs
       rows={runs}
       empty={<Empty icon="schedules" title={w.neverDue} />}
       columns={[
-        { head: v.timeZone, cell: (at) => exactTime(v, at) },
+        { head: v.timeZone, cell: (at) => clock(v, v.timeZone, at) },
         ...timeZoneId === v.timeZone ? [] : [theirs],
         { head: w.next, cell: (at) => <Time v={v} at={at} /> },
       ]}
     />
   );
 }
+
+/** "Mon, 23 Nov, 08:00", by the clocks of the zone. */
+const clock = (v: Visit, timeZone: string, at: string): string =>
+  new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], {
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZone,
+  }).format(new Date(at));

@@ -18,7 +18,6 @@ export const words = defineWords({
   last: "Last run",
   lastRuns: "Last runs",
   lastRunsCaption: "The latest jobs it made, newest first",
-  state: "State",
   active: "Active",
   paused: "Paused",
   pausedText: "It is paused: these are the runs it would have.",
@@ -35,7 +34,6 @@ export const words = defineWords({
   empty: "No recurring jobs",
   emptyText: "A recurring job runs a job type on a schedule.",
   noRuns: "It has not run yet",
-  whatRuns: "What runs",
   changedMeanwhile: "Someone else changed it meanwhile. Load the page again to see how it stands.",
   neverDue: "It does not come due any more",
 }, {
@@ -56,7 +54,6 @@ export const words = defineWords({
   last: "Última execução",
   lastRuns: "Últimas execuções",
   lastRunsCaption: "As últimas tarefas que criou, as mais recentes primeiro",
-  state: "Situação",
   active: "Ativa",
   paused: "Em pausa",
   pausedText: "Está em pausa: estas são as execuções que teria.",
@@ -73,7 +70,6 @@ export const words = defineWords({
   empty: "Não há tarefas recorrentes",
   emptyText: "Uma tarefa recorrente executa um tipo de tarefa segundo um horário.",
   noRuns: "Ainda não correu",
-  whatRuns: "O que corre",
   changedMeanwhile: "Alguém a alterou entretanto. Volte a carregar a página para ver como está.",
   neverDue: "Já não volta a correr",
 });

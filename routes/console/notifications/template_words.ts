@@ -38,8 +38,6 @@ export const templateWords = defineWords({
   send: "Send a message of it",
   isShipped:
     "This template comes with the service. Saving makes this tenant's own version of it, which is then used instead.",
-  facts: "Version and times",
-  made: "Created",
   help: "Filters",
   helpText: "A value passes through filters from left to right. What they make of it:",
   filter: "Filter",
@@ -85,8 +83,6 @@ export const templateWords = defineWords({
   send: "Enviar uma mensagem com ele",
   isShipped:
     "Este modelo vem com o serviço. Guardar cria a versão própria deste inquilino, que passa a ser usada em vez dele.",
-  facts: "Versão e datas",
-  made: "Criado",
   help: "Filtros",
   helpText: "Um valor passa pelos filtros da esquerda para a direita. O que fazem dele:",
   filter: "Filtro",

@@ -88,7 +88,6 @@ export const words = defineWords({
   preview: "Preview",
   previewText: "What a reader without HTML sees",
   fillIn: "The preview appears as you write.",
-  noTemplates: "There are no templates yet.",
   dateInvalid: "This is not a date and time.",
 }, {
   section: "Mensagens",
@@ -178,6 +177,5 @@ export const words = defineWords({
   preview: "Pré-visualização",
   previewText: "O que vê um leitor sem HTML",
   fillIn: "A pré-visualização aparece à medida que escreve.",
-  noTemplates: "Ainda não há modelos.",
   dateInvalid: "Isto não é uma data e hora.",
 });

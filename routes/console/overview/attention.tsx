@@ -57,16 +57,16 @@ function leadsTo({ kind, subject }: Attention, { permissions }: Viewer): string 
     case "NotificationsFailed":
       return "notifications?status=Failed";
     case "ReportsFailed":
-      return "reports";
+      return "report-runs?status=4";
     case "ScannerUnavailable":
     case "ScannerStale":
-      return "files";
+      return "files/scanner";
     case "TenantsAtCapacity":
       return platform ? "tenants" : null;
     case "RecurringPaused":
       return "recurring";
     case "SchedulesPaused":
-      return "schedules";
+      return "report-schedules";
     case "NoWorkers":
       return null;
   }

@@ -1,12 +1,13 @@
 import { Meter } from "../components/charts.tsx";
-import { Card, Empty, Notice, type Tone } from "../components/notice.tsx";
+import { Card, Empty, Notice } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
 import { Badge, Facts, Figure, number, shortId, Time } from "../components/values.tsx";
+import { RunStatusBadge } from "../reports/model.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/words.ts";
 import type { Overview } from "./overview.tsx";
-import { reportStatusWords, words } from "./words.ts";
+import { words } from "./words.ts";
 
 /** How deep the queues are, and since when their oldest jobs wait. */
 export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
@@ -95,7 +96,7 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
     >
       <Facts
         facts={[
-          [w.engine, scanner.engine],
+          [w.engine, <a href="files/scanner">{scanner.engine}</a>],
           [w.database, `${scanner.databaseVersion ?? ""} ${age}`],
           [w.filesWaiting, number(v, scanner.queueDepth ?? 0)],
         ]}
@@ -104,12 +105,9 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
   );
 }
 
-const REPORT_TONES: Record<number, Tone> = { 1: "info", 2: "info", 3: "ok", 4: "bad", 5: "ok", 6: "idle" };
-
 /** The reports made last, of those the viewer may see. */
 export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
   const w = words[v.locale];
-  const said: Record<number, string> = reportStatusWords[v.locale];
   return (
     <Card title={w.reports}>
       <DataTable
@@ -117,12 +115,10 @@ export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
         rows={overview.reports.latest}
         empty={<Empty icon="reports" title={w.noReports} />}
         columns={[
-          { head: w.report, cell: ({ id, reportName }) => <a href={`reports/${id}`}>{reportName}</a> },
+          { head: w.report, cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{reportName}</a> },
           {
             head: w.status,
-            cell: ({ status }) => (
-              <Badge tone={REPORT_TONES[status] ?? "idle"}>{said[status] ?? status}</Badge>
-            ),
+            cell: ({ status }) => <RunStatusBadge locale={v.locale} status={status} />,
           },
           { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
         ]}

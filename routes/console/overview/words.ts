@@ -168,20 +168,3 @@ export const attentionWords = defineWords({
       ? "1 agendamento de relatório está em pausa."
       : `${count} agendamentos de relatórios estão em pausa.`,
 });
-
-/** ReportStatus by its number. */
-export const reportStatusWords = defineWords({
-  1: "Queued",
-  2: "Generating",
-  3: "Completed",
-  4: "Failed",
-  5: "Delivered",
-  6: "Cancelled",
-}, {
-  1: "Na fila",
-  2: "A gerar",
-  3: "Pronto",
-  4: "Falhou",
-  5: "Entregue",
-  6: "Cancelado",
-});

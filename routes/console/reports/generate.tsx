@@ -26,7 +26,7 @@ function view(v: Visit, template: Template, form: FormData, refusal: Refusal | n
   const path = `reports/${encodeURIComponent(templateId)}`;
   return {
     title: displayName,
-    crumbs: [{ href: "reports", label: w.reports }],
+    crumbs: [{ href: "reports", label: w.templates }],
     status: refusal ? 422 : 200,
     actions: (
       <>

@@ -6,7 +6,7 @@ import { Badge, bytes, CopyValue, Facts, number, Time } from "../components/valu
 import { Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
 import { mayInFiles, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { formatName, isMoving, type Run, statusName, toneOf } from "./model.tsx";
+import { formatName, isMoving, readTemplates, type Run, statusName, toneOf } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
 import { deliveryWords, statusWords, words } from "./words.ts";
 
@@ -17,7 +17,10 @@ const DELIVERY_TONES: Record<Delivery["status"], Tone> = { Owed: "info", Deliver
 /** One execution, live until it has ended and every recipient's part is known. */
 export async function runPage(v: Visit): Promise<View> {
   const w = words[v.locale];
-  const run = await v.api.get<Run>(`reports/${v.params.id}`);
+  const [run, templates] = await Promise.all([
+    v.api.get<Run>(`reports/${v.params.id}`),
+    readTemplates(v),
+  ]);
   const isLive = isMoving(run) || run.deliveries.some(({ status }) => status === "Owed");
   return {
     title: run.reportName,
@@ -28,7 +31,7 @@ export async function runPage(v: Visit): Promise<View> {
         <Progress v={v} run={run} />
         <div class="grid-2">
           <FactsCard v={v} run={run} />
-          <ParametersCard v={v} parametersJson={run.parametersJson} />
+          <ParametersCard v={v} templates={templates} of={run} />
         </div>
         {run.deliveries.length > 0 && <DeliveriesCard v={v} run={run} />}
       </LivePart>
@@ -65,7 +68,7 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
   const name = statusName(run.status);
   return (
     <>
-      <Notice tone={toneOf(run.status)} title={s[name]}>
+      <Notice tone={run.status === 3 && run.errorMessage ? "warn" : toneOf(run.status)} title={s[name]}>
         <p>{s[`${name}Text`]}</p>
         {run.errorMessage && <p class="break">{run.errorMessage}</p>}
       </Notice>

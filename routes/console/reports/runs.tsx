@@ -107,7 +107,12 @@ export function RunsTable({ v, rows, empty }: { v: Visit; rows: RunSummary[]; em
       ),
     },
     { head: w.format, cell: ({ format }) => formatName(format) },
-    { head: w.size, align: "end", cell: ({ fileSizeBytes }) => bytes(v, fileSizeBytes), wideOnly: true },
+    {
+      head: w.size,
+      align: "end",
+      cell: ({ fileSizeBytes }) => <span class="nowrap">{bytes(v, fileSizeBytes)}</span>,
+      wideOnly: true,
+    },
     { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
     { head: w.completed, cell: ({ completedAt }) => <Time v={v} at={completedAt} />, wideOnly: true },
   ];

@@ -40,7 +40,7 @@ export async function schedulePage(v: Visit): Promise<View> {
             <NextRuns v={v} schedule={schedule} />
           </div>
           <div class="grid-2">
-            <ParametersCard v={v} parametersJson={schedule.parametersJson} />
+            <ParametersCard v={v} templates={templates} of={schedule} />
             <DeliveryCard v={v} schedule={schedule} />
           </div>
           <Card title={w.recent} actions={<a href={`report-runs?scheduleId=${id}`}>{w.all}</a>}>

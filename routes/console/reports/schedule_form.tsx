@@ -192,7 +192,7 @@ function Rhythm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refus
         {Intl.supportedValuesOf("timeZone").map((name) => <option value={name}></option>)}
       </datalist>
       <div id="next-runs" aria-live="polite">
-        <h3>{w.nextRuns}</h3>
+        <strong>{w.nextRuns}</strong>
         {Object.keys(mistakes).length === 0
           ? <Instants v={v} cron={cron} zone={zone} />
           : <p class="muted break">{Object.values(mistakes).flat().join(" ")}</p>}

@@ -12,7 +12,7 @@ export async function templatesPage(v: Visit): Promise<View> {
   const w = words[v.locale];
   const templates = await readTemplates(v);
   return {
-    title: w.reports,
+    title: w.templates,
     body: (
       <DataTable
         caption={w.templatesCaption}
@@ -53,18 +53,7 @@ function columns(v: Visit): Column<Template>[] {
       head: shared[v.locale].actions,
       align: "end",
       cell: ({ templateId }) => (
-        <span class="row end">
-          <ButtonLink
-            href={`reports/${encodeURIComponent(templateId)}`}
-            label={w.generate}
-            icon="play"
-          />
-          <ButtonLink
-            href={`report-schedules/new?template=${encodeURIComponent(templateId)}`}
-            label={w.schedule}
-            icon="schedules"
-          />
-        </span>
+        <ButtonLink href={`reports/${encodeURIComponent(templateId)}`} label={w.generate} icon="play" />
       ),
     },
   ];

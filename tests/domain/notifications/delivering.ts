@@ -66,7 +66,7 @@ export function deliveringBy(t: TestService, tenantId: string | null) {
     async run(id: string, o: { attempt?: number; failures?: number } = {}): Promise<unknown> {
       const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
       const context = {
-        ...{ jobId: row?.jobId ?? "", tenantId, createdBy: null, attempt: o.attempt ?? 1 },
+        ...{ jobId: row?.jobId ?? "", tenantId, createdBy: null, traceId: null, attempt: o.attempt ?? 1 },
         ...{ failures: o.failures ?? 0, maxRetries: 3, signal: new AbortController().signal, log: p.log },
         progress() {},
       };

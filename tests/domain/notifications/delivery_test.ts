@@ -59,7 +59,13 @@ async function run(
 ): Promise<unknown> {
   const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
   const context = {
-    ...{ jobId: o.jobId ?? row?.jobId ?? "", tenantId: null, createdBy: null, attempt: o.attempt ?? 1 },
+    ...{
+      jobId: o.jobId ?? row?.jobId ?? "",
+      tenantId: null,
+      createdBy: null,
+      traceId: null,
+      attempt: o.attempt ?? 1,
+    },
     ...{
       failures: o.failures ?? 0,
       maxRetries: 3,

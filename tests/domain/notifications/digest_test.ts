@@ -29,7 +29,15 @@ const digestsOf = (userId: string) =>
     select id, due_at, notification_id, job_id, settled_at from notification_digests
     where user_id = ${userId} order by id`;
 const context = {
-  ...{ jobId: crypto.randomUUID(), tenantId, createdBy: null, attempt: 1, failures: 0, maxRetries: 3 },
+  ...{
+    jobId: crypto.randomUUID(),
+    tenantId,
+    createdBy: null,
+    traceId: null,
+    attempt: 1,
+    failures: 0,
+    maxRetries: 3,
+  },
   ...{ signal: new AbortController().signal, log: p.log, progress() {} },
 };
 const closeDigest = async (digestId: string) => await digestJob(p).run({ digestId }, context);

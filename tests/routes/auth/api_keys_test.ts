@@ -7,7 +7,7 @@ import { createTestDatabase } from "../../support/cluster.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 
-// Two instances on one database: `here` makes the changes, `there` hears of them.
+// Three instances on one database: `here` makes the changes, `there` hears of them, `limited` counts requests.
 const shared = {
   DATABASE_URL: await createTestDatabase(),
   TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
@@ -15,7 +15,8 @@ const shared = {
 };
 const here = await setup(shared);
 const there = await setup(shared);
-Deno.test.afterAll(() => Promise.all([here, there].map((t) => t.stop())).then(() => {}));
+const limited = await setup({ ...shared, RATE_LIMIT_PER_MINUTE: "10" });
+Deno.test.afterAll(() => Promise.all([here, there, limited].map((t) => t.stop())).then(() => {}));
 const { sql } = here.steward.platform;
 const PATH = "/api/v1/api-keys";
 const USERS = "/api/v1/users";
@@ -255,8 +256,10 @@ Deno.test("lists are paged, sorted and searched; revoked keys show when asked fo
   assert.deepEqual(await names("search=gamma"), ["Gámma"]);
   assert.deepEqual(await names("pageSize=1&page=2&sortBy=name"), ["Gámma"]);
   const stranger = await maker();
-  assert.equal(await outcome(stranger.get(`${PATH}/${ids[1]}`)), "404 API_KEY_NOT_FOUND");
-  assert.equal(await outcome(stranger.delete(`${PATH}/${ids[1]}`)), "404 API_KEY_NOT_FOUND");
+  for (const method of ["GET", "DELETE"]) {
+    const { status, body } = await stranger.send(method, `${PATH}/${ids[1]}`);
+    assert.deepEqual([status, body.code], [404, "API_KEY_NOT_FOUND"]);
+  }
 });
 
 Deno.test("an Idempotency-Key belongs to the key that sent it, not to its maker", async () => {
@@ -270,6 +273,15 @@ Deno.test("an Idempotency-Key belongs to the key that sent it, not to its maker"
   assert.equal(repeated.body.id, first.body.id);
   const other = await caller(two.key).post("/api/v1/settings", { key: "b", value: "1" }, header);
   assert.equal(other.status, 201);
+});
+
+Deno.test("each key has a quota of its own", async () => {
+  const by = await maker();
+  const [one, two] = [await makeKey(by, ["read:users"]), await makeKey(by, ["read:users"])];
+  const asks = async (key: string) => (await caller(key, limited).get(USERS)).status;
+  const statuses = await Promise.all(Array.from({ length: 20 }, () => asks(one.key)));
+  assert.ok(statuses.includes(200) && statuses.includes(429), `${statuses}`);
+  assert.equal(await asks(two.key), 200);
 });
 
 Deno.test("the catalog has the permission, and no role of the service's own gives it", async () => {

@@ -51,7 +51,9 @@ for (const [name, looks] of LOOKS) {
         ]
       ) {
         await viewing.open(address);
-        await viewing.requireAccessible();
+        for (const summary of await viewing.page.locator(".audit summary").all()) await summary.click();
+        // The document is the same on a phone: what its style makes of it is tried where it differs most.
+        if (!looks.phone || /^(users|audit|permissions)$/.test(address)) await viewing.requireAccessible();
         await viewing.requireNoSidewaysScroll();
       }
       await viewing.close();

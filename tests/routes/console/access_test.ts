@@ -17,6 +17,11 @@ const PAGES = ["users", "roles", "permissions", "tenants", "explain-access", "au
 /** What each kind of viewer is answered by the pages above, in their order. */
 const VIEWERS: [string, () => Promise<Actor>, number[]][] = [
   ["a system administrator", () => Promise.resolve(t.systemAdmin), [200, 200, 200, 200, 200, 200]],
+  [
+    "a system administrator without a tenant",
+    () => t.actor({ role: "SystemAdmin", global: true }),
+    [200, 403, 403, 403, 200, 200],
+  ],
   ["a tenant's administrator", () => t.actor({ role: "Admin" }), [200, 200, 200, 200, 403, 200]],
   ["a visitor", () => t.actor({ role: "Visitor" }), [200, 200, 200, 200, 403, 200]],
   ["nobody with rights", () => t.actor({ permissions: [] }), [403, 403, 403, 403, 403, 403]],
@@ -82,5 +87,27 @@ inBrowser("a tenant's administrator sees their own tenant's users only, and no o
   assert.equal(await viewing.open(`users/${foreign.userId}`), 404);
   assert.equal(await viewing.open(`roles/${foreign.roleId}`), 404);
   viewing.forgive();
+  await viewing.close();
+});
+
+inBrowser("users are searched and filtered on the server, and the address says how", async (b) => {
+  const admin = await t.actor({ role: "Admin" });
+  const [visitor, inactive] = [
+    await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" }),
+    await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" }),
+  ];
+  await t.steward.platform.sql`update users set is_active = false where id = ${inactive.userId}`;
+  const viewing = await openConsole(b, t, admin);
+  const { page } = viewing;
+  const rows = page.locator("#users-list tbody tr");
+  await viewing.open("users?roleName=Visitor&sortBy=createdAt");
+  assert.equal(await rows.count(), 2);
+  await page.getByLabel("State").selectOption("true");
+  await page.waitForURL(/isActive=true/);
+  await page.getByText(inactive.email).waitFor({ state: "detached" });
+  assert.equal(await rows.count(), 1);
+  await page.getByText(visitor.email).waitFor();
+  await page.getByRole("searchbox").fill("nobody of this name");
+  await page.getByText("Nothing matches these filters.").waitFor();
   await viewing.close();
 });

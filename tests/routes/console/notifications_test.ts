@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { EXAMPLE_DATA, FILTER_EXAMPLES } from "../../../routes/console/notifications/template_help.tsx";
 import { FILTER_NAMES } from "../../../domain/notifications/rendering/mod.ts";
+import { instantOf } from "../../../routes/console/components/instants.ts";
 import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
 import { setup } from "../../support/setup.ts";
 import { openConsole } from "./support.ts";
@@ -46,10 +47,8 @@ inBrowser(
     await page.getByLabel("Addresses").fill("Zoë Åström <zoe@example.com>");
     await page.getByRole("button", { name: "Send", exact: true }).click();
     await page.getByRole("heading", { name: "<b>Hello</b> {{ you }}" }).waitFor();
-    while (await page.locator("main .facts").getByText("Sent", { exact: true }).count() < 2) {
-      await page
-        .reload();
-    }
+    const sent = page.locator("main .facts").getByText("Sent", { exact: true }); // the status, and the fact's name
+    await viewing.reloadUntil(async () => await sent.count() === 2);
     await page.getByText("Attempt 1: accepted").waitFor();
     await page.getByRole("cell", { name: "zoe@example.com" }).waitFor();
     await page.getByRole("cell", { name: sender.email }).waitFor();
@@ -187,6 +186,45 @@ inBrowser("messages are filtered by the address, and chosen ones called off or s
   await viewing.close();
 });
 
+inBrowser("a message is scheduled on the viewer's clocks, and one that failed is sent again", async (b) => {
+  const viewing = await openConsole(b, t, sender);
+  const { page } = viewing;
+  await viewing.open("notifications/send"); // from here on the browser's time zone is known
+  await viewing.open("notifications/send");
+  await page.getByText("On your clocks (Europe/Lisbon)").waitFor();
+  await page.getByLabel("Channel").selectOption("Sms");
+  await page.getByLabel("Subject").waitFor({ state: "hidden" });
+  await page.getByLabel("Addresses").fill("+351912345678");
+  await page.getByLabel("Text body").fill("Olá");
+  await page.getByLabel("Send at").fill("2999-07-01T09:30");
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await page.getByText("The message is scheduled.").waitFor();
+  const id = page.url().split("/").at(-1) ?? "";
+  const { body } = await sender.get(`/api/v1/notifications/${id}`);
+  assert.equal(body.scheduledAt, "2999-07-01T08:30:00.000Z");
+  await page.getByRole("button", { name: "Cancel sending" }).click();
+  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("The message is cancelled.").waitFor();
+
+  const { sql } = t.steward.platform;
+  await sql`update notifications set status = 'DeadLettered', last_error = '<b>550</b> no' where id = ${id}`;
+  await page.reload();
+  await page.getByText("<b>550</b> no").waitFor();
+  await page.getByRole("button", { name: "Send again" }).click();
+  await page.getByText("The message is queued again").waitFor();
+  await viewing.reloadUntil(async () => await page.getByText("Attempt 1: accepted").count() > 0);
+  await viewing.close();
+});
+
+Deno.test("an hour of the viewer's clocks becomes its instant, also around their changes", () => {
+  const v = { timeZone: "Europe/Lisbon" };
+  assert.equal(instantOf(v, "2026-07-01T09:30"), "2026-07-01T08:30:00Z");
+  assert.equal(instantOf(v, "2026-03-29T01:30"), "2026-03-29T01:30:00Z", "01:30 was skipped");
+  assert.equal(instantOf(v, "2026-07-01"), "2026-06-30T23:00:00Z");
+  assert.equal(instantOf(v, "2026-07-01", true), "2026-07-01T22:59:59.999Z");
+  for (const none of ["", "x", "2026-13-01", "2026-07-01T25:00"]) assert.equal(instantOf(v, none), undefined);
+});
+
 inBrowser("an address is suppressed once, found, and let go again", async (b) => {
   const viewing = await openConsole(b, t, sender, { phone: true });
   const { page } = viewing;
@@ -275,6 +313,8 @@ inBrowser("nobody else gets in: each kind of viewer sees what their rights open"
   const open = { found: [200, 200, 200, 200, 200, 200], links: 1 };
   const closed = { found: [403, 403, 403, 403, 403, 200], links: 0 };
   assert.deepEqual(await statuses(t.systemAdmin), open);
+  const global = await t.actor({ role: "SystemAdmin", global: true });
+  assert.deepEqual(await statuses(global), open, "the service's own messages");
   const admin = await t.actor({ role: "Admin" });
   const mayAdmin = (await admin.get("/api/v1/notifications")).status === 200;
   assert.deepEqual(await statuses(admin), mayAdmin ? open : closed);

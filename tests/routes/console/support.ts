@@ -45,6 +45,15 @@ export class Viewing {
     assert.ok(excess <= 0, `${this.page.url()} is ${excess} pixels wider than the window`);
   }
 
+  /** Loads the page again until `isThere`, for what a job brings about; fails after 15 s. */
+  async reloadUntil(isThere: () => Promise<boolean>): Promise<void> {
+    const startedAt = performance.now();
+    while (!await isThere()) {
+      assert.ok(performance.now() - startedAt < 15_000, `${this.page.url()} did not come to show it`);
+      await this.page.reload();
+    }
+  }
+
   /** Forgets the errors an expected refusal has left (a 404 page is reported as one). */
   forgive(): void {
     this.errors.length = 0;

@@ -12,7 +12,7 @@ const outbox = async (channel: string, to: string) =>
   (await t.steward.platform.outbox?.list() ?? []).filter((m) => m.channel === channel && m.to.includes(to));
 
 Deno.test("an email is queued, delivered, and its detail tells the whole story", async () => {
-  const answer = await ann.post(`${path}/send`, email({ priority: "high" }));
+  const answer = await ann.post(`${path}/send`, email({ priority: "high", category: "orders" }));
   assert.equal(answer.status, 200);
   const { notificationId, ...rest } = answer.body;
   assert.deepEqual(rest, { status: "Queued", statusDisplay: "Queued" });
@@ -28,7 +28,7 @@ Deno.test("an email is queued, delivered, and its detail tells the whole story",
     },
     ...{ priority: "High", subject: "Hello", htmlBody: "<p>Hello <b>Ann</b></p>", textBody: null },
     ...{ templateSlug: null, templateLocale: null, templateVersion: null, fromAddress: null, fromName: null },
-    ...{ retryCount: 0, maxRetries: 3, lastError: null, scheduledAt: null },
+    ...{ retryCount: 0, maxRetries: 3, lastError: null, category: "orders", scheduledAt: null },
   });
   assert.ok(sentAt >= createdAt);
   assert.equal(recipients.length, 1);

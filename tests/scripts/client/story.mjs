@@ -96,7 +96,7 @@ assert.equal(arrived, png.length);
 assert.equal((await verdict(uploaded.id)).status, "Available");
 const { url } = await member.files.giveDownloadUrl(uploaded.id);
 assert.deepEqual(new Uint8Array(await (await fetch(url)).arrayBuffer()), png);
-const large = new Uint8Array(6 * 1024 * 1024).fill(0x20);
+const large = new Uint8Array(11 * 1024 * 1024).fill(0x20);
 const inParts = await member.upload({
   ...{ profile: "document", fileName: "large.txt", contentType: "text/plain", content: new Blob([large]) },
   parts: 2,
@@ -123,6 +123,7 @@ const made = await until(async () => {
   const execution = await member.reports.readReportExecution(report.trackingId);
   return execution.storedFileId ? execution : null;
 });
+assert.equal((await verdict(made.storedFileId)).status, "Available");
 const download = await member.reports.downloadReport(made.id);
 assert.match(await (await fetch(download.url)).text(), new RegExp(zoe.email));
 

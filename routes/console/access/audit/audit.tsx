@@ -57,13 +57,6 @@ const TARGETS = [
   "webhookEndpoint",
 ];
 
-/** Pages that show a target, where there are any. */
-const PAGES: Partial<Record<string, { path: string; permission: string }>> = {
-  user: { path: "users", permission: "read:users" },
-  role: { path: "roles", permission: "read:roles" },
-  tenant: { path: "tenants", permission: "read:tenants" },
-};
-
 /** Who changed what: all of it for those who administer the service, else the tenant's. */
 export async function auditPage(v: Visit): Promise<View> {
   const w = words[v.locale];
@@ -168,7 +161,7 @@ async function findActor(v: Visit, actor: string): Promise<string | null | undef
 
 function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<string, string> }) {
   const w = words[v.locale];
-  const { action, targetType, targetId, actorId, actorEmail, tenantId, traceId, ip, at } = entry;
+  const { action, actorId, actorEmail, tenantId, traceId, ip, at } = entry;
   const changes = fieldChanges(entry.before, entry.after);
   const name = targetName(entry);
   return (
@@ -178,7 +171,7 @@ function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<str
           <a href={`audit${searchOf({ action })}`}>
             <Badge tone={toneOf(action)}>{action}</Badge>
           </a>
-          <Target v={v} type={targetType} id={targetId} name={name} />
+          <Target v={v} entry={entry} name={name} />
         </span>
         <Time v={v} at={at} />
       </div>
@@ -208,18 +201,26 @@ function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<str
   );
 }
 
-function Target({ v, type, id, name }: { v: Visit; type: string; id: string; name: string | null }) {
-  const page = PAGES[type];
+function Target({ v, entry, name }: { v: Visit; entry: Entry; name: string | null }) {
+  const { targetType: type, targetId: id } = entry;
+  const page = pageOf(v, entry);
   const label = name ?? (UUID.test(id) ? shortId(id) : id);
   return (
     <span class="row tight">
       <span class="muted">{type}</span>
-      {page && may(v.viewer, page.permission)
-        ? <a href={`${page.path}/${id}`}>{label}</a>
-        : <strong>{label}</strong>}
+      {page ? <a href={`${page}/${id}`}>{label}</a> : <strong>{label}</strong>}
       <CopyValue v={v} value={id} shown={shortId(id)} />
     </span>
   );
+}
+
+/** The pages that show such a target, where the viewer may open them: roles in their own tenant only. */
+function pageOf(v: Visit, { targetType, tenantId, action }: Entry): string | null {
+  const own = v.viewer.tenant?.id;
+  if (action.endsWith(".delete")) return null;
+  if (targetType === "user" && may(v.viewer, "read:users")) return "users";
+  if (targetType === "role" && tenantId === own && may(v.viewer, "read:roles")) return "roles";
+  return targetType === "tenant" && own && may(v.viewer, "read:tenants") ? "tenants" : null;
 }
 
 /** What the target was called, where the change tells. */

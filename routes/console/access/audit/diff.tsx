@@ -30,7 +30,7 @@ export function Diff({ v, action, changes }: { v: Visit; action: string; changes
   const hasState = changes.some(({ after }) => after !== undefined);
   return (
     <div class="table-scroll" tabindex={0} role="region" aria-label={w.diffOf(action)}>
-      <table class="data keep diff">
+      <table class="data diff">
         <thead>
           <tr>
             <th scope="col">{w.field}</th>

@@ -1,4 +1,4 @@
-import { CsrfField, SelectField, TextField } from "../../components/forms.tsx";
+import { type Choice, CsrfField, SelectField, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { shared } from "../../shared/console_words.ts";
@@ -30,12 +30,13 @@ const limit = (text: string): number | string | null =>
   text === "" ? null : /^\d{1,15}$/.test(text) ? Number(text) : text;
 
 /** The form of a new tenant: anywhere, or a child of the viewer's group. */
-export function newTenantPage(
+export async function newTenantPage(
   v: Visit,
   refusal: Refusal | null = null,
   form: FormData | null = null,
-): View {
+): Promise<View> {
   const w = words[v.locale];
+  const groups = await groupChoices(v);
   const filled = form ? filledBy(form) : {
     name: "",
     type: "Standard",
@@ -62,7 +63,7 @@ export function newTenantPage(
               choices={(["Standard", "Group"] as const).map((value) => ({ value, label: w[value] }))}
             />
           )}
-          <ParentField v={v} filled={filled} refusal={refusal} />
+          <ParentField v={v} filled={filled} refusal={refusal} groups={groups} />
           <LimitField v={v} filled={filled} refusal={refusal} />
           <FormButtons v={v} label={shared[v.locale].create} back="tenants" />
         </form>
@@ -99,6 +100,8 @@ export async function editTenantPage(
   form: FormData | null = null,
 ): Promise<View> {
   const { value: tenant, etag } = await readSeen<Tenant>(v, `tenants/${v.params.id}`);
+  const movable = tenant.type === "Standard" && reachesTenants(v);
+  const groups = movable ? await groupChoices(v) : [];
   const filled = form && refusal?.code !== "PRECONDITION_FAILED" ? filledBy(form) : {
     name: tenant.name,
     type: tenant.type,
@@ -115,9 +118,7 @@ export async function editTenantPage(
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag} />
           <NameField v={v} filled={filled} refusal={refusal} />
-          {tenant.type === "Standard" && reachesTenants(v) && (
-            <ParentField v={v} filled={filled} refusal={refusal} />
-          )}
+          {movable && <ParentField v={v} filled={filled} refusal={refusal} groups={groups} />}
           <LimitField v={v} filled={filled} refusal={refusal} />
           <FormButtons v={v} label={shared[v.locale].save} back={`tenants/${tenant.id}`} />
         </form>
@@ -168,11 +169,15 @@ const LimitField = ({ v, filled, refusal }: FieldProps) => (
   />
 );
 
-async function ParentField({ v, filled, refusal }: FieldProps) {
+/** Groups a tenant may be put in: any with reach over all tenants, else the viewer's own. */
+async function groupChoices(v: Visit): Promise<Choice[]> {
+  const groups = reachesTenants(v) ? await tenantChoices(v, { type: "Group" }) : [v.viewer.tenant];
+  return groups.flatMap((group) => group ? { value: group.id, label: group.name } : []);
+}
+
+function ParentField({ v, filled, refusal, groups }: FieldProps & { groups: Choice[] }) {
   const w = words[v.locale];
   const anywhere = reachesTenants(v);
-  const own = v.viewer.tenant;
-  const groups = anywhere ? await tenantChoices(v, { type: "Group" }) : own ? [own] : [];
   return (
     <SelectField
       label={w.parent}
@@ -180,7 +185,7 @@ async function ParentField({ v, filled, refusal }: FieldProps) {
       value={filled.parentTenantId}
       hint={anywhere ? w.parentHint : undefined}
       errors={refusal?.fields.parentTenantId}
-      choices={groups.map(({ id, name }) => ({ value: id, label: name }))}
+      choices={groups}
       {...anywhere ? { any: w.noParent } : {}}
     />
   );

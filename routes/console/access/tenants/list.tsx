@@ -6,7 +6,7 @@ import { shared } from "../../shared/console_words.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { orNull, tenantNames } from "../reading.ts";
 import { Capacity, mayCreate, type Tenant, type TenantsSummary, TenantState } from "./model.tsx";
-import { TenantTree } from "./tree.tsx";
+import { tenantTree } from "./tree.tsx";
 import { words } from "./words.ts";
 
 const FILTERS = ["search", "type", "isActive", "hierarchyScope", "parentTenantId"] as const;
@@ -64,7 +64,7 @@ export async function tenantsPage(v: Visit): Promise<View> {
         )}
         <LivePart v={v} id="tenants-list">
           {summary && <Figures v={v} summary={summary} />}
-          {asTree ? await TenantTree({ v }) : await TenantList({ v, filters })}
+          {asTree ? await tenantTree({ v }) : await tenantList({ v, filters })}
         </LivePart>
       </>
     ),
@@ -76,8 +76,12 @@ function Figures({ v, summary }: { v: Visit; summary: TenantsSummary }) {
   return (
     <div class="figures">
       <Figure label={w.total} value={number(v, summary.totalTenants)} />
-      <Figure label={w.active} value={number(v, summary.activeTenants)} href="tenants?isActive=true" />
-      <Figure label={w.inactive} value={number(v, summary.inactiveTenants)} href="tenants?isActive=false" />
+      <Figure label={w.activeMany} value={number(v, summary.activeTenants)} href="tenants?isActive=true" />
+      <Figure
+        label={w.inactiveMany}
+        value={number(v, summary.inactiveTenants)}
+        href="tenants?isActive=false"
+      />
       <Figure label={w.groups} value={number(v, summary.groupTenants)} href="tenants?hierarchyScope=groups" />
       <Figure
         label={w.grouped}
@@ -94,7 +98,7 @@ function Figures({ v, summary }: { v: Visit; summary: TenantsSummary }) {
   );
 }
 
-async function TenantList({ v, filters }: { v: Visit; filters: Record<string, string | null> }) {
+async function tenantList({ v, filters }: { v: Visit; filters: Record<string, string | null> }) {
   const w = words[v.locale];
   const page = await v.api.get<Page<Tenant>>("tenants", {
     ...filters,

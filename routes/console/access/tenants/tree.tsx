@@ -8,7 +8,7 @@ import { words } from "./words.ts";
 const MOST = 100;
 
 /** Groups with their children, then the tenants that stand alone. Two reads, whatever the number of groups. */
-export async function TenantTree({ v }: { v: Visit }) {
+export async function tenantTree({ v }: { v: Visit }) {
   const w = words[v.locale];
   const read = (hierarchyScope: string) =>
     v.api.get<Page<Tenant>>("tenants", { hierarchyScope, pageSize: MOST, sortBy: "name" });

@@ -94,7 +94,7 @@ export async function usersPage(v: Visit): Promise<View> {
           {mayChange && page.items.length > 0 && <BulkBar v={v} />}
           <DataTable
             caption={w.caption}
-            columns={[...mayChange ? [tick(v)] : [], ...columns(v, names)]}
+            columns={columns(v, names, mayChange)}
             rows={page.items}
             sorting={{ v, path: "users" }}
             empty={<EmptyList v={v} icon="users" text={w.empty}>{w.emptyText}</EmptyList>}
@@ -114,24 +114,21 @@ async function roleNames(v: Visit, tenantId: string | null): Promise<string[]> {
   return (roles ?? []).map(({ name }) => name);
 }
 
-const tick = (v: Visit): Column<AnyUser> => ({
-  head: "",
-  cell: ({ id, email }) => <RowCheck form={BULK} value={id} label={words[v.locale].select(email)} />,
-});
-
-function columns(v: Visit, names: Map<string, string>): Column<AnyUser>[] {
+function columns(v: Visit, names: Map<string, string>, ticks: boolean): Column<AnyUser>[] {
   const w = words[v.locale];
   return [
     {
       head: w.user,
       sort: "email",
-      cell: (user) => (
-        <>
-          <a href={`users/${user.id}`}>{nameOf(user)}</a>{" "}
-          {user.id === v.viewer.userId && <Badge tone="info">{w.isYou}</Badge>}
-          {nameOf(user) !== user.email && <span class="sub">{user.email}</span>}
-        </>
-      ),
+      cell: (user) =>
+        ticks
+          ? (
+            <div class="row-choice">
+              <RowCheck form={BULK} value={user.id} label={w.select(user.email)} />
+              <Who v={v} user={user} />
+            </div>
+          )
+          : <Who v={v} user={user} />,
     },
     { head: w.state, cell: (user) => <UserState v={v} user={user} /> },
     reachesUsers(v)
@@ -156,6 +153,14 @@ function columns(v: Visit, names: Map<string, string>): Column<AnyUser>[] {
     },
   ];
 }
+
+const Who = ({ v, user }: { v: Visit; user: AnyUser }) => (
+  <div>
+    <a href={`users/${user.id}`}>{nameOf(user)}</a>{" "}
+    {user.id === v.viewer.userId && <Badge tone="info">{words[v.locale].isYou}</Badge>}
+    {nameOf(user) !== user.email && <span class="sub">{user.email}</span>}
+  </div>
+);
 
 function Tenants(
   { v, links, names }: { v: Visit; links: NonNullable<AnyUser["tenants"]>; names: Map<string, string> },

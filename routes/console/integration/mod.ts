@@ -1,0 +1,51 @@
+import type { ConsolePage, ConsoleSection } from "../shared/page.ts";
+import { createKey, keysPage, newKeyPage, revokeKey } from "./api_keys.tsx";
+import { redeliver, removeWebhook, rotateSecret, testWebhook, webhookPage } from "./webhook.tsx";
+import { createWebhook, editWebhookPage, newWebhookPage, saveWebhook } from "./webhook_form.tsx";
+import { webhooksPage } from "./webhooks.tsx";
+import { words } from "./words.ts";
+
+const ofKeys = { permissions: ["manage:api-keys"] };
+const ofWebhooks = { permissions: ["manage:webhooks"] };
+
+const keyPages: ConsolePage[] = [
+  { path: "api-keys", get: keysPage },
+  { path: "api-keys/new", get: newKeyPage, post: createKey },
+  { path: "api-keys/{id}/revoke", post: revokeKey },
+];
+
+const webhookPages: ConsolePage[] = [
+  { path: "webhooks", get: webhooksPage },
+  { path: "webhooks/new", get: newWebhookPage, post: createWebhook },
+  { path: "webhooks/{id}", get: webhookPage },
+  { path: "webhooks/{id}/edit", get: editWebhookPage, post: saveWebhook },
+  { path: "webhooks/{id}/secret", post: rotateSecret },
+  { path: "webhooks/{id}/test", post: testWebhook },
+  { path: "webhooks/{id}/delete", post: removeWebhook },
+  { path: "webhooks/{id}/deliveries/{deliveryId}", post: redeliver },
+];
+
+/** What other programs use: keys to the API, and addresses that are told of events. */
+export const integrationSection: ConsoleSection = {
+  title: { en: words.en.section, pt: words.pt.section },
+  nav: [
+    {
+      path: "api-keys",
+      label: { en: words.en.keys, pt: words.pt.keys },
+      icon: "keys",
+      needsTenant: true,
+      ...ofKeys,
+    },
+    {
+      path: "webhooks",
+      label: { en: words.en.webhooks, pt: words.pt.webhooks },
+      icon: "webhooks",
+      needsTenant: true,
+      ...ofWebhooks,
+    },
+  ],
+  pages: [
+    ...keyPages.map((page) => ({ ...page, ...ofKeys })),
+    ...webhookPages.map((page) => ({ ...page, ...ofWebhooks })),
+  ],
+};

@@ -1,0 +1,96 @@
+import type { z } from "zod";
+import type { webhookEndpoints } from "../../../domain/events/endpoints.ts";
+import { ButtonLink, FilterBar, SelectField, TextField } from "../components/forms.tsx";
+import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { Badge, Time } from "../components/values.tsx";
+import type { Page } from "../shared/api.ts";
+import { shared } from "../shared/console_words.ts";
+import type { View, Visit } from "../shared/page.ts";
+import { words } from "./words.ts";
+
+export type Endpoint = z.output<ReturnType<typeof webhookEndpoints>["result"]>;
+
+/** Where the tenant's events are sent. */
+export async function webhooksPage(v: Visit): Promise<View> {
+  const w = words[v.locale];
+  const given = (name: string) => v.query.get(name);
+  const page = await v.api.get<Page<Endpoint>>("webhook-endpoints", {
+    isActive: given("isActive"),
+    search: given("search"),
+    sortBy: given("sortBy"),
+    sortDirection: given("sortDirection"),
+    page: given("page"),
+  });
+  return {
+    title: w.webhooks,
+    actions: <ButtonLink href="webhooks/new" label={w.newWebhook} icon="plus" tone="primary" />,
+    body: (
+      <>
+        <FilterBar v={v} action="webhooks" target="webhooks-list">
+          <TextField label={w.search} name="search" type="search" value={given("search")} />
+          <SelectField
+            label={w.state}
+            name="isActive"
+            any={shared[v.locale].all}
+            value={given("isActive")}
+            choices={[{ value: "true", label: w.active }, { value: "false", label: w.inactive }]}
+          />
+        </FilterBar>
+        <LivePart v={v} id="webhooks-list">
+          <DataTable
+            caption={w.webhooksCaption}
+            columns={columns(v)}
+            rows={page.items}
+            sorting={{ v, path: "webhooks" }}
+            empty={<EmptyList v={v} icon="webhooks" text={w.noWebhooks}>{w.noWebhooksText}</EmptyList>}
+          />
+          <Pager v={v} path="webhooks" page={page} />
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+function columns(v: Visit): Column<Endpoint>[] {
+  const w = words[v.locale];
+  return [
+    {
+      head: w.url,
+      sort: "url",
+      cell: ({ id, url, description }) => (
+        <>
+          <a href={`webhooks/${id}`}>{url}</a>
+          {description && <span class="sub">{description}</span>}
+        </>
+      ),
+    },
+    { head: w.events, cell: ({ eventTypes }) => <EventTypes v={v} types={eventTypes} /> },
+    { head: w.state, cell: (row) => <EndpointState v={v} row={row} /> },
+    {
+      head: w.created,
+      sort: "createdAt",
+      cell: ({ createdAt }) => <Time v={v} at={createdAt} />,
+      wideOnly: true,
+    },
+  ];
+}
+
+/** The types of event an endpoint is told of. */
+export const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
+  types.includes("*") ? <>{words[v.locale].allEvents}</> : (
+    <span class="row">
+      {types.map((type) => <code>{type}</code>)}
+    </span>
+  );
+
+/** Whether events go there, and since when they do not arrive. */
+export function EndpointState({ v, row }: { v: Visit; row: Endpoint }) {
+  const w = words[v.locale];
+  if (!row.isActive) return <Badge tone={row.disabledReason ? "bad" : "idle"}>{w.inactive}</Badge>;
+  if (!row.failingSince) return <Badge tone="ok">{w.active}</Badge>;
+  return (
+    <>
+      <Badge tone="warn">{w.failing}</Badge> <Time v={v} at={row.failingSince} />
+    </>
+  );
+}

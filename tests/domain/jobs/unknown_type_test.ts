@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { runAttempt } from "../../../domain/jobs/attempt.ts";
+import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
+import { firstIdOf } from "../../../domain/jobs/job_ids.ts";
+import { JobTypes } from "../../../domain/jobs/job_type.ts";
+
+const MINUTE_MS = 60_000;
+
+/** A job made so long ago whose type is registered nowhere, with its retries used up. */
+const settle = (ageMs: number) => {
+  const job = {
+    ...{ id: firstIdOf(new Date(Date.now() - ageMs)), tenantId: null, createdBy: null, traceId: null },
+    ...{ jobTypeName: "test.of-tomorrow", serializedArgs: "{}", attempts: 4, failures: 3, maxRetries: 3 },
+  };
+  return runAttempt(job, new JobTypes(), {} as AttemptNotes).settlement;
+};
+
+Deno.test("a new job of a type this instance does not know waits for an instance that does", async () => {
+  const { next, countsAsFailure, delayMs, error } = await settle(MINUTE_MS);
+  assert.deepEqual([next, countsAsFailure], ["Failed", false]);
+  assert.ok(delayMs > 0);
+  assert.match(error ?? "", /no job type is called test\.of-tomorrow in this instance/);
+});
+
+Deno.test("an old one that no instance has known for a quarter of an hour is dead-lettered", async () => {
+  const { next, error } = await settle(16 * MINUTE_MS);
+  assert.deepEqual([next, error], ["DeadLettered", "no job type is called test.of-tomorrow"]);
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { freePort } from "../../infra/embedded/ports.ts";
+import { createTestDatabase } from "../support/cluster.ts";
+import { startServiceProcess } from "../support/service_process.ts";
+
+const searched = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/sbin", "/usr/local/sbin"];
+const pgbouncer = searched.map((folder) => `${folder}/pgbouncer`).find((path) => {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+});
+
+Deno.test({
+  name: "the whole tour is true through PgBouncer in transaction mode",
+  ignore: pgbouncer === undefined,
+  async fn() {
+    const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+    await Deno.chmod(folder, 0o755);
+    const url = new URL(await createTestDatabase());
+    const port = freePort();
+    await Deno.writeTextFile(join(folder, "users.txt"), `"${url.username}" "${url.password}"\n`);
+    const settings = [
+      "[databases]",
+      `* = host=127.0.0.1 port=${url.port} password=${url.password}`,
+      "[pgbouncer]",
+      "listen_addr = 127.0.0.1",
+      `listen_port = ${port}`,
+      "unix_socket_dir =",
+      "auth_type = plain",
+      `auth_file = ${join(folder, "users.txt")}`,
+      "pool_mode = transaction",
+      "default_pool_size = 8",
+    ];
+    await Deno.writeTextFile(join(folder, "pgbouncer.ini"), settings.join("\n"));
+    const isRoot = Deno.uid() === 0;
+    const pooler = new Deno.Command(pgbouncer ?? "", {
+      args: [...isRoot ? ["-u", "nobody"] : [], join(folder, "pgbouncer.ini")],
+      ...{ stdin: "null", stdout: "null", stderr: "null" },
+    }).spawn();
+    url.port = String(port);
+    try {
+      await reachable(port);
+      const service = await startServiceProcess({
+        ...{ DATABASE_URL: url.href, DATABASE_LISTEN: "false", DATA_DIR: join(folder, "data") },
+      });
+      const tour = await new Deno.Command(Deno.execPath(), {
+        args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "..", "..", "scripts", "tour.ts")],
+        ...{ env: { STEWARD_URL: service.url }, stdout: "piped", stderr: "piped" },
+      }).output();
+      const decoder = new TextDecoder();
+      assert.equal(tour.code, 0, decoder.decode(tour.stdout) + decoder.decode(tour.stderr));
+      await service.stop();
+    } finally {
+      pooler.kill("SIGKILL");
+      await pooler.status;
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+async function reachable(port: number): Promise<void> {
+  for (const since = performance.now(); performance.now() - since < 10_000;) {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port }).catch(() => null);
+    connection?.close();
+    if (connection) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("PgBouncer did not start");
+}

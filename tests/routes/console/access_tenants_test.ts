@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
+import { setup } from "../../support/setup.ts";
+import { openConsole, type Viewing } from "./support.ts";
+
+const t = await setup();
+const browser = await openBrowser();
+Deno.test.afterAll(async () => {
+  await browser?.close();
+  await t.stop();
+});
+const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
+  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+
+const confirm = (viewing: Viewing) =>
+  viewing.page.locator("dialog[open]").getByRole("button", { name: "Confirm" }).click();
+
+inBrowser(
+  "tenants are made, grouped, limited, deactivated and deleted; a group with children stays",
+  async (b) => {
+    const viewing = await openConsole(b, t, t.systemAdmin);
+    const { page } = viewing;
+    const group = await t.tenant({ name: "Grupo Atlântico", type: "Group" });
+    await viewing.open(`tenants/new?parentTenantId=${group}`);
+    await page.getByLabel("Name").fill("Atlântico Sul");
+    await page.getByLabel("User limit").fill("4");
+    await viewing.requireAccessible();
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByText("Atlântico Sul is created").waitFor();
+    await page.getByText("0 of 4", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Deactivate" }).click();
+    await confirm(viewing);
+    await page.getByText("Atlântico Sul is inactive.").waitFor();
+    await viewing.open("tenants?view=tree");
+    await page.getByRole("list", { name: "Tenants of the group Grupo Atlântico" }).getByText("Atlântico Sul")
+      .waitFor();
+    await viewing.requireAccessible();
+    await viewing.open(`tenants/${group}`);
+    await page.getByRole("button", { name: "Delete tenant" }).click();
+    await confirm(viewing);
+    await page.getByText("Tenants still belong to this group.").waitFor();
+    await page.getByRole("link", { name: "Atlântico Sul" }).click();
+    await page.getByRole("button", { name: "Delete tenant" }).click();
+    await confirm(viewing);
+    await page.getByText("Atlântico Sul is deleted.").waitFor();
+    await viewing.open(`tenants/${t.platformTenantId}`);
+    assert.equal(await page.getByRole("button", { name: "Delete tenant" }).count(), 0);
+    await viewing.close();
+  },
+);
+
+inBrowser("a group's administrator manages the children, and nothing beside", async (b) => {
+  const group = await t.tenant({ name: "Grupo Douro", type: "Group" });
+  const child = await t.tenant({ name: "Douro Norte", parentTenantId: group });
+  const foreign = await t.tenant({ name: "Foreign" });
+  const viewing = await openConsole(b, t, await t.actor({ role: "GroupAdmin", tenantId: group }));
+  const { page } = viewing;
+  await viewing.open("tenants");
+  await page.getByRole("link", { name: "Douro Norte" }).waitFor();
+  assert.equal(await page.getByText("Foreign").count(), 0);
+  await viewing.open(`tenants/${child}`);
+  await page.getByRole("link", { name: "Edit" }).click();
+  await page.getByLabel("Name").fill("Douro Sul");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { name: "Douro Sul" }).waitFor();
+  assert.equal(await viewing.open(`tenants/${foreign}`), 403);
+  viewing.forgive();
+  await viewing.close();
+});
+
+inBrowser("access is explained: the role that gives it, or the conditions that fail", async (b) => {
+  const user = await t.actor({ role: "Admin" });
+  const viewing = await openConsole(b, t, t.systemAdmin);
+  const { page } = viewing;
+  await viewing.open("explain-access");
+  await page.getByRole("searchbox", { name: "User" }).fill(user.email);
+  await page.getByLabel("Permission").fill("update:users");
+  await page.getByRole("button", { name: "Explain" }).click();
+  await page.getByText(`${user.email} may not use update:users`).waitFor();
+  await page.getByText("The user does not belong to the tenant: link them to it.").waitFor();
+  await page.getByLabel("Tenant", { exact: true }).last().selectOption(user.tenantId ?? "");
+  await page.getByRole("button", { name: "Explain" }).click();
+  await page.getByText(`${user.email} may use update:users`).waitFor();
+  await page.getByRole("list", { name: "Roles that give the permission" }).getByText("Admin").waitFor();
+  await viewing.requireAccessible();
+  await viewing.open("explain-access?user=nobody-like-this&permission=x:y");
+  await page.getByText("No user fits this.").waitFor();
+  await viewing.close();
+});
+
+inBrowser("the audit log tells who changed what, filtered, in the viewer's own tenant", async (b) => {
+  const admin = await t.actor({ role: "Admin" });
+  const foreign = await t.actor({ role: "Admin" });
+  const made = await admin.post("/api/v1/roles", { name: "<i>Auditors</i>", permissionIds: [] });
+  await admin.put(`/api/v1/roles/${made.body.id}`, { name: "Readers" });
+  await foreign.post("/api/v1/roles", { name: "Of another tenant", permissionIds: [] });
+  const viewing = await openConsole(b, t, admin);
+  const { page } = viewing;
+  await viewing.open(`audit?action=role.update&actor=${admin.email}`);
+  assert.equal(await page.locator(".audit > li").count(), 1);
+  await page.locator("summary", { hasText: "1 field" }).click();
+  await page.getByRole("cell", { name: "<i>Auditors</i>" }).waitFor();
+  await page.getByRole("cell", { name: "Readers" }).waitFor();
+  await viewing.requireAccessible();
+  await viewing.open("audit");
+  assert.equal(await page.getByText("Of another tenant").count(), 0);
+  await page.locator(".audit").waitFor();
+  await viewing.open("audit?actor=nobody@example.test");
+  await page.getByText("No user you can see has this email").waitFor();
+  await viewing.close();
+});

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
+import { HttpClient } from "../../support/http.ts";
+import { setup } from "../../support/setup.ts";
+import { openConsole } from "./support.ts";
+
+const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" });
+const browser = await openBrowser();
+const received: string[] = [];
+let status = 500;
+const receiver = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+  received.push(await request.text());
+  return new Response("<b>said</b>", { status });
+});
+Deno.test.afterAll(async () => {
+  await browser?.close();
+  await receiver.shutdown();
+  await t.stop();
+});
+const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
+  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+
+const maker = await t.actor({ permissions: ["manage:api-keys", "manage:webhooks", "read:users"] });
+const hook = `http://127.0.0.1:${receiver.addr.port}/hook`;
+
+inBrowser("an API key gives at most its maker's rights, is shown once, works, and is revoked", async (b) => {
+  const viewing = await openConsole(b, t, maker);
+  const { page } = viewing;
+  await viewing.open("api-keys/new");
+  assert.equal(await page.getByRole("checkbox").count(), 3, "the maker's own rights and no others");
+  await page.getByLabel("Name").fill("<i>nightly</i> import");
+  await page.getByLabel("read:users").check();
+  await page.getByLabel("Good for").selectOption("30");
+  await page.getByRole("button", { name: "Make the key" }).click();
+  await page.getByRole("heading", { name: "The key is made" }).waitFor();
+  await viewing.requireAccessible();
+  const key = await page.locator("main .copy-value code").textContent() ?? "";
+  const machine = new HttpClient(t.url, key);
+  assert.equal((await machine.get("/api/v1/users")).status, 200);
+  assert.equal((await machine.get("/api/v1/roles")).status, 403);
+  await page.getByRole("link", { name: "To the API keys" }).click();
+  const row = page.getByRole("row", { name: "<i>nightly</i> import" });
+  await row.getByText("Active").waitFor();
+  assert.ok(!(await page.content()).includes(key), "the list has its first characters only");
+  await row.getByRole("button", { name: "Revoke" }).click();
+  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("The key is revoked.").waitFor();
+  assert.equal((await machine.get("/api/v1/users")).status, 401);
+  await page.getByText("No API keys yet").waitFor();
+  await page.getByLabel("Show").selectOption("true");
+  await page.getByText("Revoked", { exact: true }).waitFor();
+  await viewing.close();
+});
+
+inBrowser("a right that the form does not offer is refused by the API", async (b) => {
+  const viewing = await openConsole(b, t, maker);
+  const { page } = viewing;
+  await viewing.open("api-keys/new");
+  const csrf = await page.locator("main input[name=csrf]").first().inputValue();
+  const forced = await page.request.post(`${t.url}/console/api-keys/new`, {
+    headers: { origin: t.url },
+    form: { csrf, name: "forced", permissions: "delete:users", days: "30" },
+  });
+  assert.equal(forced.status(), 403);
+  assert.match(await forced.text(), /ROLE_ASSIGNMENT_ESCALATION_BLOCKED/);
+  await viewing.close();
+});
+
+inBrowser(
+  "a webhook endpoint is made, tested, its failures seen, delivered again, changed and deleted",
+  async (b) => {
+    const viewing = await openConsole(b, t, maker);
+    const { page } = viewing;
+    await viewing.open("webhooks/new");
+    await page.getByLabel("Address (URL)").fill("http://10.0.0.1/");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByText("expected a public address").first().waitFor();
+    viewing.forgive();
+    await page.getByLabel("Address (URL)").fill(hook);
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "The endpoint is made" }).waitFor();
+    const secret = await page.locator("main .copy-value code").textContent() ?? "";
+    assert.match(secret, /^whsec_/);
+    await page.getByRole("link", { name: "To the endpoint" }).click();
+    await page.getByText("Nothing was sent yet").waitFor();
+    await page.getByRole("button", { name: "Send a test" }).click();
+    await page.getByText("A test event is on its way.").waitFor();
+    const row = page.getByRole("row", { name: "webhook.ping" });
+    await viewing.reloadUntil(async () => await row.getByText("500", { exact: true }).count() > 0);
+    await page.getByText("Body and attempts").click();
+    await page.getByText("<b>said</b>").waitFor();
+    await viewing.requireAccessible();
+    assert.ok(!(await page.content()).includes(secret));
+    assert.equal(
+      await page.getByRole("button", { name: "Send again" }).count(),
+      0,
+      "it is tried again by itself",
+    );
+    assert.match(received[0] ?? "", /webhook\.ping/);
+
+    status = 200;
+    await page.getByRole("button", { name: "Send a test" }).click();
+    await page.getByText("A test event is on its way.").waitFor();
+    await viewing.reloadUntil(async () => await row.getByText("Delivered", { exact: true }).count() > 0);
+    await viewing.open(`${page.url().split("/console/")[1]}?status=Delivered`);
+    const before = received.length;
+    await page.getByRole("button", { name: "Send again" }).click();
+    await page.getByText("The delivery is sent once more.").waitFor();
+    await viewing.reloadUntil(() => Promise.resolve(received.length > before));
+
+    await page.getByRole("button", { name: "New secret" }).click();
+    await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    await page.getByRole("heading", { name: "The new secret" }).waitFor();
+    assert.notEqual(await page.locator("main .copy-value code").textContent(), secret);
+    await page.getByRole("link", { name: "To the endpoint" }).click();
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByLabel("All events").uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("expected").first().waitFor();
+    viewing.forgive();
+    await page.locator("input[name=eventTypes]").nth(1).check();
+    await page.getByLabel("Active: events are sent").uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("The endpoint is saved.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Send a test" }).count(), 0);
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    await page.getByText("No webhook endpoints yet").waitFor();
+    await viewing.close();
+  },
+);
+
+inBrowser("pages open to those with the right, are accessible in both themes and fit a phone", async (b) => {
+  const made = await maker.post("/api/v1/webhook-endpoints", {
+    url: `https://example.com/${"long".repeat(60)}`,
+    eventTypes: "*",
+  });
+  const pages = ["api-keys", "api-keys/new", "webhooks", "webhooks/new", `webhooks/${made.body.id}`];
+  const viewing = await openConsole(b, t, maker, { phone: true, locale: "pt-PT" });
+  for (const address of pages) {
+    await viewing.page.emulateMedia({ colorScheme: "light" });
+    assert.equal(await viewing.open(address), 200, address);
+    await viewing.requireAccessible();
+    await viewing.requireNoSidewaysScroll();
+    await viewing.page.emulateMedia({ colorScheme: "dark" });
+    await viewing.requireAccessible();
+  }
+  await viewing.close();
+  const statuses = async (actor: typeof maker) => {
+    const other = await openConsole(b, t, actor);
+    const found: number[] = [];
+    for (const address of pages) {
+      found.push((await other.page.request.get(`${t.url}/console/${address}`)).status());
+    }
+    await other.close();
+    return found;
+  };
+  assert.deepEqual(await statuses(t.systemAdmin), [200, 200, 200, 200, 404], "another tenant's is not found");
+  const closed = [403, 403, 403, 403, 403];
+  assert.deepEqual(await statuses(await t.actor({ role: "Visitor" })), closed);
+  assert.deepEqual(await statuses(await t.actor({ permissions: [] })), closed);
+  assert.deepEqual(await statuses(await t.actor({ role: "Admin" })), closed);
+  for (const address of pages) {
+    const answer = await fetch(`${t.url}/console/${address}`, { redirect: "manual" });
+    await answer.body?.cancel();
+    assert.equal(answer.status, 303, address);
+  }
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
+import { setup } from "../../support/setup.ts";
+import { openConsole } from "./support.ts";
+
+const t = await setup();
+const browser = await openBrowser();
+Deno.test.afterAll(async () => {
+  await browser?.close();
+  await t.stop();
+});
+const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
+  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+
+inBrowser("who may do nothing sees that all is well, and none of what is not theirs", async (b) => {
+  const viewing = await openConsole(b, t, await t.actor());
+  const { page } = viewing;
+  await viewing.open("");
+  await page.getByText("All is well.").waitFor();
+  await page.getByText("No job waits or runs").waitFor();
+  for (const part of ["Scanner", "Messages of the last 24 hours", "Instances"]) {
+    assert.equal(await page.getByRole("heading", { name: part }).count(), 0, part);
+  }
+  await viewing.requireAccessible();
+  await viewing.close();
+});
+
+inBrowser("who is in no tenant is told to choose one", async (b) => {
+  const viewing = await openConsole(b, t, await t.actor({ global: true }));
+  await viewing.open("");
+  await viewing.page.getByText("Choose a tenant", { exact: true }).waitFor();
+  await viewing.requireAccessible();
+  await viewing.close();
+});
+
+inBrowser(
+  "a tenant's administrator sees what needs attention and is led to it; it renews itself",
+  async (b) => {
+    const actor = await t.actor({ role: "Admin" });
+    const viewing = await openConsole(b, t, actor, { theme: "dark" });
+    const { page } = viewing;
+    await viewing.open("");
+    await page.getByRole("heading", { name: "Scanner" }).waitFor();
+    const { body } = await actor.post("/api/v1/jobs", {
+      jobTypeName: "steward.fail",
+      serializedArgs: "{}",
+      maxRetries: 0,
+    });
+    await t.settled(body.id);
+    await page.getByRole("link", { name: "1 dead letter waits for a decision." }).waitFor();
+    await viewing.requireAccessible();
+    await page.getByRole("link", { name: "Last day" }).click();
+    await page.waitForURL("**/?window=day");
+    await page.getByRole("img", { name: /day, hour by hour/ }).waitFor();
+    await page.getByRole("link", { name: "1 dead letter waits for a decision." }).click();
+    await page.waitForURL("**/dead-letters");
+    await viewing.close();
+  },
+);
+
+inBrowser("a system administrator sees the instances too, on a phone and in Portuguese", async (b) => {
+  const viewing = await openConsole(b, t, t.systemAdmin, { phone: true, locale: "pt-PT" });
+  const { page } = viewing;
+  await viewing.open("");
+  await page.getByRole("heading", { name: "Instâncias" }).waitFor();
+  await page.getByRole("region", { name: "Instâncias que executam tarefas" }).waitFor();
+  await viewing.requireNoSidewaysScroll();
+  await viewing.requireAccessible();
+  await viewing.close();
+});
