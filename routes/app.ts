@@ -12,6 +12,7 @@ import { BODY_LIMIT, Call, parse, requireStorableText } from "./shared/call.ts";
 import { Cors } from "./shared/cors.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
 import { answeredOnce, idempotencyKey } from "./shared/once.ts";
+import { refusalCodes } from "./shared/openapi_refusals.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
 import { type Respond, responder } from "./shared/respond.ts";
 import { TimeLimit } from "./shared/time_limit.ts";
@@ -39,7 +40,7 @@ export interface AppOptions {
   >;
   /** Hears of every answered request: method, pattern of its route, status and seconds it took. */
   answered?: (method: string, route: string, status: number, seconds: number) => void;
-  /** Tests: compare every success with the shape its endpoint declares, and fail where they differ. */
+  /** Tests: compare every success with the shape its endpoint declares, every refusal with its codes; fail on others. */
   checkAnswers?: boolean;
 }
 
@@ -136,7 +137,9 @@ async function serve(
   const refuse = (failure: unknown) => {
     const errorList = AREAS_WITH_ERROR_LISTS.has(spec.area);
     const context = { baseUrl: o.baseUrl(), instance: call.url.pathname, traceId: call.traceId, errorList };
-    return problemAnswer(failure, context, o.log);
+    const answer = problemAnswer(failure, context, o.log);
+    if (o.checkAnswers) checkRefusal(spec, answer);
+    return answer;
   };
   let answer: Answer;
   try {
@@ -233,4 +236,11 @@ function checkAnswer(spec: Endpoint, { status, headers, body }: Answer): void {
   if (!result?.success) {
     throw new Error(`${spec.id} answered ${status} in another shape: ${result?.error.message}`);
   }
+}
+
+/** The API document is complete only as long as no route refuses with a code it is not told to have. */
+function checkRefusal(spec: Endpoint, { body }: Answer): void {
+  const { code } = JSON.parse(String(body));
+  if (code === undefined || refusalCodes(spec).has(code)) return;
+  throw new Error(`${spec.id} refused with ${code}, which it does not declare`);
 }

@@ -15,7 +15,8 @@ export interface WorkerOptions {
   types: JobTypes;
   log: Log;
   host: string;
-  /** Places for jobs that run at once; most job types take one each, see `places` of a job type. */
+  /** Places for jobs that run at once; most job types take one each, see `places` of a job type. A job begins where any
+   * part of a place is free. */
   concurrency: number;
   /** Queues worked; null: all. */
   queues: string[] | null;
@@ -80,7 +81,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
       begin(held.job);
     }
     if (ahead.length > 0 && !stopping) releaseAheadInTime();
-    const room = o.concurrency + aheadTarget() - Math.ceil(placesTaken) - ahead.length;
+    const room = o.concurrency + aheadTarget() - Math.floor(placesTaken) - ahead.length;
     if (!stopping && mayHaveMore && !claiming && room > 0 && ahead.length <= aheadTarget() / 2) claim(room);
   }
 

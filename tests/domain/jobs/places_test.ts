@@ -7,9 +7,9 @@ import { createLog } from "../../../infra/log.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 
-const t = await setup({ env: { JOB_CONCURRENCY: "0" } });
+const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
-const { sql } = t;
+const { sql } = t.steward.platform;
 
 Deno.test("jobs that take a quarter of a place run four to a place, and others wait until a place is free", async () => {
   let mostLight = 0;
