@@ -249,7 +249,7 @@ export const SETTINGS = {
   ),
   JOB_CONCURRENCY: setting(
     z.coerce.number().int().min(0).max(1000),
-    "Jobs run at once by this instance; 0 runs none",
+    "Jobs run at once by this instance, messages on their way counting a quarter each; 0 runs none",
     { development: "20", production: "20" },
   ),
   JOB_QUEUES: setting(z.string(), "Comma-separated queues this instance works; absent: all", {
