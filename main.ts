@@ -243,13 +243,12 @@ function callerOf(p: Platform, call: Call): Promise<Caller | null> {
   });
 }
 
-/** Serves HTTP. `stop` lets running requests end for `graceMs`, then cuts what is left: a reader may have stalled. */
+/** Serves HTTP. `stop` waits `graceMs` for running requests and leaves the rest to the process's end: a peer may stall. */
 function listen(config: Config, handler: Deno.ServeHandler) {
-  const cut = new AbortController();
   const { PORT: port, HOST: hostname } = config;
   let server: Deno.HttpServer<Deno.NetAddr>;
   try {
-    server = Deno.serve({ port, hostname, signal: cut.signal, onListen: () => {} }, handler);
+    server = Deno.serve({ port, hostname, onListen: () => {} }, handler);
   } catch (cause) {
     if (!(cause instanceof Deno.errors.AddrInUse)) throw cause;
     throw new Error(`port ${port} of ${hostname} is in use; set PORT to a free one`, { cause });
@@ -257,8 +256,10 @@ function listen(config: Config, handler: Deno.ServeHandler) {
   return {
     addr: server.addr,
     async stop(graceMs: number) {
-      const timer = setTimeout(() => cut.abort(), graceMs);
-      await server.shutdown();
+      // Not by the server's abort signal: once it is shutting down, aborting throws where nobody can catch it.
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, graceMs);
+      await Promise.race([server.shutdown(), late.promise]);
       clearTimeout(timer);
     },
   };

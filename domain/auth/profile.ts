@@ -42,23 +42,24 @@ export async function readProfile(
   userId: string,
   tenantId: string | null,
 ): Promise<{ profile: Profile; version: number }> {
-  const [row] = await q<(Profile["user"] & { version: number })[]>`
+  const [row] = await q<(Profile["user"] & Omit<Profile, "user"> & { version: number })[]>`
     select u.id, u.email, u.first_name, u.last_name, u.phone_number, u.app_ids, u.last_login_at, u.created_at,
       u.updated_at, u.version,
       array(select r.name from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
-        where l.user_id = u.id and l.tenant_id = ${tenantId} order by r.name) as roles
+        where l.user_id = u.id and l.tenant_id = ${tenantId} order by r.name) as roles,
+      (select jsonb_build_object('id', t.id, 'name', t.name, 'type', t.type)
+        from tenants t where t.id = ${tenantId}) as tenant,
+      array(${permissionCodes(q, userId, tenantId)}) as permissions,
+      coalesce((
+        select jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name, 'type', t.type, 'isDefault', l.is_default)
+          order by l.is_default desc, lower(t.name), t.id)
+        from user_tenants l join tenants t on t.id = l.tenant_id
+        where l.user_id = u.id and l.is_active and t.is_active and t.deleted_at is null
+      ), '[]') as tenants
     from users u where u.id = ${userId}`;
   if (!row) throw problem("SESSION_INVALIDATED", "The user is gone.");
-  const { version, ...user } = row;
-  const [tenant] = await q<{ id: string; name: string; type: string }[]>`
-    select id, name, type from tenants where id = ${tenantId}`;
-  const permissions = await q<{ code: string }[]>`${permissionCodes(q, userId, tenantId)}`;
-  const tenants = await q<Profile["tenants"]>`
-    select t.id, t.name, t.type, l.is_default from user_tenants l join tenants t on t.id = l.tenant_id
-    where l.user_id = ${userId} and l.is_active and t.is_active and t.deleted_at is null
-    order by l.is_default desc, lower(t.name), t.id`;
-  const codes = permissions.map(({ code }) => code);
-  const profile = { user, tenant: tenant ?? null, permissions: codes, tenants: [...tenants] };
+  const { version, tenant, permissions, tenants, ...user } = row;
+  const profile = { user, tenant, permissions, tenants };
   return { profile, version };
 }
 

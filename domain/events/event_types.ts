@@ -77,7 +77,7 @@ const report = {
 export const EVENT_TYPES: { [T in EventType]: Described<EventData[T]> } = {
   "user.created": { description: "A user was created with a link to the tenant", example: user },
   "user.updated": {
-    description: "A user of the tenant was changed; `changed` names the fields",
+    description: "A user of the tenant was changed; the event names the fields",
     example: { ...user, changed: ["lastName"] },
   },
   "user.deleted": {

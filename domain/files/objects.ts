@@ -40,20 +40,25 @@ export async function discardObject(tx: Tx, key: string, now: Date): Promise<voi
 type Storage = Pick<Platform, "sql" | "objects" | "clock" | "log">;
 
 /** Deletes now what is marked for deletion of these files; what the store does not let go the sweep tries again. */
-export async function deleteDiscarded(p: Storage, fileIds: string[]): Promise<void> {
+export async function deleteDiscarded(p: Storage, fileIds: string[], signal?: AbortSignal): Promise<void> {
   const rows = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
     where file_id = any(${fileIds}::uuid[]) and delete_at <= ${p.clock.now()}`;
-  for (const row of rows) await deleteObject(p, row);
+  for (const row of rows) {
+    signal?.throwIfAborted();
+    await deleteObject(p, row);
+  }
 }
 
 /** Deletes what is marked for deletion, a batch at a time. @returns how many objects were deleted. */
 export async function deleteDueObjects(p: Storage, signal?: AbortSignal): Promise<number> {
   let deleted = 0;
   for (;;) {
-    signal?.throwIfAborted();
     const due = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
       where delete_at <= ${p.clock.now()} order by delete_at limit ${BATCH}`;
-    for (const row of due) deleted += await deleteObject(p, row) ? 1 : 0;
+    for (const row of due) {
+      signal?.throwIfAborted(); // a store that does not answer takes its time over each
+      deleted += await deleteObject(p, row) ? 1 : 0;
+    }
     if (due.length < BATCH) return deleted;
   }
 }

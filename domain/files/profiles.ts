@@ -11,6 +11,8 @@ export interface FileProfile {
 }
 
 const mebibyte = 1024 * 1024;
+/** The most S3 takes in one PUT, and copies in one go: what is larger could be uploaded by parts and never be scanned. */
+const LARGEST_FILE = 5 * 1024 * mebibyte;
 const ooxml = "application/vnd.openxmlformats-officedocument.";
 const openDocument = "application/vnd.oasis.opendocument.";
 const office = [
@@ -57,7 +59,7 @@ const contentType = z.string().transform(normalizeContentType).pipe(
   z.string().regex(/^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*$/, "expected a media type such as application/pdf"),
 );
 const profileOverride = z.strictObject({
-  maxBytes: z.int().positive().optional(),
+  maxBytes: z.int().positive().max(LARGEST_FILE).optional(),
   contentTypes: z.array(contentType).min(1).optional(),
   serviceOnly: z.boolean().optional(),
 });

@@ -25,8 +25,9 @@ export const JOB_REASONS = {
   retentionExpired: "job:retention-expired",
 } as const;
 
-/** Is `reason` of the kind only the service gives? */
-export const isJobReason = (reason: string): boolean => /^\s*job:/i.test(reason);
+/** Is `reason` of the kind only the service gives, or does it look like one? */
+export const isJobReason = (reason: string): boolean =>
+  /^job:/i.test(reason.normalize("NFKC").replaceAll(/[\p{C}\p{Z}]/gu, ""));
 
 /**
  * Destroys the content of a file on a caller's word and leaves the tombstone. The checks come in the contract's

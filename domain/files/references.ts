@@ -1,10 +1,11 @@
 import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import { type Caller, isSystemAdmin } from "../access/caller.ts";
+import { findUsersInTenant } from "../access/user_lookup.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
-import { lockFile } from "./file.ts";
+import { type FileRow, lockFile } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";
 
 /** What holds a file: a row of `scope` that is called `ownerId` there. */
@@ -62,17 +63,21 @@ export async function holdFile(
 
 /**
  * Releases a reference; again is the same as once.
- * @throws FILE_NOT_FOUND when the file never had such a reference.
+ * @throws FILE_NOT_FOUND when the file never had such a reference, or it is another tenant's on a product file.
  */
 export async function releaseReference(
   p: Pick<Platform, "sql">,
+  caller: Caller,
   fileId: string,
   referenceId: string,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    await lockFile(tx, fileId);
-    const [known] = await tx`select from file_references where id = ${referenceId} and file_id = ${fileId}`;
-    if (!known) throw problem("FILE_NOT_FOUND", "The file never had this reference.");
+    const file = await lockFile(tx, fileId);
+    const [known] = await tx<Creator[]>`select created_by from file_references
+      where id = ${referenceId} and file_id = ${fileId}`;
+    if (!known || !await isOwn(tx, caller, file, known)) {
+      throw problem("FILE_NOT_FOUND", "The file never had this reference.");
+    }
     const released = await tx`update file_references set released_at = now()
       where id = ${referenceId} and released_at is null`;
     if (released.count === 1) await letGo(tx, [fileId]);
@@ -107,18 +112,46 @@ export async function holdingScopes(q: Queryable, fileId: string): Promise<strin
   return rows.map((row) => row.scope);
 }
 
-/** What holds a file now, the longest-standing first. */
+/** What holds a file now, the longest-standing first; of a product file, what the caller's tenant holds it with. */
 export async function listReferences(
   q: Queryable,
-  fileId: string,
+  caller: Caller,
+  file: Pick<FileRow, "id" | "tenantId">,
   request: PageRequest,
 ): Promise<PagedResult<FileReference>> {
+  const creators = await ownCreators(q, caller, file);
+  const listed = q`file_id = ${file.id} and released_at is null
+    and ${creators === null ? q`true` : q`created_by = any(${creators}::uuid[])`}`;
   const [[counted], references] = await Promise.all([
-    q<{ total: number }[]>`select count(*) as total from file_references
-      where file_id = ${fileId} and released_at is null`,
+    q<{ total: number }[]>`select count(*) as total from file_references where ${listed}`,
     q<FileReference[]>`select id as reference_id, file_id, scope, owner_id, created_by, created_at
-      from file_references where file_id = ${fileId} and released_at is null
+      from file_references where ${listed}
       order by id limit ${request.pageSize} offset ${offsetOf(request)}`,
   ]);
   return pagedResult<FileReference>([...references], counted?.total ?? 0, request);
+}
+
+interface Creator {
+  createdBy: string | null;
+}
+
+/** A product file is everyone's, what holds it is not: each tenant has to do with its own users' references only. */
+const holdsForAll = (caller: Caller, file: Pick<FileRow, "tenantId">): boolean =>
+  file.tenantId !== null || isSystemAdmin(caller);
+
+async function isOwn(q: Queryable, caller: Caller, file: FileRow, { createdBy }: Creator): Promise<boolean> {
+  if (holdsForAll(caller, file)) return true;
+  return createdBy !== null && (await findUsersInTenant(q, caller.tenantId, [createdBy])).length === 1;
+}
+
+/** Whose references of a file the caller may see; null: everybody's. */
+async function ownCreators(
+  q: Queryable,
+  caller: Caller,
+  file: Pick<FileRow, "id" | "tenantId">,
+): Promise<string[] | null> {
+  if (holdsForAll(caller, file)) return null;
+  const creators = await q<{ id: string }[]>`select distinct created_by as id from file_references
+    where file_id = ${file.id} and released_at is null and created_by is not null`;
+  return (await findUsersInTenant(q, caller.tenantId, creators.map(({ id }) => id))).map(({ id }) => id);
 }

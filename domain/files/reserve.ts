@@ -1,4 +1,6 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { GroupCommit } from "../../infra/postgres/group_commit.ts";
+import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import { sharedTransaction } from "../../infra/postgres/shared_transaction.ts";
 import type { Caller } from "../access/caller.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
@@ -50,7 +52,8 @@ export interface ReservationRequest {
  * FILE_TOO_LARGE_UNPROCESSABLE; with parts also VALIDATION_ERROR, FILE_STORAGE_UNAVAILABLE
  */
 export async function reserveFile(
-  p: Pick<Platform, "sql" | "objects" | "clock" | "config">,
+  p: Pick<Platform, "objects" | "clock" | "config">,
+  writer: ReservationWriter,
   caller: Caller,
   o: ReservationRequest,
 ): Promise<Reservation> {
@@ -70,9 +73,9 @@ export async function reserveFile(
     now,
   });
   const byParts = plan && await beginParts(p, stagingKey, o, plan, { expiresInSeconds, now });
-  const fileId = await insertReservation(p.sql, {
-    ...o,
-    tenantId,
+  const { profile: name, fileName, contentType, sizeBytes } = o;
+  const fileId = await writer.write({
+    ...{ tenantId, profile: name, fileName, contentType, sizeBytes },
     stagingKey,
     partUpload: byParts?.upload ?? null,
     createdBy: caller.userId,
@@ -116,21 +119,44 @@ export interface NewFile extends Omit<ReservationRequest, "isProduct" | "parts">
   now: Date;
 }
 
-/** Writes a Pending file and the key its upload may appear under, in one statement. */
-export async function insertReservation(q: Queryable, o: NewFile): Promise<string> {
-  const id = newId();
-  const writableUntil = new Date(o.uploadExpiresAt.getTime() + LATE_UPLOAD_MS);
+/** Writes the reservations of many callers; those who come at the same time share a commit. */
+export class ReservationWriter {
+  readonly #files: GroupCommit<NewFile, string>;
+
+  constructor(sql: Sql) {
+    this.#files = new GroupCommit((files) => insertReservations(sharedTransaction() ?? sql, files));
+  }
+
+  /** Returns the file's id once it is on the disk. */
+  write(file: NewFile): Promise<string> {
+    return this.#files.add(file);
+  }
+}
+
+/** Writes Pending files and the keys their uploads may appear under, in one statement; ids in the given order. */
+export async function insertReservations(q: Queryable, files: NewFile[]): Promise<string[]> {
+  const rows = files.map(({ partUpload, ...file }) => ({
+    ...file,
+    id: newId(),
+    writableUntil: new Date(file.uploadExpiresAt.getTime() + LATE_UPLOAD_MS),
+    uploadId: partUpload?.uploadId,
+    partCount: partUpload?.partCount,
+  }));
   await q`
-    with file as (
+    with given as materialized (
+      select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as f (
+        id uuid, "tenantId" uuid, profile text, "fileName" text, "contentType" text, "sizeBytes" bigint,
+        "stagingKey" text, "createdBy" uuid, now timestamptz, "uploadExpiresAt" timestamptz,
+        "writableUntil" timestamptz, "uploadId" text, "partCount" integer)
+    ), written as (
       insert into files (id, tenant_id, profile, file_name, declared_content_type, size_bytes, staging_key,
         created_by, created_at, upload_expires_at)
-      values (${id}, ${o.tenantId}, ${o.profile}, ${o.fileName}, ${o.contentType}, ${o.sizeBytes}, ${o.stagingKey},
-        ${o.createdBy}, ${o.now}, ${o.uploadExpiresAt})
+      select id, "tenantId", profile, "fileName", "contentType", "sizeBytes", "stagingKey", "createdBy", now,
+        "uploadExpiresAt" from given
     )
     insert into file_objects (key, file_id, writable_until, upload_id, part_count)
-    values (${o.stagingKey}, ${id}, ${writableUntil}, ${o.partUpload?.uploadId ?? null},
-      ${o.partUpload?.partCount ?? null})`;
-  return id;
+    select "stagingKey", id, "writableUntil", "uploadId", "partCount" from given`;
+  return rows.map(({ id }) => id);
 }
 
 function requireProfile(p: Pick<Platform, "config">, name: string): FileProfile {

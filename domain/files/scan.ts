@@ -1,4 +1,8 @@
-import { ObjectStoreError, ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
+import {
+  ObjectStoreError,
+  ObjectStoreRefused,
+  ObjectStoreUnavailable,
+} from "../../infra/objectstore/objectstore.ts";
 import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
 import { PostponeJob } from "../jobs/job_type.ts";
 import { retryDelayMs } from "../jobs/settle.ts";
@@ -14,7 +18,10 @@ import { failScan, noteFailedAttempt, settleScan } from "./verdict.ts";
 /** An attempt reads all of the content once, at the engine's pace. */
 export const SCAN_TIMEOUT_MS = 30 * 60_000;
 const LONGEST_WAIT_MS = 10 * 60_000;
-/** Unreadable attempts until Failed: soon where storage says that the object is not there, late where it says nothing. */
+/**
+ * Unreadable attempts of one kind until Failed: soon where storage says that the object is not there, late where it says
+ * nothing of it. Each kind counts by itself, so that one answer at the end of an outage does not decide.
+ */
 const ATTEMPTS_WHEN_GONE = 5;
 const ATTEMPTS_WHEN_SILENT = 14;
 
@@ -89,6 +96,10 @@ export function failureOf(error: unknown): Failure | null {
     const message = "Storage did not answer.";
     return { message, isUnreadable: true, attemptsAllowed: ATTEMPTS_WHEN_SILENT };
   }
+  if (error instanceof ObjectStoreRefused) { // its credentials or bucket are not the content's fault either
+    const message = "Storage refused to answer.";
+    return { message, isUnreadable: true, attemptsAllowed: ATTEMPTS_WHEN_SILENT };
+  }
   if (error instanceof ObjectStoreError || error instanceof ContentUnreadable) {
     const message = "Storage does not have the content that was confirmed.";
     return { message, isUnreadable: true, attemptsAllowed: ATTEMPTS_WHEN_GONE };
@@ -108,6 +119,6 @@ async function postponeOrFail(
     nextInMs: (attemptNumber) => Math.min(LONGEST_WAIT_MS, retryDelayMs(attemptNumber)),
   });
   if (!noted) return; // another attempt has settled the file meanwhile
-  if (noted.unreadableAttempts >= failure.attemptsAllowed) await failScan(p, file.id);
+  if (noted.unreadableAlike >= failure.attemptsAllowed) await failScan(p, file.id);
   else throw new PostponeJob(failure.message, noted.delayMs);
 }

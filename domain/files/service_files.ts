@@ -8,7 +8,7 @@ import { type FileRecord, fileRecord, type FileRow } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
 import { deliveryKey, deliveryPath, newStagingKey } from "./object_keys.ts";
 import { holdFile } from "./references.ts";
-import { insertReservation } from "./reserve.ts";
+import { insertReservations } from "./reserve.ts";
 import { startScanning } from "./start_scanning.ts";
 
 export { deliveryPath } from "./object_keys.ts";
@@ -40,15 +40,16 @@ export async function storeServiceFile(
 ): Promise<{ fileId: string; sizeBytes: number }> {
   const stagingKey = newStagingKey();
   const now = p.clock.now();
-  const fileId = await transact(p.sql, (tx) =>
-    insertReservation(tx, {
-      ...o,
+  const { tenantId, profile, fileName, contentType, createdBy } = o;
+  const [fileId = ""] = await transact(p.sql, (tx) =>
+    insertReservations(tx, [{
+      ...{ tenantId, profile, fileName, contentType, createdBy },
       sizeBytes: 0, // known when all of it is written
       stagingKey,
       partUpload: null,
       uploadExpiresAt: new Date(now.getTime() + WRITING_MS),
       now,
-    }));
+    }]));
   const staged = await p.objects.write(stagingKey, capped(p, o.profile, content), {
     contentType: o.contentType,
   });

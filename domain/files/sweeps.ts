@@ -18,8 +18,8 @@ const EVERY_MINUTE = "* * * * *";
 
 /** The sweeps of the registry, each enqueued by the service once a minute. */
 export const fileSweeps = (p: Platform): JobType<Record<string, never>>[] => [
-  sweep("files.expire-reservations", (signal) => inBatches(signal, () => expireReservations(p))),
-  sweep("files.collect-expired", (signal) => inBatches(signal, () => collectExpired(p))),
+  sweep("files.expire-reservations", (signal) => inBatches(signal, () => expireReservations(p, signal))),
+  sweep("files.collect-expired", (signal) => inBatches(signal, () => collectExpired(p, signal))),
   sweep("files.requeue-stuck-scans", (signal) => inBatches(signal, () => requeueStuckScans(p))),
   sweep("files.delete-leftovers", (signal) => deleteDueObjects(p, signal)),
 ];
@@ -45,7 +45,7 @@ async function inBatches(signal: AbortSignal, step: () => Promise<number>): Prom
 }
 
 /** Pending past its time → Purged. A legal hold keeps even an empty reservation. */
-export async function expireReservations(p: Platform): Promise<number> {
+export async function expireReservations(p: Platform, signal?: AbortSignal): Promise<number> {
   const now = p.clock.now();
   const ids = await transact(p.sql, async (tx) => {
     const rows = await tx<FileRow[]>`
@@ -58,12 +58,12 @@ export async function expireReservations(p: Platform): Promise<number> {
     await tellPurged(p, tx, rows);
     return await discarded(tx, rows, now);
   });
-  await deleteDiscarded(p, ids);
+  await deleteDiscarded(p, ids, signal);
   return ids.length;
 }
 
 /** Content nobody holds and no promise keeps → Purged. */
-export async function collectExpired(p: Platform): Promise<number> {
+export async function collectExpired(p: Platform, signal?: AbortSignal): Promise<number> {
   const now = p.clock.now();
   const ids = await transact(p.sql, async (tx) => {
     const rows = await tx<FileRow[]>`
@@ -87,7 +87,7 @@ export async function collectExpired(p: Platform): Promise<number> {
     await tellPurged(p, tx, rows);
     return await discarded(tx, rows, now);
   });
-  await deleteDiscarded(p, ids);
+  await deleteDiscarded(p, ids, signal);
   return ids.length;
 }
 

@@ -65,14 +65,15 @@ interface FailedAttempt extends AttemptFrame {
 }
 
 /**
- * Keeps an attempt that came to no verdict and says when the next one is due.
+ * Keeps an attempt that came to no verdict and says when the next one is due, and how many could not read the content
+ * for the same reason.
  * @returns null when the file is not Scanning any more: then there was nothing to attempt.
  */
 export async function noteFailedAttempt(
   p: Pick<Platform, "sql" | "clock">,
   fileId: string,
   o: FailedAttempt,
-): Promise<{ unreadableAttempts: number; delayMs: number } | null> {
+): Promise<{ unreadableAlike: number; delayMs: number } | null> {
   return await transact(p.sql, async (tx) => {
     if (!await lockScanning(tx, fileId)) return null;
     const now = p.clock.now();
@@ -83,10 +84,11 @@ export async function noteFailedAttempt(
       errorMessage: o.message,
     });
     const [counted] = await tx<{ unreadable: number }[]>`
-      select count(*)::int as unreadable from file_scan_attempts where file_id = ${fileId} and is_unreadable`;
+      select count(*)::int as unreadable from file_scan_attempts
+      where file_id = ${fileId} and is_unreadable and error_message = ${o.message}`;
     const delayMs = o.nextInMs(attemptNumber);
     await tx`update files set scan_due_at = ${new Date(now.getTime() + delayMs)} where id = ${fileId}`;
-    return { unreadableAttempts: counted?.unreadable ?? 0, delayMs };
+    return { unreadableAlike: counted?.unreadable ?? 0, delayMs };
   });
 }
 

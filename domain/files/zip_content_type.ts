@@ -18,6 +18,7 @@ const maxCommentSize = 0xffff;
 const maxDirectoryBytes = 16 * 1024 * 1024;
 const maxPartBytes = 1024 * 1024;
 const ooxml = "application/vnd.openxmlformats-officedocument.";
+const typeParts = new Set(["[content_types].xml", "mimetype", "_rels/.rels"]);
 const macroEnabled: Record<string, string> = {
   [`${ooxml}wordprocessingml.document`]: "application/vnd.ms-word.document.macroenabled.12",
   [`${ooxml}spreadsheetml.sheet`]: "application/vnd.ms-excel.sheet.macroenabled.12",
@@ -37,15 +38,16 @@ export async function findZipDirectory(read: RangeReader, size: number): Promise
     const end = at + endRecordSize + view.getUint16(at + 20, true);
     const directory = { size: view.getUint32(at + 12, true), offset: view.getUint32(at + 16, true) };
     const large = directory.size === 0xffffffff || directory.offset === 0xffffffff;
-    if (large && at >= 76) return zip64Directory(view, at - 76);
+    if (large && at >= 76) return zip64Directory(view, at - 76, from);
     if (end <= tail.length && directory.offset + directory.size <= from + at) return directory;
   }
   return null;
 }
 
-/** The zip64 end record (56 bytes, before its 20-byte locator); content above 4 GiB is not expected, only this form. */
-function zip64Directory(view: DataView, at: number): Directory | null {
-  if (view.getUint32(at, true) !== 0x06064b50) return null;
+/** The zip64 end record (56 bytes) where its 20-byte locator behind it says; content above 4 GiB is not expected. */
+function zip64Directory(view: DataView, at: number, from: number): Directory | null {
+  if (view.getUint32(at, true) !== 0x06064b50 || view.getUint32(at + 56, true) !== 0x07064b50) return null;
+  if (view.getBigUint64(at + 64, true) !== BigInt(from + at)) return null; // others would read another directory
   return { size: Number(view.getBigUint64(at + 40, true)), offset: Number(view.getBigUint64(at + 48, true)) };
 }
 
@@ -60,6 +62,7 @@ export async function zipContentType(read: RangeReader, size: number): Promise<s
   const { offset, size: length } = directory;
   const entries = parseEntries(await read(offset, offset + Math.min(length, maxDirectoryBytes)));
   if (entries === null) return null;
+  if (length > maxDirectoryBytes || isAmbiguous(entries)) return "application/zip";
   const part = (name: string) => entries.find((entry) => entry.name === name);
   const contentTypes = part("[Content_Types].xml");
   if (contentTypes) return ooxmlType(await readPart(read, contentTypes), entries) ?? "application/zip";
@@ -86,11 +89,19 @@ function parseEntries(bytes: Uint8Array): Entry[] | null {
   return entries.length === 0 && bytes.length > 0 ? null : entries;
 }
 
+/** The parts a document's type is told by must be there once: of two, every program opens another. */
+function isAmbiguous(entries: Entry[]): boolean {
+  const telling = entries.map(({ name }) => name.toLowerCase()).filter((name) => typeParts.has(name));
+  return new Set(telling).size < telling.length;
+}
+
 function ooxmlType(contentTypes: string, entries: Entry[]): string | null {
   const main = /ContentType\s*=\s*["']([^"']+)\.main\+xml["']/i.exec(contentTypes)?.[1]?.toLowerCase();
   if (main === undefined || !entries.some((entry) => entry.name === "_rels/.rels")) return null;
   if (main.includes("macroenabled")) return `${main}.12`;
-  const hasMacros = entries.some((entry) => /(^|\/)vbaproject\.bin$/i.test(entry.name));
+  // The project may have any name; its content type, or that of a second main part, must be told to be run.
+  const hasMacros = entries.some((entry) => /(^|\/)vbaproject\.bin$/i.test(entry.name)) ||
+    /vbaproject|macroenabled|&#/i.test(contentTypes);
   return hasMacros ? macroEnabled[main] ?? null : main;
 }
 
@@ -103,7 +114,7 @@ function packageType(mimetype: string, entries: Entry[]): string | null {
   return has("content.xml") && has("META-INF/manifest.xml") ? type : null;
 }
 
-/** A small part as text, unpacked up to 1 MiB; empty when it is larger packed, encrypted, or packed in a way not known. */
+/** A small part as text; empty when it is larger than 1 MiB, encrypted, or packed in a way not known. */
 async function readPart(read: RangeReader, entry: Entry): Promise<string> {
   if (entry.compressedSize > maxPartBytes) return "";
   const header = await read(entry.headerOffset, entry.headerOffset + 30);
@@ -122,7 +133,7 @@ async function inflate(packed: Uint8Array): Promise<string> {
   try {
     for await (const chunk of source.pipeThrough(new DecompressionStream("deflate-raw"))) {
       text += decoder.decode(chunk, { stream: true });
-      if (text.length > maxPartBytes) break;
+      if (text.length > maxPartBytes) return ""; // what comes behind could say something else
     }
   } catch {
     return ""; // damaged: what cannot be unpacked says nothing about the type

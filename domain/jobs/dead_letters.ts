@@ -58,10 +58,11 @@ export async function reenqueueLocked(
       priority: number | null;
       maxRetries: number | null;
       limitKey: string | null;
+      createdBy: string | null;
     }[]
   >`
     select d.id, d.tenant_id, d.job_type_name, d.queue, d.serialized_args, j.args_type_name, j.priority, j.max_retries,
-      j.limit_key
+      j.limit_key, j.created_by
     from dead_letter_jobs d left join jobs j on j.id = d.job_id where d.id = any(${ids}::uuid[]) order by d.id`;
   const jobIds = await insertJobs(
     p,
@@ -75,7 +76,7 @@ export async function reenqueueLocked(
       maxRetries: entry.maxRetries ?? type?.maxRetries ?? 0,
       limitKey: type ? limitKeyOf(type) : entry.limitKey,
       tenantId: entry.tenantId,
-      createdBy: caller.userId,
+      createdBy: type?.actsForCreator ? entry.createdBy : caller.userId,
       traceId: caller.traceId,
     })),
   );

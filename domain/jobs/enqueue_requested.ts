@@ -24,7 +24,8 @@ type Parts = Pick<Platform, "sql" | "bell" | "jobTypes" | "jobWriter">;
 
 /**
  * Enqueues a job for the caller's tenant.
- * @throws JOB_TYPE_UNKNOWN, VALIDATION_ERROR (arguments that are no JSON or do not fit, a parent out of reach)
+ * @throws JOB_TYPE_UNKNOWN, FORBIDDEN (a key, where the type is for persons), VALIDATION_ERROR (arguments that are no
+ * JSON or do not fit, a parent out of reach)
  */
 export async function enqueueRequestedJob(
   p: Parts,
@@ -40,7 +41,7 @@ export async function enqueueRequestedJob(
  * Enqueues many jobs in one transaction. With `continueOnError` those that can be are, and the rest is reported;
  * without it one failure refuses all.
  * @param items either what is asked for or why the item could not be read.
- * @throws JOB_TYPE_UNKNOWN, VALIDATION_ERROR when not `continueOnError`
+ * @throws JOB_TYPE_UNKNOWN, FORBIDDEN, VALIDATION_ERROR when not `continueOnError`
  */
 export async function enqueueRequestedJobs(
   p: Parts,
@@ -93,6 +94,7 @@ const noSuchParent = (id: string) => invalid({ parentJobId: [`no job ${id} is wi
 
 function toNewJob(p: Parts, caller: JobActor, request: RequestedJob): NewJob {
   const type = requireExposedType(p, request.jobTypeName);
+  requireMayAskFor(type, caller);
   requireFittingArgs(type, request.serializedArgs);
   return {
     ...request,
@@ -113,6 +115,15 @@ export function requireExposedType(p: Pick<Platform, "jobTypes">, name: string):
     `"${name.slice(0, 200)}" is no job type callers may enqueue; expected one of ${
       p.jobTypes.exposedNames().join(", ")
     }.`,
+  );
+}
+
+/** @throws FORBIDDEN to a key where the job would have all the rights of the key's maker. */
+export function requireMayAskFor(type: AnyJobType | undefined, caller: JobActor): void {
+  if (!type?.actsForCreator || caller.apiKeyId === null) return;
+  throw problem(
+    "FORBIDDEN",
+    `${type.name} runs with the rights of the user who asks for it; the caller is an API key, which has fewer.`,
   );
 }
 

@@ -29,6 +29,11 @@ export interface JobType<A = unknown> {
   args: z.ZodType<A>;
   /** True where HTTP callers may enqueue it. */
   exposed: boolean;
+  /**
+   * True where its work is done with the rights of the job's creator. Only a person may ask for it then, since a key has
+   * fewer rights than whoever made it, and running it again or changing it never lends it somebody else's rights.
+   */
+  actsForCreator?: true;
   /** An attempt that takes longer is ended and counts as failed. */
   timeoutMs: number;
   /** Retries after the first attempt, unless the job says otherwise. */

@@ -5,7 +5,7 @@ import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../sh
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import { nextRun, nextRuns, requireSchedule } from "./cron.ts";
-import { requireExposedType, requireFittingArgs } from "./enqueue_requested.ts";
+import { requireExposedType, requireFittingArgs, requireMayAskFor } from "./enqueue_requested.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 import {
   readRecurring,
@@ -81,7 +81,8 @@ export async function readNextRuns(
 
 /**
  * Creates a recurring job for the caller's tenant.
- * @throws JOB_TYPE_UNKNOWN, VALIDATION_ERROR, JOB_RECURRING_ALREADY_EXISTS (by its constraint)
+ * @throws JOB_TYPE_UNKNOWN, FORBIDDEN (a key, where the type is for persons), VALIDATION_ERROR,
+ * JOB_RECURRING_ALREADY_EXISTS (by its constraint)
  */
 export async function createRecurringJob(
   p: Parts,
@@ -89,7 +90,9 @@ export async function createRecurringJob(
   given: NewRecurringJob,
 ): Promise<Versioned> {
   const { jobId, jobTypeName, cronExpression, timeZoneId, queue, serializedArgs, argsTypeName } = given;
-  requireFittingArgs(requireExposedType(p, jobTypeName), serializedArgs);
+  const type = requireExposedType(p, jobTypeName);
+  requireMayAskFor(type, caller);
+  requireFittingArgs(type, serializedArgs);
   requireSchedule(cronExpression, timeZoneId);
   return await transact(p.sql, async (tx) => {
     await tx`
@@ -109,8 +112,9 @@ export async function createRecurringJob(
 }
 
 /**
- * Changes a recurring job and works out anew when it runs next.
- * @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR
+ * Changes a recurring job and works out anew when it runs next. Whoever changes what a job does in its creator's name
+ * becomes its creator.
+ * @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN (such a change by a key), VALIDATION_ERROR
  */
 export async function updateRecurringJob(
   p: Parts,
@@ -126,8 +130,11 @@ export async function updateRecurringJob(
     requireSchedule(cronExpression, timeZoneId);
     const type = p.jobTypes.get(before.jobTypeName);
     if (type && change.serializedArgs !== undefined) requireFittingArgs(type, serializedArgs);
+    const isRewritten = serializedArgs !== before.serializedArgs;
+    if (isRewritten) requireMayAskFor(type, caller);
+    const createdBy = isRewritten && type?.actsForCreator ? caller.userId : before.createdBy;
     await tx`
-      update recurring_jobs set cron_expression = ${cronExpression}, time_zone_id = ${timeZoneId}, queue = ${queue},
+      update recurring_jobs set created_by = ${createdBy}, cron_expression = ${cronExpression}, time_zone_id = ${timeZoneId}, queue = ${queue},
         serialized_args = ${serializedArgs}, args_type_name = ${argsTypeName}, version = version + 1, updated_at = now(),
         next_run_at = ${before.isPaused ? null : nextRun(cronExpression, timeZoneId, p.clock.now())}
       where id = ${before.id}`;

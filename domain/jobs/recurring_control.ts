@@ -62,8 +62,10 @@ export async function triggerRecurringJob(
 ): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {
     const recurring = await lockRecurring(tx, caller, jobId);
+    const isForCreator = p.jobTypes.get(recurring.jobTypeName)?.actsForCreator;
+    const createdBy = isForCreator ? recurring.createdBy : caller.userId;
     const [id = ""] = await insertJobs(p, tx, [
-      { ...runOf(p, recurring), createdBy: caller.userId, traceId: caller.traceId },
+      { ...runOf(p, recurring), createdBy, traceId: caller.traceId },
     ]);
     await tx`update recurring_jobs set last_run_at = now(), last_job_id = ${id} where id = ${recurring.id}`;
     await auditRecurring(tx, caller, "trigger", { after: recurring });

@@ -3,6 +3,8 @@ import type { NotificationChannel, NotificationStatus } from "./status.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
+/** No day after this one can be written with a year of four digits. */
+const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 const NO_TENANT = "00000000-0000-0000-0000-000000000000";
 
 /** Which messages are meant; both dates are inclusive instants of creation. */
@@ -46,7 +48,7 @@ interface Part {
 /** Cuts a range into whole days, whole hours beside them, and what is left at both ends. */
 function partsOf({ fromDate, toDate }: Pick<NotificationFilter, "fromDate" | "toDate">): Part[] {
   const cut = (ms: number) => ({
-    first: fromDate && new Date(Math.ceil(fromDate.getTime() / ms) * ms),
+    first: fromDate && new Date(Math.min(Math.ceil(fromDate.getTime() / ms) * ms, LAST_DAY_MS)),
     end: toDate && new Date(Math.floor(toDate.getTime() / ms) * ms),
   });
   const [days, hours] = [cut(DAY_MS), cut(HOUR_MS)];

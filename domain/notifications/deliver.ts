@@ -6,11 +6,13 @@ import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, HopelessJob, type JobType, PostponeJob } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { inAppProviders } from "./channels/in_app.ts";
 import { pushProviders } from "./channels/push.ts";
 import { smsProviders } from "./channels/sms.ts";
 import { type Content, contentOf } from "./content.ts";
+import { writeSurely } from "./database_away.ts";
 import {
   type DeliveryResult,
   type HeldNotification,
@@ -47,8 +49,8 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
   const settlements = new GroupCommit(settle, {
     ...together,
     heaviest: 4_000_000,
-    weigh: ({ result: { rendition } }) =>
-      (rendition?.htmlBody?.length ?? 0) + (rendition?.textBody?.length ?? 0),
+    weigh: ({ result: { rendition, outcomes } }) =>
+      (rendition?.htmlBody?.length ?? 0) + (rendition?.textBody?.length ?? 0) + 200 * outcomes.length,
   });
   return defineJob({
     name: "notifications.deliver",
@@ -59,7 +61,9 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
       if (!held) return { skipped: "the message is not waiting for this job" };
       const run = await deliverOwed(p, held, signal);
       const settleRun = (result: DeliveryResult) =>
-        result.waitsUntil ? postpone(p, held, result, createdBy) : settlements.add({ held, result });
+        writeSurely<unknown>(() =>
+          result.waitsUntil ? postpone(p, held, result, createdBy) : settlements.add({ held, result })
+        );
       if (signal.aborted) return await settleRun(resultOf(held, run, true));
       const pauseMs = attempt < PATIENCE ? run.retryAfterMs : null;
       const result = resultOf(held, run, pauseMs !== null || failures < maxRetries);
@@ -123,12 +127,13 @@ export async function deliverOwed(
   }
   const { content, rendition } = prepared;
   const owed = held.recipients.filter((recipient) => recipient.status === "Owed");
+  const interrupted = interruptedTry(held);
   const { due, skipped, waitsUntil, isCollected } = await screenRecipients(p, held, owed);
   const tried = await tryProviders(providersOf(p, held, content), due, { signal, log: p.log });
   for (const { status } of tried.outcomes) p.metrics.deliveries.add([held.channel, status]);
   await suppressBounced(p, held, due, tried.outcomes);
   const outcomes = [...skipped, ...tried.outcomes];
-  const tries = [...interruptedTry(held), ...tried.tries];
+  const tries = [...interrupted, ...tried.tries];
   return { ...tried, tries, outcomes, rendition, hopeless: null, waitsUntil, isCollected };
 }
 
@@ -138,6 +143,7 @@ function interruptedTry({ interruptedAt }: HeldNotification): Tried[] {
   const errorMessage =
     "The process of this attempt ended or fell silent; whether it was delivered is not known.";
   return [{
+    id: newId(),
     providerName: "unknown",
     isSuccess: false,
     durationMs: 0,

@@ -1,5 +1,4 @@
 import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
-import { newId } from "../shared/ids.ts";
 import type { Outcome, Tried } from "./failover.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { MessageAttachment } from "./message.ts";
@@ -141,8 +140,8 @@ export async function settleNotification(
 
 /**
  * Writes how runs ended: tries, what became of each recipient, the status; one statement for all. What a run
- * delivered counts in any case; the status changes only while that very run still holds the message. The tenants of
- * those given up are told.
+ * delivered counts in any case; all else changes only while that very run still holds the message. The tenants of
+ * those given up are told. Written once more it changes nothing.
  * @returns in the given order; false where it no longer did.
  */
 export async function settleNotifications(tx: Tx, settlements: Settlement[]): Promise<boolean[]> {
@@ -151,7 +150,8 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
       select * from json_to_recordset(${jsonRows(settlements.map(endOf))}::text::json) as e (
         index integer, id uuid, job_id uuid, attempt integer, status notification_status, error text,
         next_job_id uuid, is_rendered boolean, drops boolean, keeps boolean, template_version integer,
-        template_locale text, subject text, html_body text, text_body text, waits_until timestamptz, tries json)
+        template_locale text, subject text, html_body text, text_body text, waits_until timestamptz, tries json,
+        outcomes json)
     ), held as (
       select e.*, n.status = 'Sending' and n.job_id is not distinct from e.job_id
         and n.job_attempt = e.attempt as is_ours
@@ -162,12 +162,14 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
       from held cross join json_to_recordset(held.tries) as t (
         id uuid, provider_name text, is_success boolean, duration_ms integer, attempted_at timestamptz,
         error_message text)
+      on conflict (id) do nothing
     ), answered as (
       update notification_recipients r set status = o.status, error_message = o.error_message, reason = o.reason,
         deliver_after = null, sent_at = case when o.status = 'Sent' then now() end
-      from json_to_recordset(${jsonRows(settlements.flatMap(outcomesOf))}::text::json) as o (
-        notification_id uuid, id uuid, status text, error_message text, reason text)
-      where r.id = o.id and r.notification_id = o.notification_id and r.status <> 'Sent'
+      from held cross join json_to_recordset(held.outcomes) as o (
+        id uuid, status text, error_message text, reason text)
+      where r.id = o.id and r.notification_id = held.id and r.status <> 'Sent'
+        and (held.is_ours or o.status = 'Sent')
     )
     update notifications n set status = held.status, last_error = held.error, updated_at = now(),
       sent_at = case when held.status = 'Sent' then now() end,
@@ -197,17 +199,20 @@ function endOf({ held, result }: Settlement, index: number) {
     ...(result.waitsUntil ? { waits_until: result.waitsUntil } : {}),
     drops: held.isConfidential && status === "Sent",
     ...{ template_version: rendition?.templateVersion, template_locale: rendition?.locale },
-    ...{ subject: rendition?.subject, tries: result.tries.map(tryOf) },
+    ...{
+      subject: rendition?.subject,
+      tries: result.tries.map(tryOf),
+      outcomes: result.outcomes.map(outcomeOf),
+    },
     ...(keeps ? { html_body: rendition.htmlBody, text_body: rendition.textBody } : {}),
   };
 }
 
 const tryOf = (tried: Tried) => ({
-  ...{ id: newId(), provider_name: tried.providerName, is_success: tried.isSuccess },
+  ...{ id: tried.id, provider_name: tried.providerName, is_success: tried.isSuccess },
   ...{ duration_ms: tried.durationMs, attempted_at: tried.attemptedAt, error_message: tried.errorMessage },
 });
 
-const outcomesOf = ({ held, result }: Settlement) =>
-  result.outcomes.map(({ recipientId, status, errorMessage, reason }) => ({
-    ...{ notification_id: held.id, id: recipientId, status, error_message: errorMessage, reason },
-  }));
+const outcomeOf = ({ recipientId, status, errorMessage, reason }: Outcome) => ({
+  ...{ id: recipientId, status, error_message: errorMessage, reason },
+});

@@ -1,4 +1,4 @@
-import { type Queryable, type Sql } from "../../infra/postgres/postgres.ts";
+import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 
@@ -10,18 +10,29 @@ export interface UserDevice {
   createdAt: Date;
 }
 
-/** Registers a device for a user; a token known already passes to this user. */
+/** Devices of one user; every push message to the user is a request for each of them. */
+const MOST_DEVICES = 100;
+
+/**
+ * Registers a device for a user; a token known already passes to this user. Of more than a hundred the oldest are
+ * forgotten: apps leave the tokens of past installations behind.
+ */
 export async function registerDevice(
   sql: Sql,
   userId: string,
   device: { token: string; platform: string | null },
 ): Promise<UserDevice> {
-  const [row] = await sql<UserDevice[]>`
-    insert into user_devices (id, user_id, token, platform)
-    values (${newId()}, ${userId}, ${device.token}, ${device.platform})
-    on conflict (token) do update set user_id = excluded.user_id, platform = excluded.platform
-    returning id, user_id, platform, created_at`;
-  return row as UserDevice;
+  return await transact(sql, async (tx) => {
+    const [row] = await tx<UserDevice[]>`
+      insert into user_devices as d (id, user_id, token, platform)
+      values (${newId()}, ${userId}, ${device.token}, ${device.platform})
+      on conflict (token) do update set user_id = excluded.user_id, platform = excluded.platform,
+        id = case when d.user_id = excluded.user_id then d.id else excluded.id end
+      returning id, user_id, platform, created_at`;
+    await tx`delete from user_devices where user_id = ${userId} and token <> ${device.token} and id in (
+      select id from user_devices where user_id = ${userId} order by id desc offset ${MOST_DEVICES})`;
+    return row as UserDevice;
+  });
 }
 
 /** A user's devices, oldest first. */

@@ -1,11 +1,13 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
+import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { addressMistake } from "./addresses.ts";
 import { requireChannel } from "./channels/configured.ts";
+import { writeSurely } from "./database_away.ts";
 import { deliverOwed, deliveryJob, type DeliveryRun, resultOf } from "./deliver.ts";
 import { type HeldNotification, readDirectNotification, settleNotification } from "./delivery_ledger.ts";
 import { findDeviceTokens } from "./devices.ts";
@@ -118,16 +120,22 @@ async function settleDirect(p: Platform, sender: MessageSender, held: HeldNotifi
   const result = resultOf(held, run, true);
   const status = result.status === "Sent" ? "Sent" : "Failed";
   const isPartial = status === "Failed" && run.outcomes.some((outcome) => outcome.status === "Sent");
-  await transact(p.sql, async (tx) => {
-    const nextJobId = isPartial
-      ? await enqueueJob(p, tx, deliveryJob(p), { notificationId: held.id }, {
-        tenantId: sender.tenantId,
-        createdBy: sender.userId,
-        traceId: sender.traceId,
-        scheduledAt: new Date(Date.now() + Math.max(RETRY_AFTER_MS, run.retryAfterMs ?? 0)),
-      })
-      : undefined;
-    await settleNotification(tx, held, { ...result, status, ...(nextJobId ? { nextJobId } : {}) });
-  });
+  await writeSurely(() =>
+    transact(p.sql, async (tx) => {
+      const nextJobId = isPartial
+        ? await enqueueJob(p, tx, deliveryJob(p), { notificationId: held.id }, {
+          tenantId: sender.tenantId,
+          createdBy: sender.userId,
+          traceId: sender.traceId,
+          scheduledAt: new Date(Date.now() + Math.max(RETRY_AFTER_MS, run.retryAfterMs ?? 0)),
+        })
+        : undefined;
+      const isOurs = await settleNotification(tx, held, {
+        ...{ ...result, status },
+        ...(nextJobId ? { nextJobId } : {}),
+      });
+      if (nextJobId && !isOurs) await abandonJob(tx, nextJobId);
+    })
+  );
   return status;
 }

@@ -2,6 +2,7 @@ import type { Log } from "../../infra/log.ts";
 import { oneLine } from "../../infra/mail/message_safety.ts";
 import { inSpan } from "../../infra/telemetry/tracing.ts";
 import { Problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
 import type { HeldRecipient } from "./delivery_ledger.ts";
 import type { SkipReason } from "./status.ts";
 
@@ -9,6 +10,8 @@ const ERROR_LENGTH = 1_000;
 
 /** One try of one provider. */
 export interface Tried {
+  /** In the order of the tries; it tells a try that was written already. */
+  id: string;
   providerName: string;
   /** At least one recipient was reached. */
   isSuccess: boolean;
@@ -79,14 +82,15 @@ export async function tryProviders(
   let retryAfterMs: number | null = null;
   for (const provider of providers) {
     if (owed.length === 0 || signal?.aborted) break;
-    const attemptedAt = new Date();
+    const [id, attemptedAt] = [newId(), new Date()];
     const started = performance.now();
     const answers = await answersOf(provider, owed, signal, log);
     owed.forEach(({ id }, index) => outcomes.set(id, outcomeOf(id, answers[index])));
     const refusals = answers.filter((answer) => !answer.accepted);
-    const pauses = refusals.map((answer) => answer.retryAfterMs ?? null).filter((ms) => ms !== null);
-    retryAfterMs = pauses.length > 0 ? Math.max(...pauses) : null;
+    // no pause at all is none: the ordinary delay is the answer to that, and it costs a retry
+    retryAfterMs = Math.max(0, ...refusals.map((answer) => answer.retryAfterMs ?? 0)) || null;
     tries.push({
+      id,
       providerName: provider.name,
       isSuccess: answers.some((answer) => answer.accepted),
       durationMs: Math.round(performance.now() - started),

@@ -5,6 +5,7 @@ import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
 import { recipientsOfUsers, withKnownUsers } from "./user_recipients.ts";
 import type { NotificationChannel, NotificationPriority } from "./status.ts";
+import { canonicalLocale } from "./templates/locales.ts";
 
 export interface MessageRecipient {
   address: string;
@@ -70,7 +71,8 @@ export async function checkMessage(
 ): Promise<Message> {
   const errors: FieldErrors = {};
   const { channel } = message;
-  if (!message.templateSlug && !message.subject && !message.htmlBody && !message.textBody) {
+  const isSaid = [message.subject, message.htmlBody, message.textBody].some((text) => text?.trim());
+  if (!message.templateSlug && !isSaid) {
     errors[`${field}subject`] = ["expected a subject, an htmlBody, a textBody or a templateSlug"];
   }
   if (message.fromAddress) {
@@ -84,6 +86,7 @@ export async function checkMessage(
     if (mistake) errors[`${field}recipients.${index}.address`] = [mistake];
   });
   if (Object.keys(errors).length > 0) throw invalid(errors);
+  if (message.locale && message.templateSlug) canonicalLocale(message.locale, `${field}locale`);
   if (channel === "InApp") await requireUsers(q, tenantId, message.recipients, field);
   const users = await recipientsOfUsers(q, tenantId, message, field);
   const all = [...await withKnownUsers(q, tenantId, message), ...users];

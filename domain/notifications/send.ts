@@ -2,7 +2,6 @@ import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { insertJobs } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
-import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireChannel } from "./channels/configured.ts";
@@ -15,7 +14,8 @@ import {
   resultOf,
 } from "./status.ts";
 import { insertNotifications, type MessageSender } from "./store_notification.ts";
-import { TemplateLookups } from "./templates/read.ts";
+import { KnownTemplates } from "./templates/known_templates.ts";
+import { findTemplate } from "./templates/read.ts";
 import { requireRenderable } from "./templates/render.ts";
 import { withUnsubscribeUrl } from "./unsubscribe_mail.ts";
 
@@ -30,8 +30,8 @@ export async function sendNotification(
   message: Message,
 ): Promise<{ notificationId: string }> {
   const outgoing = await prepareMessage(tx, sender, message, { scheduledAt: null, field: "" });
-  const [refusal] = await findUnrenderable(tx, [outgoing]);
-  if (refusal) throw refusal;
+  const templates = { find: findTemplate.bind(null, tx) };
+  await requireRenderable(templates, sender.tenantId, outgoing.message);
   const [notificationId = ""] = await storeMessages(p, tx, [outgoing]);
   return { notificationId };
 }
@@ -68,32 +68,29 @@ export async function sendTemplatedMail(
 }
 
 /**
- * Puts the messages of many callers into the ledger: those who come at the same time share a commit, and the look at
- * a template. Each is answered once its own message is committed.
+ * Puts the messages of many callers into the ledger: those who come at the same time share a commit, those of one
+ * template the look at it. Each is answered once its own message is committed.
  */
 export class MessageWriter {
-  readonly #checks: GroupCommit<OutgoingMessage, Problem | null>;
+  readonly #templates: KnownTemplates;
   readonly #writes: GroupCommit<OutgoingMessage, string>;
 
   constructor(p: Platform) {
-    this.#checks = new GroupCommit((messages) => findUnrenderable(p.sql, messages), {
-      atOnce: 2,
-      largest: 250,
-    });
+    this.#templates = new KnownTemplates(p.sql);
     this.#writes = new GroupCommit(
       (messages) => transact(p.sql, (tx) => storeMessages(p, tx, messages)),
       {
         ...{ atOnce: 2, largest: 250, heaviest: 4_000_000 },
-        weigh: ({ message: { htmlBody, textBody, recipients } }) =>
-          (htmlBody?.length ?? 0) + (textBody?.length ?? 0) + 200 * recipients.length,
+        weigh: ({ message: { htmlBody, textBody, templateData, recipients } }) =>
+          (htmlBody?.length ?? 0) + (textBody?.length ?? 0) + 200 * recipients.length +
+          (templateData ? JSON.stringify(templateData).length : 0),
       },
     );
   }
 
   /** Returns the message's id. Refusals as `sendNotification`. */
   async write(outgoing: OutgoingMessage): Promise<string> {
-    const refusal = outgoing.message.templateSlug ? await this.#checks.add(outgoing) : null;
-    if (refusal) throw refusal;
+    await requireRenderable(this.#templates, outgoing.sender.tenantId, outgoing.message);
     return await this.#writes.add(outgoing);
   }
 }
@@ -139,20 +136,6 @@ async function prepareMessage(
 ): Promise<OutgoingMessage> {
   const message = withUnsubscribeUrl(await checkMessage(q, sender.tenantId, given, o.field));
   return { sender, message, scheduledAt: o.scheduledAt };
-}
-
-/** Why messages cannot be filled in, in their order; null where one can. Those of one template share one look at it. */
-async function findUnrenderable(q: Queryable, messages: OutgoingMessage[]): Promise<(Problem | null)[]> {
-  const templates = new TemplateLookups(q);
-  return await Promise.all(messages.map(async ({ sender, message }) => {
-    try {
-      await requireRenderable(templates, sender.tenantId, message);
-      return null;
-    } catch (refusal) {
-      if (refusal instanceof Problem) return refusal;
-      throw refusal;
-    }
-  }));
 }
 
 /** Stores messages, each with the job that delivers it; returns the messages' ids in the given order. */

@@ -27,9 +27,9 @@ export function bounceReason(
   return isDead ? "HardBounce" : null;
 }
 
-/** Suppresses the addresses a run has found dead. Those of the service's own confidential mail are left alone. */
+/** Suppresses the addresses a run has found dead, as well as that can be done: it never throws. Those of the service's own confidential mail are left alone. */
 export async function suppressBounced(
-  p: Pick<Platform, "sql">,
+  p: Pick<Platform, "sql" | "log">,
   held: HeldNotification,
   recipients: HeldRecipient[],
   outcomes: Outcome[],
@@ -43,7 +43,12 @@ export async function suppressBounced(
     return reason && address !== undefined ? [{ address, reason, detail: outcome.errorMessage }] : [];
   });
   const { tenantId, id: notificationId } = held;
-  await recordSuppressions(p.sql, { tenantId, notificationId, channel }, dead);
+  try {
+    await recordSuppressions(p.sql, { tenantId, notificationId, channel }, dead);
+  } catch (error) {
+    // others of this message were reached, and that must be kept; the next refusal says it of this address again
+    p.log.warn("a dead address could not be suppressed", { error });
+  }
 }
 
 /** The keys to an account are sent whatever became of mail before: a mailbox may be back. */

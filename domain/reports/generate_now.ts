@@ -7,6 +7,8 @@ import { checkRequest, queueReport, type ReportRequest, type Requester } from ".
 import { beginRun, failRun } from "./run.ts";
 
 const LIMIT_MS = 60_000;
+/** So long after the limit the run may take to end by itself. */
+const ENDING_MS = 2_000;
 /** So long after the limit the execution's job looks whether this instance died over it; if so, it runs again. */
 const RESCUE_MS = 30_000;
 
@@ -47,13 +49,30 @@ async function runWithin(p: Platform, id: string, signal: AbortSignal): Promise<
   try {
     const run = await beginRun(p, id);
     if (!run) throw deletedMeanwhile(id);
-    return await carryOut(p, run, signal).catch(async (error) => {
+    return await unlessLate(carryOut(p, run, signal), signal).catch(async (error) => {
       if (error instanceof RunSuperseded) throw deletedMeanwhile(id);
       await failRun(p, run, describeFailure(signal.aborted ? signal.reason : error));
       throw signal.aborted ? signal.reason : error;
     });
   } finally {
     release();
+  }
+}
+
+/**
+ * What the work comes to, or the signal's reason soon after it was aborted: a store that does not answer hears of no
+ * limit, but the caller is told. What is stored late is let go, as of any run that no longer counts.
+ */
+async function unlessLate<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const give = () => timer = setTimeout(() => late.reject(signal.reason), ENDING_MS);
+  signal.addEventListener("abort", give, { once: true });
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    signal.removeEventListener("abort", give);
+    clearTimeout(timer);
   }
 }
 

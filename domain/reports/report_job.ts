@@ -24,6 +24,7 @@ export const reportJob = (p: Platform): JobType<z.output<typeof args>> =>
     name: "steward.report",
     args,
     exposed: true,
+    actsForCreator: true,
     run: async (request, { jobId, tenantId, createdBy }) => {
       return await transact(p.sql, async (tx) => {
         const [known] = await tx`select from report_executions where id = ${jobId}`;

@@ -108,6 +108,10 @@ export const boolean = columnOf("boolean");
 export const instant = columnOf("instant");
 export const date = columnOf("date");
 
-/** A parameter that is a calendar day, such as `2026-01-31`. */
+const DAY_EXPECTED = "expected a date such as 2026-01-31";
+
+/** A parameter that is a calendar day, such as `2026-01-31`; a year 0000, which ISO 8601 knows, Postgres does not. */
 export const dayParameter = (title: string, description: string) =>
-  z.iso.date({ error: "expected a date such as 2026-01-31" }).optional().meta({ title, description });
+  z.iso.date({ error: DAY_EXPECTED }).refine((day) => !day.startsWith("0000"), { error: DAY_EXPECTED })
+    .optional()
+    .meta({ title, description });

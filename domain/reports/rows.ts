@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { connectReportReader } from "../../infra/postgres/report_reader.ts";
+import { beginReading, connectReportReader } from "../../infra/postgres/report_reader.ts";
 import type { RowFrames } from "../../infra/postgres/row_tap.ts";
 import type { ReportScope, ReportTemplate } from "./report_template.ts";
 
@@ -94,7 +94,7 @@ export async function* readRows(
   signal.throwIfAborted();
   const reader = connectReportReader(databaseUrl);
   try {
-    await reader.sql`begin isolation level repeatable read read only`;
+    await beginReading(reader.sql);
     const query = template.query(reader.sql, { ...input, parameters: withNulls(template, input.parameters) });
     let pick: number[] | null = null;
     for await (const frames of reader.rows(query, signal)) {

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import {
+  isDatabaseAway,
+  PostgresError,
+  shareTransaction,
+  SQLSTATE,
+  transact,
+  type Tx,
+} from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { nextRun } from "../jobs/cron.ts";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
@@ -38,7 +45,7 @@ export const schedulesJob = (p: Platform): JobType<Record<string, never>> =>
  * execution is unfinished is skipped.
  */
 export async function fireDueSchedules(p: Platform): Promise<{ due: number; fired: number }> {
-  return await transact(p.sql, async (tx) => {
+  return await shareTransaction(p.sql, async (tx) => {
     const now = p.clock.now();
     const due = await lockDueSchedules(tx, now, AT_ONCE);
     const firing = due.filter(({ isRunning }) => !isRunning);
@@ -48,10 +55,33 @@ export async function fireDueSchedules(p: Platform): Promise<{ due: number; fire
       await tx`update report_schedules set next_run_at = ${next}, is_active = ${next !== null}
         where id = ${schedule.id}`;
     }
-    for (const schedule of firing) await runSchedule(p, tx, schedule, null);
+    for (const schedule of firing) await fireSchedule(p, schedule);
     return { due: due.length, fired: firing.length };
   });
 }
+
+/** Runs a schedule as a part of the transaction that can fail alone: it holds up no other, now or at the next tick. */
+async function fireSchedule(p: Platform, schedule: Schedule): Promise<void> {
+  try {
+    await transact(p.sql, (tx) => runSchedule(p, tx, schedule, null));
+  } catch (error) {
+    if (isDatabaseAway(error) || isRetried(error)) throw error;
+    p.log.error("a report schedule could not be run", { error, scheduleId: schedule.id });
+    await transact(p.sql, async (tx) => {
+      const failed = await insertFailed(p, tx, schedule, { reason: UNEXPECTED }, null);
+      await noteLastRun(p, tx, schedule, failed);
+      await noteScheduledEnd(p, tx, failed);
+    });
+  }
+}
+
+/** Is the whole transaction run again for it? */
+const isRetried = (error: unknown): boolean =>
+  error instanceof PostgresError &&
+  (error.code === SQLSTATE.deadlock || error.code === SQLSTATE.serializationFailure);
+
+const UNEXPECTED =
+  "The report could not be started; the service's log has the reason under the schedule's id.";
 
 /**
  * Runs a schedule at once, outside its cycle, paused or not.
@@ -93,11 +123,14 @@ async function runSchedule(
   }
   const [first] = executions;
   if (!first) throw new Error("a schedule ran nothing");
-  await tx`update report_schedules set last_run_at = ${p.clock.now()}, last_execution_id = ${first.id}
-    where id = ${schedule.id}`;
+  await noteLastRun(p, tx, schedule, first);
   if (!canRun) await noteScheduledEnd(p, tx, first);
   return first;
 }
+
+const noteLastRun = (p: Platform, tx: Tx, schedule: Schedule, { id }: Execution) =>
+  tx`update report_schedules set last_run_at = ${p.clock.now()}, last_execution_id = ${id}
+    where id = ${schedule.id}`;
 
 const CREATOR_GONE =
   "The schedule's creator is no longer an active user of the tenant, so nothing may run for them.";

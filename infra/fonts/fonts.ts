@@ -8,6 +8,29 @@ const FILES = {
   symbols: "dejavu-sans",
   cjk: "droid-sans-fallback",
   emoji: "noto-emoji-regular",
+  bengali: "noto-sans-bengali",
+  canadian: "noto-sans-canadian",
+  cherokee: "noto-sans-cherokee",
+  ethiopic: "noto-sans-ethiopic",
+  gujarati: "noto-sans-gujarati",
+  gurmukhi: "noto-sans-gurmukhi",
+  kannada: "noto-sans-kannada",
+  khmer: "noto-sans-khmer",
+  lao: "noto-sans-lao",
+  malayalam: "noto-sans-malayalam",
+  mongolian: "noto-sans-mongolian",
+  myanmar: "noto-sans-myanmar",
+  nko: "noto-sans-nko",
+  oriya: "noto-sans-oriya",
+  sinhala: "noto-sans-sinhala",
+  syriac: "noto-sans-syriac",
+  tamil: "noto-sans-tamil",
+  telugu: "noto-sans-telugu",
+  thaana: "noto-sans-thaana",
+  thai: "noto-sans-thai",
+  tibetan: "noto-serif-tibetan",
+  tifinagh: "noto-sans-tifinagh",
+  yi: "noto-sans-yi",
 } as const;
 export type FontName = keyof typeof FILES;
 
@@ -22,6 +45,46 @@ export interface LoadedFont {
   hasGlyphForCodePoint(codePoint: number): boolean;
   glyphForCodePoint(codePoint: number): Glyph;
   layout(text: string, features?: unknown): unknown;
+}
+
+/** Blocks of characters that one font is for: from, to, its name. */
+const BLOCKS: [number, number, FontName][] = [
+  [0x0700, 0x074f, "syriac"],
+  [0x0780, 0x07bf, "thaana"],
+  [0x07c0, 0x07ff, "nko"],
+  [0x0980, 0x09ff, "bengali"],
+  [0x0a00, 0x0a7f, "gurmukhi"],
+  [0x0a80, 0x0aff, "gujarati"],
+  [0x0b00, 0x0b7f, "oriya"],
+  [0x0b80, 0x0bff, "tamil"],
+  [0x0c00, 0x0c7f, "telugu"],
+  [0x0c80, 0x0cff, "kannada"],
+  [0x0d00, 0x0d7f, "malayalam"],
+  [0x0d80, 0x0dff, "sinhala"],
+  [0x0e00, 0x0e7f, "thai"],
+  [0x0e80, 0x0eff, "lao"],
+  [0x0f00, 0x0fff, "tibetan"],
+  [0x1000, 0x109f, "myanmar"],
+  [0x1200, 0x139f, "ethiopic"],
+  [0x13a0, 0x13ff, "cherokee"],
+  [0x1400, 0x167f, "canadian"],
+  [0x1780, 0x17ff, "khmer"],
+  [0x1800, 0x18af, "mongolian"],
+  [0x18b0, 0x18ff, "canadian"],
+  [0x19e0, 0x19ff, "khmer"],
+  [0x2d30, 0x2d7f, "tifinagh"],
+  [0x2d80, 0x2ddf, "ethiopic"],
+  [0xa000, 0xa4cf, "yi"],
+  [0xa9e0, 0xa9ff, "myanmar"],
+  [0xaa60, 0xaa7f, "myanmar"],
+  [0xab00, 0xab2f, "ethiopic"],
+  [0xab70, 0xabbf, "cherokee"],
+];
+
+/** The font that is for the script of a character, where one is. */
+export function scriptFont(codePoint: number): FontName | null {
+  if (codePoint < 0x0700 || codePoint > 0xabbf) return null;
+  return BLOCKS.find(([from, to]) => codePoint >= from && codePoint <= to)?.[2] ?? null;
 }
 
 const loaded = new Map<FontName, LoadedFont>();
@@ -42,7 +105,7 @@ const UNSHAPED = /^[\x20-\x7e\u00a0-\u017f]*$/;
 
 /**
  * Lays plain Latin text out without asking the font's shaping tables, which have nothing to say about it but kerning:
- * that makes a table of words twenty times faster. All other text is shaped as the font wants it.
+ * that makes a table of words twenty times faster. All other text is shaped as the font wants it, if that can be.
  */
 function withQuickLayout(font: LoadedFont): LoadedFont {
   const glyphs = new Map<number, Glyph>();
@@ -53,7 +116,13 @@ function withQuickLayout(font: LoadedFont): LoadedFont {
   };
   return Object.assign(Object.create(font) as LoadedFont, {
     layout(text: string, features?: unknown) {
-      if (features !== undefined || !UNSHAPED.test(text)) return font.layout(text, features);
+      if (features !== undefined || !UNSHAPED.test(text)) {
+        try {
+          return font.layout(text, features);
+        } catch {
+          // fontkit trips over marks where their script never has them; one such text must not end a whole document
+        }
+      }
       const run = Array.from(text, (character) => glyphOf(character.codePointAt(0) ?? 0));
       return {
         glyphs: run,

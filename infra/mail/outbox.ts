@@ -41,6 +41,7 @@ export interface Outbox {
 }
 
 const MESSAGE_FILE = "message.json";
+const encoder = new TextEncoder();
 
 /** Opens the outbox in `directory`, which is made if need be. It keeps the newest `keep` messages. */
 export async function openOutbox(
@@ -79,7 +80,7 @@ async function addMessage(
       const sizeBytes = await writeDurably(join(directory, String(index)), await attachment.open());
       attachments.push({ fileName, contentType, sizeBytes });
     }
-    await writeDurably(join(directory, MESSAGE_FILE), new Blob([JSON.stringify(stored)]).stream());
+    await writeDurably(join(directory, MESSAGE_FILE), [encoder.encode(JSON.stringify(stored))]);
   });
   return { id, ...stored };
 }

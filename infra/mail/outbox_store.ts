@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 /** A directory of entries, each a directory of its own that appears whole or not at all. */
 export interface EntryStore {
-  /** Newest first. */
+  /** The newest ones that are kept, newest first. */
   ids(): Promise<string[]>;
   /** Fills a new entry; it becomes visible when `fill` is done, under the id that is answered. */
   add(fill: (directory: string) => Promise<void>): Promise<string>;
@@ -13,6 +13,8 @@ export interface EntryStore {
 const ENTRY = /^\d{13}-\d{6}-[0-9a-f]{8}$/;
 const UNFINISHED = ".adding-";
 const STALE_MILLISECONDS = 3_600_000;
+/** So many entries are added between two looks for surplus ones: reading the directory costs more than adding. */
+const THINNED_EVERY = 50;
 
 /** Opens (and makes) the directory; keeps the newest `keep` entries and clears what a crash left half-written. */
 export async function openEntryStore(directory: string, keep: number, now: () => Date): Promise<EntryStore> {
@@ -21,16 +23,17 @@ export async function openEntryStore(directory: string, keep: number, now: () =>
     if (name.startsWith(UNFINISHED)) await removeIfStale(join(directory, name));
   }
   let count = 0;
-  const ids = async () => {
+  const all = async () => {
     const found: string[] = [];
     for await (const { name } of Deno.readDir(directory)) if (ENTRY.test(name)) found.push(name);
     return found.sort().reverse();
   };
   return {
-    ids,
+    ids: async () => (await all()).slice(0, keep),
     async add(fill) {
       const time = String(now().getTime()).padStart(13, "0");
-      const order = String(count++ % 1_000_000).padStart(6, "0");
+      const number = count++;
+      const order = String(number % 1_000_000).padStart(6, "0");
       const id = `${time}-${order}-${crypto.randomUUID().slice(0, 8)}`;
       const unfinished = join(directory, UNFINISHED + id);
       await Deno.mkdir(unfinished);
@@ -41,7 +44,9 @@ export async function openEntryStore(directory: string, keep: number, now: () =>
         await removeEntry(unfinished);
         throw error;
       }
-      for (const surplus of (await ids()).slice(keep)) await removeEntry(join(directory, surplus));
+      if (number % THINNED_EVERY === 0) {
+        for (const surplus of (await all()).slice(keep)) await removeEntry(join(directory, surplus));
+      }
       return id;
     },
     path: (id, file) => ENTRY.test(id) ? join(directory, id, file) : null,
@@ -49,7 +54,10 @@ export async function openEntryStore(directory: string, keep: number, now: () =>
 }
 
 /** Writes a whole file and waits until it is on the disk. */
-export async function writeDurably(path: string, content: ReadableStream<Uint8Array>): Promise<number> {
+export async function writeDurably(
+  path: string,
+  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<number> {
   const file = await Deno.open(path, { write: true, createNew: true });
   let written = 0;
   try {

@@ -20,6 +20,20 @@ export interface ReportReader {
   close(): Promise<void>;
 }
 
+/**
+ * What a report's transaction begins with: it reads one snapshot, and the server looks whether anybody is still there, so
+ * that a query that sends nothing for hours ends soon after the process that asked for it has died. Servers that cannot
+ * look (Postgres 13, Windows) go without.
+ */
+export async function beginReading(sql: Sql): Promise<void> {
+  await sql`begin isolation level repeatable read read only`;
+  // No select: the tap would take what it gives for a row of the report.
+  await sql`do $$ begin
+    set local client_connection_check_interval = '5s';
+  exception when others then null;
+  end $$`;
+}
+
 const asPrinted = (value: string) => value;
 const printed = (oid: number, ...from: number[]) => ({
   to: oid,

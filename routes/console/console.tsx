@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { browserToken, readBrowserSession } from "../../domain/auth/browser_session.ts";
+import { Problem } from "../../domain/problems/problem.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { ProfileDto } from "../auth/shapes.ts";
 import type { Mount } from "../shared/mounts.ts";
@@ -10,10 +11,11 @@ import { accountPages } from "./account/account.tsx";
 import { createSignIn } from "./account/sign_in.tsx";
 import { sections } from "./sections.ts";
 import type { Handle } from "../app.ts";
-import { Api, Refusal } from "./shared/api.ts";
+import { Api, Refusal, refusalOf } from "./shared/api.ts";
 import { loadAssets } from "./shared/assets.ts";
 import { shared } from "./shared/console_words.ts";
 import { cookieWriter, csrfToken, readCookies } from "./shared/cookies.ts";
+import { PAGE_FORM_BYTES, readForm } from "./shared/form.ts";
 import type { ConsolePage, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
 import { cameFromHere, contentPolicy } from "./shared/safety.ts";
 import { BarePage, Shell } from "./shared/shell.tsx";
@@ -30,6 +32,7 @@ export async function createConsole(
 ): Promise<Mount> {
   const assets = await loadAssets();
   const policy = contentPolicy(p.config);
+  const formMs = p.config.BODY_TIMEOUT_SECONDS * 1000;
   const app = new Hono<Env>();
   const place = () => new URL(p.baseUrl());
   const base = () => `${place().pathname.replace(/\/$/, "")}/console/`;
@@ -52,6 +55,9 @@ export async function createConsole(
   app.post("/console/sign-in", (c) => signIn.submit(c.req.raw, c.env.ip));
 
   const pages: ConsolePage[] = [...accountPages(p), ...sections.flatMap(({ pages }) => pages)];
+  const ofOneTenant = new Set(
+    sections.flatMap(({ nav }) => nav).filter(({ needsTenant }) => needsTenant).map(({ path }) => path),
+  );
 
   /** One visit, from cookie to answer. */
   async function visit(
@@ -112,19 +118,25 @@ export async function createConsole(
       return await show(outcome);
     };
     try {
-      if (!page) return await show(refusedView(w.notFound, w.notFoundText, 404));
+      if (!page || !Object.values(params).every(isName)) {
+        return await show(refusedView(w.notFound, w.notFoundText, 404));
+      }
       if (!isOpen(page, viewer)) return await show(refusedView(w.forbidden, w.forbiddenText, 403));
+      if (!viewer.tenant && ofOneTenant.has(page.path.split("/")[0] ?? "")) {
+        return await show(refusedView(w.needsTenant, w.needsTenantText, 403));
+      }
       if (request.method !== "POST") {
         return page.get
           ? await answer(await page.get(v))
           : await show(refusedView(w.notFound, w.notFoundText, 404));
       }
-      const form = await readForm(request);
-      if (!page.post || form.get("csrf") !== v.csrf || !cameFromHere(request, place())) {
-        return await show(refusedView(w.forbidden, w.stale, 403));
-      }
+      const stale = () => show(refusedView(w.forbidden, w.stale, 403));
+      if (!page.post || !cameFromHere(request, place())) return await stale();
+      const form = await readForm(request, { bytes: PAGE_FORM_BYTES, milliseconds: formMs });
+      if (form.get("csrf") !== v.csrf) return await stale();
       return await answer(await page.post(v, form));
-    } catch (failure) {
+    } catch (thrown) {
+      const failure = thrown instanceof Problem ? refusalOf(thrown) : thrown;
       if (!(failure instanceof Refusal)) throw failure;
       if (failure.status === 401) return goTo("sign-in", [cookies.noSession()]);
       if (request.method === "POST") {
@@ -146,24 +158,33 @@ export async function createConsole(
   app.onError(async (error, c) => {
     const { locale, theme } = readCookies(c.req.raw.headers);
     const w = shared[locale];
+    const refusal = error instanceof Refusal ? error : null; // of what comes before a page: who looks
+    if (refusal?.status === 401) return goTo("sign-in", [cookieWriter(place()).noSession()]);
     const trace = crypto.randomUUID();
-    p.log.error("a console page failed", { error, trace });
+    if (!refusal) p.log.error("a console page failed", { error, trace });
     return await html(
       <BarePage frame={frame()} v={{ locale, theme }} title={w.failed}>
         <h1>{w.failed}</h1>
         <p>
-          {w.failedText} <code>{trace}</code>
+          {refusal ? refusal.detail : (
+            <>
+              {w.failedText} <code>{trace}</code>
+            </>
+          )}
         </p>
         <p>
           <a href="./">{w.home}</a>
         </p>
       </BarePage>,
-      500,
+      refusal?.status ?? 500,
     );
   });
 
   return { path: "/console", serve: async (request, ip) => await app.fetch(request, { ip }) };
 }
+
+/** What stands for one thing in an address, and so in that of the API: nothing that would lead to another route of it. */
+const isName = (text: string): boolean => /^[\w.:-]+$/.test(text) && !/^\.\.?$/.test(text);
 
 const isOpen = (o: Pick<ConsolePage & NavItem, "permissions" | "needsTenant">, viewer: Viewer): boolean =>
   (!o.needsTenant || viewer.tenant !== null) &&
@@ -187,13 +208,6 @@ async function unreadCount(api: Api, { userId }: Viewer): Promise<number | null>
     if (error instanceof Refusal) return null;
     throw error;
   }
-}
-
-async function readForm(request: Request): Promise<FormData> {
-  const type = request.headers.get("content-type") ?? "";
-  const isForm = type.startsWith("application/x-www-form-urlencoded") ||
-    type.startsWith("multipart/form-data");
-  return isForm ? await request.formData() : new FormData();
 }
 
 const refusedView = (title: string, text: string, status: number): View => ({

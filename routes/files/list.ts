@@ -6,12 +6,20 @@ import { listFiles } from "../../domain/files/list.ts";
 import { listReferences } from "../../domain/files/references.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
+import { parse } from "../shared/call.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, instant, queryBoolean, uuid } from "../shared/validation.ts";
 import { FileId, FileProfileDto, FileRecordDto, FileReferenceDto } from "./shapes.ts";
 
 const access = inFileModule("read:files");
+
+const PageQuery = z.object(pageQuery());
+/** The same query as the document tells it; what it really holds is looked at after the file. */
+const LatePageQuery = z.object({
+  page: z.unknown().optional().meta({ type: "integer", minimum: 1, default: 1 }),
+  pageSize: z.unknown().optional().meta({ type: "integer", minimum: 1, maximum: 100, default: 20 }),
+});
 
 /** What files there are, what may be uploaded, and what holds a file. */
 export const listRoutes = (p: Platform): Endpoint[] => [
@@ -63,12 +71,12 @@ export const listRoutes = (p: Platform): Endpoint[] => [
     summary: "What holds the file now, the longest-standing first",
     access,
     params: FileId,
-    query: z.object(pageQuery()),
+    query: LatePageQuery,
     answers: { 200: { description: "A page of references", schema: pagedResultOf(FileReferenceDto) } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ caller, params, query }) {
       const file = await readVisibleFile(p.sql, caller, params.id);
-      return ok(await listReferences(p.sql, file.id, query));
+      return ok(await listReferences(p.sql, caller, file, parse(PageQuery, query)));
     },
   }),
 ];

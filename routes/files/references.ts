@@ -51,7 +51,7 @@ export const referenceRoutes = (p: Platform): Endpoint[] => [
     async run({ caller, params }) {
       const file = await readVisibleFile(p.sql, caller, params.id);
       const { referenceId } = parse(ReferenceId, params);
-      await releaseReference(p, file.id, referenceId);
+      await releaseReference(p, caller, file.id, referenceId);
       return noContent();
     },
   }),

@@ -1,14 +1,14 @@
 import { inFileModule } from "../../domain/access/checks.ts";
 import { completeFile } from "../../domain/files/complete.ts";
 import { fileRecord } from "../../domain/files/file.ts";
-import { reserveFile } from "../../domain/files/reserve.ts";
+import { ReservationWriter, reserveFile } from "../../domain/files/reserve.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { created, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { CompleteFileRequest, FileId, FileRecordDto, FileReservation, ReserveFileRequest } from "./shapes.ts";
 
 /** Reserving and confirming uploads. The content itself goes straight to storage. */
-export const uploadRoutes = (p: Platform): Endpoint[] => [
+export const uploadRoutes = (p: Platform, writer = new ReservationWriter(p.sql)): Endpoint[] => [
   endpoint({
     method: "post",
     path: "/api/v1/files",
@@ -17,7 +17,7 @@ export const uploadRoutes = (p: Platform): Endpoint[] => [
     summary: "Reserve a file and get the URL to upload it to",
     access: inFileModule("upload:files"),
     body: ReserveFileRequest,
-    creates: "atomically",
+    creates: "in steps", // parts are begun at the store, which no transaction may wait for
     answers: { 201: { description: "The reservation", schema: FileReservation } },
     problems: [
       "FILE_PROFILE_UNKNOWN",
@@ -27,7 +27,7 @@ export const uploadRoutes = (p: Platform): Endpoint[] => [
       "FORBIDDEN",
     ],
     async run({ caller, body }) {
-      const reservation = await reserveFile(p, caller, body);
+      const reservation = await reserveFile(p, writer, caller, body);
       return created(reservation, `/api/v1/files/${reservation.fileId}`);
     },
   }),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { inTenant, inTenantOrService } from "../../domain/access/checks.ts";
-import { readDefaultLocale, setDefaultLocale } from "../../domain/notifications/templates/locales.ts";
+import { readDefaultLocale } from "../../domain/notifications/templates/locales.ts";
 import {
   listTemplates,
   readTemplate,
@@ -10,6 +10,7 @@ import { previewTemplate, renderTemplate } from "../../domain/notifications/temp
 import {
   createTemplate,
   deleteTemplate,
+  setDefaultLocale,
   updateTemplate,
 } from "../../domain/notifications/templates/write.ts";
 import type { Platform } from "../../domain/shared/platform.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenantOrService } from "../../domain/access/checks.ts";
+import { byPerson, inTenantOrService } from "../../domain/access/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import {
   createSchedule,
@@ -31,6 +31,8 @@ const access = inTenantOrService();
 const BASE = "/api/v1/reports/schedules";
 const named: ProblemCode[] = ["REPORT_SCHEDULE_NOT_FOUND", "MISSING_PERMISSION", "FORBIDDEN"];
 const common = { area: "Reports", access } as const;
+/** What a schedule does, it does with all its creator's rights, and it outlives a key: persons alone say what. */
+const written = { area: "Reports", access: byPerson(access) } as const;
 
 /** Reports that run by themselves, with the rights their creator has at that moment. */
 export const scheduleRoutes = (p: Platform): Endpoint[] => [
@@ -72,7 +74,7 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     },
   }),
   endpoint({
-    ...common,
+    ...written,
     method: "post",
     path: BASE,
     id: "createReportSchedule",
@@ -88,7 +90,7 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     },
   }),
   endpoint({
-    ...common,
+    ...written,
     method: "put",
     path: `${BASE}/{id}`,
     id: "updateReportSchedule",

@@ -11,14 +11,14 @@ export interface ToldService {
 export async function reachService(): Promise<ToldService> {
   const given = Deno.env.get("STEWARD_URL");
   const url = given ?? "http://127.0.0.1:8000";
-  if (await answers(url)) return { url, isOurs: false, stop: () => Promise.resolve() };
+  if (await answers(url, given ? 15_000 : 2_000)) return { url, isOurs: false, stop: () => Promise.resolve() };
   if (given) throw new Error(`no service answers at ${given}`);
   return await startOwn();
 }
 
-async function answers(url: string): Promise<boolean> {
+async function answers(url: string, patienceMs: number): Promise<boolean> {
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(patienceMs) });
     const body = await response.json();
     return typeof body.checks === "object";
   } catch {

@@ -11,10 +11,14 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
     name: transport.name,
     async deliver(owed, signal) {
       const tokens = owed.map((recipient) => recipient.address);
-      const message = { title: content.subject, body: content.text, data: held.pushData ?? {}, tokens };
+      // a device that is named may also be one of an addressed user; it gets the message once
+      const message = {
+        ...{ title: content.subject, body: content.text, data: held.pushData ?? {} },
+        tokens: [...new Set(tokens)],
+      };
       const { accepted, refused, retryAfterMs } = await transport.send(message, signal);
       const dead = refused.filter((refusal) => refusal.isDead).map((refusal) => refusal.token);
-      if (dead.length > 0) await forgetDevices(p.sql, dead);
+      if (dead.length > 0) await forget(p, dead);
       const taken = new Set(accepted);
       const refusals = new Map(refused.map((refusal) => [refusal.token, refusal]));
       return tokens.map((token) =>
@@ -22,6 +26,15 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
       );
     },
   }));
+}
+
+/** Never throws: that others were reached must be kept, and the service will say it of a dead token again. */
+async function forget(p: Platform, dead: string[]): Promise<void> {
+  try {
+    await forgetDevices(p.sql, dead);
+  } catch (error) {
+    p.log.warn("a dead device could not be forgotten", { error });
+  }
 }
 
 function refusalOf(refusal: RefusedToken | undefined): RecipientAnswer & { accepted: false } {

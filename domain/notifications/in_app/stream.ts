@@ -51,7 +51,8 @@ async function* events(
   const ear = await bell.listen(o.userId, o.signal);
   let after = o.after;
   try {
-    yield `retry: ${RECONNECT_MS}\n\n`;
+    // an id without data is no event, but a client cut off before the first one comes back with it
+    yield `id: ${after}\nretry: ${RECONNECT_MS}\n\n`;
     while (!o.signal.aborted && await isLive(p, caller)) {
       const rows = await readAfter(p.sql, o.userId, after);
       for (const { seq, ...notification } of rows) {

@@ -36,12 +36,3 @@ export async function readDefaultLocale(q: Queryable, tenantId: string | null): 
     select default_locale from notification_settings where tenant_id = ${tenantId}`;
   return row?.defaultLocale ?? null;
 }
-
-/** Sets the tenant's default locale and returns its canonical spelling. @throws VALIDATION_ERROR */
-export async function setDefaultLocale(sql: Sql, tenantId: string, locale: string): Promise<string> {
-  const canonical = canonicalLocale(locale, "defaultLocale");
-  await sql`
-    insert into notification_settings (tenant_id, default_locale) values (${tenantId}, ${canonical})
-    on conflict (tenant_id) do update set default_locale = excluded.default_locale, updated_at = now()`;
-  return canonical;
-}

@@ -71,21 +71,6 @@ export async function findTemplate(
   );
 }
 
-/** Looks templates up, each slug and locale of a tenant once. */
-export class TemplateLookups {
-  readonly #found = new Map<string, Promise<StoredTemplate>>();
-
-  constructor(private readonly q: Queryable) {}
-
-  /** @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for a locale that is none */
-  find(tenantId: string | null, slug: string, locale: string | null): Promise<StoredTemplate> {
-    const key = JSON.stringify([tenantId, slug, locale]);
-    const known = this.#found.get(key) ?? findTemplate(this.q, tenantId, slug, locale);
-    this.#found.set(key, known);
-    return known;
-  }
-}
-
 export interface TemplateFilter {
   tenantId: string | null;
   locale: string | null;

@@ -13,8 +13,9 @@ import {
   TemplateVariablesMissing,
 } from "../rendering/mod.ts";
 import { missingVariables } from "../rendering/required_variables.ts";
+import type { KnownTemplates } from "./known_templates.ts";
 import { canonicalLocale } from "./locales.ts";
-import { findTemplate, type StoredTemplate, type TemplateLookups } from "./read.ts";
+import { findTemplate, type StoredTemplate } from "./read.ts";
 
 /** A template filled in: what a message of it says. */
 export interface Rendition {
@@ -57,7 +58,7 @@ export async function renderTemplate(
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function requireRenderable(
-  templates: TemplateLookups,
+  templates: Pick<KnownTemplates, "find">,
   tenantId: string | null,
   message: Pick<Message, "templateSlug" | "locale" | "templateData">,
 ): Promise<void> {

@@ -1,10 +1,11 @@
-import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { Caller } from "../../access/caller.ts";
 import { invalid } from "../../problems/problem.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
+import { forgetTemplates } from "./known_templates.ts";
 import { canonicalLocale } from "./locales.ts";
 import { type StoredTemplate, templateNotFound } from "./read.ts";
 import { requireValidTemplate } from "./render.ts";
@@ -40,6 +41,7 @@ export async function createTemplate(
         ${template.requiredVariables})
       returning *`;
     const made = row as StoredTemplate;
+    forgetTemplates(p.sql, tx);
     await recordAudit(tx, caller, auditOf("create", made.id, undefined, made));
     return made;
   });
@@ -71,6 +73,7 @@ export async function updateTemplate(
         html_body_template = ${after.htmlBodyTemplate}, text_body_template = ${after.textBodyTemplate},
         required_variables = ${after.requiredVariables}, version = version + 1, updated_at = now()
       where id = ${id} returning *`;
+    forgetTemplates(p.sql, tx);
     await recordAudit(tx, caller, auditOf("update", id, before, after));
     return row as StoredTemplate;
   });
@@ -87,6 +90,7 @@ export async function deleteTemplate(
     const before = await lockOwnTemplate(tx, caller.tenantId, id);
     requireVersion(ifMatch, before.version);
     await tx`delete from notification_templates where id = ${id}`;
+    forgetTemplates(p.sql, tx);
     await recordAudit(tx, caller, auditOf("delete", id, before, undefined));
   });
 }
@@ -122,4 +126,16 @@ function auditOf(
     before: before && { ...told(before), version: before.version },
     after: told(after),
   };
+}
+
+/** Sets the tenant's default locale and returns its canonical spelling. @throws VALIDATION_ERROR */
+export async function setDefaultLocale(sql: Sql, tenantId: string, locale: string): Promise<string> {
+  const canonical = canonicalLocale(locale, "defaultLocale");
+  await transact(sql, async (tx) => {
+    await tx`
+      insert into notification_settings (tenant_id, default_locale) values (${tenantId}, ${canonical})
+      on conflict (tenant_id) do update set default_locale = excluded.default_locale, updated_at = now()`;
+    forgetTemplates(sql, tx);
+  });
+  return canonical;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dayParameter, defineReport, instant, text } from "../report_template.ts";
 
-/** Who changed what: one row an audit entry, newest first. */
+/** Who changed what: one row an audit entry, newest first. Actors from elsewhere are known by their id only. */
 export const auditLogReport = defineReport({
   id: "audit-log",
   name: "Audit log",
@@ -35,7 +35,8 @@ export const auditLogReport = defineReport({
     select a.at, a.action, coalesce(u.email, a.actor_id::text) as actor, a.target_type, a.target_id,
       a.before::text as before, a.after::text as after, t.name as tenant, a.ip, a.trace_id
     from audit_log a
-    left join users u on u.id = a.actor_id
+    left join users u on u.id = a.actor_id and (${tenantIds}::uuid[] is null or exists (
+      select from user_tenants l where l.user_id = u.id and l.tenant_id = any(${tenantIds}::uuid[])))
     left join tenants t on t.id = a.tenant_id
     where (${tenantIds}::uuid[] is null or a.tenant_id = any(${tenantIds}::uuid[]))
       and (${from}::date is null or a.at >= ${from}::date)

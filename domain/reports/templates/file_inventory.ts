@@ -3,7 +3,7 @@ import { boolean, dayParameter, defineReport, instant, integer, text } from "../
 
 /**
  * What is stored: one row a file, newest first. Run by the service itself it shows product files only: nobody, a system
- * administrator included, reads the files of another tenant.
+ * administrator included, reads the files of another tenant. Uploaders from elsewhere are known by their id only.
  */
 export const fileInventoryReport = defineReport({
   id: "file-inventory",
@@ -49,7 +49,8 @@ export const fileInventoryReport = defineReport({
       f.legal_hold as is_on_legal_hold, f.reference_count, coalesce(u.email, f.created_by::text) as created_by,
       f.purged_at, f.purge_reason, f.sha256, f.id as file_id, t.name as tenant
     from files f
-    left join users u on u.id = f.created_by
+    left join users u on u.id = f.created_by and (${tenantIds}::uuid[] is null or exists (
+      select from user_tenants l where l.user_id = u.id and l.tenant_id = any(${tenantIds}::uuid[])))
     left join tenants t on t.id = f.tenant_id
     where case when ${tenantIds}::uuid[] is null then f.tenant_id is null else f.tenant_id = any(${tenantIds}::uuid[]) end
       and (${createdFrom}::date is null or f.created_at >= ${createdFrom}::date)

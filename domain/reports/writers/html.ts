@@ -30,7 +30,7 @@ svg { max-width: 100%; height: auto; } .empty { color: #4a5568; }
 
 /** Characters a column of text keeps, however many columns there are: the table scrolls rather than break every word. */
 const keptCharacters = (width = 22): number =>
-  Math.round(Math.max(Math.min(width, 14), Math.min(width * .6, 22)));
+  Math.round(Math.max(Math.min(width, 18), Math.min(width * .6, 22)));
 
 /** One file that needs nothing else: no script, no request. Read by screen readers as a table, printed on A4. */
 export const writeHtml: ReportWriter = async function* (head, batches) {

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { chooseBrowserTenant } from "../../../domain/auth/browser_session.ts";
+import { problem } from "../../../domain/problems/problem.ts";
 import type { Platform } from "../../../domain/shared/platform.ts";
 import type { OwnSessionDto, ProfileDto } from "../../auth/shapes.ts";
 import { ActionButton, CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
@@ -39,11 +40,11 @@ export function accountPages(p: Platform): ConsolePage[] {
     {
       path: "tenant",
       async post(v, form) {
-        await chooseBrowserTenant(p, {
-          secret: v.secret,
-          userId: v.viewer.userId,
-          tenantId: optionalField(form, "tenantId") ?? null,
-        });
+        const tenantId = optionalField(form, "tenantId") ?? null;
+        if (tenantId !== null && !v.viewer.tenants.some(({ id }) => id === tenantId)) {
+          throw problem("TENANT_FORBIDDEN", "The tenant is none the viewer may act in.");
+        }
+        await chooseBrowserTenant(p, { secret: v.secret, userId: v.viewer.userId, tenantId });
         return { goTo: "" };
       },
     },
@@ -113,7 +114,7 @@ async function accountView(v: Visit, refusal: Refusal | null = null, isPassword 
         </>
       ),
     },
-    { head: w.address, cell: ({ ip }) => ip ?? "–", wideOnly: true },
+    { head: w.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
     { head: w.started, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
     {
       head: shared[v.locale].actions,

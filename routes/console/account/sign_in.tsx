@@ -8,6 +8,7 @@ import type { Handle } from "../../app.ts";
 import { Api, Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
 import { cookieWriter, readCookies } from "../shared/cookies.ts";
+import { readForm, STRANGER_FORM_BYTES } from "../shared/form.ts";
 import { field } from "../shared/page.ts";
 import { cameFromHere } from "../shared/safety.ts";
 import { BarePage } from "../shared/shell.tsx";
@@ -128,10 +129,14 @@ export function createSignIn(o: {
     if (!cameFromHere(request, o.place())) {
       return await show(request, ip, { tone: "bad", text: shared[locale].stale });
     }
-    const form = await request.formData();
-    const email = field(form, "email");
     const api = apiOf(request, ip);
+    let email = "";
     try {
+      const form = await readForm(request, {
+        bytes: STRANGER_FORM_BYTES,
+        milliseconds: o.p.config.BODY_TIMEOUT_SECONDS * 1000,
+      });
+      email = field(form, "email");
       if (form.get("do") === "forgot") {
         await api.send("POST", "auth/forgot-password", { email });
         return await show(request, ip, { tone: "ok", text: w.linkSent });

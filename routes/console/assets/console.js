@@ -23,8 +23,8 @@ function tellTimes(within) {
   for (const element of within.querySelectorAll("time[data-time]")) {
     const at = new Date(element.dateTime);
     const seconds = Math.round((at - Date.now()) / 1000);
-    const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
-    element.textContent = words.format(Math.trunc(seconds / size), unit);
+    const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= 0.985 * size) ?? ["second", 1];
+    element.textContent = words.format(Math.round(seconds / size), unit);
     element.title = exact.format(at);
   }
 }
@@ -32,21 +32,69 @@ tellTimes(document);
 setInterval(() => tellTimes(document), 15_000);
 document.addEventListener("htmx:afterSettle", () => tellTimes(document));
 
-// A list is not refreshed under someone's hands: while it is hidden, a dialog is open, or rows are ticked or opened or a form of it edited.
+// A list is not refreshed under someone's hands: while it is hidden, a dialog is open, a row is ticked, opened or pressed,
+// text of it is selected, or a form of it edited.
 document.addEventListener("htmx:beforeRequest", (event) => {
   const part = event.detail.elt;
   if (!part.getAttribute("hx-trigger")?.startsWith("every")) return;
+  const selection = getSelection();
   const busy = document.hidden || document.querySelector("dialog[open]") ||
-    part.querySelector("input:checked[data-row-check]") ||
-    part.querySelector("details[open]") ||
+    part.querySelector("input:checked[data-row-check], details[open], :active") ||
+    (!selection.isCollapsed && part.contains(selection.anchorNode)) ||
     (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select"));
   if (busy) event.preventDefault();
 });
 
-// A session that has ended shows the sign-in page, whole.
-document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.xhr.status >= 400) location.reload();
+// Filters that say nothing stay out of the address.
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  if (detail.verb !== "get") return;
+  for (const [name, value] of [...detail.formData]) {
+    if (value === "") detail.formData.delete(name);
+  }
 });
+
+// Where the reader was in a part that is replaced, they are again: at the same control, and as far to the side.
+const CONTROLS = "a, button, input, select, textarea, summary, [tabindex]";
+const signOf = (control) =>
+  [
+    control.tagName,
+    control.getAttribute("href"),
+    control.getAttribute("aria-label"),
+    control.form?.getAttribute("action"),
+    control.value,
+    control.dataset.copy,
+  ].join();
+let place = null;
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const { xhr, target, isError } = detail;
+  // A session that has ended, or rights that have gone, show the whole page anew; a failure leaves what stands.
+  if ((isError && xhr.status < 500) || new URL(xhr.responseURL).pathname.endsWith("/console/sign-in")) {
+    detail.shouldSwap = false;
+    return location.reload();
+  }
+  const focused = target.contains(document.activeElement) ? document.activeElement : null;
+  place = {
+    id: target.id,
+    sign: focused && !focused.id && signOf(focused),
+    aside: [...target.querySelectorAll(".table-scroll")].map(({ scrollLeft }) => scrollLeft),
+  };
+});
+document.addEventListener("htmx:afterSettle", () => {
+  const part = place && document.getElementById(place.id);
+  if (!part) return;
+  part.querySelectorAll(".table-scroll").forEach((table, index) =>
+    table.scrollLeft = place.aside[index] ?? 0
+  );
+  if (place.sign) {
+    const same = [...part.querySelectorAll(CONTROLS)].find((control) => signOf(control) === place.sign);
+    (same ?? document.getElementById("content")).focus({ preventScroll: true });
+  }
+  place = null;
+});
+
+// What the last action came to is where one goes on from; the entry of this page is in sight.
+document.querySelector("[data-flash]")?.focus({ preventScroll: true });
+document.querySelector(".sections [aria-current]")?.scrollIntoView({ block: "nearest" });
 
 document.addEventListener("click", async (event) => {
   const target = event.target instanceof Element ? event.target : null;
@@ -71,6 +119,11 @@ document.addEventListener("keydown", (event) => {
     for (const details of document.querySelectorAll("details[data-close-outside][open]")) {
       details.open = false;
       details.querySelector("summary").focus();
+    }
+    if (document.querySelector(".sections.open")) {
+      const menu = document.querySelector("[data-menu]");
+      menu.click();
+      menu.focus();
     }
   }
   // "/" goes to the list's search.
@@ -134,10 +187,10 @@ document.addEventListener("htmx:afterSwap", ({ target }) => {
 });
 // From a mistake to its place: the id of a text field, line and column, both from 1.
 document.addEventListener("click", (event) => {
-  const place = event.target.closest?.("[data-caret]");
-  if (!place) return;
+  const mistake = event.target.closest?.("[data-caret]");
+  if (!mistake) return;
   event.preventDefault();
-  const [id, line, column] = place.dataset.caret.split(" ");
+  const [id, line, column] = mistake.dataset.caret.split(" ");
   const text = document.getElementById(id);
   const before = text.value.split("\n").slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
   text.focus();

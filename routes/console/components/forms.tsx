@@ -53,6 +53,16 @@ export function ButtonLink(
   );
 }
 
+/** The end of a form: do it, or go back. */
+export function FormButtons({ v, label, back }: { v: Visit; label: string; back: string }) {
+  return (
+    <div class="row">
+      <button type="submit" class="button primary">{label}</button>
+      <ButtonLink href={back} label={shared[v.locale].cancel} />
+    </div>
+  );
+}
+
 interface FieldProps {
   label: string;
   name: string;

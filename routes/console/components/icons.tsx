@@ -8,6 +8,7 @@ const PATHS: Record<string, string> = {
   jobs: "M4 7h16v12H4z M9 7V5h6v2 M4 12h16 M11 12v2h2v-2",
   recurring: "M20 11a8 8 0 0 0-14.5-3.5L4 9 M4 4v5h5 M4 13a8 8 0 0 0 14.5 3.5L20 15 M20 20v-5h-5",
   dead: "M12 3a8 8 0 0 0-5 14v3h10v-3a8 8 0 0 0-5-14z M9 12h.01 M15 12h.01 M10.5 20v-2 M13.5 20v-2",
+  blocked: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18z M5.6 5.6l12.8 12.8",
   files: "M6 3h8l4 4v14H6z M14 3v4h4 M9 13h6 M9 17h6",
   notifications: "M4 6h16v12H4z M4 7l8 6 8-6",
   templates: "M4 4h16v5H4z M4 13h7v7H4z M15 13h5 M15 17h5",

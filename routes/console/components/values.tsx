@@ -38,9 +38,9 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 export function relativeTime(v: Pick<Visit, "locale" | "now">, at: string): string {
   const seconds = Math.round((new Date(at).getTime() - v.now.getTime()) / 1000);
   if (Math.abs(seconds) < 2) return shared[v.locale].now;
-  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= 0.985 * size) ?? ["second", 1];
   return new Intl.RelativeTimeFormat(FORMAT_TAGS[v.locale], { numeric: "auto" })
-    .format(Math.trunc(seconds / size), unit);
+    .format(Math.round(seconds / size), unit);
 }
 
 /** A number as the viewer's language writes it. */

@@ -6,6 +6,7 @@ import { Badge, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
 import type { View, Visit } from "../shared/page.ts";
+import { priorityWords } from "../notifications/status.tsx";
 import { words } from "./words.ts";
 
 type Message = z.output<typeof UserNotificationDto>;
@@ -59,7 +60,7 @@ function MessageCard({ v, message }: { v: Visit; message: Message }) {
         <span class="row">
           {!isRead && <Badge tone="info">{w.unread}</Badge>}
           {category && <Badge tone="idle">{category}</Badge>}
-          {priority === "Critical" && <Badge tone="bad">{priority}</Badge>}
+          {priority === "Critical" && <Badge tone="bad">{priorityWords[v.locale][priority]}</Badge>}
           <Time v={v} at={createdAt} />
         </span>
       </div>

@@ -5,6 +5,7 @@ import {
   ButtonLink,
   CsrfField,
   FilterBar,
+  FormButtons,
   FormRefusal,
   SelectField,
   TextField,
@@ -241,9 +242,7 @@ async function keyForm(v: Visit, form: FormData, refusal: Refusal | null): Promi
               ))}
             </div>
           </Card>
-          <div>
-            <button type="submit" class="button primary">{w.makeKey}</button>
-          </div>
+          <FormButtons v={v} label={w.makeKey} back="api-keys" />
         </form>
       ),
   };

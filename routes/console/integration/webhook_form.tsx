@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { EventTypeDto } from "../../events/event_types.ts";
-import { CheckField, CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
+import { CheckField, CsrfField, FormButtons, FormRefusal, TextField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
@@ -133,11 +133,11 @@ async function webhookForm(
             </div>
           </fieldset>
         </Card>
-        <div>
-          <button type="submit" class="button primary">
-            {id ? shared[v.locale].save : shared[v.locale].create}
-          </button>
-        </div>
+        <FormButtons
+          v={v}
+          label={id ? shared[v.locale].save : shared[v.locale].create}
+          back={id ? `webhooks/${id}` : "webhooks"}
+        />
       </form>
     ),
   };

@@ -114,7 +114,7 @@ export const words = defineWords({
   life: "Válida por",
   days: (count: number) => `${count} dias`,
   untilRevoked: "Até ser revogada",
-  rightsHint: "Uma chave só pode ter o que você mesmo tem, e perde o que você perder.",
+  rightsHint: "Uma chave só pode receber direitos que a sua conta tem, e perde os que a conta perder.",
   noRights: "Não tem nenhum direito que uma chave possa ter.",
   otherRights: "Outros direitos",
   makeKey: "Criar a chave",

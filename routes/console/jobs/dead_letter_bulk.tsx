@@ -1,4 +1,4 @@
-import { CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
+import { ButtonLink, CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
 import { instantOf } from "../components/instants.ts";
 import { Card, Notice } from "../components/notice.tsx";
 import { Refusal } from "../shared/api.ts";
@@ -96,7 +96,7 @@ function retryView(v: Visit, values: Values, { matched, refusal = null }: {
             <button type="submit" name="do" value="count" class={`button ${matched ? "" : "primary"}`}>
               {w.countFirst}
             </button>
-            <a class="button quiet" href="dead-letters">{shared[v.locale].cancel}</a>
+            <ButtonLink href="dead-letters" label={shared[v.locale].cancel} />
           </div>
         </form>
       </Card>
@@ -144,7 +144,7 @@ function purgeView(v: Visit, days: string, refusal: Refusal | null): View {
           />
           <div class="row">
             <button type="submit" class="button danger">{w.purge}</button>
-            <a class="button quiet" href="dead-letters">{shared[v.locale].cancel}</a>
+            <ButtonLink href="dead-letters" label={shared[v.locale].cancel} />
           </div>
         </form>
       </Card>

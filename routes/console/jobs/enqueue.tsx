@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import type { JobTypeDto } from "../../jobs/shapes.ts";
-import { CsrfField, FormRefusal, SelectField, TextField } from "../components/forms.tsx";
+import { CsrfField, FormButtons, FormRefusal, SelectField, TextField } from "../components/forms.tsx";
 import { instantOf } from "../components/instants.ts";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { duration } from "../components/values.tsx";
@@ -146,9 +146,7 @@ function formView(v: Visit, types: JobTypeItem[], { type, args, options, errors,
               errors={errors.parentJobId}
             />
           </fieldset>
-          <div>
-            <button type="submit" class="button primary">{w.enqueueNow}</button>
-          </div>
+          <FormButtons v={v} label={w.enqueueNow} back="jobs" />
         </form>
       </Card>
     ),

@@ -1,4 +1,4 @@
-import { CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
+import { CsrfField, FormButtons, FormRefusal, TextField } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
@@ -182,12 +182,11 @@ function formView(v: Visit, shown: Shown, choice?: View["body"]): View {
             errors={errors.queue}
           />
           <ArgsFields v={v} fields={fields} typed={args} errors={errors} />
-          <div class="row">
-            <button type="submit" class="button primary">
-              {isNew ? shared[v.locale].create : shared[v.locale].save}
-            </button>
-            <a class="button quiet" href={isNew ? "recurring" : pathOf(id)}>{shared[v.locale].cancel}</a>
-          </div>
+          <FormButtons
+            v={v}
+            label={isNew ? shared[v.locale].create : shared[v.locale].save}
+            back={isNew ? "recurring" : pathOf(id)}
+          />
         </form>
       </Card>
     ),

@@ -33,7 +33,7 @@ export const notificationsSection: ConsoleSection = {
     {
       path: "suppressions",
       label: { en: suppressionWords.en.nav, pt: suppressionWords.pt.nav },
-      icon: "dead",
+      icon: "blocked",
       permissions,
     },
   ],

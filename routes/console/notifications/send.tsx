@@ -1,6 +1,13 @@
 import type { z } from "zod";
 import type { NotificationResultDto, NotificationTemplateListItem } from "../../notifications/shapes.ts";
-import { CsrfField, FormRefusal, SelectField, TextArea, TextField } from "../components/forms.tsx";
+import {
+  CsrfField,
+  FormButtons,
+  FormRefusal,
+  SelectField,
+  TextArea,
+  TextField,
+} from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { type Page, Refusal } from "../shared/api.ts";
 import { field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
@@ -201,9 +208,7 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
               />
             </div>
           </Card>
-          <div>
-            <button type="submit" class="button primary">{w.sendIt}</button>
-          </div>
+          <FormButtons v={v} label={w.sendIt} back="notifications" />
         </div>
         <Card title={w.preview}>
           <LivePreview v={v} action="notifications/send/preview" />

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
-import { Badge, bytes, CopyValue, Facts, number, Time } from "../components/values.tsx";
+import { Badge, bytes, CopyValue, duration, Facts, number, Time } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
 import { mayInFiles, type Outcome, type View, type Visit } from "../shared/page.ts";
@@ -87,6 +87,13 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
   );
 }
 
+/** Of "hh:mm:ss.fff". */
+function milliseconds(text: string | null): number | null {
+  if (text === null) return null;
+  const [hours = 0, minutes = 0, seconds = 0] = text.split(":").map(Number);
+  return Math.round(((hours * 60 + minutes) * 60 + seconds) * 1_000);
+}
+
 function FactsCard({ v, run }: { v: Visit; run: Run }) {
   const w = words[v.locale];
   const facts: [string, Child][] = [
@@ -96,7 +103,7 @@ function FactsCard({ v, run }: { v: Visit; run: Run }) {
     [w.created, <Time v={v} at={run.createdAt} />],
     [w.started, <Time v={v} at={run.startedAt} />],
     [w.completed, <Time v={v} at={run.completedAt} />],
-    [w.took, run.generationDuration && <code>{run.generationDuration}</code>],
+    [w.took, duration(v, milliseconds(run.generationDuration))],
     [w.rows, run.rowCount === null ? null : number(v, run.rowCount)],
     [w.fileName, run.fileName],
     [w.downloads, number(v, run.downloadCount)],

@@ -1,5 +1,5 @@
 import { scheduleMistakes } from "../../../domain/jobs/cron.ts";
-import { CsrfField, FormRefusal, TextArea, TextField } from "../components/forms.tsx";
+import { CsrfField, FormButtons, FormRefusal, TextArea, TextField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
@@ -136,14 +136,11 @@ function formView(v: Visit, template: Template, form: FormData, refusal: Refusal
           />
           <Rhythm v={v} form={form} refusal={refusal} />
           <RequestFields v={v} template={template} form={form} refusal={refusal} />
-          <div class="row">
-            <button type="submit" class="button primary">
-              {id ? shared[v.locale].save : shared[v.locale].create}
-            </button>
-            <a class="button quiet" href={id ? `report-schedules/${id}` : "report-schedules"}>
-              {shared[v.locale].cancel}
-            </a>
-          </div>
+          <FormButtons
+            v={v}
+            label={id ? shared[v.locale].save : shared[v.locale].create}
+            back={id ? `report-schedules/${id}` : "report-schedules"}
+          />
         </form>
       </Card>
     ),

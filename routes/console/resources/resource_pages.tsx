@@ -4,6 +4,7 @@ import {
   ButtonLink,
   CsrfField,
   FilterBar,
+  FormButtons,
   FormRefusal,
   TextField,
 } from "../components/forms.tsx";
@@ -125,11 +126,11 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
                 {r.form(v, values, row, refusal?.fields ?? {})}
               </fieldset>
               {isOpen && (
-                <div>
-                  <button type="submit" class="button primary">
-                    {row ? shared[v.locale].save : shared[v.locale].create}
-                  </button>
-                </div>
+                <FormButtons
+                  v={v}
+                  label={row ? shared[v.locale].save : shared[v.locale].create}
+                  back={r.path}
+                />
               )}
             </form>
           </Card>

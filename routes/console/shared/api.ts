@@ -1,3 +1,4 @@
+import type { Problem } from "../../../domain/problems/problem.ts";
 import type { Handle } from "../../app.ts";
 
 /** Query parameters; what is undefined, null or empty is left out, an array is repeated. */
@@ -31,6 +32,10 @@ export class Refusal extends Error {
     this.fields = byField(errors);
   }
 }
+
+/** A refusal of the domain itself, where a page asks it without the API between. */
+export const refusalOf = ({ status, code, message }: Problem): Refusal =>
+  new Refusal(status, code, message, null, null);
 
 /**
  * What the console does, it does through the API in the viewer's name: whatever the API refuses them, the console

@@ -19,6 +19,7 @@ export function contentPolicy(config: Config): Record<string, string> {
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
     "cross-origin-opener-policy": "same-origin",
+    ...config.PUBLIC_URL?.startsWith("https:") ? { "strict-transport-security": "max-age=31536000" } : {},
   };
 }
 

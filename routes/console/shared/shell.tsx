@@ -35,7 +35,12 @@ export function Shell(
   const w = shared[v.locale];
   const here = v.address.split(/[/?]/)[0] ?? "";
   return (
-    <Document frame={frame} v={v} title={view.title} scripts={view.scripts ?? []}>
+    <Document
+      frame={frame}
+      v={v}
+      title={[view.title, ...(view.crumbs ?? []).map(({ label }) => label).reverse()].join(" · ")}
+      scripts={view.scripts ?? []}
+    >
       <a class="skip" href={`${v.address}#content`}>{w.skip}</a>
       <header class="topbar">
         <button
@@ -84,7 +89,11 @@ export function Shell(
         </nav>
         <main id="content" tabindex={-1}>
           <PageHead view={view} />
-          {v.flash && <Notice tone={v.flash.tone}>{v.flash.text}</Notice>}
+          {v.flash && (
+            <div tabindex={-1} data-flash>
+              <Notice tone={v.flash.tone}>{v.flash.text}</Notice>
+            </div>
+          )}
           {view.body}
         </main>
       </div>

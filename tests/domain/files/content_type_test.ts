@@ -11,6 +11,19 @@ const openDocument = "application/vnd.oasis.opendocument.";
 const docxParts = officeParts("wordprocessingml.document", "word/document.xml");
 const docx = zip(docxParts);
 
+const override = (part: string, type: string) => `<Override PartName="${part}" ContentType="${type}"/>`;
+/** A docx with more in its content types. */
+function withTypes(end: string): Uint8Array {
+  const [[name = "", types] = [], ...others] = docxParts;
+  return zip([[name, String(types).replace("</Types>", end)], ...others]);
+}
+/** A docx with a zip64 directory whose end record is said to be there. */
+function zip64LocatedAt(offset: bigint): Uint8Array {
+  const content = zip(docxParts, { zip64: true });
+  new DataView(content.buffer, content.byteOffset).setBigUint64(content.length - 22 - 12, offset, true);
+  return content;
+}
+
 /** The type detected for this content, fed in chunks of the given size. */
 async function detect(content: Uint8Array, declared?: string, chunkBytes = 10_000): Promise<string> {
   const probe = new ContentProbe(declared);
@@ -134,6 +147,36 @@ const disguised: [name: string, type: string, content: Uint8Array][] = [
     "a docx with macros",
     "application/vnd.ms-word.document.macroenabled.12",
     zip([...docxParts, ["word/vbaProject.bin", "x"]]),
+  ],
+  [
+    "a docx whose macros have another name",
+    "application/vnd.ms-word.document.macroenabled.12",
+    withTypes(`${override("/word/x.bin", "application/vnd.ms-office.vbaProject")}</Types>`),
+  ],
+  [
+    "a docx that is a macro document further down",
+    "application/vnd.ms-word.document.macroenabled.12",
+    withTypes(`${override("/word/y.xml", "application/vnd.ms-word.document.macroEnabled.main+xml")}</Types>`),
+  ],
+  [
+    "a docx whose macros are spelt with character references",
+    "application/vnd.ms-word.document.macroenabled.12",
+    withTypes(`${override("/word/x.bin", "application/vnd.ms-office.vbaP&#114;oject")}</Types>`),
+  ],
+  [
+    "a docx whose content types go on behind what is read",
+    "application/zip",
+    withTypes(`${" ".repeat(1_100_000)}${override("/word/x.bin", "application/x")}</Types>`),
+  ],
+  [
+    "a docx with two lists of content types",
+    "application/zip",
+    zip([...docxParts, ["[content_types].XML", "x"]]),
+  ],
+  [
+    "a docx whose zip64 locator points elsewhere",
+    unknown,
+    zip64LocatedAt(0n),
   ],
   ["a jar", "application/java-archive", zip([["META-INF/MANIFEST.MF", "Main-Class: A"], ["A.class", "x"]])],
   [

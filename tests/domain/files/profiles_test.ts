@@ -85,6 +85,7 @@ Deno.test("configuration that makes no sense is refused with a reason", () => {
     ["{", /expected JSON/],
     ['{"data": {"maxBytes": 5}}', /a new profile needs maxBytes and contentTypes/],
     ['{"image": {"maxBytes": 0}}', /maxBytes/],
+    ['{"image": {"maxBytes": 5368709121}}', /<=5368709120/],
     ['{"image": {"contentTypes": ["png"]}}', /expected a media type/],
     ['{"image": {"maxSize": 5}}', /maxSize/],
     ["[]", /expected record/],

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { deleteDueObjects } from "../../../domain/files/objects.ts";
+import { startRescan } from "../../../domain/files/rescan.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
 import { PostponeJob } from "../../../domain/jobs/job_type.ts";
 import {
   ObjectNotFound,
   type ObjectStore,
+  ObjectStoreRefused,
   ObjectStoreUnavailable,
 } from "../../../infra/objectstore/objectstore.ts";
 import { type Scanner, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
@@ -204,6 +206,37 @@ Deno.test("an object that cannot be read after all retries makes the file Failed
   for (let n = 1; n <= 13; n++) await assert.rejects(attempt(silent, { objects: unanswered }), PostponeJob);
   assert.equal(await attempt(silent, { objects: unanswered }), "Failed");
   assert.equal(await attempt(silent), "Failed", "no way back by itself");
+});
+
+Deno.test("a store that refuses for a while, or says once after an outage that nothing is there, fails no file", async () => {
+  const reading = (error: Error) => ({ objects: storeWith({ read: () => Promise.reject(error) }) });
+  const refused = await upload();
+  const denied = reading(new ObjectStoreRefused("denied", 403, "InvalidAccessKeyId"));
+  for (let n = 1; n <= 6; n++) await assert.rejects(attempt(refused, denied), PostponeJob);
+  assert.equal(await attempt(refused), "Available");
+
+  const after = await upload();
+  const silent = reading(new ObjectStoreUnavailable("timeout"));
+  for (let n = 1; n <= 6; n++) await assert.rejects(attempt(after, silent), PostponeJob);
+  await assert.rejects(attempt(after, reading(new ObjectNotFound("gone"))), PostponeJob);
+  assert.equal(await attempt(after), "Available");
+});
+
+Deno.test("an engine that gets newer signatures during a scan has the file examined again with them", async () => {
+  const id = await upload();
+  const { databaseVersion: before } = await p.scanner.status();
+  let databaseVersion = before;
+  const scanner = scannerWith({
+    status: async () => ({ ...await p.scanner.status(), databaseVersion }),
+    scan: async (...args) => {
+      databaseVersion = "newer";
+      return await p.scanner.scan(...args);
+    },
+  });
+  assert.equal(await attempt(id, { scanner }), "Available");
+  const [told] = (await actor.get(`/api/v1/files/${id}/scan-attempts`)).body;
+  assert.equal(told.databaseVersion, before, "what it knew for certain");
+  assert.equal(await startRescan({ ...p, scanner }), "begun");
 });
 
 Deno.test("a copy that is shorter than what was confirmed is not examined", async () => {

@@ -185,6 +185,24 @@ Deno.test("an object the store does not let go is tried again later", async () =
   assert.equal(await objects.head(key), null);
 });
 
+Deno.test("a sweep whose time is over asks a store that does not answer for nothing more", async () => {
+  for (let i = 0; i < 3; i++) await files.reserveAndPut(actor, aPdf);
+  const soon = later(16 * 60_000);
+  for (const begin of [expireReservations, deleteDueObjects]) {
+    const over = new AbortController();
+    let asked = 0;
+    const silent = () => {
+      asked++;
+      over.abort(new Error("the job's time is over"));
+      return Promise.reject(new Error("no answer"));
+    };
+    const slow = { ...soon, objects: { ...objects, delete: silent } };
+    await assert.rejects(begin(slow, over.signal), /time is over/);
+    assert.equal(asked, 1);
+  }
+  assert.ok(await deleteDueObjects(later(22 * 60_000)) >= 3, "what is left is deleted later");
+});
+
 Deno.test("every sweep runs each minute and walks an index", async () => {
   assert.deepEqual(new Set(fileSweeps(p).map((type) => type.cron)), new Set(["* * * * *"]));
   await sql`insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at)

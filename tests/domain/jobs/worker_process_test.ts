@@ -83,8 +83,9 @@ Deno.test("a worker killed in the middle of 1,000 jobs loses none: the next one 
 
 Deno.test("four workers on one database share the work and never run a job twice at once", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
-    await enqueue(sql, "test.note", 400, { ms: 15 });
     const workers = await Promise.all(Array.from({ length: 4 }, () => startWorkerProcess({ databaseUrl })));
+    await enqueue(sql, "test.note", 400, { ms: 100 });
+    await sql.notify("steward_jobs", ""); // as an enqueuing instance rings: all of them at the same moment
     assert.deepEqual(await allEnded(sql), { Succeeded: 400 });
     const [doubles] = await sql<
       { n: number }[]

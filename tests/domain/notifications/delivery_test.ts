@@ -169,6 +169,67 @@ Deno.test("a worker that comes back late cannot undo what a later attempt settle
   ]);
 });
 
+Deno.test("what a late attempt did not deliver changes nothing any more, what it delivered is kept", async () => {
+  for (const isTaken of [false, true]) {
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
+    const slow = server("slow", () => null);
+    const late: MailTransport = {
+      ...slow,
+      send: async (message) => (arrive(), await gate, isTaken ? slow.send(message) : Promise.reject(away())),
+    };
+    const id = await queue(mail());
+    let first: Promise<unknown> = Promise.resolve();
+    await withServers([late], async () => {
+      first = run(id, { attempt: 1 });
+      await reached;
+    });
+    await withServers([server("no", () => away(true))], async () => void await run(id, { attempt: 2 }));
+    open();
+    await first;
+    const detail = await read(id);
+    assert.deepEqual([detail.status, detail.recipients[0]?.status], [
+      "DeadLettered",
+      isTaken ? "Sent" : "Refused",
+    ]);
+  }
+});
+
+Deno.test("a database that is away when the mail has been taken does not make it go out again", async () => {
+  const begin = p.sql.begin;
+  const gone = () => Promise.reject(Object.assign(new Error("no connection"), { code: "ECONNREFUSED" }));
+  const taking = server("s", () => {
+    p.sql.begin = gone as typeof begin;
+    setTimeout(() => p.sql.begin = begin, 400);
+    return null;
+  });
+  await withServers([taking], async () => {
+    const id = await queue(mail());
+    assert.deepEqual(await run(id), { status: "Sent" });
+    const detail = await read(id);
+    assert.deepEqual([detail.status, detail.deliveryAttempts.length, taking.took.length], ["Sent", 1, 1]);
+  });
+});
+
+Deno.test("a run's outcome that is written twice, as nobody knew of the first, counts once", async () => {
+  const begin = p.sql.begin;
+  const forgetful = async (...given: unknown[]) => {
+    p.sql.begin = begin;
+    await Reflect.apply(begin, p.sql, given);
+    throw Object.assign(new Error("the answer was lost"), { code: "CONNECTION_CLOSED" });
+  };
+  const taking = server("s", () => {
+    p.sql.begin = forgetful as typeof begin;
+    return null;
+  });
+  await withServers([taking], async () => {
+    const id = await queue(mail());
+    await run(id);
+    const detail = await read(id);
+    assert.deepEqual([detail.status, detail.deliveryAttempts.length, taking.took.length], ["Sent", 1, 1]);
+  });
+});
+
 Deno.test("a job that is not the message's own takes it only from the dead letters", async () => {
   const id = await queue(mail());
   const stranger = crypto.randomUUID();

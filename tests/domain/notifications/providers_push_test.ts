@@ -62,6 +62,27 @@ Deno.test("of many devices only the owed are asked again, when the service says,
   );
 });
 
+Deno.test("a device that is named and belongs to an addressed user gets the message once", async () => {
+  await sql`insert into user_devices (id, user_id, token)
+    values (gen_random_uuid(), ${sender.userId}, 'ok-twice')`;
+  const id = await sent(sender, { ...push("ok-twice"), userIds: [sender.userId] });
+  const detail = await settledDetail(t, sender, id);
+  assert.equal(detail.status, "Sent");
+  assert.deepEqual(detail.recipients.map(({ status }: { status: string }) => status).includes("Owed"), false);
+  assert.equal(asked("ok-twice"), 1);
+});
+
+Deno.test("a service that asks for no pause at all gets the ordinary one, at the price of a retry", async () => {
+  Object.assign(fcm, { busyFor: 1, retryAfter: "0" });
+  const id = await sent(sender, push("busy-zero"));
+  assert.equal((await settledDetail(t, sender, id)).status, "Failed");
+  const [job] = await sql<{ seconds: number; failures: number }[]>`
+    select extract(epoch from due_at - now())::float8 as seconds, failures
+    from jobs where id = (select job_id from notifications where id = ${id})`;
+  assert.ok(job && job.seconds > 3, `due in ${job?.seconds} s`);
+  assert.equal(job.failures, 1);
+});
+
 Deno.test("a device of another project and a message FCM cannot take end for good, and no device is forgotten", async () => {
   await sql`insert into user_devices (id, user_id, token) values (gen_random_uuid(), ${sender.userId}, 'foreign-2')`;
   for (

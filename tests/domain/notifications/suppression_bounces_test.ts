@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { bounceReason } from "../../../domain/notifications/suppression_bounces.ts";
+import type { HeldNotification, HeldRecipient } from "../../../domain/notifications/delivery_ledger.ts";
+import { bounceReason, suppressBounced } from "../../../domain/notifications/suppression_bounces.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
 
 const atRecipient = (errorMessage: string) =>
   bounceReason("Email", { status: "Refused", errorMessage, isOfRecipient: true });
@@ -56,4 +61,17 @@ Deno.test("a number that has sent STOP is suppressed, other refusals of a gatewa
   );
   assert.equal(sms("the gateway answered 400: 21211 The 'To' number +121610 is not valid"), null);
   assert.equal(sms("the gateway answered 400: 21614 not a mobile number"), null);
+});
+
+Deno.test("a suppression that cannot be written takes nothing back from those who were reached", async () => {
+  const { sql, log } = t.steward.platform;
+  const warnings: string[] = [];
+  const held = { id: "no id", tenantId: null, channel: "Email", isConfidential: false } as HeldNotification;
+  await suppressBounced(
+    { sql, log: { ...log, warn: (message: string) => void warnings.push(message) } },
+    held,
+    [{ id: "1", address: "gone@x.test" } as HeldRecipient],
+    [{ recipientId: "1", status: "Refused", errorMessage: "550 5.1.1 unknown", isOfRecipient: true }],
+  );
+  assert.deepEqual(warnings, ["a dead address could not be suppressed"]);
 });

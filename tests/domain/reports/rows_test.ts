@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { z } from "zod";
 import {
   boolean,
@@ -127,6 +128,37 @@ Deno.test("leaving early and aborting both end the query at the server, also whe
     running = Number(row?.[1]);
   }
   assert.equal(running, 0);
+});
+
+Deno.test("the server ends a query that sends nothing when whoever asked for it is gone", async () => {
+  const [[interval] = []] = await rowsOf((sql) =>
+    sql`select current_setting('client_connection_check_interval') as label, 1 as the_count, true as is_good, 0 as amount`
+  );
+  assert.equal(interval, "5s");
+  const killed = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "asleep.ts"), databaseUrl],
+    stdin: "null",
+    stdout: "null",
+    stderr: "inherit",
+  }).spawn();
+  const asleep = async () =>
+    Number(
+      (await rowsOf((sql) =>
+        sql`select 'x' as label, count(*) as the_count, true as is_good, 0 as amount from pg_stat_activity
+        where query like '%pg_sleep(61)%' and pid <> pg_backend_pid() and state = 'active'
+          and datname = current_database()`
+      ))[0]?.[1],
+    );
+  const comes = async (count: number) => {
+    for (const since = performance.now(); await asleep() !== count;) {
+      assert.ok(performance.now() - since < 20_000, `not ${count} within 20 s`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  await comes(1);
+  killed.kill("SIGKILL");
+  await killed.status;
+  await comes(0);
 });
 
 Deno.test("a server that is away is refused at once, as such", async () => {

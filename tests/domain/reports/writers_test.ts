@@ -162,6 +162,29 @@ Deno.test("a pdf embeds the fonts its texts need, and no others", async () => {
   ]);
 });
 
+Deno.test("the scripts people write today have a font, and what stands for several letters is spelled out", () => {
+  const texts = [
+    ...["สวัสดี น้ำ", "ສະບາຍດີ", "ភាសាខ្មែរ", "မြန်မာ", "தமிழ்", "বাংলা", "ગુજરાતી", "ਪੰਜਾਬੀ", "ଓଡ଼ିଆ", "తెలుగు"],
+    ...["ಕನ್ನಡ", "മലയാളം", "සිංහල", "नरेन्द्र", "አማርኛ", "ދިވެހި", "ܣܘܪܝܝܐ", "ߒߞߏ", "ᠮᠣᠩᠭᠣᠯ", "ᏣᎳᎩ", "ᐃᓄᒃᑎᑐᑦ"],
+    ...["ⵜⵉⴼⵉⵏⴰⵖ", "ꆈꌠ", "བོད་སྐད་", "ქართული", "Հայերեն", ...TEXTS],
+  ];
+  const drawn = (text: string) => runsOf(breakLines(text, 1e6, 1)[0] ?? "").map((run) => run.text).join("");
+  for (const text of texts) assert.ok(!drawn(text).includes("\ufffd"), text);
+  assert.equal(breakLines("\ufdfa", 1e6, 1)[0], "صلى الله عليه وسلم");
+  assert.ok(!drawn("\u{1d400}\u{1d7d8}").includes("\ufffd"));
+});
+
+Deno.test("no text ends a pdf, whatever it is made of: marks where their script never has them neither", async () => {
+  const known = ["\u0eb3\u0ebc\u200d", "\u0b13\u0b5d\u0b62\u0b13\u0b28", "\u0f7c\u0fc4\u0f25\u0fb4\u0fb9"];
+  const any = fc.sample(fc.string({ unit: "binary", maxLength: 30 }), { numRuns: 200, seed: 7 });
+  const marks = fc.string({
+    unit: fc.integer({ min: 0x300, max: 0x1aff }).map((c) => String.fromCodePoint(c)),
+  });
+  const rows = [...known, ...any, ...fc.sample(marks, { numRuns: 200, seed: 7 })];
+  const pdf = await write(FORMAT.Pdf, rows.map((label) => rowOf(label.toWellFormed())));
+  assert.ok(new TextDecoder("latin1").decode(pdf).trimEnd().endsWith("%%EOF"));
+});
+
 Deno.test("a pdf goes on over as many pages as its rows need", async () => {
   const pages = async (count: number) => {
     const bytes = await write(FORMAT.Pdf, Array.from({ length: count }, (_, i) => rowOf(`User ${i}`, i)));

@@ -24,10 +24,10 @@ export class Viewing {
   }
 
   /** Fails when axe finds fault with the page as it stands (WCAG 2.2, levels A and AA). */
-  async requireAccessible(): Promise<void> {
-    await this.page.evaluate(axe.source);
+  async requireAccessible(runOnly: axe.RunOptions["runOnly"] = RULES): Promise<void> {
+    await this.page.evaluate(`window.axe || (() => { ${axe.source} })()`);
     const { violations } = await this.page.evaluate<axe.AxeResults>(
-      `axe.run(document, ${JSON.stringify({ runOnly: RULES })})`,
+      `axe.run(document, ${JSON.stringify({ runOnly, resultTypes: ["violations"] })})`,
     );
     const found = violations.map((violation) =>
       `${violation.id}: ${violation.help}\n  ${
@@ -35,6 +35,13 @@ export class Viewing {
       }`
     );
     assert.deepEqual(found, [], `${this.page.url()} is not accessible`);
+  }
+
+  /** Fails when a text of the page as it stands cannot be read in the other theme: all else is the same in both. */
+  async requireContrastIn(theme: "light" | "dark"): Promise<void> {
+    await this.page.emulateMedia({ colorScheme: theme });
+    await this.requireAccessible({ type: "rule", values: ["color-contrast"] });
+    await this.page.emulateMedia({ colorScheme: theme === "dark" ? "light" : "dark" });
   }
 
   /** Fails when the page is wider than the window. */

@@ -17,6 +17,7 @@ const ROUTES: Record<string, (id: string) => Promise<HttpAnswer>> = {
   "get": (id) => actor.get(`/api/v1/files/${id}`),
   "download-url": (id) => actor.get(`/api/v1/files/${id}/download-url`),
   "scan-attempts": (id) => actor.get(`/api/v1/files/${id}/scan-attempts`),
+  "references": (id) => actor.get(`/api/v1/files/${id}/references`),
   "reference": (id) => actor.post(`/api/v1/files/${id}/references`, { scope: "a", ownerId: "b" }),
   "release": (id) => actor.delete(`/api/v1/files/${id}/references/${crypto.randomUUID()}`),
   "retention": (id) => actor.put(`/api/v1/files/${id}/retention`, { legalHold: true }),

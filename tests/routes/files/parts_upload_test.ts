@@ -314,6 +314,39 @@ Deno.test("storage that does not answer leaves no reservation behind", async () 
   assert.deepEqual({ ...(await sql`select count(*) from files`)[0] }, { ...before });
 });
 
+Deno.test("callers with an Idempotency-Key who wait for storage keep nobody from the database", async () => {
+  const { startParts } = objects;
+  const { promise: noAnswer, reject: giveUp } = Promise.withResolvers<string>();
+  let asked = 0;
+  objects.startParts = () => {
+    asked++;
+    return noAnswer;
+  };
+  const keys = Array.from({ length: t.steward.platform.config.DATABASE_POOL + 2 }, () => crypto.randomUUID());
+  const reserve = (key: string) =>
+    actor.post("/api/v1/files", { ...good, parts: true }, { "idempotency-key": key });
+  try {
+    const waiting = keys.map(reserve);
+    const givenUpAt = performance.now() + 5_000;
+    while (asked < keys.length && performance.now() < givenUpAt) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert.equal(asked, keys.length);
+    assert.equal((await actor.get("/api/v1/files")).status, 200);
+    giveUp(new ObjectStoreUnavailable("no answer"));
+    for (const { body } of await Promise.all(waiting)) assert.equal(body.code, "FILE_STORAGE_UNAVAILABLE");
+  } finally {
+    giveUp(new ObjectStoreUnavailable("no answer"));
+    objects.startParts = startParts;
+  }
+  const [key = ""] = keys;
+  const made = await reserve(key);
+  assert.equal(made.status, 201, "a refusal leaves the key free");
+  const again = await reserve(key);
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+  assert.deepEqual(again.body, made.body);
+});
+
 Deno.test("the id of an upload is told only inside signed URLs", async () => {
   const { status, body } = await actor.post("/api/v1/files", { ...good, parts: 20 });
   assert.equal(status, 201);

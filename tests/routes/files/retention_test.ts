@@ -206,7 +206,8 @@ Deno.test("purge refuses in the contract's order: body, rights, state, hold, ref
   assert.equal((await actor.put(`${path}/retention`, { legalHold: true })).status, 200);
   const purge = async (who = actor, body: unknown = { reason: "cleanup" }) =>
     (await who.post(`${path}/purge`, body)).body;
-  for (const reason of [undefined, null, "", "  ", 7, "job:x", " JOB:cleanup", "x".repeat(1001)]) {
+  const ofJobs = ["job:x", " JOB:cleanup", "\u200bjob:x", "job\u00a0: x", "ｊｏｂ：x"];
+  for (const reason of [undefined, null, "", "  ", 7, ...ofJobs, "x".repeat(1001)]) {
     assert.equal((await purge(actor, { reason })).code, "VALIDATION_ERROR", String(reason));
   }
   assert.equal((await purge()).code, "MISSING_PERMISSION");

@@ -80,6 +80,8 @@ Deno.test("schedule refuses what send refuses, and a time that is none", async (
   const answer = await schedule(inAnHour(), email({ recipients: [{ address: "nobody" }] }));
   refused(answer, 400, "VALIDATION_ERROR");
   assert.deepEqual(Object.keys(answer.body.errors), ["notification.recipients.0.address"]);
+  const inNoLanguage = await schedule(inAnHour(), email({ templateSlug: "none", locale: "!!" }));
+  assert.deepEqual(Object.keys(inNoLanguage.body.errors), ["notification.locale"]);
   refused(
     await schedule(inAnHour(), email({ templateSlug: "none" })),
     404,

@@ -83,6 +83,7 @@ Deno.test("a message needs a channel, a recipient and something to say", async (
   await wrong(email({ recipients: undefined }), "recipients");
   await wrong(email({ recipients: [{ displayName: "x" }] }), "recipients.0.address");
   await wrong(email({ subject: null, htmlBody: null }), "subject");
+  await wrong(email({ subject: "\r\n ", htmlBody: null, textBody: "\t" }), "subject");
   await wrong(email({ subject: 7 }), "subject");
   await wrong(email({ priority: "Urgent" }), "priority");
   await wrong(email({ actionUrl: "javascript:alert(1)" }), "actionUrl");

@@ -33,7 +33,10 @@ async function open(actor: Actor, o: { lastEventId?: string; url?: string } = {}
     return !done;
   };
   await chunk();
+  const begun = /^id: (\d+)\nretry: \d+\n\n/.exec(buffer) ?? assert.fail(`the stream began with ${buffer}`);
   return {
+    /** What a client names when it comes back before the first event. */
+    firstId: begun[1] ?? "",
     async next(): Promise<[id: string, title: string]> {
       for (;;) {
         const event = /id: (\d+)\nevent: notification\ndata: (.*)\n\n/.exec(buffer);
@@ -83,6 +86,16 @@ Deno.test("after a dropped connection the stream goes on where the client was", 
   while (got.length < missed.length) got.push(await again.next());
   assert.deepEqual(got.map(([, title]) => title).sort(), missed.toSorted());
   assert.deepEqual(got.map(([id]) => Number(id)), got.map((_, index) => Number(lastEventId) + 1 + index));
+  await again.close();
+});
+
+Deno.test("a connection dropped before its first event loses nothing either", async () => {
+  const ann = await t.actor({ tenantId });
+  const stream = await open(ann);
+  await stream.close();
+  await notify(ann, "in between");
+  const again = await open(ann, { lastEventId: stream.firstId, url: second.url });
+  assert.equal((await again.next())[1], "in between");
   await again.close();
 });
 

@@ -140,6 +140,13 @@ Deno.test("a push message goes to device tokens and to the devices of users", as
     "NOTIFICATION_DEVICE_NOT_FOUND",
   );
   const stranger = await t.actor();
+  await t.steward.platform.sql`insert into user_devices (id, user_id, token)
+    select gen_random_uuid(), ${stranger.userId}, 'many:' || n from generate_series(1, 120) n`;
+  const [oldest] = (await stranger.get(`${devices}?userId=${stranger.userId}`)).body;
+  const ofStranger = await stranger.post(`${devices}?userId=${stranger.userId}`, { token: "tok:new" });
+  const kept = (await stranger.get(`${devices}?userId=${stranger.userId}`)).body as { id: string }[];
+  assert.ok(kept.length <= 101 && kept.some(({ id }) => id === ofStranger.body.id));
+  assert.ok(!kept.some(({ id }) => id === oldest.id), "of too many the oldest are forgotten");
   for (
     const body of [
       { title: "x" },

@@ -90,6 +90,33 @@ Deno.test("the audit log shows the tenant's changes, newest first", async () => 
   );
 });
 
+Deno.test("a day no calendar has is named, the first and the last that Postgres knows are taken", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const outcome = async (from: string) => {
+    const request = { templateId: "audit-log", format: CSV, parameters: { from, to: from } };
+    const { status, body } = await admin.post("/api/v1/reports/generate", request);
+    return [status, ...Object.keys(body.errors ?? {})];
+  };
+  const named = [400, "parameters.from", "parameters.to"];
+  assert.deepEqual(await outcome("2026-02-30"), named);
+  assert.deepEqual(await outcome("0000-12-31"), named);
+  assert.deepEqual(await outcome("0001-01-01"), [201]);
+  assert.deepEqual(await outcome("9999-12-31"), [201]);
+});
+
+Deno.test("users of other tenants are known by their ids, whatever they changed or uploaded here", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const stranger = await t.actor();
+  await admin.post("/api/v1/reports/generate", { templateId: "cells", format: CSV });
+  await sql`insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id)
+    values (uuidv7(), ${stranger.userId}, ${admin.tenantId}, 'tenant.update', 'tenant', ${admin.tenantId})`;
+  await sql`update files set created_by = ${stranger.userId} where tenant_id = ${admin.tenantId}`;
+  const [change] = await rowsOf(admin, "audit-log", { action: "tenant.update" });
+  assert.equal(change?.Actor, stranger.userId);
+  const uploaders = (await rowsOf(admin, "file-inventory")).map((row) => row["Uploaded by"]);
+  assert.ok(uploaders.includes(stranger.userId) && !uploaders.includes(stranger.email));
+});
+
 Deno.test("job executions, dead letters, messages and files are those of the tenant", async () => {
   const admin = await t.actor({ role: "Admin" });
   const other = await t.actor({ role: "Admin" });

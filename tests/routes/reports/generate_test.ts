@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { generateNow } from "../../../domain/reports/generate_now.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
-import { CSV, fetchDocument, reached, setupReports, STATUS } from "./support.ts";
+import { CSV, fetchDocument, reached, setupReports, STATUS, until } from "./support.ts";
 
 const t = await setupReports();
 Deno.test.afterAll(() => t.stop());
@@ -220,6 +220,47 @@ Deno.test("a generation over the time limit is ended, its query too", async () =
   const { body: { items: [last] } } = await analyst.get("/api/v1/reports/history?templateId=slow");
   const detail = await reached(analyst, last.id, STATUS.Failed);
   assert.match(detail.errorMessage, /0\.15 s a synchronous generation may take/);
+});
+
+Deno.test("a store that does not answer keeps nobody waiting over the limit, and what it stored late is let go", async () => {
+  const { platform } = t.steward;
+  const { objects, sql } = platform;
+  const { write } = objects;
+  const stored = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  objects.write = async (...given) => {
+    const object = await write.apply(objects, given);
+    stored.resolve();
+    await answer.promise;
+    return object;
+  };
+  const { userId, tenantId } = analyst;
+  const caller = { userId, tenantId, permissions: new Set<string>(), traceId: "" };
+  const request = {
+    templateId: "lines",
+    format: CSV,
+    parameters: { rows: 7 },
+    requestedBy: null,
+    delivery: null,
+  };
+  try {
+    const waiting = generateNow(platform, caller, request as Parameters<typeof generateNow>[2], 2_000);
+    await stored.promise;
+    await assert.rejects(
+      waiting,
+      (error) => error instanceof Problem && error.code === "REPORT_TOO_LARGE_FOR_SYNC",
+    );
+  } finally {
+    objects.write = write;
+    answer.resolve();
+  }
+  const { body: { items: [last] } } = await analyst.get("/api/v1/reports/history?templateId=lines");
+  assert.equal((await reached(analyst, last.id, STATUS.Failed)).storedFileId, null);
+  const held = () =>
+    sql`select r.released_at from file_references r join report_executions e on e.run_id = r.owner_id
+      where e.id = ${last.id}`;
+  const [reference] = await until(held, (rows) => Boolean(rows[0]?.releasedAt));
+  assert.ok(reference);
 });
 
 Deno.test("a query that fails makes the execution fail, and tells nothing of the inside", async () => {

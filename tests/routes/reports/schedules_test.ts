@@ -228,6 +228,27 @@ Deno.test("a schedule runs with its creator's rights of that moment; losing them
   assert.match(second.errorMessage, /no longer an active user/);
 });
 
+Deno.test("a schedule that cannot even be started fails by itself and holds up no other", async () => {
+  const actor = await t.actor();
+  const broken = await create(actor, { templateId: "moody", parameters: { mood: "good" } });
+  const sound = await create(actor);
+  await sql`update report_schedules set parameters_json = '{"mood":"bad"}' where id = ${broken.id}`;
+  await makeDue(broken.id);
+  await sql`update report_schedules set next_run_at = now() - interval '1 hour' where id = ${sound.id}`;
+  await fireDueSchedules(platform);
+  const runsOf = async ({ id }: { id: string }) =>
+    (await actor.get(`/api/v1/reports/history?scheduleId=${id}`)).body.items;
+  const [made] = await runsOf(sound);
+  await reached(actor, made.id, STATUS.Completed);
+  const [failed] = await runsOf(broken);
+  const { body: detail } = await actor.get(`/api/v1/reports/${failed.id}`);
+  assert.equal(detail.status, STATUS.Failed);
+  assert.match(detail.errorMessage, /could not be started; the service's log/);
+  const { body: after } = await actor.get(`${BASE}/${broken.id}`);
+  assert.deepEqual([after.lastExecutionId, after.failuresInARow, after.isActive], [failed.id, 1, true]);
+  assert.ok(t.logs.some((line) => line.includes(broken.id) && line.includes("in a bad mood")));
+});
+
 Deno.test("a run that fails counts, is told with the pause, and a good one is forgotten about", async () => {
   const actor = await t.actor();
   const { id } = await create(actor, { templateId: "failing" });

@@ -9,7 +9,15 @@ export const setupReports = (env: Record<string, string> = {}): Promise<TestServ
 
 /** What a job run by hand gets. */
 export const jobContext = (t: TestService, attempt = 1): JobContext => ({
-  ...{ jobId: crypto.randomUUID(), tenantId: null, createdBy: null, traceId: null, attempt, failures: 0, maxRetries: 3 },
+  ...{
+    jobId: crypto.randomUUID(),
+    tenantId: null,
+    createdBy: null,
+    traceId: null,
+    attempt,
+    failures: 0,
+    maxRetries: 3,
+  },
   ...{ signal: new AbortController().signal, log: t.steward.platform.log, progress: () => {} },
 });
 

@@ -1,4 +1,4 @@
-import { widthOf } from "./runs.ts";
+import { graphemes, spelled, widthOf } from "./runs.ts";
 
 const MOST_CHARACTERS = 2_000;
 
@@ -7,7 +7,9 @@ const MOST_CHARACTERS = 2_000;
  * beyond `most` lines ends in an ellipsis.
  */
 export function breakLines(given: string, width: number, most: number): string[] {
-  const text = given.length > MOST_CHARACTERS ? given.slice(0, MOST_CHARACTERS).toWellFormed() : given;
+  const text = spelled(
+    given.length > MOST_CHARACTERS ? given.slice(0, MOST_CHARACTERS).toWellFormed() : given,
+  );
   if (text.length < 200 && !text.includes("\n") && widthOf(text) <= width) return [printable(text)];
   const lines: string[] = [];
   for (const paragraph of printable(text, true).split("\n")) {
@@ -16,7 +18,7 @@ export function breakLines(given: string, width: number, most: number): string[]
       lines.push(line);
     }
   }
-  if (text.length < given.length) return withEllipsis(lines, width);
+  if (given.length > MOST_CHARACTERS) return withEllipsis(lines, width);
   return lines;
 }
 
@@ -41,7 +43,7 @@ function* breakParagraph(paragraph: string, width: number): Generator<string> {
       used += widthOf(word);
       continue;
     }
-    for (const character of word) {
+    for (const { segment: character } of graphemes.segment(word)) {
       const advance = widthOf(character);
       if (line !== "" && used + advance > width) {
         yield line;

@@ -1,5 +1,5 @@
 import bidiFactory, { type Bidi } from "bidi-js";
-import { type FontName, loadFont } from "../../../../infra/fonts/fonts.ts";
+import { type FontName, loadFont, scriptFont } from "../../../../infra/fonts/fonts.ts";
 
 /** Text of one font, in the order it is drawn from left to right. */
 export interface Run {
@@ -13,7 +13,7 @@ const PICTOGRAPH = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u;
 const FALLBACKS: FontName[] = ["sans", "symbols", "cjk", "emoji"];
 const MISSING = "\ufffd";
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+export const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const bidi = (bidiFactory as unknown as () => Bidi)(); // its types take the module for an ES one
 
 /** Characters every document has, in one font and one direction: nothing of the rest is needed for them. */
@@ -69,9 +69,17 @@ function byFont(text: string): Run[] {
 function fontOf(grapheme: string): FontName | null {
   const codePoint = grapheme.codePointAt(0) ?? 0;
   const isPictograph = codePoint > 0xff && PICTOGRAPH.test(grapheme);
-  const candidates = isPictograph ? ["emoji" as const, ...FALLBACKS] : FALLBACKS;
+  const own = isPictograph ? "emoji" : scriptFont(codePoint);
+  const candidates = own ? [own, ...FALLBACKS] : FALLBACKS;
   return candidates.find((font) => loadFont(font).hasGlyphForCodePoint(codePoint)) ?? null;
 }
+
+/** A line whose characters that no font has are those they are made of, such as the words of an Arabic ligature. */
+export const spelled = (line: string): string =>
+  isPlain(line) ? line : line.replaceAll(
+    /[^\x20-\u017f]/gu,
+    (character) => fontOf(character) === null ? character.normalize("NFKC") : character,
+  );
 
 const advances = new Map<number, number>();
 const REMEMBERED = 70_000;

@@ -204,12 +204,11 @@ function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<str
 function Target({ v, entry, name }: { v: Visit; entry: Entry; name: string | null }) {
   const { targetType: type, targetId: id } = entry;
   const page = pageOf(v, entry);
-  const label = name ?? (UUID.test(id) ? shortId(id) : id);
   return (
     <span class="row tight">
       <span class="muted">{type}</span>
-      {page ? <a href={`${page}/${id}`}>{label}</a> : <strong>{label}</strong>}
-      <CopyValue v={v} value={id} shown={shortId(id)} />
+      {page ? <a href={`${page}/${id}`}>{name ?? shortId(id)}</a> : name && <strong>{name}</strong>}
+      <CopyValue v={v} value={id} shown={UUID.test(id) ? shortId(id) : id} />
     </span>
   );
 }
@@ -227,7 +226,7 @@ function pageOf(v: Visit, { targetType, tenantId, action }: Entry): string | nul
 function targetName({ before, after }: Entry): string | null {
   for (const state of [after, before]) {
     if (typeof state !== "object" || state === null) continue;
-    for (const key of ["email", "name", "code", "slug"]) {
+    for (const key of ["email", "name", "code", "slug", "key", "address", "url"]) {
       const value = (state as Record<string, unknown>)[key];
       if (typeof value === "string" && value !== "") return value;
     }

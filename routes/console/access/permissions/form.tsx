@@ -1,11 +1,10 @@
-import { CsrfField, TextField } from "../../components/forms.tsx";
+import { CsrfField, FormButtons, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { shared } from "../../shared/console_words.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, readSeen } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
-import { FormButtons } from "../users/form.tsx";
 import type { Permission } from "./list.tsx";
 import { words } from "./words.ts";
 

@@ -1,11 +1,10 @@
-import { CsrfField, TextField } from "../../components/forms.tsx";
+import { CsrfField, FormButtons, TextField } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { shared } from "../../shared/console_words.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, readSeen } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
-import { FormButtons } from "../users/form.tsx";
 import { type Category, readCatalog, readGrants, type Role, roleCrumbs } from "./model.tsx";
 import { words } from "./words.ts";
 

@@ -1,11 +1,10 @@
-import { type Choice, CsrfField, SelectField, TextField } from "../../components/forms.tsx";
+import { type Choice, CsrfField, FormButtons, SelectField, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { shared } from "../../shared/console_words.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, reachesTenants, readSeen, tenantChoices } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
-import { FormButtons } from "../users/form.tsx";
 import { mayCreate, type Tenant, tenantCrumbs } from "./model.tsx";
 import { words } from "./words.ts";
 

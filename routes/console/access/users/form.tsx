@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { ButtonLink, CheckField, CsrfField, SelectField, TextField } from "../../components/forms.tsx";
+import { CheckField, CsrfField, FormButtons, SelectField, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { shared } from "../../shared/console_words.ts";
@@ -236,15 +236,5 @@ export function RoleChecks({ legend, roles, held, name = "roleIds" }: {
         ))}
       </div>
     </fieldset>
-  );
-}
-
-/** The end of a form: do it, or go back. */
-export function FormButtons({ v, label, back }: { v: Visit; label: string; back: string }) {
-  return (
-    <div class="row">
-      <button type="submit" class="button primary">{label}</button>
-      <ButtonLink href={back} label={shared[v.locale].cancel} />
-    </div>
   );
 }

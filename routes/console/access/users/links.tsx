@@ -1,4 +1,4 @@
-import { CheckField, CsrfField, SelectField } from "../../components/forms.tsx";
+import { CheckField, CsrfField, FormButtons, SelectField } from "../../components/forms.tsx";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import { Refusal } from "../../shared/api.ts";
@@ -6,7 +6,7 @@ import { shared } from "../../shared/console_words.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, orNull, readSeen, type RoleChoice, roleChoices, tenantChoices } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
-import { FormButtons, RoleChecks } from "./form.tsx";
+import { RoleChecks } from "./form.tsx";
 import { type AdminUser, nameOf, userCrumbs, type UserLink } from "./model.tsx";
 import { words } from "./words.ts";
 

@@ -1,11 +1,11 @@
-import { CsrfField, TextField } from "../../components/forms.tsx";
+import { CsrfField, FormButtons, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { shared } from "../../shared/console_words.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, readSeen, roleChoices } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
-import { FormButtons, RoleChecks } from "./form.tsx";
+import { RoleChecks } from "./form.tsx";
 import { type TenantUser, userCrumbs, type UserLink } from "./model.tsx";
 import { words } from "./words.ts";
 

@@ -168,7 +168,7 @@ export const words = defineWords({
   removeConfirm: (email: string) =>
     `Retirar ${email} deste inquilino? Perde os papéis que tem aqui. Sem nenhum outro inquilino, é eliminado.`,
   removed: (email: string) => `${email} já não está no inquilino.`,
-  isYou: "você",
+  isYou: "a sua conta",
   profile: "Perfil",
   linksTitle: "Inquilinos e papéis",
   linksCaption: "Inquilinos do utilizador e os papéis que lá tem",

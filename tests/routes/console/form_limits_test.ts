@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { csrfToken } from "../../../routes/console/shared/cookies.ts";
+import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ BODY_TIMEOUT_SECONDS: "1" });
+Deno.test.afterAll(() => t.stop());
+
+const FORM = "application/x-www-form-urlencoded";
+
+async function post(
+  path: string,
+  body: BodyInit,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; headers: Headers; text: string }> {
+  const answer = await fetch(`${t.url}/console/${path}`, {
+    method: "POST",
+    body,
+    headers: { "content-type": FORM, "sec-fetch-site": "same-origin", ...headers },
+    redirect: "manual",
+  });
+  return { status: answer.status, headers: answer.headers, text: await answer.text() };
+}
+
+/** So many bytes, of which nobody says beforehand how many there are. */
+const unmeasured = (bytes: number): ReadableStream<Uint8Array> => {
+  let left = bytes;
+  return new ReadableStream({
+    pull(out) {
+      out.enqueue(new Uint8Array(Math.min(left, 16_384)).fill(97));
+      left -= 16_384;
+      if (left <= 0) out.close();
+    },
+  });
+};
+
+/** The console's cookies for a signed-in actor, and the token their forms bring back. */
+async function signedIn(): Promise<{ cookie: string; csrf: string }> {
+  const actor = await t.actor({ role: "Admin" });
+  const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
+  return { cookie: `steward_console=${secret}`, csrf: csrfToken(secret) };
+}
+
+Deno.test("a stranger's form is read to a small limit, whatever length it is said to have", async () => {
+  for (const body of ["a".repeat(100_000), unmeasured(100_000)]) {
+    const { status, text } = await post("sign-in", body);
+    assert.equal(status, 401);
+    assert.match(text, /larger than this route reads; expected at most 65536 bytes/);
+  }
+});
+
+Deno.test("a form that does not come in full is given up", async () => {
+  const never = new ReadableStream<Uint8Array>({ start: (out) => out.enqueue(new Uint8Array([97])) });
+  const { status, text } = await post("sign-in", never);
+  assert.equal(status, 401);
+  assert.match(text, /was not there in full after 1 s/);
+});
+
+Deno.test("what is no form, or a broken one, is refused and is no fault of the service", async () => {
+  const before = t.logs.length;
+  const broken = { "content-type": "multipart/form-data; boundary=x" };
+  assert.equal((await post("sign-in", "--y", broken)).status, 401);
+  assert.equal((await post("sign-in", "{}", { "content-type": "application/json" })).status, 401);
+  const { cookie } = await signedIn();
+  const { status, headers } = await post("account", "--y", { ...broken, cookie });
+  assert.deepEqual([status, headers.get("location")], [303, "/console/"]);
+  assert.deepEqual(t.logs.slice(before).filter((line) => line.includes("console page failed")), []);
+});
+
+Deno.test("a page's form has room for a file, and none for more", async () => {
+  const { cookie, csrf } = await signedIn();
+  const form = (bytes: number) => `csrf=${csrf}&do=profile&firstName=Ana&filler=${"a".repeat(bytes)}`;
+  const fits = await post("account", form(11 * 1024 * 1024), { cookie });
+  assert.deepEqual([fits.status, fits.headers.get("location")], [303, "/console/account"]);
+  const beyond = await post("account", form(13 * 1024 * 1024), { cookie });
+  assert.deepEqual([beyond.status, beyond.headers.get("location")], [303, "/console/"]);
+  const foreign = await post("account", unmeasured(1), { cookie, "sec-fetch-site": "cross-site" });
+  assert.equal(foreign.status, 403);
+});
+
+Deno.test("a tenant one has no link to cannot be chosen, nor can what is none", async () => {
+  const { cookie, csrf } = await signedIn();
+  const before = t.logs.length;
+  for (const tenantId of [await t.tenant(), "no' uuid"]) {
+    const { status, headers } = await post("tenant", new URLSearchParams({ csrf, tenantId }), { cookie });
+    assert.deepEqual([status, headers.get("location")], [303, "/console/"]);
+    assert.match(headers.get("set-cookie") ?? "", /steward_flash=/);
+  }
+  assert.deepEqual(t.logs.slice(before).filter((line) => line.includes("console page failed")), []);
+});
+
+Deno.test("an address of the console leads to no other route of the API than its own", async () => {
+  const { cookie } = await signedIn();
+  const odd = [
+    "files/..%2fusers",
+    "files/%2e%2e%2fusers%3f",
+    "users/x%3fa=b",
+    "recurring/a%2fb",
+    "jobs/a%5cb",
+  ];
+  for (const path of [...odd, "settings/x%23y"]) {
+    const answer = await fetch(`${t.url}/console/${path}`, { headers: { cookie }, redirect: "manual" });
+    await answer.body?.cancel();
+    assert.equal(answer.status, 404, path);
+  }
+});

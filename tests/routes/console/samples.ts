@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import type { TestService } from "../../support/setup.ts";
+import { reached, STATUS } from "../reports/support.ts";
+
+/**
+ * One of everything the console shows a page of, in the platform tenant.
+ * @returns ids by the beginning of the pages' paths: `jobs` for `jobs/{id}` and what is below.
+ */
+export async function makeSamples(t: TestService): Promise<Record<string, string>> {
+  const { systemAdmin } = t;
+  const make = async (path: string, body: unknown): Promise<string> => {
+    const answer = await systemAdmin.post(`/api/v1/${path}`, body);
+    assert.ok(answer.status < 300, `${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body.id ?? answer.body.notificationId;
+  };
+  const long = "Ação com um nome comprido e uma-palavra-que-não-se-parte-em-lado-nenhum-".padEnd(120, "x");
+  const job = await make("jobs", {
+    jobTypeName: "steward.fail",
+    serializedArgs: JSON.stringify({ message: `${long} <b>failed</b>` }),
+    maxRetries: 0,
+  });
+  await t.settled(job);
+  const { body: dead } = await systemAdmin.get("/api/v1/dead-letter-jobs");
+  await make("recurring-jobs", {
+    jobId: "nightly",
+    jobTypeName: "steward.echo",
+    cronExpression: "30 3 * * *",
+    timeZoneId: "Europe/Lisbon",
+    serializedArgs: "{}",
+  });
+  const { body: sent } = await systemAdmin.post("/api/v1/notifications/send", {
+    channel: "Email",
+    recipients: [{ address: "zoe@example.test", displayName: "Zoë" }],
+    subject: long,
+    htmlBody: "<p>Olá Zoë</p><table><tr><td>29,90 €</td></tr></table>",
+  });
+  await make("notifications/send", {
+    channel: "InApp",
+    recipients: [{ address: systemAdmin.userId }],
+    subject: long,
+    textBody: "lines\nof text",
+    priority: "Critical",
+  });
+  await make("notification-suppressions", { channel: "Email", address: "dead@example.test", detail: long });
+  const template = await make("notification-templates", {
+    slug: "order-shipped",
+    name: long,
+    locale: "pt",
+    subjectTemplate: "{{ number }}",
+    htmlBodyTemplate: "<p>{{ name }}</p>",
+  });
+  const run = await make("reports/generate-async", { templateId: "users", format: 3 });
+  const report = await reached(systemAdmin, run, STATUS.Completed);
+  const schedule = await make("reports/schedules", {
+    templateId: "users",
+    name: long.slice(0, 100),
+    format: 3,
+    cronExpression: "0 8 * * 1-5",
+    timeZoneId: "Europe/Lisbon",
+  });
+  const group = await t.tenant({ name: long, type: "Group" });
+  await t.tenant({ name: "日本支社", parentTenantId: group });
+  const visitor = await t.actor({ tenantId: t.platformTenantId, role: "Visitor" });
+  return {
+    jobs: job,
+    "dead-letters": dead.items[0].id,
+    recurring: "nightly",
+    notifications: sent.notificationId ?? sent.id,
+    templates: template,
+    reports: "users",
+    "report-runs": run,
+    "report-schedules": schedule,
+    files: report.storedFileId,
+    tenants: group,
+    users: visitor.userId,
+    roles: await make("roles", { name: "Support desk", description: long, permissionIds: [] }),
+    permissions: await make("permissions", { code: "approve:invoices", category: "Invoices" }),
+    applications: await make("applications", { code: "billing", name: long.slice(0, 100) }),
+    settings: await make("settings", { key: "colour", value: JSON.stringify({ long }) }),
+    webhooks: await make("webhook-endpoints", { url: "http://127.0.0.1:9/hook", eventTypes: ["*"] }),
+  };
+}

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
+import { accountPages } from "../../../routes/console/account/account.tsx";
+import { sections } from "../../../routes/console/sections.ts";
+import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { makeSamples } from "./samples.ts";
+import { type Looks, openConsole } from "./support.ts";
+
+const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" });
+const browser = await openBrowser();
+Deno.test.afterAll(async () => {
+  await browser?.close();
+  await t.stop();
+});
+
+/** Answers of pages' paths that are no pages: a stream, documents to download, and what a page's frame shows. */
+const NO_PAGES = [
+  "inbox/stream",
+  "files/{id}/download",
+  "notifications/{id}/body",
+  "notifications/people",
+  "permissions/import/template",
+  "report-runs/{id}/download",
+];
+const samples = await makeSamples(t);
+
+/**
+ * What everyone gets who asks for a page: an administrator, a tenant's Admin, a Visitor, a user without permissions, and
+ * an administrator of the service without a tenant. 404: what is asked for does not belong to them.
+ */
+const OPEN: Record<string, string[]> = {
+  "200 200 200 200 200": [
+    "account",
+    "",
+    "inbox",
+    "jobs",
+    "jobs/new",
+    "jobs/{id}",
+    "recurring",
+    "recurring/new",
+    "recurring/{id}",
+    "recurring/{id}/edit",
+    "dead-letters",
+    "dead-letters/list",
+    "dead-letters/retry",
+    "dead-letters/purge",
+    "dead-letters/{id}",
+    "preferences",
+    "reports",
+    "report-runs",
+    "report-schedules",
+    "report-schedules/new",
+  ],
+  "200 200 200 200 403": [
+    "applications",
+    "applications/{id}",
+    "settings",
+    "settings/{id}",
+  ],
+  "200 200 200 403 200": [
+    "users",
+    "users/{id}",
+    "audit",
+  ],
+  "200 200 200 403 403": [
+    "files",
+    "files/scanner",
+    "files/{id}",
+    "roles",
+    "roles/matrix",
+    "roles/{id}",
+    "permissions",
+    "tenants",
+  ],
+  "200 200 200 403 404": [
+    "report-runs/{id}",
+    "report-schedules/{id}",
+    "report-schedules/{id}/edit",
+  ],
+  "200 200 200 404 200": [
+    "reports/{templateId}",
+  ],
+  "200 200 403 403 200": [
+    "notifications",
+    "notifications/send",
+    "templates",
+    "templates/new",
+    "suppressions",
+    "users/new",
+    "users/{id}/edit",
+  ],
+  "200 200 403 403 403": [
+    "files/upload",
+    "users/{id}/roles",
+    "roles/new",
+    "roles/{id}/edit",
+  ],
+  "200 200 403 403 404": [
+    "notifications/{id}",
+    "templates/{id}",
+    "users/bring-in",
+  ],
+  "200 403 403 403 200": [
+    "users/{id}/links",
+    "users/{id}/links/new",
+    "explain-access",
+  ],
+  "200 403 403 403 403": [
+    "permissions/new",
+    "permissions/import",
+    "permissions/{id}",
+    "tenants/new",
+    "tenants/{id}",
+    "tenants/{id}/edit",
+    "applications/new",
+    "settings/new",
+    "api-keys",
+    "api-keys/new",
+    "webhooks",
+    "webhooks/new",
+    "webhooks/{id}",
+    "webhooks/{id}/edit",
+  ],
+  "303 403 403 403 403": [
+    "files/{id}/retention",
+    "files/{id}/purge",
+  ],
+};
+
+/** The address of a page, with the id of a sample. */
+function addressOf(path: string): string {
+  const sample = samples[path.split("/")[0] ?? ""];
+  const address = path.replace(/\{\w+\}/, sample ?? "{}");
+  assert.ok(!address.includes("{"), `${path}: samples.ts has something to show`);
+  return address;
+}
+
+const paths = [...accountPages(t.steward.platform), ...sections.flatMap(({ pages }) => pages)]
+  .filter(({ get, path }) => get && !NO_PAGES.includes(path))
+  .map(({ path }) => path);
+
+const tenantId = t.platformTenantId;
+const FILES = ["read:files", "upload:files", "retain:files", "purge:files"];
+/** Holds everything: what files need, admin:system does not stand for. */
+const administrator = await t.actor({ tenantId, permissions: ["admin:system", ...FILES] });
+
+async function statusOf(actor: Actor, address: string): Promise<number> {
+  const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
+  const headers = { cookie: `steward_console=${secret}` };
+  const answer = await fetch(`${t.url}/console/${address}`, { headers, redirect: "manual" });
+  const page = await answer.text();
+  if (answer.status === 303) return answer.status; // forms of it come here again, and go on to where they are
+  assert.match(answer.headers.get("content-security-policy") ?? "", /default-src 'none'/, address);
+  assert.ok(!/<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=/.test(page), `${address} has something inline`);
+  return answer.status;
+}
+
+Deno.test("every page opens for whom it is meant, and for nobody else", async () => {
+  const viewers = [
+    administrator,
+    await t.actor({ role: "Admin", tenantId }),
+    await t.actor({ role: "Visitor", tenantId }),
+    await t.actor({ permissions: [], tenantId }),
+    await t.actor({ role: "SystemAdmin", global: true }),
+  ];
+  const found: Record<string, string[]> = {};
+  for (const path of paths) {
+    const address = addressOf(path);
+    const answers = await Promise.all(viewers.map((viewer) => statusOf(viewer, address)));
+    (found[answers.join(" ")] ??= []).push(path);
+  }
+  assert.deepEqual(found, OPEN);
+});
+
+const LOOKS: [string, Looks, boolean][] = [
+  ["light, then dark, on a desktop, in English", {}, true],
+  ["on a phone, in Portuguese", { phone: true, locale: "pt-PT" }, false],
+];
+for (const [name, looks, isDesktop] of LOOKS) {
+  Deno.test({
+    name: `every page can be used by everyone and reports no error: ${name}`,
+    ignore: !chromiumInstalled,
+    async fn() {
+      if (!browser) return;
+      const viewing = await openConsole(browser, t, administrator, looks);
+      const faults: string[] = [];
+      const none = (fault: unknown) => void faults.push(String(fault));
+      for (const path of paths) {
+        await viewing.open(addressOf(path));
+        await viewing.requireNoSidewaysScroll().catch(none);
+        if (!isDesktop) continue;
+        await viewing.requireAccessible().catch(none);
+        await viewing.requireContrastIn("dark").catch(none);
+      }
+      await viewing.close();
+      assert.deepEqual(faults, []);
+    },
+  });
+}

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+import { ALL, Uploading } from "./uploading.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const ours = await t.actor({ permissions: ALL });
+const colleague = await t.actor({ permissions: ALL, tenantId: ours.tenantId ?? "" });
+const theirs = await t.actor({ permissions: ALL });
+const admin = await t.actor({ permissions: [...ALL, "admin:system"], tenantId: t.platformTenantId });
+
+Deno.test("what other tenants hold a product file with is neither told nor released", async () => {
+  const id = await files.fileIn("Available", { tenantId: null });
+  const path = `/api/v1/files/${id}/references`;
+  const held = (await theirs.post(path, { scope: "their-invoices", ownerId: "secret" })).body;
+  const own = (await ours.post(path, { scope: "invoices", ownerId: "1" })).body;
+
+  const { body } = await ours.get(path);
+  assert.deepEqual(body.items, [own]);
+  assert.equal(body.totalCount, 1);
+  assert.deepEqual((await colleague.get(path)).body.items, [own], "a tenant's references are all its users'");
+
+  const foreign = await ours.delete(`${path}/${held.referenceId}`);
+  const unknown = await ours.delete(`${path}/${crypto.randomUUID()}`);
+  assert.deepEqual([foreign.status, foreign.body.code], [404, "FILE_NOT_FOUND"]);
+  assert.equal(foreign.body.detail, unknown.body.detail);
+  assert.deepEqual((await theirs.get(path)).body.items, [held]);
+
+  assert.equal((await colleague.delete(`${path}/${own.referenceId}`)).status, 204);
+  assert.equal((await ours.delete(`${path}/${own.referenceId}`)).status, 204, "twice is once");
+  assert.deepEqual((await ours.get(path)).body.items, []);
+});
+
+Deno.test("admin:system sees and releases whatever holds a product file, and is told the scopes", async () => {
+  const id = await files.fileIn("Available", { tenantId: null });
+  const path = `/api/v1/files/${id}`;
+  const made = [];
+  for (const [who, scope] of [[ours, "a"], [theirs, "b"]] as const) {
+    made.push((await who.post(`${path}/references`, { scope, ownerId: "1" })).body);
+  }
+  assert.deepEqual((await admin.get(`${path}/references`)).body.items, made);
+  const refused = (await admin.post(`${path}/purge`, { reason: "old" })).body;
+  assert.deepEqual([refused.code, refused.errors], ["FILE_STILL_REFERENCED_CONFLICT", ["a", "b"]]);
+  for (const { referenceId } of made) {
+    assert.equal((await admin.delete(`${path}/references/${referenceId}`)).status, 204);
+  }
+  assert.equal((await admin.post(`${path}/purge`, { reason: "old" })).status, 200);
+});

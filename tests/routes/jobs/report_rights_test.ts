@@ -1,0 +1,81 @@
+// A job that generates a report acts with the rights of whoever made it. None of these may lend them to somebody else.
+import assert from "node:assert/strict";
+import { HttpClient } from "../../support/http.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const CSV = 3;
+const USERS = JSON.stringify({ templateId: "users", format: CSV });
+const MATRIX = JSON.stringify({ templateId: "access-matrix", format: CSV });
+const reportJob = (serializedArgs = USERS) => ({
+  ...{ jobTypeName: "steward.report", argsTypeName: "Report", priority: "Normal", queue: "default" },
+  ...{ serializedArgs, maxRetries: 0 },
+});
+const everyMinute = (jobId: string, serializedArgs = USERS) => ({
+  ...{
+    jobId,
+    jobTypeName: "steward.report",
+    cronExpression: "* * * * *",
+    timeZoneId: "UTC",
+    queue: "default",
+  },
+  serializedArgs,
+});
+
+/** Somebody who may see the users' reports, and somebody of the same tenant who may see nothing. */
+async function people(): Promise<{ seeing: Actor; blind: Actor }> {
+  const seeing = await t.actor({ permissions: ["read:users", "read:roles", "manage:api-keys"] });
+  const blind = await t.actor({ permissions: [], tenantId: seeing.tenantId ?? "" });
+  return { seeing, blind };
+}
+
+const executions = async (jobId: string): Promise<number> =>
+  (await sql`select from report_executions where id = ${jobId}`).count;
+
+Deno.test("an API key cannot have a report made by a job, which would have its maker's rights", async () => {
+  const { seeing } = await people();
+  const made = await seeing.post("/api/v1/api-keys", { name: "Sync", permissions: ["read:roles"] });
+  const key = new HttpClient(t.url, made.body.key);
+  for (
+    const answer of [
+      await key.post("/api/v1/jobs", reportJob()),
+      await key.post("/api/v1/jobs/bulk", { items: [reportJob()] }),
+      await key.post("/api/v1/recurring-jobs", everyMinute("by-key")),
+    ]
+  ) assert.deepEqual([answer.status, answer.body.code], [403, "FORBIDDEN"]);
+  await seeing.post("/api/v1/recurring-jobs", everyMinute("by-person"));
+  const changed = await key.put("/api/v1/recurring-jobs/by-person", { serializedArgs: MATRIX });
+  assert.deepEqual([changed.status, changed.body.code], [403, "FORBIDDEN"]);
+  const { status } = await key.put("/api/v1/recurring-jobs/by-person", { cronExpression: "0 5 * * *" });
+  assert.equal(status, 200, "when it runs is no question of rights");
+  const echo = { ...reportJob("{}"), jobTypeName: "steward.echo" };
+  assert.equal((await key.post("/api/v1/jobs", echo)).status, 201, "other types take nobody's rights");
+});
+
+Deno.test("who changes a recurring report runs it with their own rights from then on", async () => {
+  const { seeing, blind } = await people();
+  await seeing.post("/api/v1/recurring-jobs", everyMinute("report"));
+  const { status } = await blind.put("/api/v1/recurring-jobs/report", { serializedArgs: MATRIX });
+  assert.equal(status, 200);
+  const { body: job } = await seeing.post("/api/v1/recurring-jobs/report/trigger");
+  assert.equal(job.createdBy, blind.userId);
+  assert.equal(await t.settled(job.id), "DeadLettered");
+  assert.equal(await executions(job.id), 0);
+});
+
+Deno.test("a triggered or retried report runs with the rights of its maker, not of who pressed the button", async () => {
+  const { seeing, blind } = await people();
+  await blind.post("/api/v1/recurring-jobs", everyMinute("trap"));
+  const { body: triggered } = await seeing.post("/api/v1/recurring-jobs/trap/trigger");
+  assert.equal(triggered.createdBy, blind.userId);
+  assert.equal(await t.settled(triggered.id), "DeadLettered");
+  const { body: letters } = await seeing.get("/api/v1/dead-letter-jobs");
+  const { id } = letters.items.find((letter: { jobId: string }) => letter.jobId === triggered.id);
+  const { body: retried } = await seeing.post(`/api/v1/dead-letter-jobs/${id}/retry`);
+  assert.equal(retried.createdBy, blind.userId);
+  assert.equal(await t.settled(retried.id), "DeadLettered");
+  assert.equal(await executions(retried.id), 0);
+});
