@@ -95,6 +95,7 @@ export const webhookEndpoints = (p: Pick<Platform, "config">) =>
     area: "Webhook endpoints",
     managedBy: "manage:webhooks",
     showsSecret: true,
+    isPrivate: true, // whoever knows some receivers' URL may post to them
     result,
     create,
     update,

@@ -11,6 +11,8 @@ export { type JobPriority, PRIORITIES };
 
 /** A job to be written to the ledger. */
 export interface NewJob {
+  /** Made by `newId`, where other rows name the job before it is written; absent: a new one. */
+  id?: string;
   jobTypeName: string;
   /** JSON, kept exactly as given. */
   serializedArgs: string;
@@ -80,7 +82,7 @@ export async function writeJobs(
   jobs: NewJob[],
   parents: ReadonlyMap<string, string> = new Map(),
 ): Promise<JobRow[]> {
-  const ids = jobs.map(newId);
+  const ids = jobs.map(({ id }) => id ?? newId());
   const column = <T>(read: (job: NewJob) => T): T[] => jobs.map(read);
   const rows = await q<JobRow[]>`
     insert into jobs (id, created_at, tenant_id, job_type_name, serialized_args, args_type_name, type, status, priority,

@@ -46,8 +46,10 @@ const LARGEST_CLAIM = 500;
 /** Claims fetch ahead what would run within this time at the present pace, so that short jobs come in large batches
  * and long ones stay free for other instances. */
 const AHEAD_MS = 60;
-/** What was fetched ahead and has not begun within this time goes back: others may run it, cancel it, or go first. */
+/** What was fetched ahead and has not begun within this time goes back: others may run it, cancel it, or go first. It
+ * stays a few times as long while so many jobs begin that it is about to: giving back costs as much as claiming. */
 const HELD_AHEAD_MS = 250;
+const HELD_LONGEST_MS = 1_000;
 const RETRY_DATABASE_MS = 1_000;
 
 /** A claimed job that waits for a free place. */
@@ -69,6 +71,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   const ahead: Held[] = [];
   const running = new Set<Attempt>();
   let placesTaken = 0;
+  let begun = 0;
   const pace = new Pace();
   const notes = new AttemptNotes(sql, log);
   const claimer = new Claimer(sql, o.types, o.queues);
@@ -91,6 +94,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
     const attempt = runAttempt(job, o.types, notes);
     const { places = 1 } = o.types.get(job.jobTypeName) ?? {};
     running.add(attempt);
+    begun++;
     placesTaken += places;
     attempt.settlement.then((settlement) => {
       running.delete(attempt);
@@ -128,11 +132,14 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
 
   let release: ReturnType<typeof setTimeout> | undefined;
   function releaseAheadInTime(): void {
+    const before = begun;
     release ??= setTimeout(() => {
       release = undefined;
       const [oldest] = ahead;
       if (!oldest || stopping) return;
-      if (claiming || performance.now() - oldest.since < HELD_AHEAD_MS) return releaseAheadInTime();
+      const beginsSoon = ahead.length <= begun - before;
+      const held = performance.now() - oldest.since;
+      if (claiming || held < (beginsSoon ? HELD_LONGEST_MS : HELD_AHEAD_MS)) return releaseAheadInTime();
       pace.forget();
       claiming = giveBackJobs(sql, workerId, ahead.splice(0).map((held) => held.job)).catch((error) => {
         log.error("jobs fetched ahead could not be given back", { error });

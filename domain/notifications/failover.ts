@@ -40,6 +40,8 @@ export type RecipientAnswer = { accepted: true } | {
   retryAfterMs?: number | null;
   /** The refusal is of this very recipient, not of the message. */
   isOfRecipient?: boolean;
+  /** The provider could not be used at all, so that another message would fare no better now. */
+  isAway?: boolean;
 };
 
 /** A provider as failover sees it: hands a message over for the given recipients, one answer each in their order. */
@@ -48,10 +50,13 @@ export interface Provider {
   deliver(owed: HeldRecipient[], signal?: AbortSignal): Promise<RecipientAnswer[]>;
 }
 
-/** Thrown by a provider that took the message for nobody. `permanent`: the same message would be refused again. */
+/**
+ * Thrown by a provider that took the message for nobody. `permanent`: the same message would be refused again.
+ * `isAway`: no other message would have been taken either.
+ */
 export class ProviderFailed extends Error {
   override readonly name = "ProviderFailed";
-  constructor(message: string, readonly permanent: boolean) {
+  constructor(message: string, readonly permanent: boolean, readonly isAway = false) {
     super(message);
   }
 }
@@ -114,13 +119,19 @@ async function answersOf(
       answer,
     ) => answer.accepted ? answer : { ...answer, reason: shorten(answer.reason) });
   } catch (error) {
-    const permanent = error instanceof ProviderFailed && error.permanent;
-    const isTold = error instanceof ProviderFailed || error instanceof Problem;
-    if (!isTold) log.warn("a provider failed", { provider: provider.name, error });
-    // whatever else went wrong is ours, and its words may name hosts of ours
-    const reason = isTold ? shorten(error.message) : "the message could not be handed over";
-    return owed.map(() => ({ accepted: false, reason, permanent }));
+    const answer = failureAnswer(error, provider.name, log);
+    return owed.map(() => answer);
   }
+}
+
+/** What a provider's failure as a whole means for each recipient it was asked about. */
+export function failureAnswer(error: unknown, provider: string, log: Log): RecipientAnswer {
+  const failed = error instanceof ProviderFailed ? error : { permanent: false, isAway: true };
+  const isTold = error instanceof ProviderFailed || error instanceof Problem;
+  if (!isTold) log.warn("a provider failed", { provider, error });
+  // whatever else went wrong is ours, and its words may name hosts of ours
+  const reason = isTold ? shorten(error.message) : "the message could not be handed over";
+  return { accepted: false, reason, permanent: failed.permanent, isAway: failed.isAway };
 }
 
 function outcomeOf(recipientId: string, answer: RecipientAnswer | undefined): Outcome {

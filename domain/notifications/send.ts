@@ -142,28 +142,25 @@ async function prepareMessage(
 async function storeMessages(p: Platform, tx: Tx, messages: OutgoingMessage[]): Promise<string[]> {
   const type = deliveryJob(p);
   const ids = messages.map(newId);
-  const jobIds = await insertJobs(
-    p,
-    tx,
-    messages.map(({ sender, message, scheduledAt }, index) => ({
-      jobTypeName: type.name,
-      serializedArgs: JSON.stringify({ notificationId: ids[index] }),
-      maxRetries: type.maxRetries,
-      limitKey: limitKeyOf(type),
-      tenantId: sender.tenantId,
-      createdBy: sender.userId,
-      traceId: sender.traceId,
-      priority: message.priority ?? "Normal",
-      scheduledAt,
-    })),
-  );
-  await insertNotifications(
-    tx,
-    messages.map(({ sender, message, scheduledAt }, index) => ({
-      ...{ id: ids[index] ?? "", jobId: jobIds[index] ?? null, sender, message, scheduledAt },
-      ...{ status: scheduledAt ? "Scheduled" : "Queued", maxRetries: type.maxRetries },
-    })),
-  );
+  const jobIds = messages.map(newId);
+  const jobs = messages.map(({ sender, message, scheduledAt }, index) => ({
+    id: jobIds[index] ?? "",
+    jobTypeName: type.name,
+    serializedArgs: JSON.stringify({ notificationId: ids[index] }),
+    maxRetries: type.maxRetries,
+    limitKey: limitKeyOf(type),
+    tenantId: sender.tenantId,
+    createdBy: sender.userId,
+    traceId: sender.traceId,
+    priority: message.priority ?? "Normal",
+    scheduledAt,
+  }));
+  const notifications = messages.map(({ sender, message, scheduledAt }, index) => ({
+    ...{ id: ids[index] ?? "", jobId: jobIds[index] ?? null, sender, message, scheduledAt },
+    ...{ status: scheduledAt ? "Scheduled" as const : "Queued" as const, maxRetries: type.maxRetries },
+  }));
+  // one connection takes both without an answer in between
+  await Promise.all([insertJobs(p, tx, jobs), insertNotifications(tx, notifications)]);
   return ids;
 }
 

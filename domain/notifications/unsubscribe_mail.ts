@@ -3,12 +3,14 @@ import type { Platform } from "../shared/platform.ts";
 import { emailProviders } from "./channels/email.ts";
 import type { Content } from "./content.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
-import { type Provider, ProviderFailed, type RecipientAnswer } from "./failover.ts";
+import { failureAnswer, type Provider, type RecipientAnswer } from "./failover.ts";
 import type { Message } from "./message.ts";
 import { unsubscribeUrl } from "./unsubscribe.ts";
 
 /** Mails of one message that are handed over at the same time. */
 const AT_ONCE = 5;
+/** Recipients of one mail: servers need not take more than a hundred (RFC 5321, 4.5.3.1.8), and some take but fifty. */
+const MOST_TOGETHER = 50;
 /** Stands in a message for the link each reader gets; what is stored of the message holds no reader's link. */
 const PLACEHOLDER = "https://unsubscribe.invalid/3f0c9c52a1";
 
@@ -22,25 +24,38 @@ export function withUnsubscribeUrl(message: Message): Message {
 
 /**
  * The mail servers, each user getting a mail of their own: with their own link to unsubscribe where the message has a
- * category (RFC 8058), and without seeing who else got it. Recipients that are no users share one mail, as ever.
+ * category (RFC 8058), and without seeing who else got it. Recipients that are no users share one mail, or where they
+ * are many a mail for every fifty of them.
  */
 export function userMailProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
   return emailProviders(p, held, content).map((shared, index) => ({
     name: shared.name,
     async deliver(owed, signal) {
+      // what becomes of one mail says nothing of the others: those that were taken must be kept whatever happens
+      const answersOf = async (count: number, deliver: () => Promise<RecipientAnswer[]>) => {
+        try {
+          return await deliver();
+        } catch (error) {
+          return Array.from({ length: count }, () => failureAnswer(error, shared.name, p.log));
+        }
+      };
       const isOwn = (r: HeldRecipient) => r.userId !== null && (held.category !== null || r.followsUser);
       const answers = new Map<string, RecipientAnswer>();
       const others = owed.filter((recipient) => !isOwn(recipient));
-      if (others.length > 0) {
-        const given = await answersOf(() => shared.deliver(others, signal), others.length);
-        others.forEach(({ id }, at) => answers.set(id, given[at] ?? UNTRIED));
+      for (let from = 0; from < others.length && !signal?.aborted; from += MOST_TOGETHER) {
+        const batch = others.slice(from, from + MOST_TOGETHER);
+        const given = await answersOf(batch.length, () => shared.deliver(batch, signal));
+        batch.forEach(({ id }, at) => answers.set(id, given[at] ?? UNTRIED));
+        if (given.some(isAway)) break;
       }
       await eachAtMost(owed.filter(isOwn), AT_ONCE, async (recipient) => {
         if (signal?.aborted) return "stop";
-        const provider = emailProviders(p, ...await ownMail(p, held, content, recipient))[index];
-        const [answer = UNTRIED] = await answersOf(() => provider?.deliver([recipient], signal), 1);
+        const [answer = UNTRIED] = await answersOf(1, async () => {
+          const provider = emailProviders(p, ...await ownMail(p, held, content, recipient))[index];
+          return await provider?.deliver([recipient], signal) ?? [];
+        });
         answers.set(recipient.id, answer);
-        if (!answer.accepted && !answer.isOfRecipient) return "stop"; // the next would fare no better
+        if (isAway(answer)) return "stop";
       });
       return owed.map(({ id }) => answers.get(id) ?? UNTRIED);
     },
@@ -51,19 +66,7 @@ const UNTRIED: RecipientAnswer = {
   ...{ accepted: false, reason: "the mail server was not asked about this recipient", permanent: false },
 };
 
-/** A mail server's no to one mail is its answer for that mail's readers, and says nothing of the others. */
-async function answersOf(
-  deliver: () => Promise<RecipientAnswer[]> | undefined,
-  count: number,
-): Promise<RecipientAnswer[]> {
-  try {
-    return await deliver() ?? [];
-  } catch (error) {
-    if (!(error instanceof ProviderFailed)) throw error;
-    const { message: reason, permanent } = error;
-    return Array.from({ length: count }, () => ({ accepted: false, reason, permanent }));
-  }
-}
+const isAway = (answer: RecipientAnswer): boolean => !answer.accepted && Boolean(answer.isAway);
 
 /** One reader's mail. Its Message-ID is made of the recipient, whose id stays the same through all attempts. */
 async function ownMail(

@@ -10,6 +10,7 @@ interface Common {
   many: string;
   path?: string;
   showsSecret?: true;
+  isPrivate?: true;
   area: string;
   managedBy: string;
   notFound: ProblemCode;

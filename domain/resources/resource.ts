@@ -49,8 +49,10 @@ export interface Resource<R extends Shape = Shape, C extends Shape = Shape, U ex
   showsSecret?: true;
   /** Heading of the API document. */
   area: string;
-  /** The permission that changing needs; reading needs a tenant only. */
+  /** The permission that changing needs; reading needs a tenant only, unless the resource `isPrivate`. */
   managedBy: string;
+  /** Reading needs `managedBy` too. */
+  isPrivate?: true;
   result: R;
   create: C;
   update: U;

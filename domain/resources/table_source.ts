@@ -84,12 +84,12 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     },
     async create(tx, caller, input) {
       const id = newId();
-      await tx`insert into ${tx(d.table)} ${
+      const [row] = await tx<(Result & { version: number })[]>`insert into ${tx(d.table)} ${
         tx({ id, tenant_id: caller.tenantId, ...written(input) } as Record<string, string>)
-      }`;
-      const made = await read(tx, caller, id);
-      await audit(tx, caller, "create", id, { after: made.value });
-      return made;
+      } returning ${tx.unsafe(selected)}, version`;
+      const { value, version } = versioned(row, () => missing(id));
+      await audit(tx, caller, "create", id, { after: value });
+      return { value: value as Result, version };
     },
     async update(tx, caller, id, input, ifMatch) {
       const before = await lock(tx, caller, id, ifMatch);

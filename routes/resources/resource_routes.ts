@@ -20,8 +20,8 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
   const a = /^[aeiou]/.test(one) ? `an ${one}` : `a ${one}`;
   const creates = r.showsSecret ? {} : { creates: "atomically" as const };
   const params = z.object({ id: uuid });
-  const reading = inTenant();
   const changing = inTenant(r.managedBy);
+  const reading = r.isPrivate ? changing : inTenant();
   const common = listQuery(r.sortable);
   return [
     endpoint({

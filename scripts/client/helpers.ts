@@ -121,7 +121,7 @@ export async function* events<T>(
       });
       for await (const event of parse<T>(response)) {
         if (event.id) lastEventId = event.id;
-        yield event;
+        if (event.data !== undefined) yield { ...event, data: event.data };
       }
       await pause(RECONNECT_MS, o.signal);
     } catch (error) {
@@ -132,7 +132,8 @@ export async function* events<T>(
   }
 }
 
-async function* parse<T>(response: Response): AsyncGenerator<StreamEvent<T>, void, void> {
+/** What a stream says, block by block; one without data tells only from where to go on. */
+async function* parse<T>(response: Response): AsyncGenerator<StreamEvent<T | undefined>, void, void> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
@@ -143,9 +144,8 @@ async function* parse<T>(response: Response): AsyncGenerator<StreamEvent<T>, voi
       rest = blocks.pop() ?? "";
       for (const block of blocks) {
         const fields = fieldsOf(block);
-        const data = fields.get("data");
-        if (data === undefined) continue;
-        yield { id: fields.get("id") ?? "", event: fields.get("event") ?? "message", data: JSON.parse(data) };
+        const [id = "", event = "message", data] = ["id", "event", "data"].map((name) => fields.get(name));
+        if (id || data !== undefined) yield { id, event, data: data === undefined ? data : JSON.parse(data) };
       }
     }
   } finally {

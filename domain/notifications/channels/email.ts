@@ -48,10 +48,14 @@ async function deliver(
     if (!error.permanent) {
       p.log.warn("a mail server did not take a message", { provider: transport.name, error });
     }
-    if (error.refused.length === 0) throw new ProviderFailed(error.reason, error.permanent);
+    if (error.refused.length === 0) throw new ProviderFailed(error.reason, error.permanent, isAway(error));
     return answers(error.refused, { accepted: false, reason: error.reason, permanent: false });
   }
 }
+
+/** Did no answer come, or one about the server or our account, rather than about this mail? 421: it is closing. */
+const isAway = ({ code, responseCode, permanent }: MailDeliveryFailed): boolean =>
+  !permanent && (responseCode === 421 || code !== "EMESSAGE" && code !== "EENVELOPE");
 
 function mailOf(p: Platform, held: HeldNotification, content: Content, owed: HeldRecipient[]): MailMessage {
   const sender = defaultSender(p.config.MAIL_FROM);

@@ -1,4 +1,4 @@
-import type { Queryable, Sql } from "../../../infra/postgres/postgres.ts";
+import type { Queryable } from "../../../infra/postgres/postgres.ts";
 import { invalid } from "../../problems/problem.ts";
 
 const LAST_RESORT = "en";

@@ -6,7 +6,7 @@ export const auditLogReport = defineReport({
   id: "audit-log",
   name: "Audit log",
   description: "The changes made in the tenant: who, when, what it was before and after",
-  version: 1,
+  version: 2,
   permissions: ["read:users"],
   parameters: z.object({
     from: dayParameter("From", "Only entries on or after this day (UTC)"),
@@ -21,22 +21,24 @@ export const auditLogReport = defineReport({
     at: instant("At"),
     action: text("Action", 24),
     actor: text("Actor", 32),
+    apiKey: text("API key", 16),
     targetType: text("Target type", 14),
     targetId: text("Target", 36),
     before: text("Before", 40),
     after: text("After", 40),
     tenant: text("Tenant", 24),
     ip: text("Address", 16),
-    traceId: text("Trace", 32),
+    traceId: text("Trace", 36),
   },
   chart: { title: "Changes by action", by: "action" },
   query: (sql, { tenantIds, parameters: { from, to, action, actorId } }) =>
     sql`
-    select a.at, a.action, coalesce(u.email, a.actor_id::text) as actor, a.target_type, a.target_id,
-      a.before::text as before, a.after::text as after, t.name as tenant, a.ip, a.trace_id
+    select a.at, a.action, coalesce(u.email, a.actor_id::text) as actor,
+      coalesce(k.name, a.api_key_id::text) as api_key, a.target_type, a.target_id, a.before::text as before, a.after::text as after, t.name as tenant, a.ip, a.trace_id
     from audit_log a
     left join users u on u.id = a.actor_id and (${tenantIds}::uuid[] is null or exists (
       select from user_tenants l where l.user_id = u.id and l.tenant_id = any(${tenantIds}::uuid[])))
+    left join api_keys k on k.id = a.api_key_id
     left join tenants t on t.id = a.tenant_id
     where (${tenantIds}::uuid[] is null or a.tenant_id = any(${tenantIds}::uuid[]))
       and (${from}::date is null or a.at >= ${from}::date)

@@ -51,7 +51,9 @@ export async function startEmbeddedObjectStore(o: EmbeddedObjectStoreOptions): P
     const response = await answer(request).catch(async (error: unknown) => {
       if (request.body && !request.bodyUsed) await drain(request.body, DRAIN_MAX_BYTES, DRAIN_MAX_MS);
       const problem = error instanceof S3Problem ? error : new S3Problem("InternalError");
-      if (problem !== error) console.error("embedded object store: request", requestId, "failed:", error);
+      if (problem !== error) {
+        console.error("embedded object store: request", requestId, "failed:", withoutPaths(error, o.dir));
+      }
       return errorResponse(problem, requestId, request.method !== "HEAD");
     });
     response.headers.set("x-amz-request-id", requestId);
@@ -94,4 +96,12 @@ export async function startEmbeddedObjectStore(o: EmbeddedObjectStoreOptions): P
       storage.close();
     },
   };
+}
+
+/** An error's text without the files under `dir`, whose paths name the bucket. */
+function withoutPaths(error: unknown, dir: string): string {
+  const [text = "", ...paths] = (error instanceof Error ? error.stack ?? error.message : String(error)).split(
+    dir,
+  );
+  return text + paths.map((path) => path.replace(/^[^\s'"]*/, "(a file of the store)")).join("");
 }

@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
+import { newSecret } from "../../../domain/auth/secrets.ts";
 import type { Platform } from "../../../domain/shared/platform.ts";
 import { TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
@@ -7,7 +8,7 @@ import { Notice } from "../components/notice.tsx";
 import type { Handle } from "../../app.ts";
 import { Api, Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
-import { cookieWriter, readCookies } from "../shared/cookies.ts";
+import { cookieWriter, csrfToken, readCookies } from "../shared/cookies.ts";
 import { readForm, STRANGER_FORM_BYTES } from "../shared/form.ts";
 import { field } from "../shared/page.ts";
 import { cameFromHere } from "../shared/safety.ts";
@@ -48,11 +49,16 @@ export function createSignIn(o: {
     said: Said | null = null,
     email = "",
   ): Promise<Response> {
-    const { locale, theme } = readCookies(request.headers);
+    const { locale, theme, begun } = readCookies(request.headers);
     const w = words[locale];
-    const to = destination(new URL(request.url).searchParams.get("to"));
+    const asked = new URL(request.url).searchParams;
+    const to = destination(asked.get("to"));
     const providers = await apiOf(request, ip).get<Provider[]>("auth/oidc");
-    const back = `${o.frame().base}sign-in${to ? `?to=${encodeURIComponent(to)}` : ""}`;
+    const browserSecret = begun ?? newSecret();
+    const back = `${o.frame().base}sign-in?${new URLSearchParams({
+      ...to ? { to } : {},
+      begun: csrfToken(browserSecret),
+    })}`;
     return await o.html(
       <BarePage frame={o.frame()} v={{ locale, theme }} title={w.signIn}>
         <div class="stack">
@@ -103,6 +109,7 @@ export function createSignIn(o: {
               >
                 <input type="hidden" name="do" value="exchange" />
                 <input type="hidden" name="code" />
+                <input type="hidden" name="begun" value={asked.get("begun") ?? ""} />
               </form>
             </div>
           )}
@@ -120,15 +127,15 @@ export function createSignIn(o: {
         </div>
       </BarePage>,
       said?.tone === "bad" ? 401 : 200,
+      providers.length > 0 && !begun ? [cookieWriter(o.place()).begun(browserSecret)] : [],
     );
   }
 
   async function submit(request: Request, ip: string | null): Promise<Response> {
-    const { locale } = readCookies(request.headers);
+    const { locale, begun } = readCookies(request.headers);
     const w = words[locale];
-    if (!cameFromHere(request, o.place())) {
-      return await show(request, ip, { tone: "bad", text: shared[locale].stale });
-    }
+    const stale = () => show(request, ip, { tone: "bad", text: shared[locale].stale });
+    if (!cameFromHere(request, o.place())) return await stale();
     const api = apiOf(request, ip);
     let email = "";
     try {
@@ -141,7 +148,10 @@ export function createSignIn(o: {
         await api.send("POST", "auth/forgot-password", { email });
         return await show(request, ip, { tone: "ok", text: w.linkSent });
       }
-      const { accessToken } = form.get("do") === "exchange"
+      const isReturn = form.get("do") === "exchange";
+      // Somebody else's code must not sign this browser in as them.
+      if (isReturn && !(begun && form.get("begun") === csrfToken(begun))) return await stale();
+      const { accessToken } = isReturn
         ? await api.send<{ accessToken: string }>("POST", "auth/oidc/exchange", { code: field(form, "code") })
         : await api.send<{ accessToken: string }>("POST", "auth/login", {
           email,

@@ -5,12 +5,16 @@ import type { Flash, Theme } from "./page.ts";
 
 const SESSION = "steward_console";
 const FLASH = "steward_flash";
+const BEGUN = "steward_begun";
+const BEGUN_SECONDS = 60 * 60;
 const THEMES: readonly Theme[] = ["auto", "light", "dark"];
 
 /** What a browser's cookies say. */
 export interface BrowserState {
   /** Stands for the session; read by no script. */
   secret: string | null;
+  /** Knows again the browser that a provider sends back, so that nobody can have another one finish their sign-in. */
+  begun: string | null;
   flash: Flash | null;
   locale: Locale;
   timeZone: string;
@@ -28,6 +32,7 @@ export function readCookies(headers: Headers): BrowserState {
   const theme = THEMES.find((known) => known === cookies.get("steward_theme")) ?? "auto";
   return {
     secret: cookies.get(SESSION) || null,
+    begun: cookies.get(BEGUN) || null,
     flash: readFlash(cookies.get(FLASH)),
     locale: localeOf(cookies.get("steward_locale"), headers.get("accept-language")),
     timeZone: knownTimeZone(decodeURIComponentOr(cookies.get("steward_tz"))),
@@ -39,13 +44,15 @@ export function readCookies(headers: Headers): BrowserState {
 export function cookieWriter(base: URL) {
   const path = `${base.pathname.replace(/\/$/, "")}/console`;
   const secure = base.protocol === "https:" ? "; Secure" : "";
-  const write = (name: string, value: string, maxAge: number | null, readable = false) =>
-    `${name}=${value}; Path=${path}; SameSite=Strict${maxAge === null ? "" : `; Max-Age=${maxAge}`}${
+  const write = (name: string, value: string, maxAge: number | null, readable = false, sameSite = "Strict") =>
+    `${name}=${value}; Path=${path}; SameSite=${sameSite}${maxAge === null ? "" : `; Max-Age=${maxAge}`}${
       readable ? "" : "; HttpOnly"
     }${secure}`;
   return {
     session: (secret: string) => write(SESSION, secret, null),
     noSession: () => write(SESSION, "", 0),
+    /** Lax: the browser comes back by a link of the provider's site. */
+    begun: (secret: string) => write(BEGUN, secret, BEGUN_SECONDS, false, "Lax"),
     flash: (flash: Flash) =>
       write(FLASH, Buffer.from(JSON.stringify(flash)).toString("base64url").slice(0, 3_000), 60),
     noFlash: () => write(FLASH, "", 0),

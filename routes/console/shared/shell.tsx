@@ -59,7 +59,7 @@ export function Shell(
         </a>
         <div class="topbar-tools">
           <TenantSwitcher v={v} />
-          <a class="icon-button inbox-link" href="inbox" data-inbox-stream="inbox/stream">
+          <a class="icon-button" href="inbox" data-inbox-stream="inbox/stream">
             <Icon name="bell" />
             <span class="sr-only">{w.inbox}</span>
             <span class="count" data-unread hidden={!unread} aria-label={w.unread(unread ?? 0)}>

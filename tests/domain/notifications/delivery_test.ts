@@ -105,6 +105,24 @@ Deno.test("when the first server is away the next one takes the message, and bot
   });
 });
 
+Deno.test("many recipients are more than one mail, so that no server finds them too many", async () => {
+  const [first, second] = [
+    server("first", (message) => message.to.some(({ address }) => address === "r60@x.test") ? away() : null),
+    server("second", () => null),
+  ];
+  await withServers([first, second], async () => {
+    const recipients = Array.from({ length: 120 }, (_, n) => ({ address: `r${n}@x.test` }));
+    const id = await queue({ ...mail(), recipients });
+    await run(id);
+    const detail = await read(id);
+    assert.ok(detail.status === "Sent" && detail.recipients.every(({ status }) => status === "Sent"));
+    assert.deepEqual(first.took.map(({ to }) => to.length), [50], "who is away for one mail is for the next");
+    assert.deepEqual(second.took.map(({ to }) => to.length), [50, 20]);
+    const all = [...first.took, ...second.took].flatMap(({ to }) => to.map(({ address }) => address));
+    assert.deepEqual(all.sort(), recipients.map(({ address }) => address).sort());
+  });
+});
+
 Deno.test("what one server refuses for good is not given to the next", async () => {
   const [first, second] = [server("first", () => away(true)), server("second", () => null)];
   await withServers([first, second], async () => {

@@ -4,6 +4,7 @@ import { retryNotification } from "../../../domain/notifications/retry.ts";
 import { cancelScheduled } from "../../../domain/notifications/cancel.ts";
 import { registerDevice } from "../../../domain/notifications/devices.ts";
 import { followUsers } from "../../../domain/notifications/user_recipients.ts";
+import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
 import { setup } from "../../support/setup.ts";
 import { deliveringBy, failure, SetClock, without } from "./delivering.ts";
 
@@ -35,6 +36,43 @@ Deno.test("who opted out of a category on a channel is skipped, others and other
   assert.deepEqual(await run(other), { status: "Sent" });
   const uncategorised = await queue(mail([ann.userId]));
   assert.deepEqual(await run(uncategorised), { status: "Sent" }, "what has no category always goes");
+});
+
+Deno.test("one user's mail that the server will not have keeps nobody else's back, a server that is away does", async () => {
+  const people = await Promise.all(Array.from({ length: 12 }, person));
+  const [ann] = people;
+  const unlucky = (code: string, responseCode: number | null, permanent = false) => {
+    server.before = (message) => {
+      if (message.to[0]?.address !== ann?.email) return Promise.resolve();
+      throw new MailDeliveryFailed("not this one", { code, responseCode, permanent });
+    };
+  };
+  const sentOf = async (id: string) => Object.values(await outcomes(id)).filter((is) => is === "Sent").length;
+  const toAll = () => queue(mail(people.map(({ userId }) => userId)));
+  try {
+    for (const permanent of [false, true]) {
+      unlucky("EMESSAGE", permanent ? 554 : 451, permanent);
+      const id = await toAll();
+      await run(id);
+      assert.equal(await sentOf(id), 11);
+      assert.equal((await outcomes(id))[ann?.email ?? ""], permanent ? "Refused" : "Owed");
+    }
+    server.before = () => {
+      throw new TypeError("a mistake of ours");
+    };
+    const broken = await toAll();
+    await run(broken);
+    assert.equal(await sentOf(broken), 0);
+    const before = server.took.length;
+    unlucky("EMESSAGE", 421);
+    const away = await toAll();
+    await run(away);
+    const sent = await sentOf(away);
+    assert.ok(sent < 11, "the others are not tried against a server that closes");
+    assert.equal(sent, server.took.length - before, "what was taken meanwhile is kept");
+  } finally {
+    server.before = () => Promise.resolve();
+  }
 });
 
 Deno.test("an opt-out holds for every way the user is addressed: by email, by id in the app", async () => {

@@ -101,3 +101,15 @@ Deno.test("an abort throws its reason soon, cancels the query, and leaves a thre
   assert.equal((await textOf(rest)).rowCount, 2);
   assert.equal(threads.idle, 0);
 });
+
+Deno.test("a thread that hangs is ended once its document is not wanted any more, and the next has a new one", async () => {
+  const threads = new DocumentThreads(sources, 50);
+  const reason = new Error("over its time");
+  const stop = new AbortController();
+  const making = textOf(threads.make(orderOf("spinning"), { ...running(), signal: stop.signal }));
+  setTimeout(() => stop.abort(reason), 300);
+  await assert.rejects(making, reason);
+  assert.equal(threads.idle, 0);
+  assert.equal((await textOf(threads.make(orderOf("numbers", { rows: 1 }), running()))).rowCount, 1);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+});

@@ -1,17 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
-import { setup } from "../../support/setup.ts";
-import { openConsole, type Viewing } from "./support.ts";
+import { openConsole, setupConsole, type Viewing } from "./support.ts";
 
-const t = await setup();
-const browser = await openBrowser();
-Deno.test.afterAll(async () => {
-  await browser?.close();
-  await t.stop();
-});
-const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
-  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+const { t, inBrowser } = await setupConsole();
 
 const confirm = (viewing: Viewing) =>
   viewing.page.locator("dialog[open]").getByRole("button", { name: "Confirm" }).click();
@@ -37,7 +28,6 @@ inBrowser("a role is made with permissions, changed, seen in the matrix, and del
   await viewing.open("roles/matrix");
   await page.getByText("Support gives read:roles", { exact: true }).waitFor({ state: "attached" });
   await page.getByText("Support does not give delete:roles", { exact: true }).waitFor({ state: "attached" });
-  await viewing.requireAccessible();
   await viewing.open("roles?search=Support");
   await page.getByRole("link", { name: "Support" }).click();
   await page.getByRole("button", { name: "Delete role" }).click();
@@ -92,7 +82,6 @@ inBrowser("an import shows what would become of every row before anything is wri
   const viewing = await openConsole(b, t, importer);
   const { page } = viewing;
   await viewing.open("permissions/import");
-  await viewing.requireAccessible();
   const csv =
     'code,description,category\r\nexport:invoices,"One, two",Invoices\r\nnot a code,<b>x</b>,Invoices\r\n';
   await page.getByLabel("File").setInputFiles({

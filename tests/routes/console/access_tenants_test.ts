@@ -1,16 +1,7 @@
 import assert from "node:assert/strict";
-import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
-import { setup } from "../../support/setup.ts";
-import { openConsole, type Viewing } from "./support.ts";
+import { openConsole, setupConsole, type Viewing } from "./support.ts";
 
-const t = await setup();
-const browser = await openBrowser();
-Deno.test.afterAll(async () => {
-  await browser?.close();
-  await t.stop();
-});
-const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
-  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+const { t, inBrowser } = await setupConsole();
 
 const confirm = (viewing: Viewing) =>
   viewing.page.locator("dialog[open]").getByRole("button", { name: "Confirm" }).click();
@@ -34,7 +25,6 @@ inBrowser(
     await viewing.open("tenants?view=tree");
     await page.getByRole("list", { name: "Tenants of the group Grupo Atlântico" }).getByText("Atlântico Sul")
       .waitFor();
-    await viewing.requireAccessible();
     await viewing.open(`tenants/${group}`);
     await page.getByRole("button", { name: "Delete tenant" }).click();
     await confirm(viewing);

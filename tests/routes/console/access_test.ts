@@ -1,16 +1,8 @@
 import assert from "node:assert/strict";
-import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
-import { type Actor, setup } from "../../support/setup.ts";
-import { openConsole } from "./support.ts";
+import type { Actor } from "../../support/setup.ts";
+import { openConsole, setupConsole } from "./support.ts";
 
-const t = await setup();
-const browser = await openBrowser();
-Deno.test.afterAll(async () => {
-  await browser?.close();
-  await t.stop();
-});
-const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
-  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+const { t, inBrowser } = await setupConsole();
 
 const PAGES = ["users", "roles", "permissions", "tenants", "explain-access", "audit"];
 

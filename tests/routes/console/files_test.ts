@@ -1,21 +1,13 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
 import { eicar, noise } from "../../support/content.ts";
 import { pdf, zip } from "../../support/samples.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import type { Actor } from "../../support/setup.ts";
 import { ALL, Uploading } from "../files/uploading.ts";
-import { openConsole } from "./support.ts";
+import { openConsole, setupConsole } from "./support.ts";
 
-const t = await setup();
-const browser = await openBrowser();
-Deno.test.afterAll(async () => {
-  await browser?.close();
-  await t.stop();
-});
+const { t, inBrowser } = await setupConsole();
 const files = new Uploading(t);
-const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
-  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
 
 const folder = await Deno.makeTempDir({ prefix: "console-files-" });
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
@@ -34,7 +26,6 @@ inBrowser("a file is uploaded with progress, examined, and downloaded as it was"
   const name = "Relatório “final” & 2026 日本語.pdf";
   await viewing.open("files");
   await page.getByRole("link", { name: "Upload a file" }).click();
-  await viewing.requireAccessible();
   await page.evaluate(`{
     const bar = document.querySelector("progress");
     new MutationObserver(() => sessionStorage.setItem("shown", (sessionStorage.getItem("shown") ?? "") + " " + bar.value))

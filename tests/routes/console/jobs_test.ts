@@ -1,16 +1,7 @@
 import assert from "node:assert/strict";
-import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
-import { setup } from "../../support/setup.ts";
-import { openConsole } from "./support.ts";
+import { openConsole, setupConsole } from "./support.ts";
 
-const t = await setup();
-const browser = await openBrowser();
-Deno.test.afterAll(async () => {
-  await browser?.close();
-  await t.stop();
-});
-const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
-  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+const { t, inBrowser } = await setupConsole();
 
 type Enqueuer = Awaited<ReturnType<typeof t.actor>>;
 async function enqueue(
@@ -183,7 +174,6 @@ inBrowser(
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("every 15 minutes").waitFor();
     await viewing.open("recurring");
-    await viewing.requireAccessible();
     await viewing.open("recurring/reports.weekday");
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
@@ -224,7 +214,6 @@ inBrowser(
     await page.getByText("1 tarefa está de novo na fila.").waitFor();
     assert.equal(await retried(), 2);
     await viewing.open("dead-letters/purge");
-    await viewing.requireAccessible();
     await page.getByRole("button", { name: "Limpar" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Confirmar" }).click();
     await page.getByText(/entradas foram limpas/).waitFor();
@@ -232,30 +221,3 @@ inBrowser(
     await viewing.close();
   },
 );
-
-inBrowser("every page shows to a system administrator, in the dark and on a phone", async (b) => {
-  const id = await failed(await t.actor(), "somewhere else");
-  const viewing = await openConsole(b, t, t.systemAdmin, { theme: "dark", phone: true });
-  await t.systemAdmin.post("/api/v1/recurring-jobs", {
-    jobId: "nightly-with-a-rather-long-identifier.for-a-phone",
-    jobTypeName: "steward.echo",
-    cronExpression: "30 3 * * *",
-  });
-  const pages = [
-    "jobs",
-    `jobs/${id}`,
-    "jobs/new",
-    "recurring",
-    "recurring/nightly-with-a-rather-long-identifier.for-a-phone",
-    "recurring/new",
-    "dead-letters",
-    "dead-letters/list",
-    "dead-letters/retry",
-  ];
-  for (const address of pages) {
-    assert.equal(await viewing.open(address), 200, address);
-    await viewing.requireNoSidewaysScroll();
-    await viewing.requireAccessible();
-  }
-  await viewing.close();
-});

@@ -3,18 +3,9 @@ import type { Page } from "playwright-core";
 import { EXAMPLE_DATA, FILTER_EXAMPLES } from "../../../routes/console/notifications/template_help.tsx";
 import { FILTER_NAMES } from "../../../domain/notifications/rendering/mod.ts";
 import { instantOf } from "../../../routes/console/components/instants.ts";
-import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
-import { setup } from "../../support/setup.ts";
-import { openConsole } from "./support.ts";
+import { openConsole, setupConsole } from "./support.ts";
 
-const t = await setup();
-const browser = await openBrowser();
-Deno.test.afterAll(async () => {
-  await browser?.close();
-  await t.stop();
-});
-const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
-  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+const { t, inBrowser } = await setupConsole();
 
 const sender = await t.actor({ permissions: ["send:notifications", "read:users"] });
 const PAGES = ["notifications", "notifications/send", "templates", "templates/new", "suppressions"];
@@ -276,26 +267,6 @@ inBrowser(
     await viewing.close();
   },
 );
-
-inBrowser("pages open to those who may send, are accessible in both themes and fit a phone", async (b) => {
-  const message = await sender.post("/api/v1/notifications/send", {
-    channel: "Email",
-    recipients: [{ address: `${"long".repeat(12)}@example.com` }],
-    subject: "A subject without an end ".repeat(8),
-    htmlBody: "<p>x</p>",
-  });
-  const pages = [...PAGES, `notifications/${message.body.notificationId}`];
-  const viewing = await openConsole(b, t, sender, { phone: true, locale: "pt-PT" });
-  for (const address of pages) {
-    await viewing.page.emulateMedia({ colorScheme: "light" });
-    assert.equal(await viewing.open(address), 200, address);
-    await viewing.requireAccessible();
-    await viewing.requireNoSidewaysScroll();
-    await viewing.page.emulateMedia({ colorScheme: "dark" });
-    await viewing.requireAccessible();
-  }
-  await viewing.close();
-});
 
 inBrowser("nobody else gets in: each kind of viewer sees what their rights open", async (b) => {
   const statuses = async (actor: typeof sender) => {

@@ -1,16 +1,7 @@
 import assert from "node:assert/strict";
-import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
-import { setup } from "../../support/setup.ts";
-import { openConsole } from "./support.ts";
+import { openConsole, setupConsole } from "./support.ts";
 
-const t = await setup();
-const browser = await openBrowser();
-Deno.test.afterAll(async () => {
-  await browser?.close();
-  await t.stop();
-});
-const inBrowser = (name: string, fn: (b: NonNullable<typeof browser>) => Promise<void>) =>
-  Deno.test({ name, ignore: !chromiumInstalled, fn: () => browser ? fn(browser) : Promise.resolve() });
+const { t, inBrowser } = await setupConsole();
 
 inBrowser("who may do nothing sees that all is well, and none of what is not theirs", async (b) => {
   const viewing = await openConsole(b, t, await t.actor());

@@ -21,8 +21,9 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
   });
   await t.settled(job);
   const { body: dead } = await systemAdmin.get("/api/v1/dead-letter-jobs");
+  const recurring = "month-end:invoices-".padEnd(100, "x");
   await make("recurring-jobs", {
-    jobId: "nightly",
+    jobId: recurring,
     jobTypeName: "steward.echo",
     cronExpression: "30 3 * * *",
     timeZoneId: "Europe/Lisbon",
@@ -64,7 +65,7 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
   return {
     jobs: job,
     "dead-letters": dead.items[0].id,
-    recurring: "nightly",
+    recurring,
     notifications: sent.notificationId ?? sent.id,
     templates: template,
     reports: "users",

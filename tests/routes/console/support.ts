@@ -2,9 +2,32 @@ import assert from "node:assert/strict";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
-import type { Actor, TestService } from "../../support/setup.ts";
+import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
+import { type Actor, setup, type TestService } from "../../support/setup.ts";
 
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** A test that needs a Chromium; reported as ignored where there is none. */
+export type InBrowser = (name: string, test: (browser: Browser) => Promise<void>) => void;
+
+/** A service and a browser of one test file, ended with it. */
+export async function setupConsole(
+  env: Record<string, string> = {},
+): Promise<{ t: TestService; inBrowser: InBrowser }> {
+  const t = await setup(env);
+  const browser = await openBrowser();
+  Deno.test.afterAll(async () => {
+    await browser?.close();
+    await t.stop();
+  });
+  const inBrowser: InBrowser = (name, test) =>
+    Deno.test({
+      name,
+      ignore: !chromiumInstalled,
+      fn: () => browser ? test(browser) : Promise.resolve(),
+    });
+  return { t, inBrowser };
+}
 
 export interface Looks {
   theme?: "light" | "dark";
@@ -24,10 +47,13 @@ export class Viewing {
   }
 
   /** Fails when axe finds fault with the page as it stands (WCAG 2.2, levels A and AA). */
-  async requireAccessible(runOnly: axe.RunOptions["runOnly"] = RULES): Promise<void> {
+  async requireAccessible(
+    runOnly: axe.RunOptions["runOnly"] = RULES,
+    within = "html",
+  ): Promise<void> {
     await this.page.evaluate(`window.axe || (() => { ${axe.source} })()`);
     const { violations } = await this.page.evaluate<axe.AxeResults>(
-      `axe.run(document, ${JSON.stringify({ runOnly, resultTypes: ["violations"] })})`,
+      `axe.run(${JSON.stringify(within)}, ${JSON.stringify({ runOnly, resultTypes: ["violations"] })})`,
     );
     const found = violations.map((violation) =>
       `${violation.id}: ${violation.help}\n  ${
@@ -37,10 +63,10 @@ export class Viewing {
     assert.deepEqual(found, [], `${this.page.url()} is not accessible`);
   }
 
-  /** Fails when a text of the page as it stands cannot be read in the other theme: all else is the same in both. */
+  /** Fails when a text of the page's own part cannot be read in the other theme: all else is the same in both. */
   async requireContrastIn(theme: "light" | "dark"): Promise<void> {
     await this.page.emulateMedia({ colorScheme: theme });
-    await this.requireAccessible({ type: "rule", values: ["color-contrast"] });
+    await this.requireAccessible({ type: "rule", values: ["color-contrast"] }, "main");
     await this.page.emulateMedia({ colorScheme: theme === "dark" ? "light" : "dark" });
   }
 

@@ -150,6 +150,29 @@ Deno.test("confirming an expired reservation is refused, before and after the sw
   assert.deepEqual([status, body.code], [409, "FILE_UPLOAD_EXPIRED_CONFLICT"]);
 });
 
+Deno.test("reservations made at the same moment are each written as they were asked for", async () => {
+  const other = await t.actor({ permissions: ALL });
+  const asked = Array.from({ length: 24 }, (_, index) => ({
+    profile: "document",
+    fileName: `Ü "${index}" \\ {a,b}.pdf`,
+    contentType: "application/pdf",
+    sizeBytes: index === 7 ? -1 : 1_000 + index,
+  }));
+  const answers = await Promise.all(
+    asked.map((body, index) => (index % 2 ? other : actor).post("/api/v1/files", body)),
+  );
+  for (const [index, { status, body }] of answers.entries()) {
+    assert.equal(status, index === 7 ? 400 : 201);
+    if (status !== 201) continue;
+    const { body: file } = await (index % 2 ? other : actor).get(`/api/v1/files/${body.fileId}`);
+    assert.deepEqual([file.fileName, file.sizeBytes], [asked[index]?.fileName, asked[index]?.sizeBytes]);
+    const [key] = await sql<{ url: string }[]>`
+      select o.key as url from file_objects o join files f on f.staging_key = o.key and f.id = o.file_id
+      where f.id = ${body.fileId}`;
+    assert.ok(body.uploadUrl.includes(key?.url ?? "no key"), "the URL leads to its own object");
+  }
+});
+
 Deno.test("ten simultaneous confirmations start one scan", async () => {
   const { fileId } = await files.reserveAndPut(actor, aPdf);
   const answers = await Promise.all(

@@ -308,3 +308,22 @@ Deno.test("a template of another tenant is as good as none", async () => {
     "NOTIFICATION_TEMPLATE_NOT_FOUND",
   );
 });
+
+Deno.test("a message is held against the template as it is now, however many were just sent of it", async () => {
+  const carl = await t.actor({ permissions: ["send:notifications"] });
+  const send = async (templateSlug: string, locale?: string) => {
+    const recipients = [{ address: "ann@x.test" }];
+    const message = { channel: "Email", recipients, templateSlug, templateData: { name: "Ann" }, locale };
+    const { status, body } = await carl.post("/api/v1/notifications/send", message);
+    return status === 200 ? body.status : body.code;
+  };
+  assert.equal(await send("changing"), "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  const { id } = await made({ slug: "changing" }, carl);
+  assert.deepEqual(await Promise.all([1, 2, 3].map(() => send("changing"))), ["Queued", "Queued", "Queued"]);
+  await carl.put(`${templates}/${id}`, { templateId: id, requiredVariables: "name,age" });
+  assert.equal(await send("changing"), "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+  await made({ slug: "changing", locale: "de", requiredVariables: "" }, carl);
+  assert.equal(await send("changing", "de"), "Queued");
+  await carl.delete(`${templates}/${id}`);
+  assert.equal(await send("changing"), "NOTIFICATION_TEMPLATE_NOT_FOUND");
+});

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
 import { CSV, fetchDocument, setupReports, until } from "./support.ts";
 
@@ -21,7 +22,7 @@ async function rowsOf(by: Actor, templateId: string, parameters = {}): Promise<R
 
 Deno.test("nine reports are built in, and each of them runs", async () => {
   const { body } = await t.systemAdmin.get("/api/v1/reports");
-  const own = ["cells", "export-only", "failing", "lines", "regional", "slow", "trickle"];
+  const own = ["cells", "export-only", "failing", "lines", "moody", "regional", "slow", "trickle"];
   const ids = body.map((item: { templateId: string }) => item.templateId).filter((id: string) =>
     !own.includes(id)
   );
@@ -88,6 +89,18 @@ Deno.test("the audit log shows the tenant's changes, newest first", async () => 
     (await rowsOf(await t.actor({ role: "Admin" }), "audit-log", { action: "report.delete" })).length,
     0,
   );
+});
+
+Deno.test("the audit log names the API key that acted in somebody's name", async () => {
+  const maker = await t.actor({ permissions: ["manage:api-keys", "read:users"] });
+  const made = await maker.post("/api/v1/api-keys", { name: "Nightly sync", permissions: ["read:users"] });
+  const key = new HttpClient(t.url, made.body.key);
+  const { body } = await key.post("/api/v1/reports/generate", { templateId: "cells", format: CSV });
+  await key.delete(`/api/v1/reports/${body.id}`);
+  const [change] = await rowsOf(maker, "audit-log", { action: "report.delete" });
+  assert.deepEqual([change?.Actor, change?.["API key"]], [maker.email, "Nightly sync"]);
+  const [making] = await rowsOf(maker, "audit-log", { action: "apiKey.create" });
+  assert.deepEqual([making?.Actor, making?.["API key"]], [maker.email, ""]);
 });
 
 Deno.test("a day no calendar has is named, the first and the last that Postgres knows are taken", async () => {

@@ -257,7 +257,7 @@ Deno.test("a store that does not answer keeps nobody waiting over the limit, and
   const { body: { items: [last] } } = await analyst.get("/api/v1/reports/history?templateId=lines");
   assert.equal((await reached(analyst, last.id, STATUS.Failed)).storedFileId, null);
   const held = () =>
-    sql`select r.released_at from file_references r join report_executions e on e.run_id = r.owner_id
+    sql`select r.released_at from file_references r join report_executions e on e.run_id::text = r.owner_id
       where e.id = ${last.id}`;
   const [reference] = await until(held, (rows) => Boolean(rows[0]?.releasedAt));
   assert.ok(reference);

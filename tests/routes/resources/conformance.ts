@@ -5,6 +5,8 @@ import { type Actor, type TestService } from "../../support/setup.ts";
 export interface Sample {
   path: string;
   managedBy: string;
+  /** Reading needs `managedBy` too. */
+  isPrivate?: true;
   notFound: string;
   softDeleted: boolean;
   /** A body that makes the n-th one; different ones never collide. */
@@ -28,13 +30,15 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
   const { path } = sample;
   let manager: Actor;
   let reader: Actor;
+  let onlooker: Actor;
   let stranger: Actor;
 
   Deno.test.beforeAll(async () => {
     const t = service();
     const tenantId = await t.tenant();
     manager = await t.actor({ tenantId, permissions: [sample.managedBy] });
-    reader = await t.actor({ tenantId, permissions: [] });
+    reader = await t.actor({ tenantId, permissions: sample.isPrivate ? [sample.managedBy] : [] });
+    onlooker = await t.actor({ tenantId, permissions: [] });
     stranger = await t.actor({ permissions: [sample.managedBy] });
   });
   const make = async (n: number) => {
@@ -169,10 +173,11 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
     assert.deepEqual((await global.get(path)).body.code, "FORBIDDEN");
     for (
       const refused of [
-        await reader.post(path, {}),
-        await reader.post(`${path}/bulk`, {}),
-        await reader.put(`${path}/${id}`, {}),
-        await reader.delete(`${path}/${id}`),
+        await onlooker.post(path, {}),
+        await onlooker.post(`${path}/bulk`, {}),
+        await onlooker.put(`${path}/${id}`, {}),
+        await onlooker.delete(`${path}/${id}`),
+        ...sample.isPrivate ? [await onlooker.get(path), await onlooker.get(`${path}/${id}`)] : [],
       ]
     ) {
       assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"]);

@@ -47,12 +47,12 @@ export function Diff({ v, action, changes }: { v: Visit; action: string; changes
                   <code>{name}</code>
                 </td>
                 {hadState && (
-                  <td data-label={w.before} class="was">
+                  <td data-label={w.before}>
                     <Value v={v} value={before} besides={lists ? after : null} />
                   </td>
                 )}
                 {hasState && (
-                  <td data-label={w.after} class="is">
+                  <td data-label={w.after}>
                     <Value v={v} value={after} besides={lists ? before : null} isNew />
                   </td>
                 )}

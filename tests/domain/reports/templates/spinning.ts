@@ -1,0 +1,13 @@
+import type { ReportKit } from "../../../../domain/reports/registry.ts";
+
+/** Never comes back to whoever asked for its query. */
+export default ({ defineReport, integer, z }: ReportKit) =>
+  defineReport({
+    ...{ id: "spinning", name: "Spinning", description: "Goes round", version: 1, permissions: [] },
+    parameters: z.object({}),
+    columns: { n: integer("N") },
+    query: (sql) => {
+      for (let n = 0; n >= 0; n = (n + 1) % 1_000);
+      return sql`select 1 as n`;
+    },
+  });

@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+
+Deno.test("a peer that stalls keeps the service neither from stopping nor from stopping in order", async () => {
+  const t = await setup();
+  const { hostname, port } = new URL(t.url);
+  const peer = await Deno.connect({ hostname, port: Number(port) });
+  const head = "POST /api/v1/auth/login HTTP/1.1\r\nhost: steward.test\r\ncontent-type: application/json\r\n";
+  await peer.write(new TextEncoder().encode(`${head}content-length: 100\r\n\r\n{`));
+  while ((await fetch(`${t.url}/healthz`)).status !== 200);
+  const startedAt = performance.now();
+  await t.stop();
+  assert.ok(performance.now() - startedAt < 10_000);
+  await assert.rejects(fetch(`${t.url}/healthz`));
+  peer.close();
+});
