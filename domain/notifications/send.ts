@@ -80,7 +80,7 @@ export class MessageWriter {
     this.#writes = new GroupCommit(
       (messages) => transact(p.sql, (tx) => storeMessages(p, tx, messages)),
       {
-        ...{ atOnce: 2, largest: 250, heaviest: 4_000_000 },
+        ...{ atOnce: 1, largest: 250, heaviest: 4_000_000 },
         weigh: ({ message: { htmlBody, textBody, templateData, recipients } }) =>
           (htmlBody?.length ?? 0) + (textBody?.length ?? 0) + 200 * recipients.length +
           (templateData ? JSON.stringify(templateData).length : 0),
