@@ -143,3 +143,59 @@ inBrowser(
     await viewing.close();
   },
 );
+
+inBrowser(
+  "a list that refreshes itself keeps the focus where it was, and leads to sign-in once the session has ended",
+  async (b) => {
+    const actor = await t.actor({ role: "Admin" });
+    for (const order of [1, 2]) {
+      await actor.post("/api/v1/jobs", {
+        jobTypeName: "steward.echo",
+        serializedArgs: JSON.stringify({ order }),
+      });
+    }
+    const viewing = await openConsole(b, t, actor);
+    const { page } = viewing;
+    await page.clock.install();
+    await viewing.open("jobs");
+    const refreshed = async () => {
+      await page.locator("#jobs-list").evaluate("(list) => list.dataset.old = 'yes'");
+      await page.clock.fastForward(5_500);
+      await page.locator("#jobs-list[data-old]").waitFor({ state: "detached" });
+    };
+    const link = page.locator("tbody a").nth(1);
+    const href = await link.getAttribute("href");
+    await link.focus();
+    await refreshed();
+    assert.equal(await page.evaluate("document.activeElement.getAttribute('href')"), href);
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate("document.activeElement.id"), "f-searchTerm");
+    await page.keyboard.type("echo");
+    await page.clock.fastForward(500);
+    await page.waitForURL("**/jobs?searchTerm=echo");
+    assert.equal(await page.evaluate("document.activeElement.id"), "f-searchTerm");
+    await page.context().clearCookies();
+    await page.clock.fastForward(5_500);
+    await page.waitForURL("**/sign-in?to=jobs**");
+    await viewing.close();
+  },
+);
+
+inBrowser("without a script the sections, the filters and the forms are there all the same", async (b) => {
+  const actor = await t.actor({ permissions: ["manage:settings"] });
+  const context = await b.newContext({ javaScriptEnabled: false, viewport: { width: 390, height: 844 } });
+  const viewing = await openConsole(b, t, actor);
+  await context.addCookies(await viewing.page.context().cookies());
+  await viewing.close();
+  const page = await context.newPage();
+  await page.goto(`${t.url}/console/jobs`);
+  await page.locator("#f-searchTerm").fill("echo");
+  await page.getByRole("button", { name: "Filter" }).click();
+  assert.match(page.url(), /searchTerm=echo/);
+  await page.locator("nav.sections").getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("link", { name: "New setting" }).click();
+  await page.getByLabel("Key").fill("plain");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByText("plain is made.").waitFor();
+  await context.close();
+});
