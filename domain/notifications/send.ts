@@ -77,6 +77,7 @@ export class MessageWriter {
 
   constructor(p: Platform) {
     this.#templates = new KnownTemplates(p.sql);
+    // One write at a time: two of one tenant at once lock its row together, which costs Postgres more than they gain.
     this.#writes = new GroupCommit(
       (messages) => transact(p.sql, (tx) => storeMessages(p, tx, messages)),
       {
