@@ -11,7 +11,13 @@ export interface ToldService {
 export async function reachService(): Promise<ToldService> {
   const given = Deno.env.get("STEWARD_URL");
   const url = given ?? "http://127.0.0.1:8000";
-  if (await answers(url, given ? 15_000 : 2_000)) return { url, isOurs: false, stop: () => Promise.resolve() };
+  if (await answers(url, given ? 15_000 : 2_000)) {
+    return {
+      url,
+      isOurs: false,
+      stop: () => Promise.resolve(),
+    };
+  }
   if (given) throw new Error(`no service answers at ${given}`);
   return await startOwn();
 }
