@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { gauge } from "../../infra/telemetry/instruments.ts";
-import { type QueueState, readQueues } from "../jobs/queue_state.ts";
+import { type QueueDepth, readQueues } from "../jobs/queues.ts";
 import { countJobsBy } from "../jobs/counts.ts";
 import { JOB_STATUSES } from "../jobs/job_row.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -10,11 +10,18 @@ const STARTED_SECONDS = Date.now() / 1000;
 /** Connections of a state Postgres has no word for. */
 const OTHER = "other";
 
+/** Jobs of one queue that are due and not yet taken, and how long the oldest of them has been; 0 when none waits. */
+interface QueueState {
+  queue: string;
+  waiting: number;
+  oldestSeconds: number;
+}
+
 /** The whole page for a scrape: this instance's own counters, and what the ledger says of the service as a whole. */
 export async function metricsPage(p: Platform): Promise<string> {
   const [statuses, queues, connections] = await Promise.all([
     countJobsBy(p.sql, { everything: true }, {}, "status"),
-    readQueues(p.sql),
+    readQueues(p, { everything: true }),
     countConnections(p.sql),
   ]);
   const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
@@ -73,12 +80,14 @@ function instanceGauges(p: Platform): string[] {
 }
 
 /** Callers may name any queue: those the deployment has not named itself count together. */
-function underKnownNames(p: Platform, queues: QueueState[]): QueueState[] {
+function underKnownNames(p: Platform, queues: QueueDepth[]): QueueState[] {
   const named = ["default", ...p.config.JOB_QUEUES?.split(",").map((queue) => queue.trim()) ?? []];
   const all = new Map<string, QueueState>(
     [...named, OTHER].map((queue) => [queue, { queue, waiting: 0, oldestSeconds: 0 }]),
   );
-  for (const { queue, waiting, oldestSeconds } of queues) {
+  const now = p.clock.now().getTime();
+  for (const { queue, waiting, oldestDueAt } of queues) {
+    const oldestSeconds = oldestDueAt ? Math.max(0, now - oldestDueAt.getTime()) / 1000 : 0;
     const sum = all.get(queue) ?? all.get(OTHER);
     if (!sum) continue;
     sum.waiting += waiting;
