@@ -5,6 +5,7 @@ import { openIdProviders } from "../../domain/auth/oidc/providers.ts";
 import { finishOpenIdSignIn, redeemHandover } from "../../domain/auth/oidc/sign_in.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { type Answer, ok } from "../shared/answer.ts";
+import { cookiesOf } from "../shared/cookies.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { queryBoolean, uuid } from "../shared/validation.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
@@ -97,7 +98,7 @@ export function oidcRoutes(p: Platform): Endpoint[] {
           provider: params.provider,
           search: call.url.search,
           state,
-          browserSecret: readCookie(call.request.headers, cookieName(state)),
+          browserSecret: cookiesOf(call.request.headers).get(cookieName(state)) ?? "",
           traceId: call.traceId,
           ...originOf(call),
         });
@@ -144,10 +145,4 @@ function cookie(p: Platform, state: string, value: string, maxAge: number): stri
   const path = `${base.pathname.replace(/\/$/, "")}/api/v1/auth/oidc`;
   const secure = base.protocol === "https:" ? "; Secure" : "";
   return `${cookieName(state)}=${value}; Path=${path}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure}`;
-}
-
-function readCookie(headers: Headers, name: string): string {
-  const found = headers.get("cookie")?.split(";").map((part) => part.trim().split("="))
-    .find(([key]) => key === name);
-  return found?.[1] ?? "";
 }

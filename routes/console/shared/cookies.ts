@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { cookiesOf } from "../../shared/cookies.ts";
 import { Buffer } from "node:buffer";
 import { type Locale, localeOf, LOCALES } from "./words.ts";
 import type { Flash, Theme } from "./page.ts";
@@ -23,12 +24,7 @@ export interface BrowserState {
 
 /** Reads the console's cookies; whatever is not as it was set counts as absent. */
 export function readCookies(headers: Headers): BrowserState {
-  const cookies = new Map(
-    (headers.get("cookie") ?? "").split(";").map((part): [string, string] => {
-      const [name = "", ...value] = part.trim().split("=");
-      return [name, value.join("=")];
-    }),
-  );
+  const cookies = cookiesOf(headers);
   const theme = THEMES.find((known) => known === cookies.get("steward_theme")) ?? "auto";
   return {
     secret: cookies.get(SESSION) || null,

@@ -1,0 +1,9 @@
+/** The cookies of a request by name; of repeated ones the first, which browsers send for the more specific path. */
+export function cookiesOf(headers: Headers): Map<string, string> {
+  const cookies = new Map<string, string>();
+  for (const part of (headers.get("cookie") ?? "").split(";")) {
+    const [name = "", ...value] = part.trim().split("=");
+    if (!cookies.has(name)) cookies.set(name, value.join("="));
+  }
+  return cookies;
+}
