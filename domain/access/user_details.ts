@@ -60,7 +60,8 @@ export const adminUserColumns = (q: Queryable) =>
         where r.user_id = l.user_id and r.tenant_id = l.tenant_id order by r.role_id),
       'isDefault', l.is_default,
       'isActive', l.is_active) order by l.created_at, l.tenant_id)
-    from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null where l.user_id = u.id
+    from user_tenants l
+    where l.user_id = u.id and (select t.deleted_at is null from tenants t where t.id = l.tenant_id)
   ), '[]') as tenants,
   u.created_at, u.updated_at`;
 

@@ -1,5 +1,5 @@
 import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { LONGEST_PAGE, offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countRemembered, isKnownLarge } from "./large_counts.ts";
 import { matches, type SortDirection } from "../shared/list_order.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
@@ -75,7 +75,7 @@ async function readSmallList<T extends User | AdminUser>(
       select u.id from found u order by ${sorted()} limit ${request.pageSize} offset ${offsetOf(request)}
     )
     select ${columns}, (select count(*) from found) as total
-    from users u where u.id in (select id from page) order by ${sorted()}`;
+    from users u where u.id = any(array(select id from page)) order by ${sorted()}`;
   const [first] = rows;
   if (!first) {
     const total = request.page === 1 ? 0 : await countUsers(sql, selection, "find");
@@ -101,11 +101,13 @@ async function readLargeList<T extends User | AdminUser>(
   const descending = request.sortDirection === "Descending";
   const rows = await sql<T[]>`
     with page as materialized (
-      select u.id from users u where ${where(sql, selection, skipped <= FEW_PROBES ? "probe" : "hash")}
-      order by ${order(sql, request.sortBy, descending !== fromEnd)}
-      limit ${length} offset ${skipped}
+      select id from (
+        select u.id from users u where ${where(sql, selection, skipped <= FEW_PROBES ? "probe" : "hash")}
+        order by ${order(sql, request.sortBy, descending !== fromEnd)}
+        ${skipped === 0 ? sql`limit ${sql.unsafe(String(LONGEST_PAGE))}` : sql`offset ${skipped}`}
+      ) rest limit ${length}
     )
-    select ${columns} from users u where u.id in (select id from page)
+    select ${columns} from users u where u.id = any(array(select id from page))
     order by ${order(sql, request.sortBy, descending)}`;
   return pagedResult<T>([...rows], total, request);
 }

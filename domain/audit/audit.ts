@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import { type Queryable, type Tx, withCommit } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { newId } from "../shared/ids.ts";
 
@@ -26,7 +26,7 @@ export async function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry): Prom
 
 /** Writes the audit rows of many changes at once. */
 export async function recordAudits(tx: Tx, actor: Actor, entries: AuditEntry[]): Promise<void> {
-  await writeAuditRows(tx, entries.map((entry) => ({ actor, entry })));
+  if (entries.length > 0) await withCommit(tx, insertion(tx, entries.map((entry) => ({ actor, entry }))));
 }
 
 /** An entry and who it names. */
@@ -37,12 +37,15 @@ export interface AuditRow {
 
 /** Writes audit rows of different actors in one statement. */
 export async function writeAuditRows(q: Queryable, rows: AuditRow[]): Promise<void> {
-  if (rows.length === 0) return;
+  if (rows.length > 0) await insertion(q, rows);
+}
+
+function insertion(q: Queryable, rows: AuditRow[]) {
   const column = <T>(read: (row: AuditRow) => T): T[] => rows.map(read);
   const json = (value: unknown) => value === undefined ? null : JSON.stringify(value);
   const tenantOf = ({ actor, entry }: AuditRow) =>
     entry.tenantId === undefined ? actor?.tenantId ?? null : entry.tenantId;
-  await q`insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip,
+  return q`insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip,
       api_key_id)
     select id, actor_id, tenant_id, action, target_type, target_id, before::jsonb, after::jsonb, trace_id, ip,
       api_key_id

@@ -59,7 +59,7 @@ export async function readAuditLog(
       a.before, a.after, a.trace_id, a.ip
     from audit_log a left join users u on u.id = a.actor_id and (${isSystemAdmin(caller)}
       or exists (select from user_tenants l where l.user_id = u.id and l.tenant_id = ${caller.tenantId}))
-    where a.id in (select id from page) order by a.id desc`;
+    where a.id = any(array(select id from page)) order by a.id desc`;
   return pagedResult<AuditRow>([...rows], total, request);
 }
 

@@ -56,7 +56,7 @@ export async function listFiles(
 async function readFiles(sql: Sql, ids: ReturnType<typeof where>): Promise<FileRecord[]> {
   const rows = await sql<FileRow[]>`
     with page (id) as materialized (${ids})
-    select * from files where id in (select id from page) order by id desc`;
+    select * from files where id = any(array(select id from page)) order by id desc`;
   return rows.map(fileRecord);
 }
 

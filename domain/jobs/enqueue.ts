@@ -1,5 +1,11 @@
 import type { Bell } from "../../infra/bell/bell.ts";
-import { afterCommit, type Queryable, type Tx } from "../../infra/postgres/postgres.ts";
+import {
+  afterCommit,
+  type PendingQuery,
+  type Queryable,
+  type Tx,
+  withCommit,
+} from "../../infra/postgres/postgres.ts";
 import { activeSpan } from "../../infra/telemetry/tracing.ts";
 import { newId, timeOfId } from "./job_ids.ts";
 import { lockParents } from "./continuations.ts";
@@ -61,10 +67,10 @@ export async function insertJobs(p: { bell: Bell }, tx: Tx, jobs: NewJob[]): Pro
   if (jobs.length === 0) return [];
   const parents = await lockParents(tx, jobs.flatMap((job) => job.parentJobId ?? []));
   const traceId = activeSpan()?.traceId ?? null;
-  const traced = traceId ? jobs.map((job) => ({ ...job, traceId: job.traceId ?? traceId })) : jobs;
-  const rows = await writeJobs(tx, traced, parents);
+  const named = jobs.map((job) => ({ ...job, id: job.id ?? newId(), traceId: job.traceId ?? traceId }));
+  await withCommit(tx, writeJobs(tx, named, parents));
   afterCommit(tx, () => ringFor(p, jobs));
-  return rows.map((row) => row.id);
+  return named.map(({ id }) => id);
 }
 
 /** Rings for jobs that have been written: now, or when they come due. */
@@ -77,14 +83,27 @@ export function ringFor(p: { bell: Bell }, jobs: NewJob[]): void {
  * Writes jobs in one statement and returns their rows in the given order. Who calls it rings after the commit.
  * @param parents what `lockParents` found, where jobs have parents.
  */
-export async function writeJobs(
+export function writeJobs(
   q: Queryable,
   jobs: NewJob[],
   parents: ReadonlyMap<string, string> = new Map(),
-): Promise<JobRow[]> {
-  const ids = jobs.map(({ id }) => id ?? newId());
-  const column = <T>(read: (job: NewJob) => T): T[] => jobs.map(read);
-  const rows = await q<JobRow[]>`
+): PendingQuery<JobRow[]> {
+  const named = jobs.map((job) => ({ ...job, id: job.id ?? newId() }));
+  return q<JobRow[]>`${jobInsertion(q, named, parents)} returning ${q.unsafe(JOB_COLUMNS)}`;
+}
+
+/**
+ * The insertion of jobs, for a statement that writes more: all of it is there or nothing. Who runs it rings after the
+ * commit.
+ * @param parents what `lockParents` found, where jobs have parents.
+ */
+export function jobInsertion(
+  q: Queryable,
+  jobs: (NewJob & { id: string })[],
+  parents: ReadonlyMap<string, string> = new Map(),
+) {
+  const column = <T>(read: (job: NewJob & { id: string }) => T): T[] => jobs.map(read);
+  return q`
     insert into jobs (id, created_at, tenant_id, job_type_name, serialized_args, args_type_name, type, status, priority,
       queue, due_at, scheduled_at, completed_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane)
     select id, created_at, tenant_id, job_type_name, serialized_args, args_type_name,
@@ -93,7 +112,7 @@ export async function writeJobs(
       coalesce(status::job_status, case when scheduled_at > now() then 'Scheduled' else 'Enqueued' end::job_status),
       priority, queue, greatest(scheduled_at, now()), scheduled_at, case when status = 'Cancelled' then now() end,
       max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane
-    from unnest(${ids}::uuid[], ${ids.map((id) => timeOfId(id).toISOString())}::timestamptz[],
+    from unnest(${column((j) => j.id)}::uuid[], ${column((j) => timeOfId(j.id).toISOString())}::timestamptz[],
       ${column((j) => j.tenantId ?? null)}::uuid[], ${column((j) => j.jobTypeName)}::text[],
       ${column((j) => j.serializedArgs)}::text[], ${column((j) => j.argsTypeName ?? null)}::text[],
       ${column((j) => statusUnder(j, parents))}::text[],
@@ -106,9 +125,7 @@ export async function writeJobs(
     column(laneOf)
   }::text[])
       as given (id, created_at, tenant_id, job_type_name, serialized_args, args_type_name, status, priority, queue,
-        scheduled_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane)
-    returning ${q.unsafe(JOB_COLUMNS)}`;
-  return rows;
+        scheduled_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane)`;
 }
 
 const laneOf = ({ queue = "default", limitKey, tenantId }: NewJob): string =>

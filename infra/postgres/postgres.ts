@@ -7,6 +7,8 @@ import { firstInTransaction, sharedTransaction, sharing } from "./shared_transac
 export type Sql = postgres.Sql<{ bigint: number }>;
 /** A transaction's connection; usable wherever a query is run. */
 export type Tx = postgres.TransactionSql<{ bigint: number }>;
+/** A query that is sent once somebody waits for it. */
+export type PendingQuery<R extends readonly postgres.MaybeRow[]> = postgres.PendingQuery<R>;
 /** Where a read may run: on the pool or inside a transaction. */
 export type Queryable = Sql | Tx;
 
@@ -36,7 +38,11 @@ const UNREACHABLE = [
 
 const ATTEMPTS = 4;
 const RETRIED: readonly string[] = [SQLSTATE.serializationFailure, SQLSTATE.deadlock];
-const hooksOf = new WeakMap<Tx, (() => void)[]>();
+/** What is done once a transaction has committed; whoever opened it waits for it. */
+type Hook = () => void | Promise<void>;
+const hooksOf = new WeakMap<Tx, Hook[]>();
+/** Statements that are answered together with their transaction's commit. */
+const trailingOf = new WeakMap<Tx, Promise<unknown>[]>();
 
 /**
  * A connection pool. Column names come as camelCase, bigint as number (sizes and counts stay under 2^53),
@@ -90,15 +96,18 @@ function commit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
 
 async function tryCommit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1;; attempt++) {
-    const hooks: (() => void)[] = [];
+    const hooks: Hook[] = [];
+    const trailing: Promise<unknown>[] = [];
     let hasBegun = false;
     try {
       const result = await sql.begin((tx) => {
         hasBegun = true;
         hooksOf.set(tx, hooks);
+        trailingOf.set(tx, trailing);
         return unlessLost(work(tx));
       });
-      for (const hook of hooks) hook();
+      await Promise.all(trailing); // where one of them has failed, the commit has rolled back
+      await Promise.all(hooks.map((hook) => hook()));
       return result as T;
     } catch (error) {
       if (attempt === ATTEMPTS || !(error instanceof PostgresError)) throw error;
@@ -111,7 +120,7 @@ async function tryCommit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> 
 
 /** A part that fails is undone alone, so whoever asked for it may go on. */
 async function join<T>(shared: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const hooks: (() => void)[] = [];
+  const hooks: Hook[] = [];
   const result = await shared.savepoint((tx) => {
     hooksOf.set(tx, hooks);
     return unlessLost(work(tx));
@@ -147,11 +156,26 @@ export function isDatabaseAway(error: unknown): boolean {
   return (error instanceof PostgresError ? SHUTTING_DOWN : UNREACHABLE).includes(String(error.code));
 }
 
-/** Has `hook` run once `tx` has committed; never when it rolls back. */
-export function afterCommit(tx: Tx, hook: () => void): void {
+/** Has `hook` run once `tx` has committed, before `transact` resolves; never when it rolls back. */
+export function afterCommit(tx: Tx, hook: Hook): void {
   const hooks = hooksOf.get(tx);
   if (!hooks) throw new Error("afterCommit was called outside of transact()");
   hooks.push(hook);
+}
+
+/**
+ * Sends `statement`, of which nobody needs the result; the commit may follow it at once instead of after its answer.
+ * It fails the transaction as if it had been awaited. Within a savepoint it is awaited.
+ * @param statement with parameters that the driver can write for certain: only the server's refusal undoes a commit.
+ */
+export async function withCommit<R extends readonly postgres.MaybeRow[]>(
+  tx: Tx,
+  statement: PendingQuery<R>,
+): Promise<void> {
+  const trailing = trailingOf.get(tx);
+  if (!trailing) return void await statement;
+  statement.catch(() => {}); // told by the transaction
+  trailing.push(statement);
 }
 
 /** Has `hook` run once the shared transaction the running work belongs to has committed; without one, at once. */
