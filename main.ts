@@ -21,6 +21,8 @@ import { hasKvQueue, kvAlarm } from "./infra/bell/kv_alarm.ts";
 import { type Config, ConfigurationError, processEnv, readConfig } from "./infra/config.ts";
 import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
 import { createLog, type Log, redactText } from "./infra/log.ts";
+import { openAnnouncements } from "./infra/postgres/announcements.ts";
+import { connectChanges, heardOfChange } from "./infra/postgres/forgetting.ts";
 import { openChannel } from "./infra/postgres/listen.ts";
 import { storeConfig } from "./infra/objectstore/configured.ts";
 import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
@@ -44,6 +46,7 @@ import { type Mount, withMounts } from "./routes/shared/mounts.ts";
 const DRAIN_MS = 25_000;
 const POLL_MS = 2_000;
 const POLL_WITHOUT_LISTEN_MS = 300;
+const JOB_RINGS_APART_MS = 20;
 
 /** What answers requests before the API does. `api` is the API in this process: it takes any request as from outside. */
 const mounts = async (platform: Platform, api: Handle): Promise<Mount[]> => [
@@ -97,14 +100,14 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const tokens = await createTokens({ keys, issuer: () => baseUrl, audience: config.TOKEN_AUDIENCE, clock });
   const rights = new Rights(sql);
   const listens = config.DATABASE_LISTEN;
-  const accessChannel = await openChannel({
+  const rightsTold = await openAnnouncements({
     sql,
     name: "steward_access",
     heard: (payload) => rights.forget(payload),
     log,
     listens,
   });
-  rights.connect(accessChannel);
+  rights.connect(rightsTold);
 
   let wakeWorker = () => {};
   let wakeWaiting = () => {};
@@ -114,6 +117,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     heard: () => wakeWorker(),
     log,
     listens,
+    quietMs: JOB_RINGS_APART_MS,
   });
   const alarm = await openAlarm(config, () => wakeWaiting(), log);
   const bell = createBell({
@@ -127,6 +131,16 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     alarm,
   });
 
+  const shared = joiningPool(sql);
+  const changesTold = await openAnnouncements({
+    sql,
+    name: "steward_changes",
+    heard: (topic) => heardOfChange(shared, topic),
+    log,
+    listens,
+  });
+  connectChanges(shared, changesTold);
+
   const objects = connectObjectStore(storeConfig(config));
   if (!config.isProduction) await objects.ensureBucket();
   const providers = await openProviders(config);
@@ -138,7 +152,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     config,
     log,
     clock,
-    sql: joiningPool(sql),
+    sql: shared,
     tokens,
     rights,
     bell,
@@ -220,7 +234,10 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
         }
       };
       await allOf([server.stop(drainMs), worker?.stop(drainMs), recurring.stop()]);
-      await allOf([alarm.stop(), accessChannel.stop(), jobChannel.stop()]);
+      await allOf([
+        alarm.stop(),
+        ...[rightsTold, changesTold, jobChannel].map((channel) => channel.stop()),
+      ]);
       await allOf([scanner.close(), ...providers.mail.map((transport) => transport.close())]);
       metrics.stop();
       await allOf([sql.end({ timeout: 5 })]);

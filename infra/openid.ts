@@ -148,4 +148,6 @@ function reason(error: unknown): string {
   return code ? `${message} (${code})` : message;
 }
 
-const text = (claim: unknown): string => typeof claim === "string" ? claim.trim().slice(0, 320) : "";
+/** A claim as text; empty where it is none that a database can hold. */
+const text = (claim: unknown): string =>
+  typeof claim === "string" && !claim.includes("\0") ? claim.trim().slice(0, 320) : "";

@@ -3,12 +3,13 @@ import { type Caller, countedAs } from "../domain/access/caller.ts";
 import { addressKey } from "../domain/auth/address.ts";
 import { problem } from "../domain/problems/problem.ts";
 import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";
+import { requireStorableText } from "../domain/shared/storable.ts";
 import type { Config } from "../infra/config.ts";
 import type { Log } from "../infra/log.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
 import type { Answer } from "./shared/answer.ts";
-import { BODY_LIMIT, Call, parse, requireStorableText } from "./shared/call.ts";
+import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
 import { Cors } from "./shared/cors.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
 import { answeredOnce, idempotencyKey } from "./shared/once.ts";
@@ -95,31 +96,26 @@ export function createApp(o: AppOptions): Handle {
       methodsByPath.set(pattern, (methodsByPath.get(pattern) ?? new Set()).add(spec.method.toUpperCase()));
     }
   }
-  const routes = [...methodsByPath].map(([pattern, methods]) => ({
-    pathname: new URLPattern({ pathname: pattern }),
-    methods,
-  }));
+  const routes = [...methodsByPath].map(([pattern, methods]) => ({ fits: pathExpression(pattern), methods }));
   app.notFound((c) => {
-    const path = c.req.path;
-    const methods = routes.filter((route) => route.pathname.test({ pathname: path })).flatMap((
-      route,
-    ) => [...route.methods]);
-    const failure = methods.length === 0
-      ? problem("ROUTE_NOT_FOUND", `No route answers ${c.req.method} ${path}.`)
-      : problem(
-        "METHOD_NOT_ALLOWED",
-        `${path} answers ${methods.join(", ")}; the request's method is ${c.req.method}.`,
-        {
-          headers: {
-            allow: [...new Set(methods.flatMap((m) => m === "GET" ? ["GET", "HEAD"] : [m]))].join(", "),
-          },
-        },
-      );
-    return refuse(c, failure);
+    const { path, method } = c.req;
+    const methods = routes.filter(({ fits }) => fits.test(path)).flatMap(({ methods }) => [...methods]);
+    if (methods.length === 0) {
+      return refuse(c, problem("ROUTE_NOT_FOUND", `No route answers ${method} ${path}.`));
+    }
+    const allow = [...new Set(methods.flatMap((name) => name === "GET" ? ["GET", "HEAD"] : [name]))].join(
+      ", ",
+    );
+    const detail = `${path} answers ${allow}; the request's method is ${method}.`;
+    return refuse(c, problem("METHOD_NOT_ALLOWED", detail, { headers: { allow } }));
   });
   app.onError((failure, c) => refuse(c, failure));
   return async (request, ip) => cors?.preflight(request) ?? await app.fetch(request, { ip });
 }
+
+/** What a route's pattern takes, told as the router does: a URL would resolve `..` and turn a backslash into `/`. */
+const pathExpression = (pattern: string): RegExp =>
+  new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll(/:\w+/g, "[^/]+")}$`);
 
 async function serve(
   spec: Endpoint,

@@ -2,8 +2,7 @@
 import { listDeadLetterGroups, retryDeadLetters } from "../domain/jobs/dead_letter_groups.ts";
 import { purgeDeadLetters, retryDeadLetter } from "../domain/jobs/dead_letters.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
-import { jobReach, operator } from "../domain/jobs/reach.ts";
-import { runCli, wantInteger } from "./shared/cli.ts";
+import { runJobCommand, wantId, wantInteger, wantTime } from "./shared/cli.ts";
 import { EXIT, Failure } from "./shared/command_line.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task dead-letters COMMAND [options]
@@ -28,11 +27,13 @@ Options:
 
 Exit code 0 when done, 1 when refused, 64 for wrong usage, 69 when the database cannot be used.`;
 
-await runCli({
+/** No type is known here: what is retried stays its maker's. */
+const jobTypes = new JobTypes();
+
+await runJobCommand({
   help: HELP,
   name: "dead-letters",
   options: {
-    tenant: { type: "string" },
     type: { type: "string" },
     error: { type: "string" },
     from: { type: "string" },
@@ -42,50 +43,37 @@ await runCli({
     all: { type: "boolean", default: false },
     limit: { type: "string", default: "20" },
   },
-  async run({ values, positionals: [command, id], sql, bell, print }) {
-    const actor = operator(values.tenant ?? null);
-    const reach = jobReach(actor, values.tenant);
-    const parts = { sql, bell, jobTypes: new JobTypes() };
-    switch (command) {
-      case "groups": {
-        const pageSize = wantInteger("--limit", values.limit, 1, 1000);
-        const { items } = await listDeadLetterGroups(sql, reach, { page: 1, pageSize });
-        const lines = items.map((group) =>
-          `${String(group.count).padStart(8)}  ${group.jobTypeName}  ${group.errorPattern}`
-        );
-        return print(items, lines.join("\n") || "no dead letters");
+  commands: {
+    async groups({ sql, reach, values, print }) {
+      const pageSize = wantInteger("--limit", values.limit, 1, 1000);
+      const { items } = await listDeadLetterGroups(sql, reach, { page: 1, pageSize });
+      const lines = items.map((group) =>
+        `${String(group.count).padStart(8)}  ${group.jobTypeName}  ${group.errorPattern}`
+      );
+      print(items, lines.join("\n") || "no dead letters");
+    },
+    async retry({ sql, bell, actor, reach, values, args: [id], print }) {
+      const parts = { sql, bell, jobTypes };
+      if (id !== undefined) return print(await retryDeadLetter(parts, actor, wantId("retry", id)));
+      const filter = {
+        jobTypeName: values.type ?? null,
+        errorPattern: null,
+        errorContains: values.error ?? null,
+        failedFrom: wantTime("--from", values.from),
+        failedTo: wantTime("--to", values.to),
+      };
+      if (!values.all && Object.values(filter).every((part) => part === null)) {
+        throw new Failure(EXIT.usage, "retry needs an ID, a filter, or --all");
       }
-      case "retry": {
-        if (id) return print(await retryDeadLetter(parts, actor, id));
-        const filter = {
-          jobTypeName: values.type ?? null,
-          errorPattern: null,
-          errorContains: values.error ?? null,
-          failedFrom: time("--from", values.from),
-          failedTo: time("--to", values.to),
-        };
-        if (!values.all && Object.values(filter).every((part) => part === null)) {
-          throw new Failure(EXIT.usage, "retry needs an ID, a filter, or --all");
-        }
-        return print(await retryDeadLetters(parts, actor, { filter, reach, dryRun: values["dry-run"] }));
+      print(await retryDeadLetters(parts, actor, { filter, reach, dryRun: values["dry-run"] }));
+    },
+    async purge({ sql, actor, reach, values, print }) {
+      const days = values["older-than"];
+      if ((days === undefined) === !values.all) {
+        throw new Failure(EXIT.usage, "purge needs either --older-than or --all");
       }
-      case "purge": {
-        const days = values["older-than"];
-        if ((days === undefined) === !values.all) {
-          throw new Failure(EXIT.usage, "purge needs either --older-than or --all");
-        }
-        const retentionDays = days === undefined ? null : wantInteger("--older-than", days, 0, 36_500);
-        return print({ purged: await purgeDeadLetters({ sql }, actor, { retentionDays, reach }) });
-      }
-      default:
-        throw new Failure(EXIT.usage, command ? `there is no command "${command}"` : "a command is missing");
-    }
+      const retentionDays = days === undefined ? null : wantInteger("--older-than", days, 0, 36_500);
+      print({ purged: await purgeDeadLetters({ sql }, actor, { retentionDays, reach }) });
+    },
   },
 });
-
-function time(option: string, given: string | undefined): Date | null {
-  if (given === undefined) return null;
-  const at = new Date(given);
-  if (!Number.isNaN(at.getTime())) return at;
-  throw new Failure(EXIT.usage, `${option} is "${given}"; expected an ISO 8601 time`);
-}

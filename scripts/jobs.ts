@@ -7,9 +7,9 @@ import { listJobs } from "../domain/jobs/job_list.ts";
 import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../domain/jobs/job_row.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
 import { JobWriter } from "../domain/jobs/job_writer.ts";
-import { jobReach, operator } from "../domain/jobs/reach.ts";
+import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../domain/jobs/lanes.ts";
 import { readJobStats } from "../domain/jobs/stats.ts";
-import { oneOf, runCli, wantInteger } from "./shared/cli.ts";
+import { oneOf, runJobCommand, wantId, wantInteger, wantTime } from "./shared/cli.ts";
 import { EXIT, Failure } from "./shared/command_line.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task jobs COMMAND [options]
@@ -34,11 +34,10 @@ Options:
 
 Exit code 0 when done, 1 when refused, 64 for wrong usage, 69 when the database cannot be used.`;
 
-await runCli({
+await runJobCommand({
   help: HELP,
   name: "jobs",
   options: {
-    tenant: { type: "string" },
     status: { type: "string" },
     "type-name": { type: "string" },
     queue: { type: "string" },
@@ -47,61 +46,49 @@ await runCli({
     at: { type: "string" },
     "max-retries": { type: "string" },
   },
-  async run({ values, positionals: [command, ...rest], sql, bell, print }) {
-    const tenantId = values.tenant;
-    const actor = operator(tenantId ?? null);
-    const reach = jobReach(actor, tenantId);
-    switch (command) {
-      case "stats":
-        return print(await readJobStats(sql, reach));
-      case "list": {
-        const page = await listJobs(sql, reach, {
-          page: 1,
-          pageSize: wantInteger("--limit", values.limit, 1, 1000),
-          orderBy: "CreatedAt",
-          ascending: false,
-          ...(values.status ? { status: oneOf("--status", values.status, JOB_STATUSES) } : {}),
-          ...(values.queue ? { queue: values.queue } : {}),
-          ...(values["type-name"] ? { searchTerm: values["type-name"] } : {}),
-        });
-        return print(page.items, page.items.map(line).join("\n") || "no jobs");
-      }
-      case "enqueue": {
-        const [jobTypeName, serializedArgs = "{}"] = rest;
-        if (!jobTypeName) throw new Failure(EXIT.usage, "enqueue needs a job type");
-        const scheduledAt = values.at ? new Date(values.at) : null;
-        if (scheduledAt && Number.isNaN(scheduledAt.getTime())) {
-          throw new Failure(EXIT.usage, `--at is "${values.at}"; expected an ISO 8601 time`);
-        }
-        const job = await enqueueRequestedJob(
-          { sql, bell, jobTypes: builtInTypes(), jobWriter: new JobWriter(sql) },
-          actor,
-          {
-            jobTypeName,
-            serializedArgs,
-            argsTypeName: null,
-            priority: oneOf("--priority", values.priority, PRIORITIES),
-            queue: values.queue ?? "default",
-            scheduledAt,
-            maxRetries: values["max-retries"]
-              ? wantInteger("--max-retries", values["max-retries"], 0, 25)
-              : null,
-            parentJobId: null,
-          },
-        );
-        return print(job, line(job));
-      }
-      case "cancel": {
-        const [id] = rest;
-        if (!id) throw new Failure(EXIT.usage, "cancel needs a job's id");
-        const job = await cancelJob({ sql }, actor, id);
-        return print(job, line(job));
-      }
-      default:
-        throw new Failure(EXIT.usage, command ? `there is no command "${command}"` : "a command is missing");
-    }
+  commands: {
+    async stats({ sql, reach, print }) {
+      print(await readJobStats(sql, reach));
+    },
+    async list({ sql, reach, values, print }) {
+      const page = await listJobs(sql, reach, {
+        page: 1,
+        pageSize: wantInteger("--limit", values.limit, 1, 1000),
+        orderBy: "CreatedAt",
+        ascending: false,
+        ...(values.status ? { status: oneOf("--status", values.status, JOB_STATUSES) } : {}),
+        ...(values.queue ? { queue: values.queue } : {}),
+        ...(values["type-name"] ? { searchTerm: values["type-name"] } : {}),
+      });
+      print(page.items, page.items.map(line).join("\n") || "no jobs");
+    },
+    async enqueue({ sql, bell, actor, values, args: [jobTypeName, serializedArgs = "{}"], print }) {
+      if (!jobTypeName) throw new Failure(EXIT.usage, "enqueue needs a job type");
+      const parts = { sql, bell, jobTypes: builtInTypes(), jobWriter: new JobWriter(sql) };
+      const retries = values["max-retries"];
+      const job = await enqueueRequestedJob(parts, actor, {
+        jobTypeName,
+        serializedArgs,
+        argsTypeName: null,
+        priority: oneOf("--priority", values.priority, PRIORITIES),
+        queue: queueName(values.queue),
+        scheduledAt: wantTime("--at", values.at),
+        maxRetries: retries ? wantInteger("--max-retries", retries, 0, 25) : null,
+        parentJobId: null,
+      });
+      print(job, line(job));
+    },
+    async cancel({ sql, actor, args: [id], print }) {
+      const job = await cancelJob({ sql }, actor, wantId("cancel", id));
+      print(job, line(job));
+    },
   },
 });
+
+function queueName(given = "default"): string {
+  if (QUEUE_NAME.test(given)) return given;
+  throw new Failure(EXIT.usage, `--queue is "${given}"; ${QUEUE_NAME_EXPECTED}`);
+}
 
 function line(job: JobSummary): string {
   const { id, status, priority, queue, jobTypeName, createdAt } = job;

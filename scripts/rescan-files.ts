@@ -25,7 +25,8 @@ await runCli({
   help: HELP,
   name: "rescan-files",
   options: {},
-  async run({ positionals: [command], sql, print }) {
+  async run({ positionals, sql, print }) {
+    const command = positionals.join(" ");
     if (command !== "status" && command !== "all") {
       throw new Failure(EXIT.usage, command ? `there is no command "${command}"` : "a command is missing");
     }

@@ -71,6 +71,11 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
   }),
 ];
 
+const OF_FILES = new Set(CATALOG_PERMISSIONS.filter((p) => p.category === "Files").map((p) => p.code));
+
+/** Is `code` one of the file module's, which admin:system does not stand in for? */
+export const isOfFileModule = (code: string): boolean => OF_FILES.has(code);
+
 export interface CatalogRole {
   name: string;
   description: string;

@@ -1,9 +1,7 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
+import { isOfFileModule } from "./catalog.ts";
 import { userNotFound } from "./user_details.ts";
-
-/** Permissions admin:system does not stand in for: those of the file module. */
-const FILE_MODULE = new Set(["upload:files", "read:files", "retain:files", "purge:files"]);
 
 /** One condition of a decision, in the order the service tests them. */
 export interface AccessCheck {
@@ -57,7 +55,7 @@ export async function explainAccess(
 ): Promise<AccessExplanation> {
   const facts = await readFacts(q, o.userId, o.tenantId);
   const isGlobal = o.tenantId === null;
-  const sufficient = FILE_MODULE.has(o.permission) ? [o.permission] : [o.permission, "admin:system"];
+  const sufficient = isOfFileModule(o.permission) ? [o.permission] : [o.permission, "admin:system"];
   const grants = await q<AccessGrant[]>`
     select t.id as tenant_id, t.name as tenant_name, r.id as role_id, r.name as role_name, p.code as permission
     from user_tenant_roles h

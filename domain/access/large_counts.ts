@@ -1,4 +1,5 @@
-import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+import { changed, onChange } from "../../infra/postgres/forgetting.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 
 /** A total from here on is remembered for a moment: counting so many rows takes longer than reading a page. */
 const LARGE = 10_000;
@@ -20,8 +21,7 @@ const memories = new WeakMap<Sql, Memory>();
 
 /**
  * Runs `count`, or answers a large total counted less than a second ago. Users and links that come, go or change their
- * activity through this instance are counted at once (see `recount`), all else within a second; totals under 10,000
- * are always counted anew.
+ * activity are counted at once (see `recount`), all else within a second; totals under 10,000 are always counted anew.
  * @param key what is counted, with all its filters.
  */
 export async function countRemembered(sql: Sql, key: string, count: () => Promise<number>): Promise<number> {
@@ -45,18 +45,18 @@ export async function countRemembered(sql: Sql, key: string, count: () => Promis
 /** Was this counted before and found large? A hint on which way to go; the total may have changed since. */
 export const isKnownLarge = (sql: Sql, key: string): boolean => memories.get(sql)?.entries.has(key) ?? false;
 
-/** Has every large total counted anew once `tx` has committed. */
-export function recount(sql: Sql, tx: Tx): void {
-  afterCommit(tx, () => {
-    const memory = memoryOf(sql);
+/** Has every large total counted anew once `tx` has committed, on every instance. */
+export const recount = (sql: Sql, tx: Tx): void => changed(sql, tx, "user totals");
+
+const memoryOf = (sql: Sql): Memory => memories.get(sql) ?? openMemory(sql);
+
+function openMemory(sql: Sql): Memory {
+  const memory = new Memory();
+  memories.set(sql, memory);
+  onChange(sql, "user totals", () => {
     memory.changes++;
     for (const entry of memory.entries.values()) entry.countedAt = -Infinity;
   });
-}
-
-function memoryOf(sql: Sql): Memory {
-  let memory = memories.get(sql);
-  if (!memory) memories.set(sql, memory = new Memory());
   return memory;
 }
 

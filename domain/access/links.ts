@@ -38,18 +38,20 @@ export function requireMayAddUsers(caller: Caller, tenantId: string): void {
 /**
  * Links a user to one more tenant without touching their other links, and ends the user's tokens. The checks run in
  * the order of the contract's add-link table; a refusal writes nothing.
+ * @param read what is answered, as the link leaves it: afterwards someone else may have changed it again.
  * @throws USER_NOT_FOUND, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
  * CROSS_TENANT_FORBIDDEN (taking the default from another tenant without reach), USER_ALREADY_ASSIGNED,
  * TENANT_CAPACITY_REACHED
  */
-export async function linkUserToTenant(
+export async function linkUserToTenant<T>(
   p: UserPlatform,
   acting: Acting,
   userId: string,
   assignment: Assignment,
-): Promise<void> {
+  read: (tx: Tx) => Promise<T>,
+): Promise<T> {
   const { tenantId, roleIds, isDefault } = assignment;
-  await transact(p.sql, async (tx) => {
+  return await transact(p.sql, async (tx) => {
     await lockLinks(tx, userId);
     const targets = await lockLinkTargets(tx, [assignment]);
     const user = await lockUser(tx, userId);
@@ -83,6 +85,7 @@ export async function linkUserToTenant(
       after: assignment,
     });
     await tellLinksChanged(p, tx, userId, { before: [], after: [assignment] });
+    return await read(tx);
   });
 }
 

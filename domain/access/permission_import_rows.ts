@@ -1,5 +1,5 @@
-import { CsvError, parse } from "csv-parse/sync";
 import { invalid } from "../problems/problem.ts";
+import { readCsv } from "./csv.ts";
 
 /** `Permissions`: a flat list; `Catalog`: groups by category. */
 export const IMPORT_MODES = ["Permissions", "Catalog"] as const;
@@ -15,16 +15,6 @@ export interface RawRow {
 
 export const MAX_IMPORT_ROWS = 50_000;
 const COLUMNS = ["code", "description", "category"] as const;
-const UNCLOSED = "a quoted field is never closed";
-const QUOTE_FAULTS: Record<string, string> = {
-  CSV_QUOTE_NOT_CLOSED: UNCLOSED,
-  CSV_INVALID_CLOSING_QUOTE:
-    "a closing quote is followed by more text; quotes inside a quoted field are doubled",
-  INVALID_OPENING_QUOTE:
-    "a quote stands inside a field that is not quoted; such a field is quoted as a whole",
-};
-/** Each unclosed quote has the rest of the file read to its end, so only so many are looked past. */
-const MAX_UNCLOSED_QUOTES = 20;
 
 /** What an import document or file holds. */
 export interface ImportRows {
@@ -84,9 +74,9 @@ function rowOfItem(item: unknown): RawRow {
   return { code, description, category };
 }
 
-/** RFC 4180 with a header that names the columns in any order. In `Catalog` mode an empty category repeats the one above. */
+/** CSV with a header that names the columns in any order. In `Catalog` mode an empty category repeats the one above. */
 function rowsOfCsv(text: string, mode: ImportMode): RawRow[] {
-  const [header, ...records] = readRecords(text);
+  const [header, ...records] = readCsv(text, MAX_IMPORT_ROWS + 2); // the header, and one row more than may be
   const names = (header?.fields ?? []).map((name) => name.trim().toLowerCase());
   for (const required of ["code", "category"]) {
     if (names.filter((name) => name === required).length !== 1) {
@@ -110,52 +100,6 @@ function rowsOfCsv(text: string, mode: ImportMode): RawRow[] {
     return { code, description, category: mode === "Catalog" ? above : category };
   });
   return limited(rows);
-}
-
-interface CsvRecord {
-  fields: string[];
-  fault?: string;
-}
-
-/**
- * The records of a CSV text. After a quote out of place the parser cannot tell where the record ends, and one that is
- * never closed would swallow the rest of the file: the record's first line is taken for faulty, and reading goes on
- * with the next.
- */
-function readRecords(text: string): CsvRecord[] {
-  const records: CsvRecord[] = [];
-  let rest = new TextEncoder().encode(text);
-  let unclosed = 0;
-  while (rest.length > 0 && records.length <= MAX_IMPORT_ROWS + 1) {
-    let read = 0;
-    try {
-      parse(rest, {
-        relax_column_count: true,
-        skip_empty_lines: true,
-        to: MAX_IMPORT_ROWS + 2 - records.length,
-        on_record: (fields: string[], { bytes }) => {
-          records.push({ fields });
-          read = bytes;
-          return null;
-        },
-      });
-      break;
-    } catch (error) {
-      const fault = error instanceof CsvError ? QUOTE_FAULTS[error.code] : undefined;
-      if (!fault) throw error;
-      const last = fault === UNCLOSED && ++unclosed > MAX_UNCLOSED_QUOTES;
-      records.push({ fields: [], fault: last ? `${fault}; nothing after it was read` : fault });
-      rest = last ? new Uint8Array() : afterFirstLine(rest.subarray(read));
-    }
-  }
-  return records;
-}
-
-function afterFirstLine(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  let start = 0;
-  while (bytes[start] === 10 || bytes[start] === 13) start++;
-  const end = bytes.findIndex((byte, index) => index >= start && (byte === 10 || byte === 13));
-  return end < 0 ? new Uint8Array() : bytes.subarray(end + 1);
 }
 
 function limited(rows: RawRow[]): RawRow[] {

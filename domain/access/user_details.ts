@@ -132,14 +132,18 @@ export async function readUserTenants(
     order by l.is_default desc, l.created_at, t.id`;
 }
 
-/** The tenants of a user as `caller` may know them: all of one's own or with reach over users, else the caller's. */
+/**
+ * The tenants of a user as `caller` may know them: all of one's own (in person: a key belongs to one tenant) or with
+ * reach over users, else the caller's.
+ */
 export async function readUserTenantsAs(
   q: Queryable,
   caller: Caller & { tenantId: string },
   userId: string,
 ): Promise<UserTenant[]> {
   await requireUser(q, userId, caller.tenantId);
-  const seesAll = caller.userId === userId || holds(caller, "manage:all-users");
+  const isSelf = caller.apiKeyId === null && caller.userId === userId;
+  const seesAll = isSelf || holds(caller, "manage:all-users");
   return await readUserTenants(q, userId, seesAll ? null : caller.tenantId);
 }
 

@@ -9,7 +9,7 @@ const MOST_ARGON2 = { memoryKiB: 262_144, passes: 20, lanes: 16 };
 const MOST_BCRYPT_COST = 15;
 
 const ARGON2 =
-  /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,3})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,86}$/;
+  /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?m=([1-9]\d{0,6}),t=([1-9]\d{0,2}),p=([1-9]\d{0,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{16,86})$/;
 const BCRYPT = /^\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 
 /**
@@ -32,9 +32,14 @@ export function isForeignHash(hash: string): boolean {
   if (bcrypt) return Number(bcrypt[1]) >= 4 && Number(bcrypt[1]) <= MOST_BCRYPT_COST;
   const argon2 = ARGON2.exec(hash);
   if (!argon2) return false;
-  const [memoryKiB = 0, passes = 0, lanes = 0] = argon2.slice(1).map(Number);
-  return memoryKiB >= 8 * lanes && memoryKiB <= MOST_ARGON2.memoryKiB && passes >= 1 &&
-    passes <= MOST_ARGON2.passes && lanes >= 1 && lanes <= MOST_ARGON2.lanes;
+  const [memoryKiB = 0, passes = 0, lanes = 0] = argon2.slice(1, 4).map(Number);
+  return memoryKiB >= 8 * lanes && memoryKiB <= MOST_ARGON2.memoryKiB && passes <= MOST_ARGON2.passes &&
+    lanes <= MOST_ARGON2.lanes && argon2.slice(4).every(isBase64);
+}
+
+/** Is `text` what some bytes come to in base64 without padding? What is not, no sign-in could ever verify. */
+function isBase64(text: string): boolean {
+  return text.length % 4 !== 1 && btoa(atob(text)).replace(/=+$/, "") === text;
 }
 
 /**

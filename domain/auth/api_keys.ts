@@ -112,7 +112,7 @@ export async function createApiKey(
   });
 }
 
-/** Revokes a key: here at once, elsewhere within a second. Again changes nothing. @throws API_KEY_NOT_FOUND */
+/** Revokes a key, for the very next request. Again changes nothing. @throws API_KEY_NOT_FOUND */
 export async function revokeApiKey(
   p: Pick<Platform, "sql" | "rights">,
   caller: TenantCaller,

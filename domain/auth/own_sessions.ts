@@ -25,7 +25,7 @@ export async function listOwnSessions(
   caller: Pick<Caller, "userId" | "sessionId">,
 ): Promise<OwnSession[]> {
   return await q<OwnSession[]>`
-    select s.id, s.created_at, s.expires_at, s.ip, s.user_agent, s.id = ${caller.sessionId} as is_current,
+    select s.id, s.created_at, s.expires_at, s.ip, s.user_agent, s.id::text = ${caller.sessionId} as is_current,
       coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
     from sessions s where s.user_id = ${caller.userId} and s.revoked_at is null and s.expires_at > now()
     order by s.id desc limit ${MOST}`;

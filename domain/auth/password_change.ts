@@ -38,7 +38,7 @@ export async function changePassword(
     });
   }
   if (!await verifyPassword(passwordHash, o.currentPassword)) {
-    await countFailedSignIn(p, { address: null, userId });
+    await countFailedSignIn(p, { address: null, tried: { id: userId, email: account.email } });
     throw wrongPassword();
   }
   const newHash = await hashPassword(o.newPassword);

@@ -1,9 +1,9 @@
-import type { Channel } from "../../infra/postgres/listen.ts";
+import type { Announcements } from "../../infra/postgres/announcements.ts";
 import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { ApiKeyRightsCache } from "./api_key_rights.ts";
 import { permissionCodes } from "./held_permissions.ts";
 
-/** A change made elsewhere is seen at the latest this much later, even when its ring was lost. */
+/** A change made elsewhere is seen at the latest this much later, even when it was not heard of. */
 const FRESH_MS = 600;
 const USERS_REMEMBERED = 5_000;
 /** More changed users than this are told to other instances as "everyone". */
@@ -36,12 +36,12 @@ interface Remembered {
 }
 
 /**
- * Remembers what sessions may do, for less than a second. A change on this instance forgets at once, before the
- * change's answer is sent; on other instances when the ring arrives, or when the entry is too old.
+ * Remembers what sessions may do, for less than a second. A change is forgotten before its answer is sent, on this
+ * instance and on all others that hear of it; on one that does not, when the entry is too old.
  */
 export class Rights {
   #users = new Map<string, Map<string, Remembered>>();
-  #channel: Channel | null = null;
+  #others: Announcements | null = null;
   /** The same for API keys: what changes a user's rights changes those of their keys. */
   readonly apiKeys: ApiKeyRightsCache;
 
@@ -49,9 +49,9 @@ export class Rights {
     this.apiKeys = new ApiKeyRightsCache(sql);
   }
 
-  /** Rings of other instances; `heard` of the channel must call `forget`. */
-  connect(channel: Channel): void {
-    this.#channel = channel;
+  /** Where other instances are told of changes; what they tell must come to `forget`. */
+  connect(others: Announcements): void {
+    this.#others = others;
   }
 
   /** The rights of a session in `tenantId`'s context; null stands for the service as a whole. */
@@ -75,13 +75,13 @@ export class Rights {
   changed(tx: Tx, userIds: string[] | "everyone"): void {
     if (userIds.length === 0) return;
     const payload = userIds === "everyone" || userIds.length > NAMED_AT_MOST ? "everyone" : userIds.join(",");
-    afterCommit(tx, () => {
+    afterCommit(tx, async () => {
       this.forget(payload);
-      this.#channel?.ring(payload);
+      await this.#others?.tell(payload);
     });
   }
 
-  /** Takes a ring: comma-separated user ids, or `everyone`, or nothing when rings may have been missed. */
+  /** Takes what was told: comma-separated user ids, or `everyone`, or nothing when something may have been missed. */
   forget(payload: string): void {
     this.apiKeys.forget();
     if (payload === "" || payload === "everyone") this.#users.clear();

@@ -13,8 +13,10 @@ import { addressKey } from "./address.ts";
 import {
   clearFailedSignIns,
   countFailedSignIn,
+  nobodysLockEnd,
   requireAddressBelowLimit,
   requireUnlocked,
+  type TriedAccount,
 } from "./failed_sign_ins.ts";
 import {
   endSessions,
@@ -47,16 +49,16 @@ export interface SignedIn {
   tenantId: string | null;
 }
 
-interface Account {
-  id: string;
+/** What is known of an email: of one that nobody has, only whether it is locked. */
+interface Account extends TriedAccount {
   passwordHash: string | null;
-  usable: boolean;
+  usable: boolean | null;
   lockedForSeconds: number | null;
 }
 
 /**
- * Signs in by email and password. Unknown email, wrong password and inactive user are one answer in one time. A hash
- * made elsewhere is replaced by one of ours.
+ * Signs in by email and password. Unknown email, wrong password and inactive user are one answer in one time, and are
+ * locked alike. A hash made elsewhere is replaced by one of ours.
  * @throws CREDENTIALS_INVALID_UNAUTHORIZED, ACCOUNT_LOCKED_UNAUTHORIZED and RATE_LIMITED (with Retry-After),
  * SIGN_IN_BUSY_UNAVAILABLE, TENANT_FORBIDDEN
  */
@@ -65,14 +67,15 @@ export async function signIn(p: Platform, o: SignIn): Promise<SignedIn> {
   await requireAddressBelowLimit(p.sql, address);
   if (hashesWaiting() >= WAITING_AT_MOST) throw busy();
   const account = await readAccount(p.sql, o.email);
-  const isLocked = (account?.lockedForSeconds ?? 0) > 0;
-  const stored = isLocked ? null : account?.passwordHash ?? null;
+  const { id } = account;
+  const isLocked = (account.lockedForSeconds ?? 0) > 0;
+  const stored = isLocked ? null : account.passwordHash;
   const matches = stored === null
     ? await verifyNothing(o.password)
     : await verifyPassword(stored, o.password);
-  if (!account || !matches || !account.usable) {
-    await countFailedSignIn(p, { address, userId: isLocked || matches ? null : account?.id ?? null });
-    if (account) requireUnlocked(account);
+  if (id === null || !matches || !account.usable) {
+    await countFailedSignIn(p, { address, tried: isLocked || matches ? null : account });
+    requireUnlocked(account);
     throw wrongCredentials();
   }
   const renewed = stored && isForeign(stored) ? await hashPassword(o.password) : null;
@@ -83,11 +86,11 @@ export async function signIn(p: Platform, o: SignIn): Promise<SignedIn> {
     const [user] = await tx<{ id: string; securityVersion: number }[]>`
       update users set lockout_expires_at = null, last_login_at = now(),
         password_hash = coalesce(${renewed}, password_hash)
-      where id = ${account.id} and is_active and deleted_at is null and password_hash = ${stored}
+      where id = ${id} and is_active and deleted_at is null and password_hash = ${stored}
         and (lockout_expires_at is null or lockout_expires_at <= now())
       returning id, security_version`;
     if (!user) {
-      requireUnlocked(await readAccount(tx, o.email) ?? { lockedForSeconds: null });
+      requireUnlocked(await readAccount(tx, o.email));
       throw wrongCredentials();
     }
     await clearFailedSignIns(tx, user.id);
@@ -137,11 +140,15 @@ export async function signOut(p: Platform, caller: Caller): Promise<void> {
   await transact(p.sql, (tx) => endSessions(p, tx, { userId, sessionId, reason: "signed out" }));
 }
 
-async function readAccount(q: Queryable, email: string): Promise<Account | undefined> {
+async function readAccount(q: Queryable, email: string): Promise<Account> {
   const [account] = await q<Account[]>`
-    select id, password_hash, is_active and deleted_at is null as usable,
-      ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds
-    from users where lower(email) = lower(${email})`;
+    select u.id, asked.email, u.password_hash, u.is_active and u.deleted_at is null as usable,
+      ceil(extract(epoch from case when u.id is null then (${
+    nobodysLockEnd(q, email)
+  }) else u.lockout_expires_at end
+        - now()))::int as locked_for_seconds
+    from (select ${email}::text as email) asked left join users u on lower(u.email) = lower(asked.email)`;
+  if (!account) throw new Error("a left join of one row answered none");
   return account;
 }
 

@@ -1,6 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { z } from "zod";
-import { createHttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts";
+import { createHttpOut, type HttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts";
 import { defineJob, type JobType, PostponeJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
@@ -17,8 +17,9 @@ const args = z.object({ deliveryId: z.uuid() });
  * Makes one attempt at a delivery. What a receiver does never fails the job: it is postponed to the next attempt's time,
  * or ends with the delivery. May run again after a crash, so a receiver can get a delivery twice, with the same id.
  */
-export const deliveryJob = (p: Platform): JobType<z.output<typeof args>> =>
-  defineJob({
+export function deliveryJob(p: Platform): JobType<z.output<typeof args>> {
+  const http = createHttpOut({ allow: p.config.OUTBOUND_ALLOW, wholeMs: ANSWER_MS, followsRedirects: false });
+  return defineJob({
     ...DELIVERY_JOB,
     args,
     timeoutMs: 2 * ANSWER_MS,
@@ -26,16 +27,14 @@ export const deliveryJob = (p: Platform): JobType<z.output<typeof args>> =>
       const owed = await readOwed(p.sql, deliveryId);
       if (!owed) return { skipped: "the delivery has ended, or is gone with its endpoint" };
       if (owed.dueInMs > EARLY_MS) throw new PostponeJob("the delivery is not due yet", owed.dueInMs);
-      const tried = owed.isActive ? await attempt(p, owed, signal) : {
-        ...{ attemptedAt: p.clock.now(), durationMs: 0, statusCode: null, answer: null, isFinal: true },
-        error: "The endpoint is not active.",
-      };
+      const tried = owed.isActive ? await attempt(p, http, owed, signal) : inactive(p.clock.now());
       signal.throwIfAborted();
       const { status, retryInMs } = await settleAttempt(p, owed, tried);
       if (retryInMs !== null) throw new PostponeJob(tried.error ?? "", retryInMs);
       return { status };
     },
   });
+}
 
 /** How one attempt ended. */
 export interface Attempt {
@@ -49,15 +48,27 @@ export interface Attempt {
   isFinal: boolean;
 }
 
-async function attempt(p: Platform, owed: OwedDelivery, signal: AbortSignal): Promise<Attempt> {
+const inactive = (attemptedAt: Date): Attempt => ({
+  attemptedAt,
+  durationMs: 0,
+  statusCode: null,
+  error: "The endpoint is not active.",
+  answer: null,
+  isFinal: true,
+});
+
+async function attempt(
+  p: Pick<Platform, "sql" | "clock">,
+  http: HttpOut,
+  owed: OwedDelivery,
+  signal: AbortSignal,
+): Promise<Attempt> {
   const attemptedAt = p.clock.now();
   const startedAt = performance.now();
   const elapsed = () => ({ attemptedAt, durationMs: Math.round(performance.now() - startedAt) });
   const secrets = await readSecrets(p.sql, owed.endpointId);
   try {
-    const { status, body } = await createHttpOut({
-      ...{ allow: p.config.OUTBOUND_ALLOW, wholeMs: ANSWER_MS, followsRedirects: false },
-    }).send({
+    const { status, body } = await http.send({
       url: owed.url,
       method: "POST",
       headers: {
@@ -85,7 +96,9 @@ async function attempt(p: Platform, owed: OwedDelivery, signal: AbortSignal): Pr
     const isFinal = error instanceof OutboundRefused;
     return {
       ...elapsed(),
-      ...{ statusCode: null, answer: null, isFinal },
+      statusCode: null,
+      answer: null,
+      isFinal,
       error: isFinal ? `Refused: ${message}.` : `The receiver could not be reached: ${message}`,
     };
   }

@@ -60,8 +60,14 @@ export async function listDeliveries(
     ${request.status ? sql`and d.status = ${request.status}` : sql``}`;
   const [[count], items] = await Promise.all([
     sql<{ total: number }[]>`select count(*) as total from webhook_deliveries d where ${where}`,
-    sql<Delivery[]>`select ${columns(sql)} from webhook_deliveries d where ${where}
-      order by d.id desc limit ${request.pageSize} offset ${offsetOf(request)}`,
+    sql<Delivery[]>`
+      with page as (
+        select d.id from webhook_deliveries d where ${where}
+        order by d.id desc limit ${request.pageSize} offset ${offsetOf(request)}
+      )
+      select ${
+      columns(sql)
+    } from webhook_deliveries d where d.id = any(array(select id from page)) order by d.id desc`,
   ]);
   return pagedResult<Delivery>(items.map(withTimes), count?.total ?? 0, request);
 }

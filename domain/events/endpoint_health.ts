@@ -22,14 +22,13 @@ export async function noteFailure(
 ): Promise<void> {
   const [disabled] = await tx<Disabled[]>`
     with noted as (
-      select id, coalesce(failing_since, now()) as since from webhook_endpoints
-      where id = ${endpointId} and is_active for no key update
+      select id, coalesce(failing_since, now()) as since, case when ${isGone} then 'Gone'
+        when failing_since < now() - make_interval(days => ${FAILING_DAYS}) then 'Failing' end as reason
+      from webhook_endpoints where id = ${endpointId} and is_active for no key update
     )
-    update webhook_endpoints e set failing_since = noted.since,
-      is_active = not (${isGone} or noted.since < now() - make_interval(days => ${FAILING_DAYS})),
-      disabled_reason = case when ${isGone} then 'Gone'
-        when noted.since < now() - make_interval(days => ${FAILING_DAYS}) then 'Failing' end,
-      version = e.version + (${isGone} or noted.since < now() - make_interval(days => ${FAILING_DAYS}))::int
+    update webhook_endpoints e set failing_since = noted.since, disabled_reason = noted.reason,
+      is_active = noted.reason is null, version = e.version + (noted.reason is not null)::int,
+      updated_at = case when noted.reason is null then e.updated_at else now() end
     from noted where e.id = noted.id
     returning e.id, e.tenant_id, e.url, e.created_by, e.disabled_reason, e.is_active`;
   if (!disabled || disabled.isActive) return;

@@ -1,7 +1,7 @@
 import { compoundContentType } from "./compound_content_type.ts";
 import { ActiveMarkupProbe, markupType } from "./markup.ts";
 import { type FoundText, TextProbe } from "./text_probe.ts";
-import { findZipDirectory, type RangeReader, zipContentType } from "./zip_content_type.ts";
+import { hasZipBehind, type RangeReader, zipContentType } from "./zip_content_type.ts";
 
 /** The answer for content that is none of the known types, or claims to be two at once. */
 export const unknownContentType = "application/octet-stream";
@@ -121,7 +121,7 @@ async function recognise(head: Uint8Array): Promise<string> {
 /** An image that is at the same time a zip, jar or pdf, or that carries a script. */
 async function isPolyglot(probe: ContentProbe, read: RangeReader): Promise<boolean> {
   return probe.hasActiveMarkup || latin1(probe.head.subarray(0, pdfSearchBytes)).includes("%PDF-") ||
-    await findZipDirectory(read, probe.sizeBytes) !== null;
+    await hasZipBehind(read, probe.sizeBytes);
 }
 
 function mayBeImage(head: Uint8Array): boolean {

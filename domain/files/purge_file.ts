@@ -1,7 +1,7 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { Caller } from "../access/caller.ts";
-import { problem } from "../problems/problem.ts";
+import { type Problem, problem } from "../problems/problem.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import type { Platform } from "../shared/platform.ts";
 import {
@@ -57,6 +57,7 @@ export async function purgeFile(
       purgedBy: caller.userId,
       now: p.clock.now(),
     });
+    if (!purged) throw new Error("a locked Available file could not be purged");
     await recordAudit(tx, caller, {
       action: "file.purge",
       targetType: "file",
@@ -69,18 +70,21 @@ export async function purgeFile(
       },
       after: { status: "Purged", reason },
     });
-    if (!purged) throw new Error("a locked Available file could not be purged");
     return purged;
   });
   await deleteDiscarded(p, [fileId]);
   return fileRecord(tombstone);
 }
 
-async function stillReferenced(tx: Tx, file: FileRow) {
+const SCOPES_IN_TEXT = 10;
+
+async function stillReferenced(tx: Tx, file: FileRow): Promise<Problem> {
   const scopes = await holdingScopes(tx, file.id);
+  const told = scopes.slice(0, SCOPES_IN_TEXT).join(", ") +
+    (scopes.length > SCOPES_IN_TEXT ? " and others" : "");
   return problem(
     "FILE_STILL_REFERENCED_CONFLICT",
-    `The file has ${file.referenceCount} reference(s), of ${scopes.join(", ")}; expected none to purge it.`,
+    `The file has ${file.referenceCount} reference(s), of ${told}; expected none to purge it.`,
     { errors: scopes },
   );
 }

@@ -108,7 +108,7 @@ async function findUploads(p: Parts, o: Reconciling): Promise<number | null> {
     }
     return seen;
   } catch (error) {
-    if (error instanceof ObjectStoreRefused) return null;
+    if (error instanceof ObjectStoreRefused && seen === 0) return null;
     throw error;
   }
 }

@@ -1,6 +1,5 @@
 import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../access/caller.ts";
-import { findUsersInTenant } from "../access/user_lookup.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
@@ -23,9 +22,16 @@ export interface Owner {
   ownerId: string;
 }
 
+export interface NewReference extends Owner {
+  fileId: string;
+  /** Whose it is: the file's tenant, or of a product file the tenant that holds it; null: the service's own. */
+  tenantId: string | null;
+  createdBy: string | null;
+}
+
 /**
- * Has an owner hold an Available file; the same row again for one who holds it already. The lock on the file's row
- * keeps a purge from passing in between.
+ * Has an owner hold an Available file; the same row again for one who holds it already. Of a product file each tenant
+ * has holds of its own. The lock on the file's row keeps a purge from passing in between.
  * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function referenceFile(
@@ -35,20 +41,20 @@ export async function referenceFile(
   owner: Owner,
 ): Promise<FileReference> {
   return await transact(p.sql, async (tx) => {
-    requireAvailable(await lockFile(tx, fileId));
-    return await holdFile(tx, { fileId, ...owner, createdBy: caller.userId });
+    const file = await lockFile(tx, fileId);
+    requireAvailable(file);
+    const tenantId = file.tenantId ?? caller.tenantId;
+    return await holdFile(tx, { fileId, tenantId, ...owner, createdBy: caller.userId });
   });
 }
 
-/** Writes a reference unless the pair has one. The caller holds the lock on the file's row. */
-export async function holdFile(
-  tx: Tx,
-  o: Owner & { fileId: string; createdBy: string | null },
-): Promise<FileReference> {
+/** Writes a reference unless the tenant holds the file by that pair. The caller holds the lock on the file's row. */
+export async function holdFile(tx: Tx, o: NewReference): Promise<FileReference> {
   const [row] = await tx<FileReference[]>`
-    insert into file_references (id, file_id, scope, owner_id, created_by)
-    values (${newId()}, ${o.fileId}, ${o.scope}, ${o.ownerId}, ${o.createdBy})
-    on conflict (file_id, scope, owner_id) where released_at is null do nothing
+    insert into file_references (id, file_id, tenant_id, scope, owner_id, created_by)
+    values (${newId()}, ${o.fileId}, ${o.tenantId}, ${o.scope}, ${o.ownerId}, ${o.createdBy})
+    on conflict (file_id, coalesce(tenant_id, '00000000-0000-0000-0000-000000000000'), scope, owner_id)
+      where released_at is null do nothing
     returning id as reference_id, file_id, scope, owner_id, created_by, created_at`;
   if (row) {
     await tx`update files set reference_count = reference_count + 1, version = version + 1 where id = ${o.fileId}`;
@@ -56,7 +62,8 @@ export async function holdFile(
   }
   const [held] = await tx<FileReference[]>`
     select id as reference_id, file_id, scope, owner_id, created_by, created_at from file_references
-    where file_id = ${o.fileId} and scope = ${o.scope} and owner_id = ${o.ownerId} and released_at is null`;
+    where file_id = ${o.fileId} and tenant_id is not distinct from ${o.tenantId}::uuid
+      and scope = ${o.scope} and owner_id = ${o.ownerId} and released_at is null`;
   if (!held) throw new Error("a reference exists and cannot be read under the lock on its file");
   return held;
 }
@@ -73,11 +80,9 @@ export async function releaseReference(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
-    const [known] = await tx<Creator[]>`select created_by from file_references
-      where id = ${referenceId} and file_id = ${fileId}`;
-    if (!known || !await isOwn(tx, caller, file, known)) {
-      throw problem("FILE_NOT_FOUND", "The file never had this reference.");
-    }
+    const known = await tx`select from file_references
+      where id = ${referenceId} and file_id = ${fileId} and ${concerning(tx, caller, file)}`;
+    if (known.length === 0) throw problem("FILE_NOT_FOUND", "The file never had this reference.");
     const released = await tx`update file_references set released_at = now()
       where id = ${referenceId} and released_at is null`;
     if (released.count === 1) await letGo(tx, [fileId]);
@@ -105,10 +110,13 @@ async function letGo(tx: Tx, fileIds: string[]): Promise<void> {
     where id = any(${fileIds}::uuid[])`;
 }
 
-/** The scopes that hold a file, by name. */
+/** Of how many scopes a refusal tells; the list of references tells of every one. */
+const MOST_SCOPES = 100;
+
+/** The scopes that hold a file, by name; the first hundred of them. */
 export async function holdingScopes(q: Queryable, fileId: string): Promise<string[]> {
   const rows = await q<{ scope: string }[]>`select distinct scope from file_references
-    where file_id = ${fileId} and released_at is null order by scope`;
+    where file_id = ${fileId} and released_at is null order by scope limit ${MOST_SCOPES}`;
   return rows.map((row) => row.scope);
 }
 
@@ -119,9 +127,7 @@ export async function listReferences(
   file: Pick<FileRow, "id" | "tenantId">,
   request: PageRequest,
 ): Promise<PagedResult<FileReference>> {
-  const creators = await ownCreators(q, caller, file);
-  const listed = q`file_id = ${file.id} and released_at is null
-    and ${creators === null ? q`true` : q`created_by = any(${creators}::uuid[])`}`;
+  const listed = q`file_id = ${file.id} and released_at is null and ${concerning(q, caller, file)}`;
   const [[counted], references] = await Promise.all([
     q<{ total: number }[]>`select count(*) as total from file_references where ${listed}`,
     q<FileReference[]>`select id as reference_id, file_id, scope, owner_id, created_by, created_at
@@ -131,27 +137,6 @@ export async function listReferences(
   return pagedResult<FileReference>([...references], counted?.total ?? 0, request);
 }
 
-interface Creator {
-  createdBy: string | null;
-}
-
-/** A product file is everyone's, what holds it is not: each tenant has to do with its own users' references only. */
-const holdsForAll = (caller: Caller, file: Pick<FileRow, "tenantId">): boolean =>
-  file.tenantId !== null || isSystemAdmin(caller);
-
-async function isOwn(q: Queryable, caller: Caller, file: FileRow, { createdBy }: Creator): Promise<boolean> {
-  if (holdsForAll(caller, file)) return true;
-  return createdBy !== null && (await findUsersInTenant(q, caller.tenantId, [createdBy])).length === 1;
-}
-
-/** Whose references of a file the caller may see; null: everybody's. */
-async function ownCreators(
-  q: Queryable,
-  caller: Caller,
-  file: Pick<FileRow, "id" | "tenantId">,
-): Promise<string[] | null> {
-  if (holdsForAll(caller, file)) return null;
-  const creators = await q<{ id: string }[]>`select distinct created_by as id from file_references
-    where file_id = ${file.id} and released_at is null and created_by is not null`;
-  return (await findUsersInTenant(q, caller.tenantId, creators.map(({ id }) => id))).map(({ id }) => id);
-}
+/** A product file is everyone's, what holds it is not: each tenant has to do with its own references only. */
+const concerning = (q: Queryable, caller: Caller, file: Pick<FileRow, "tenantId">) =>
+  file.tenantId !== null || isSystemAdmin(caller) ? q`true` : q`tenant_id = ${caller.tenantId}`;

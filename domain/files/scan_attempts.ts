@@ -17,12 +17,15 @@ export interface ScanAttempt {
   errorMessage: string | null;
 }
 
-/** All attempts at a file, newest first. */
+/** Attempts kept of a file: an engine that is away for weeks is asked every ten minutes, newer signatures come daily. */
+const MOST_ATTEMPTS = 100;
+
+/** The attempts at a file, newest first: the last hundred of them. */
 export async function listScanAttempts(q: Queryable, fileId: string): Promise<ScanAttempt[]> {
   const rows = await q<Omit<ScanAttempt, "durationMs">[]>`
     select attempt_number, started_at, completed_at, engine, database_version, verdict, detected_content_type,
       signature_name, error_message
-    from file_scan_attempts where file_id = ${fileId} order by attempt_number desc`;
+    from file_scan_attempts where file_id = ${fileId} order by attempt_number desc limit ${MOST_ATTEMPTS}`;
   return rows.map((row) => ({ ...row, durationMs: row.completedAt.getTime() - row.startedAt.getTime() }));
 }
 
@@ -41,7 +44,10 @@ interface NewScanAttempt extends AttemptFrame {
   isUnreadable?: boolean;
 }
 
-/** Keeps an attempt; the caller's lock on the file's row keeps the numbers apart. @returns its number */
+/**
+ * Keeps an attempt, in place of the hundredth before it; the caller's lock on the file's row keeps the numbers apart.
+ * @returns its number
+ */
 export async function insertScanAttempt(tx: Tx, fileId: string, o: NewScanAttempt): Promise<number> {
   const [row] = await tx<{ attemptNumber: number }[]>`
     insert into file_scan_attempts (file_id, attempt_number, started_at, completed_at, engine, database_version,
@@ -52,5 +58,10 @@ export async function insertScanAttempt(tx: Tx, fileId: string, o: NewScanAttemp
       ${o.isUnreadable ?? false}
     from file_scan_attempts where file_id = ${fileId}
     returning attempt_number`;
-  return row?.attemptNumber ?? 0;
+  const attemptNumber = row?.attemptNumber ?? 0;
+  if (attemptNumber > MOST_ATTEMPTS) {
+    await tx`delete from file_scan_attempts
+      where file_id = ${fileId} and attempt_number <= ${attemptNumber - MOST_ATTEMPTS}`;
+  }
+  return attemptNumber;
 }

@@ -60,13 +60,13 @@ export async function storeServiceFile(
 async function confirmServiceFile(
   p: Platform,
   fileId: string,
-  { scope, ownerId, createdBy }: ServiceFile,
+  { tenantId, scope, ownerId, createdBy }: ServiceFile,
   staged: StoredObject,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const file = await startScanning(p, tx, { fileId, staged, createdBy });
     if (!file) throw problem("FILE_UPLOAD_EXPIRED_CONFLICT", "Writing the file took longer than it may.");
-    await holdFile(tx, { fileId, scope, ownerId, createdBy });
+    await holdFile(tx, { fileId, tenantId, scope, ownerId, createdBy });
   });
 }
 

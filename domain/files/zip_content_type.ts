@@ -15,6 +15,8 @@ interface Entry {
 
 const endRecordSize = 22;
 const maxCommentSize = 0xffff;
+/** Instead of a number: the zip64 end record has it. */
+const zip64Mark = 0xffffffff;
 const maxDirectoryBytes = 16 * 1024 * 1024;
 const maxPartBytes = 1024 * 1024;
 const ooxml = "application/vnd.openxmlformats-officedocument.";
@@ -25,23 +27,49 @@ const macroEnabled: Record<string, string> = {
   [`${ooxml}presentationml.presentation`]: "application/vnd.ms-powerpoint.presentation.macroenabled.12",
 };
 
-/**
- * Where the zip directory of this content is, or null when it has none. Found as unzip programs do it, from the end, so it also finds an
- * archive glued behind other content; `offset` is then as the archive says, not where it is.
- */
-export async function findZipDirectory(read: RangeReader, size: number): Promise<Directory | null> {
+/** The end of some content, where a zip has its end record: behind it there may be a comment. */
+interface Tail {
+  from: number;
+  view: DataView;
+  /** Where in the view end records begin, the last one first. */
+  endRecords: number[];
+}
+
+async function readTail(read: RangeReader, size: number): Promise<Tail> {
   const from = Math.max(0, size - endRecordSize - maxCommentSize);
-  const tail = await read(from, size);
-  const view = new DataView(tail.buffer, tail.byteOffset, tail.byteLength);
-  for (let at = tail.length - endRecordSize; at >= 0; at--) {
-    if (view.getUint32(at, true) !== 0x06054b50) continue;
-    const end = at + endRecordSize + view.getUint16(at + 20, true);
-    const directory = { size: view.getUint32(at + 12, true), offset: view.getUint32(at + 16, true) };
-    const large = directory.size === 0xffffffff || directory.offset === 0xffffffff;
-    if (large && at >= 76) return zip64Directory(view, at - 76, from);
-    if (end <= tail.length && directory.offset + directory.size <= from + at) return directory;
+  const bytes = await read(from, size);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const endRecords: number[] = [];
+  for (let at = bytes.length - endRecordSize; at >= 0; at--) {
+    if (view.getUint32(at, true) === 0x06054b50) endRecords.push(at);
   }
-  return null;
+  return { from, view, endRecords };
+}
+
+/**
+ * Whether an unzip program might find an archive at the end of this content, glued behind something else. The programs mend what
+ * an end record says of its comment and of its directory's place, so neither counts: only that the directory may lie before it.
+ */
+export async function hasZipBehind(read: RangeReader, size: number): Promise<boolean> {
+  const { from, view, endRecords } = await readTail(read, size);
+  return endRecords.some((at) => {
+    const length = view.getUint32(at + 12, true);
+    return length === zip64Mark || length <= from + at;
+  });
+}
+
+/**
+ * Where the zip directory of this content is, or null when it has none. Only the last end record counts and it must be right: where
+ * it is not, one program mends it, another takes an earlier one, and they open different archives.
+ */
+async function findZipDirectory(read: RangeReader, size: number): Promise<Directory | null> {
+  const { from, view, endRecords: [at] } = await readTail(read, size);
+  if (at === undefined) return null;
+  const directory = { size: view.getUint32(at + 12, true), offset: view.getUint32(at + 16, true) };
+  const isLarge = directory.size === zip64Mark || directory.offset === zip64Mark;
+  if (isLarge && at >= 76) return zip64Directory(view, at - 76, from);
+  const isWhole = at + endRecordSize + view.getUint16(at + 20, true) <= view.byteLength;
+  return isWhole && directory.offset + directory.size <= from + at ? directory : null;
 }
 
 /** The zip64 end record (56 bytes) where its 20-byte locator behind it says; content above 4 GiB is not expected. */

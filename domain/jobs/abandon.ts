@@ -6,7 +6,7 @@ import type { Tx } from "../../infra/postgres/postgres.ts";
  */
 export async function abandonJob(tx: Tx, id: string): Promise<void> {
   await tx`
-    update jobs set status = 'Cancelled', completed_at = now()
+    update jobs set status = 'Cancelled', completed_at = statement_timestamp()
     where id = (select id from jobs where id = ${id} and status in ('Enqueued', 'Scheduled', 'Failed')
       for update skip locked)`;
 }

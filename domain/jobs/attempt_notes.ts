@@ -114,10 +114,13 @@ export class AttemptNotes {
   }
 }
 
+/** What jsonb takes from no JSON: a NUL character or half of a surrogate pair, which JSON writes as escapes. */
+const UNSTORABLE = /\\u(0000|d[89a-f])/;
+
 function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields"> {
   const { time, level, message, ...fields } = JSON.parse(line);
   const printed = JSON.stringify(fields);
-  const keepsFields = printed !== "{}" && printed.length <= LINE_LENGTH && !printed.includes("\\u0000");
+  const keepsFields = printed !== "{}" && printed.length <= LINE_LENGTH && !UNSTORABLE.test(printed);
   return { at: time, level, message: storable(message, LINE_LENGTH), fields: keepsFields ? printed : null };
 }
 

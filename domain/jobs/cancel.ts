@@ -31,7 +31,7 @@ export async function cancelJob(
       );
     }
     const [row] = await tx<JobRow[]>`
-      update jobs set status = 'Cancelled', completed_at = now() where id = ${id} returning ${
+      update jobs set status = 'Cancelled', completed_at = statement_timestamp() where id = ${id} returning ${
       tx.unsafe(JOB_COLUMNS)
     }`;
     if (!row) throw new Error(`job ${id} vanished under its lock`);

@@ -64,6 +64,15 @@ export async function countJobs(
   return row ?? { matching: 0, all: 0 };
 }
 
+/** The names of job types, of which there are few, that hold `term` in any letter case. */
+export async function typeNamesLike(sql: Sql, term: string): Promise<string[]> {
+  const like = matching(sql, { searchTerm: term });
+  const rows = await sql<{ name: string }[]>`
+    select job_type_name as name from job_counts where scope = ${countScope({ everything: true })} and ${like}
+    union select job_type_name from job_count_deltas where ${like}`;
+  return rows.map(({ name }) => name);
+}
+
 /** Adds up what the triggers appended into the counters, when there is enough of it or `always`. */
 export async function foldCounts(sql: Sql, o: { always: boolean }): Promise<void> {
   if (!o.always) {

@@ -2,7 +2,6 @@ import { type Queryable, type Sql, transact } from "../../infra/postgres/postgre
 import { recordAudit } from "../audit/audit.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
-import { ERROR_PATTERN } from "./dead_letter_list.ts";
 import { reenqueueLocked } from "./dead_letters.ts";
 import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
 
@@ -12,6 +11,7 @@ const NAMED_AT_MOST = 100;
 /** Dead letters of one job type that failed alike and have not been retried. */
 export interface DeadLetterGroup {
   jobTypeName: string;
+  /** The error with what varies between occurrences (ids, numbers) written as `#`, cut at 300 characters. */
   errorPattern: string;
   count: number;
   firstFailedAt: Date;
@@ -26,8 +26,8 @@ export async function listDeadLetterGroups(
 ): Promise<PagedResult<DeadLetterGroup>> {
   const rows = await sql<(DeadLetterGroup & { total: number })[]>`
     with groups as (
-      select job_type_name, ${sql.unsafe(ERROR_PATTERN)} as error_pattern, count(*) as count,
-        min(failed_at) as first_failed_at, max(failed_at) as last_failed_at
+      select job_type_name, error_pattern, count(*) as count, min(failed_at) as first_failed_at,
+        max(failed_at) as last_failed_at
       from dead_letter_jobs where ${within(sql, reach)} and retried_at is null group by 1, 2
     ), page as (
       select * from groups order by count desc, job_type_name, error_pattern
@@ -97,7 +97,7 @@ const matches = (q: Queryable, { filter, reach }: { filter: DeadLetterFilter; re
   q`
   ${within(q, reach)} and retried_at is null
   ${filter.jobTypeName === null ? q`` : q`and job_type_name = ${filter.jobTypeName}`}
-  ${filter.errorPattern === null ? q`` : q`and ${q.unsafe(ERROR_PATTERN)} = ${filter.errorPattern}`}
+  ${filter.errorPattern === null ? q`` : q`and error_pattern = ${filter.errorPattern}`}
   ${
     filter.errorContains === null
       ? q``

@@ -3,12 +3,11 @@ import { problem } from "../problems/problem.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { type JobReach, within } from "./reach.ts";
 
-/** An error with what varies between occurrences (ids, numbers) written as `#`, cut at 300 characters. */
-export const ERROR_PATTERN = `left(regexp_replace(coalesce(error_message, ''),
-  '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]+', '#', 'gi'), 300)`;
-
 const COLUMNS = `id, job_id, job_type_name, queue, serialized_args, attempts, error_message, failed_at,
   retried_at, retried_job_id`;
+
+/** So few are collected and sorted (`offset 0` sees to it) instead of being looked for along the order of all. */
+const FEW = 10_000;
 
 /** A job whose retries were used up, as kept for a decision about it. */
 export interface DeadLetter {
@@ -24,7 +23,7 @@ export interface DeadLetter {
   retriedJobId: string | null;
 }
 
-/** What dead letters are narrowed to; absent parts select nothing. */
+/** What dead letters are narrowed to; absent parts leave all. */
 export interface DeadLetterSelection {
   jobTypeName?: string | undefined;
   /** As a group of dead letters names it. */
@@ -39,21 +38,19 @@ export async function listDeadLetters(
   o: PageRequest & DeadLetterSelection,
 ): Promise<PagedResult<DeadLetter>> {
   const chosen = sql`${within(sql, reach)}
-    ${
-    o.isRetried === undefined
-      ? sql``
-      : o.isRetried
-      ? sql`and retried_at is not null`
-      : sql`and retried_at is null`
-  }
+    ${o.isRetried === undefined ? sql`` : sql`and retried_at is ${o.isRetried ? sql`not null` : sql`null`}`}
     ${o.jobTypeName === undefined ? sql`` : sql`and job_type_name = ${o.jobTypeName}`}
-    ${o.errorPattern === undefined ? sql`` : sql`and ${sql.unsafe(ERROR_PATTERN)} = ${o.errorPattern}`}`;
+    ${o.errorPattern === undefined ? sql`` : sql`and error_pattern = ${o.errorPattern}`}`;
   const [count] = await sql<{ total: number }[]>`
     select count(*) as total from dead_letter_jobs where ${chosen}`;
+  const total = count?.total ?? 0;
+  if (offsetOf(o) >= total) return pagedResult([], total, o);
   const items = await sql<DeadLetter[]>`
-    select ${sql.unsafe(COLUMNS)} from dead_letter_jobs where ${chosen}
+    select ${sql.unsafe(COLUMNS)} from (
+      select * from dead_letter_jobs where ${chosen} ${total <= FEW ? sql`offset 0` : sql``}
+    ) letters
     order by id desc limit ${o.pageSize} offset ${offsetOf(o)}`;
-  return pagedResult([...items], count?.total ?? 0, o);
+  return pagedResult([...items], total, o);
 }
 
 /** @throws JOB_DEADLETTER_NOT_FOUND */

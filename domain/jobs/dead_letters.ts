@@ -4,7 +4,7 @@ import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { insertJobs, type JobPriority, PRIORITIES } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
-import { limitKeyOf } from "./job_type.ts";
+import { isForCreator, limitKeyOf } from "./job_type.ts";
 import { readJob } from "./jobs.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 
@@ -76,7 +76,7 @@ export async function reenqueueLocked(
       maxRetries: entry.maxRetries ?? type?.maxRetries ?? 0,
       limitKey: type ? limitKeyOf(type) : entry.limitKey,
       tenantId: entry.tenantId,
-      createdBy: type?.actsForCreator ? entry.createdBy : caller.userId,
+      createdBy: isForCreator(type) ? entry.createdBy : caller.userId,
       traceId: caller.traceId,
     })),
   );

@@ -5,7 +5,7 @@ import type { Platform } from "../shared/platform.ts";
 import { lockParents } from "./continuations.ts";
 import { type JobPriority, type NewJob, ringFor, writeJobs } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
-import { type AnyJobType, limitKeyOf } from "./job_type.ts";
+import { type AnyJobType, isForCreator, limitKeyOf } from "./job_type.ts";
 import { type JobActor, jobReach, within } from "./reach.ts";
 
 /** What a caller asks to be enqueued. */
@@ -120,10 +120,11 @@ export function requireExposedType(p: Pick<Platform, "jobTypes">, name: string):
 
 /** @throws FORBIDDEN to a key where the job would have all the rights of the key's maker. */
 export function requireMayAskFor(type: AnyJobType | undefined, caller: JobActor): void {
-  if (!type?.actsForCreator || caller.apiKeyId === null) return;
+  if (!isForCreator(type) || caller.apiKeyId === null) return;
+  const what = type?.name ?? "A job of a type that is not known here";
   throw problem(
     "FORBIDDEN",
-    `${type.name} runs with the rights of the user who asks for it; the caller is an API key, which has fewer.`,
+    `${what} runs with the rights of the user who asks for it; the caller is an API key, which has fewer.`,
   );
 }
 

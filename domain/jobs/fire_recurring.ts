@@ -2,13 +2,15 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { nextRun } from "./cron.ts";
 import { insertJobs } from "./enqueue.ts";
-import { runOf } from "./recurring_control.ts";
+import { runOf, type RunTemplate } from "./recurring_control.ts";
 import type { RecurringRow } from "./recurring_row.ts";
 
 const AT_ONCE = 500;
 
 type Parts = Pick<Platform, "sql" | "bell" | "jobTypes" | "clock" | "log">;
-type DueRow = RecurringRow & { isUnfinished: boolean };
+type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZoneId"> & {
+  isUnfinished: boolean;
+};
 
 /**
  * Enqueues a job for every recurring job that is due, in batches. Instances that fire at the same time skip what
@@ -28,7 +30,7 @@ export async function fireDueRecurringJobs(p: Parts): Promise<number> {
 async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fired: number }> {
   const due = await tx<DueRow[]>`
     select r.id, r.tenant_id, r.job_id, r.job_type_name, r.cron_expression, r.time_zone_id, r.queue, r.serialized_args,
-      r.args_type_name, r.next_run_at, r.created_by,
+      r.args_type_name, r.created_by,
       coalesce(last.status not in ('Succeeded', 'DeadLettered', 'Cancelled'), false) as is_unfinished
     from recurring_jobs r left join jobs last on last.id = r.last_job_id
     where not r.is_paused and r.next_run_at <= ${now}
@@ -47,13 +49,12 @@ async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fi
 }
 
 /**
- * The tick after now, or after the one being fired where this instance's clock lags behind it. A schedule that no
- * longer makes sense (its time zone was abolished) is paused rather than letting it hold up all others.
+ * The tick after now. A schedule that no longer makes sense (its time zone was abolished) is paused rather than letting
+ * it hold up all others.
  */
-function nextTick(p: Parts, { id, cronExpression, timeZoneId, nextRunAt }: DueRow, now: Date): string | null {
-  const after = nextRunAt && nextRunAt > now ? nextRunAt : now;
+function nextTick(p: Parts, { id, cronExpression, timeZoneId }: DueRow, now: Date): string | null {
   try {
-    return nextRun(cronExpression, timeZoneId, after)?.toISOString() ?? null;
+    return nextRun(cronExpression, timeZoneId, now)?.toISOString() ?? null;
   } catch (error) {
     p.log.error("a recurring job was paused: its schedule cannot be followed", { error, recurringJob: id });
     return null;

@@ -13,6 +13,8 @@ export const JOB_STATUSES = [
   "Cancelled",
 ] as const;
 export type JobStatus = typeof JOB_STATUSES[number];
+/** Those nothing leads out of; a job has a `completedAt` just when it is in one of them. */
+export const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
 
 /** How a job came to be. */
 export const JOB_TYPES = ["FireAndForget", "Delayed", "Recurring", "Continuation"] as const;

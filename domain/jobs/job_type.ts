@@ -77,6 +77,13 @@ export class HopelessJob extends Error {
 // deno-lint-ignore no-explicit-any -- types of different arguments live in one registry
 export type AnyJobType = JobType<any>;
 
+/**
+ * Is the type's work done with the rights of the job's creator? One this instance does not know is taken for such a
+ * type: a newer instance may know better, and the command line knows none.
+ */
+export const isForCreator = (type: AnyJobType | undefined): boolean =>
+  type === undefined || type.actsForCreator === true;
+
 /** What keeps jobs of this type together where it limits how many run at once; null where it does not. */
 export const limitKeyOf = (type: AnyJobType | undefined): string | null =>
   type?.concurrency === undefined ? null : type.name;

@@ -15,6 +15,11 @@ export interface ClaimPlan {
   take: number;
 }
 
+/** What queues may be called; their names are part of the lanes', whose parts a `|` separates. */
+export const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+export const QUEUE_NAME_EXPECTED =
+  "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, beginning with a letter or digit";
+
 /** The name of the lane jobs of this queue, limited type and tenant wait in. */
 export const laneName = (queue: string, limitKey?: string | null, tenantId?: string | null): string =>
   `${queue}|${limitKey ?? ""}|${tenantId ?? ""}`;
@@ -48,6 +53,18 @@ export async function findLanes(sql: Sql, after: string): Promise<Lane[]> {
       where found.n < ${LANES_AT_ONCE}
     )
     select priority, lane from found`;
+}
+
+/** Finds all lanes that have due jobs, however many; some may come twice. */
+export async function findAllLanes(sql: Sql): Promise<Lane[]> {
+  const lanes: Lane[] = [];
+  let after = "";
+  do {
+    const found = await findLanes(sql, after);
+    lanes.push(...found);
+    after = nextLook(found);
+  } while (after !== "");
+  return lanes;
 }
 
 /**

@@ -25,8 +25,8 @@ export async function closeLease(sql: Sql, workerId: string): Promise<void> {
 }
 
 /**
- * Takes jobs away from dead workers, in batches of their own transactions: each is due at once as a new attempt, or dead-lettered when its retries are used
- * up, so that a job that kills its process does not do so forever.
+ * Takes jobs away from dead workers, in batches of their own transactions: each is due at once as a new attempt, or
+ * dead-lettered when its retries are used up, so that a job that kills its process does not do so forever.
  * @returns how many jobs were taken away.
  */
 export async function recoverLostJobs(sql: Sql, leaseSeconds = LEASE_SECONDS): Promise<number> {
@@ -40,10 +40,8 @@ export async function recoverLostJobs(sql: Sql, leaseSeconds = LEASE_SECONDS): P
 async function recoverBatch(sql: Sql, leaseSeconds: number): Promise<number> {
   return await transact(sql, async (tx) => {
     await tx`delete from job_workers where heartbeat_at < now() - make_interval(secs => ${leaseSeconds})`;
-    const lost = await tx<
-      { id: string; attempts: number; workerId: string; startedAt: Date; isLast: boolean }[]
-    >`
-      select id, attempts, worker_id, started_at, failures >= max_retries as is_last from jobs j
+    const lost = await tx<{ id: string; isLast: boolean }[]>`
+      select id, failures >= max_retries as is_last from jobs j
       where status = 'Processing' and not exists (select from job_workers w where w.id = j.worker_id)
       limit ${RECOVERED_AT_ONCE} for update skip locked`;
     if (lost.length === 0) return 0;

@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { JobStatus } from "./job_row.ts";
-import { findLanes, type Lane, laneName } from "./lanes.ts";
+import { findAllLanes, type Lane, laneName } from "./lanes.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
 /** What one queue holds that is not over yet. */
@@ -70,7 +70,7 @@ async function lanesOf(
   queues: string[],
 ): Promise<Lane[]> {
   if (queues.length === 0) return [];
-  if (reach.everything) return await findLanes(sql, "");
+  if (reach.everything) return await findAllLanes(sql);
   const limitKeys = [null, ...jobTypes.limitedNames()];
   return queues.flatMap((queue) =>
     limitKeys.flatMap((limitKey) =>

@@ -6,6 +6,7 @@ import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import { nextRun, nextRuns, requireSchedule } from "./cron.ts";
 import { requireExposedType, requireFittingArgs, requireMayAskFor } from "./enqueue_requested.ts";
+import { isForCreator } from "./job_type.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 import {
   readRecurring,
@@ -15,15 +16,11 @@ import {
   type RecurringRow,
 } from "./recurring_row.ts";
 
-export interface NewRecurringJob {
-  jobId: string;
-  jobTypeName: string;
-  cronExpression: string;
-  timeZoneId: string;
-  queue: string;
-  serializedArgs: string;
-  argsTypeName: string | null;
-}
+/** What makes a recurring job. */
+export type NewRecurringJob = Pick<
+  RecurringJob,
+  "jobId" | "jobTypeName" | "cronExpression" | "timeZoneId" | "queue" | "serializedArgs" | "argsTypeName"
+>;
 
 /** What an update changes; absent fields stay. */
 export type RecurringChange = Partial<Omit<NewRecurringJob, "jobId" | "jobTypeName">>;
@@ -68,7 +65,10 @@ export async function readRecurringJob(sql: Sql, caller: JobActor, jobId: string
   );
 }
 
-/** When its schedule comes due next, whether it is paused or not. @throws JOB_RECURRING_NOT_FOUND */
+/**
+ * When its schedule comes due next, whether it is paused or not.
+ * @throws JOB_RECURRING_NOT_FOUND, VALIDATION_ERROR (its time zone is none any more)
+ */
 export async function readNextRuns(
   p: Pick<Platform, "sql" | "clock">,
   caller: JobActor,
@@ -76,6 +76,7 @@ export async function readNextRuns(
   count: number,
 ): Promise<Date[]> {
   const { job } = await readRecurringJob(p.sql, caller, jobId);
+  requireSchedule(job.cronExpression, job.timeZoneId);
   return nextRuns(job.cronExpression, job.timeZoneId, p.clock.now(), count);
 }
 
@@ -132,11 +133,12 @@ export async function updateRecurringJob(
     if (type && change.serializedArgs !== undefined) requireFittingArgs(type, serializedArgs);
     const isRewritten = serializedArgs !== before.serializedArgs;
     if (isRewritten) requireMayAskFor(type, caller);
-    const createdBy = isRewritten && type?.actsForCreator ? caller.userId : before.createdBy;
+    const createdBy = isRewritten && isForCreator(type) ? caller.userId : before.createdBy;
+    const nextRunAt = before.isPaused ? null : nextRun(cronExpression, timeZoneId, p.clock.now());
     await tx`
-      update recurring_jobs set created_by = ${createdBy}, cron_expression = ${cronExpression}, time_zone_id = ${timeZoneId}, queue = ${queue},
-        serialized_args = ${serializedArgs}, args_type_name = ${argsTypeName}, version = version + 1, updated_at = now(),
-        next_run_at = ${before.isPaused ? null : nextRun(cronExpression, timeZoneId, p.clock.now())}
+      update recurring_jobs set created_by = ${createdBy}, cron_expression = ${cronExpression},
+        time_zone_id = ${timeZoneId}, queue = ${queue}, serialized_args = ${serializedArgs},
+        args_type_name = ${argsTypeName}, next_run_at = ${nextRunAt}, version = version + 1, updated_at = now()
       where id = ${before.id}`;
     const after = await lockRecurring(tx, caller, jobId);
     await auditRecurring(tx, caller, "update", { before, after });

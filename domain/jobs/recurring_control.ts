@@ -1,10 +1,10 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
-import { nextRun } from "./cron.ts";
-import { insertJobs } from "./enqueue.ts";
+import { nextRun, requireSchedule } from "./cron.ts";
+import { insertJobs, type NewJob } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
-import { limitKeyOf } from "./job_type.ts";
+import { isForCreator, limitKeyOf } from "./job_type.ts";
 import { readJob } from "./jobs.ts";
 import { auditRecurring, lockRecurring } from "./recurring.ts";
 import { type RecurringJob, recurringJob, type RecurringRow } from "./recurring_row.ts";
@@ -33,7 +33,10 @@ export async function pauseRecurringJob(
   });
 }
 
-/** Ticks that passed while it was paused are not made up for. @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_NOT_PAUSED */
+/**
+ * Ticks that passed while it was paused are not made up for.
+ * @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_NOT_PAUSED, VALIDATION_ERROR (its time zone is none any more)
+ */
 export async function resumeRecurringJob(
   p: Pick<Platform, "sql" | "clock">,
   caller: JobActor,
@@ -44,6 +47,7 @@ export async function resumeRecurringJob(
     if (!before.isPaused) {
       throw problem("JOB_RECURRING_NOT_PAUSED", `Recurring job "${jobId}" is not paused.`);
     }
+    requireSchedule(before.cronExpression, before.timeZoneId);
     const next = nextRun(before.cronExpression, before.timeZoneId, p.clock.now());
     await tx`
       update recurring_jobs set is_paused = false, next_run_at = ${next}, version = version + 1, updated_at = now()
@@ -62,8 +66,8 @@ export async function triggerRecurringJob(
 ): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {
     const recurring = await lockRecurring(tx, caller, jobId);
-    const isForCreator = p.jobTypes.get(recurring.jobTypeName)?.actsForCreator;
-    const createdBy = isForCreator ? recurring.createdBy : caller.userId;
+    const type = p.jobTypes.get(recurring.jobTypeName);
+    const createdBy = isForCreator(type) ? recurring.createdBy : caller.userId;
     const [id = ""] = await insertJobs(p, tx, [
       { ...runOf(p, recurring), createdBy, traceId: caller.traceId },
     ]);
@@ -73,8 +77,14 @@ export async function triggerRecurringJob(
   });
 }
 
+/** What of a recurring job its runs take over. */
+export type RunTemplate = Pick<
+  RecurringRow,
+  "jobId" | "tenantId" | "jobTypeName" | "serializedArgs" | "argsTypeName" | "queue" | "createdBy"
+>;
+
 /** The job that one run of a recurring job is. */
-export function runOf(p: Pick<Platform, "jobTypes">, recurring: Omit<RecurringRow, "lastStatus">) {
+export function runOf(p: Pick<Platform, "jobTypes">, recurring: RunTemplate): NewJob {
   const type = p.jobTypes.get(recurring.jobTypeName);
   return {
     jobTypeName: recurring.jobTypeName,

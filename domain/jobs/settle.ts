@@ -45,14 +45,10 @@ export const succeeded = (job: ClaimedJob, output: string | null, times: Times):
 
 /** What a thrown error comes to: a retry after a growing delay, a postponement, or the dead-letter queue. */
 export function failed(job: ClaimedJob, error: unknown, times: Times): Settlement {
-  const message = String(error instanceof Error ? error.message || error.name : error).slice(
-    0,
-    MESSAGE_LENGTH,
-  );
   const base = {
     job,
     execution: "Failed" as const,
-    error: message.replaceAll("\0", ""),
+    error: messageOf(error).slice(0, MESSAGE_LENGTH).replaceAll("\0", ""),
     output: null,
     ...times,
   };
@@ -62,6 +58,15 @@ export function failed(job: ClaimedJob, error: unknown, times: Times): Settlemen
   const isLast = error instanceof HopelessJob || job.failures >= job.maxRetries;
   const delayMs = isLast ? 0 : retryDelayMs(job.failures + 1);
   return { ...base, next: isLast ? "DeadLettered" : "Failed", countsAsFailure: true, delayMs };
+}
+
+/** Code may throw anything, also what cannot be made a text. */
+function messageOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message || error.name : error);
+  } catch {
+    return "The job threw something that has no text.";
+  }
 }
 
 /** The attempt was cut short by a stop of the service: it counts for nothing and the job is due at once. */
@@ -104,6 +109,10 @@ export async function settleJobs(
   return { settled, released };
 }
 
+/**
+ * Times are reckoned back from this statement's own, by the worker's clock for what has passed, and never before the
+ * claim: a transaction's time may lie before it, and the database's clock may have been set back.
+ */
 async function writeSettlements(
   q: Queryable,
   workerId: string,
@@ -113,7 +122,9 @@ async function writeSettlements(
   const column = <T>(read: (s: Settlement) => T): T[] => settlements.map(read);
   return await q<(SettledJob & { hasChildren: boolean })[]>`
     with ended as (
-      select * from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
+      select *, statement_timestamp() - started_ago * interval '1 ms' as began_at,
+        statement_timestamp() - ended_ago * interval '1 ms' as ended_at
+      from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
         ${column((s) => s.execution)}::text[], ${column((s) => s.next)}::text[],
         ${column((s) => Number(s.countsAsFailure))}::int[], ${column((s) => s.delayMs)}::float8[],
         ${column((s) => s.error)}::text[], ${column((s) => s.output)}::text[],
@@ -123,17 +134,18 @@ async function writeSettlements(
       update jobs j set status = e.next::job_status, worker_id = null, failures = j.failures + e.counts,
         last_error = coalesce(e.error, j.last_error),
         due_at = case when e.next in ('Failed', 'Enqueued') then now() + e.delay_ms * interval '1 ms' else j.due_at end,
-        completed_at = case when e.next in ('Succeeded', 'DeadLettered') then now() - e.ended_ago * interval '1 ms' end
+        completed_at = case when e.next in ('Succeeded', 'DeadLettered') then greatest(e.ended_at, j.started_at) end
       from ended e
       where j.id = e.id and j.attempts = e.attempt and j.worker_id is not distinct from ${workerId}
-      returning j.id, j.tenant_id, j.attempts, j.status, j.has_children, e.delay_ms as due_in_ms
+      returning j.id, j.tenant_id, j.attempts, j.status, j.has_children, j.started_at,
+        e.delay_ms as due_in_ms
     ), recorded as (
       insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message, worker_id, output)
-      select e.id, s.tenant_id, e.attempt, e.execution, now() - e.started_ago * interval '1 ms',
-        now() - e.ended_ago * interval '1 ms', e.error, ${workerId}, e.output
+      select e.id, s.tenant_id, e.attempt, e.execution, greatest(e.began_at, s.started_at),
+        greatest(e.ended_at, s.started_at), e.error, ${workerId}, e.output
       from ended e join settled s on s.id = e.id
     )
-    select * from settled`;
+    select id, attempts, status, has_children, due_in_ms from settled`;
 }
 
 /** Writes the dead-letter entries of jobs that have just become DeadLettered, and tells their tenants. */

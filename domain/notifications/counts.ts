@@ -1,11 +1,11 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 import type { NotificationChannel, NotificationStatus } from "./status.ts";
+import { tenantKeyOf } from "./tenant_key.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 /** No day after this one can be written with a year of four digits. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
-const NO_TENANT = "00000000-0000-0000-0000-000000000000";
 
 /** Which messages are meant; both dates are inclusive instants of creation. */
 export interface NotificationFilter {
@@ -79,7 +79,7 @@ async function countDays(
 ): Promise<StatusCount[]> {
   return await q<StatusCount[]>`
     select status, sum(count)::bigint as count from notification_counts
-    where tenant_key = ${tenantId ?? NO_TENANT}
+    where tenant_key = ${tenantKeyOf(tenantId)}
       ${from ? q`and day >= ${dayOf(from)}::date` : q``} ${before ? q`and day < ${dayOf(before)}::date` : q``}
       ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
     group by status`;
@@ -93,7 +93,7 @@ async function countHours(
 ): Promise<StatusCount[]> {
   return await q<StatusCount[]>`
     select status, sum(count)::bigint as count from notification_hour_counts
-    where tenant_key = ${tenantId ?? NO_TENANT} and hour >= ${from ?? null} and hour < ${before ?? null}
+    where tenant_key = ${tenantKeyOf(tenantId)} and hour >= ${from ?? null} and hour < ${before ?? null}
       ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
     group by status`;
 }

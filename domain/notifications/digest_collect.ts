@@ -1,14 +1,15 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { nextRun } from "../jobs/cron.ts";
-import { enqueueJob } from "../jobs/enqueue.ts";
+import { insertJobs } from "../jobs/enqueue.ts";
+import { limitKeyOf } from "../jobs/job_type.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import type { HeldPreference } from "./preferences_held.ts";
+import { tenantKeyOf } from "./tenant_key.ts";
 
 /** The job that turns a digest into a mail. */
 export const DIGEST_JOB = "notifications.digest";
-const NO_TENANT = "00000000-0000-0000-0000-000000000000";
 
 /** Is this a message a user gets in a digest: mail of low priority and of some category, that may be quoted? */
 export const isForDigest = (held: HeldNotification, { hasDigest }: HeldPreference): boolean =>
@@ -17,7 +18,7 @@ export const isForDigest = (held: HeldNotification, { hasDigest }: HeldPreferenc
 
 /**
  * Puts a message into its recipients' digests, each due at the user's next digest time. The recipients are Collected
- * exactly when the digest and its job exist.
+ * exactly when the digest and its job exist. As many statements for a thousand recipients as for one.
  */
 export async function collectForDigest(
   p: Platform,
@@ -25,49 +26,82 @@ export async function collectForDigest(
   recipients: HeldRecipient[],
   now: Date,
 ): Promise<void> {
-  // digests are locked in one order, so that two messages never wait for each other
-  const inOrder = recipients.toSorted((a, b) => (a.userId ?? "") < (b.userId ?? "") ? -1 : 1);
+  const collected = recipients.flatMap(({ id, userId, preference }) =>
+    userId === null || preference === null ? [] : [{ id, userId, dueAt: nextDigestTime(preference, now) }]
+  );
   await transact(p.sql, async (tx) => {
-    for (const { id, userId, preference } of inOrder) {
-      if (userId === null || preference === null) continue;
-      const { digestAt, timeZoneId } = preference;
-      const dueAt = nextRun(`${digestAt % 60} ${Math.floor(digestAt / 60)} * * *`, timeZoneId, now) ?? now;
-      const digest = await openDigest(p, tx, { tenantId, userId, dueAt });
-      await tx`update notification_recipients
-        set status = 'Collected', digest_id = ${digest.id}, deliver_after = ${digest.dueAt}
-        where id = ${id} and status = 'Owed'`;
-    }
+    const digests = await openDigests(p, tx, tenantId, collected);
+    const given = collected.flatMap(({ id, userId }) => {
+      const digest = digests.get(userId);
+      return digest ? [{ id, digest }] : [];
+    });
+    await tx`update notification_recipients r
+      set status = 'Collected', digest_id = given.digest_id, deliver_after = given.due_at
+      from unnest(${given.map(({ id }) => id)}::uuid[], ${given.map(({ digest }) => digest.id)}::uuid[],
+        ${
+      given.map(({ digest }) => digest.dueAt.toISOString())
+    }::timestamptz[]) as given (id, digest_id, due_at)
+      where r.id = given.id and r.status = 'Owed'`;
   });
 }
 
-/**
- * The user's open digest, made with its job where there is none. It stays locked until `tx` ends, so that it is not
- * closed before what is put into it can be seen.
- */
-export async function openDigest(
-  p: Platform,
-  tx: Tx,
-  o: { tenantId: string | null; userId: string; dueAt: Date },
-): Promise<{ id: string; dueAt: Date }> {
-  const [digest] = await tx<{ id: string; dueAt: Date; isNew: boolean }[]>`
-    insert into notification_digests as d (id, tenant_key, user_id, due_at)
-    values (${newId()}, ${o.tenantId ?? NO_TENANT}, ${o.userId}, ${o.dueAt})
-    on conflict (tenant_key, user_id) where closed_at is null do update set due_at = d.due_at
-    returning id, due_at, xmax = 0 as is_new`;
-  if (!digest) throw new Error("a digest was neither made nor found");
-  if (digest.isNew) await enqueueDigest(p, tx, { ...o, digestId: digest.id });
-  return digest;
+function nextDigestTime({ digestAt, timeZoneId }: HeldPreference, now: Date): Date {
+  return nextRun(`${digestAt % 60} ${Math.floor(digestAt / 60)} * * *`, timeZoneId, now) ?? now;
 }
 
-/** Gives a digest the job that closes it when it is due. */
-export async function enqueueDigest(
+interface OpenDigest {
+  id: string;
+  userId: string;
+  dueAt: Date;
+  isNew: boolean;
+}
+
+/**
+ * The users' open digests by user, made with their jobs where there are none. They stay locked until `tx` ends, so that
+ * none is closed before what is put into it can be seen.
+ */
+export async function openDigests(
   p: Platform,
   tx: Tx,
-  o: { digestId: string; tenantId: string | null; dueAt: Date },
+  tenantId: string | null,
+  wanted: { userId: string; dueAt: Date }[],
+): Promise<Map<string, OpenDigest>> {
+  const users = [...new Map(wanted.map((each) => [each.userId, each])).values()];
+  // locked in one order, so that two messages never wait for each other
+  const digests = await tx<OpenDigest[]>`
+    insert into notification_digests as d (id, tenant_key, user_id, due_at)
+    select id, ${tenantKeyOf(tenantId)}, user_id, due_at
+    from unnest(${users.map(() => newId())}::uuid[], ${users.map(({ userId }) => userId)}::uuid[],
+      ${users.map(({ dueAt }) => dueAt.toISOString())}::timestamptz[]) as given (id, user_id, due_at)
+    order by user_id
+    on conflict (tenant_key, user_id) where closed_at is null do update set due_at = d.due_at
+    returning id, user_id, due_at, xmax = 0 as is_new`;
+  await enqueueDigests(
+    p,
+    tx,
+    digests.filter(({ isNew }) => isNew).map((digest) => ({ ...digest, tenantId })),
+  );
+  return new Map(digests.map((digest) => [digest.userId, digest]));
+}
+
+/** Gives digests the jobs that close them when they are due. */
+export async function enqueueDigests(
+  p: Platform,
+  tx: Tx,
+  digests: { id: string; tenantId: string | null; dueAt: Date }[],
 ): Promise<void> {
+  if (digests.length === 0) return;
   const type = p.jobTypes.get(DIGEST_JOB); // by name: the job itself sends, and sending leads back here
   if (!type) throw new Error(`the job type ${DIGEST_JOB} is not registered`);
-  const options = { tenantId: o.tenantId, scheduledAt: o.dueAt };
-  const jobId = await enqueueJob(p, tx, type, { digestId: o.digestId }, options);
-  await tx`update notification_digests set job_id = ${jobId} where id = ${o.digestId}`;
+  const jobIds = await insertJobs(
+    p,
+    tx,
+    digests.map(({ id, tenantId, dueAt }) => ({
+      ...{ jobTypeName: type.name, maxRetries: type.maxRetries, limitKey: limitKeyOf(type) },
+      ...{ serializedArgs: JSON.stringify({ digestId: id }), tenantId, scheduledAt: dueAt },
+    })),
+  );
+  await tx`update notification_digests d set job_id = given.job_id
+    from unnest(${digests.map(({ id }) => id)}::uuid[], ${jobIds}::uuid[]) as given (id, job_id)
+    where d.id = given.id`;
 }

@@ -4,18 +4,21 @@ import { type AddressedUser, findUsersInTenant } from "../access/user_lookup.ts"
 import { defineJob, type JobType } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
-import { DIGEST_JOB, openDigest } from "./digest_collect.ts";
+import { DIGEST_JOB, openDigests } from "./digest_collect.ts";
 import { DIGEST_TEMPLATE, settleCollected } from "./digest_settle.ts";
 import { readDigestLocale, readOptedOut } from "./preferences.ts";
 import { htmlToText } from "./rendering/mod.ts";
 import { sendNotification } from "./send.ts";
 import type { SkipReason } from "./status.ts";
+import { tenantOfKey } from "./tenant_key.ts";
 import { unsubscribeUrl } from "./unsubscribe.ts";
+import { withOwnLink } from "./unsubscribe_mail.ts";
 
 /** Messages of one mail; what is more goes into a further one. */
 const MOST_ITEMS = 200;
 const TEXT_LENGTH = 600;
-const NO_TENANT = "00000000-0000-0000-0000-000000000000";
+/** What is read of a body; much of it may be style. */
+const READ_LENGTH = 100_000;
 
 const args = z.object({ digestId: z.uuid() });
 
@@ -45,12 +48,9 @@ async function closeDigest(p: Platform, tx: Tx, digestId: string): Promise<unkno
     where id = ${digestId} and closed_at is null for update`;
   if (!digest) return { skipped: "the digest has gone out" };
   const { userId } = digest;
-  const tenantId = digest.tenantKey === NO_TENANT ? null : digest.tenantKey;
-  const items = await tx<Item[]>`
-    select r.id, n.id as notification_id, n.status = 'Cancelled' as is_cancelled, n.category,
-      lower(n.category) as category_key, n.subject, n.html_body, n.text_body
-    from notification_recipients r join notifications n on n.id = r.notification_id
-    where r.digest_id = ${digestId} and r.status = 'Collected' order by r.id`;
+  const tenantId = tenantOfKey(digest.tenantKey);
+  const found = await readItems(tx, digestId);
+  const items = found.slice(0, MOST_ITEMS);
   const [[user], optedOut] = await Promise.all([
     findUsersInTenant(tx, tenantId, [userId]),
     readOptedOut(tx, userId),
@@ -60,18 +60,29 @@ async function closeDigest(p: Platform, tx: Tx, digestId: string): Promise<unkno
   for (const why of [CANCELLED, GONE, OPTED_OUT]) {
     await drop(tx, items.filter((item) => fate(item) === why), why);
   }
-  const wanted = items.filter((item) => fate(item) === null);
-  const [told, later] = [wanted.slice(0, MOST_ITEMS), wanted.slice(MOST_ITEMS)];
+  const told = items.filter((item) => fate(item) === null);
   const notificationId = user && told.length > 0 ? await mailDigest(p, tx, tenantId, user, told) : null;
   await tx`update notification_digests set closed_at = now(), notification_id = ${notificationId},
       settled_at = case when ${notificationId}::uuid is null then now() end where id = ${digestId}`;
-  if (later.length > 0) {
-    const next = await openDigest(p, tx, { tenantId, userId, dueAt: p.clock.now() });
-    await tx`update notification_recipients set digest_id = ${next.id}
-      where id = any(${later.map((item) => item.id)}::uuid[]) and status = 'Collected'`;
+  if (found.length > MOST_ITEMS) {
+    const next = await openDigests(p, tx, tenantId, [{ userId, dueAt: p.clock.now() }]);
+    await tx`update notification_recipients set digest_id = ${next.get(userId)?.id ?? null}
+      where digest_id = ${digestId} and status = 'Collected' and id <> all(${
+      told.map(({ id }) => id)
+    }::uuid[])`;
   }
   await settleCollected(tx, items.map((item) => item.notificationId));
   return { notificationId, messages: notificationId === null ? 0 : told.length };
+}
+
+/** The oldest messages, one more than a mail may hold; of long bodies only as much as a digest could quote. */
+async function readItems(tx: Tx, digestId: string): Promise<Item[]> {
+  return await tx<Item[]>`
+    select r.id, n.id as notification_id, n.status = 'Cancelled' as is_cancelled, n.category,
+      lower(n.category) as category_key, n.subject, left(n.html_body, ${READ_LENGTH}) as html_body,
+      left(n.text_body, ${READ_LENGTH}) as text_body
+    from notification_recipients r join notifications n on n.id = r.notification_id
+    where r.digest_id = ${digestId} and r.status = 'Collected' order by r.id limit ${MOST_ITEMS + 1}`;
 }
 
 interface Drop {
@@ -102,12 +113,11 @@ async function mailDigest(
   user: AddressedUser,
   items: Item[],
 ): Promise<string | null> {
-  const told = await Promise.all(items.map(async (item) => ({
-    subject: item.subject ?? item.category,
-    text: shortened(item.textBody ?? (item.htmlBody === null ? "" : htmlToText(item.htmlBody))),
-    category: item.category,
-    unsubscribeUrl: await unsubscribeUrl(p, { userId: user.id, category: item.category }),
-  })));
+  const told = await Promise.all(items.map(async ({ subject, category, textBody, htmlBody }) => {
+    const url = await unsubscribeUrl(p, { userId: user.id, category });
+    const text = shortened(textBody ?? (htmlBody === null ? "" : htmlToText(htmlBody)));
+    return { subject: subject ?? category, text: withOwnLink(text, url), category, unsubscribeUrl: url };
+  }));
   const { email: address, firstName, lastName } = user;
   try {
     const { notificationId } = await sendNotification(p, tx, { tenantId, userId: null, traceId: null }, {

@@ -1,11 +1,11 @@
 import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { readJobEnds } from "../jobs/job_ends.ts";
 import type { Platform } from "../shared/platform.ts";
-import { enqueueDigest } from "./digest_collect.ts";
+import { enqueueDigests } from "./digest_collect.ts";
+import { tenantOfKey } from "./tenant_key.ts";
 
 export const DIGEST_TEMPLATE = "notification-digest";
 const AT_ONCE = 500;
-const NO_TENANT = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Passes on what became of digest mails to the messages in them. Done again it changes nothing, so the delivery does
@@ -81,9 +81,6 @@ async function replaceLostJobs(p: Platform, tx: Tx, idle: string): Promise<void>
     where closed_at is null and settled_at is null and due_at < now() - ${idle}::text::interval
     order by id limit ${AT_ONCE} for update skip locked`;
   const ends = await readJobEnds(tx, overdue.flatMap((digest) => digest.jobId ?? []));
-  for (const { id, tenantKey, dueAt, jobId } of overdue) {
-    if (jobId !== null && !ends.has(jobId)) continue;
-    const tenantId = tenantKey === NO_TENANT ? null : tenantKey;
-    await enqueueDigest(p, tx, { digestId: id, tenantId, dueAt });
-  }
+  const lost = overdue.filter(({ jobId }) => jobId === null || ends.has(jobId));
+  await enqueueDigests(p, tx, lost.map((digest) => ({ ...digest, tenantId: tenantOfKey(digest.tenantKey) })));
 }

@@ -13,7 +13,7 @@ import { type HeldNotification, readDirectNotification, settleNotification } fro
 import { findDeviceTokens } from "./devices.ts";
 import { checkMessage, type Message, type MessageRecipient } from "./message.ts";
 import { type NotificationResult, resultOf as answerOf } from "./status.ts";
-import { insertNotification, type MessageSender } from "./store_notification.ts";
+import { insertNotifications, type MessageSender } from "./store_notification.ts";
 
 const RETRY_AFTER_MS = 5_000;
 
@@ -100,13 +100,8 @@ async function sendNow(p: Platform, sender: MessageSender, given: Message): Prom
   requireChannel(p, message.channel);
   const id = newId();
   const { maxRetries } = deliveryJob(p);
-  await transact(
-    p.sql,
-    (tx) =>
-      insertNotification(tx, {
-        ...{ id, sender, message, status: "Sending", jobId: null, scheduledAt: null, maxRetries },
-      }),
-  );
+  const notification = { id, sender, message, jobId: null, scheduledAt: null, maxRetries };
+  await transact(p.sql, (tx) => insertNotifications(tx, [{ ...notification, status: "Sending" }]));
   const held = await readDirectNotification(p.sql, id);
   const run = await deliverOwed(p, held);
   const status = await settleDirect(p, sender, held, run);

@@ -1,6 +1,7 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 import type { NotificationChannel } from "./status.ts";
 import type { SuppressionReason } from "./suppression.ts";
+import { tenantKeyOf } from "./tenant_key.ts";
 
 /** What a delivery needs to know of the user behind a recipient; the preferences are those of this very moment. */
 export interface RecipientUser {
@@ -33,7 +34,7 @@ export interface HeldPreference {
 export const heldUserColumns = (q: Queryable) =>
   q`'userId', r.user_id, 'followsUser', r.follows_user,
         'suppression', (select s.reason from notification_suppressions s
-          where s.tenant_key = coalesce(n.tenant_id, '00000000-0000-0000-0000-000000000000')
+          where s.tenant_key = coalesce(n.tenant_id, ${tenantKeyOf(null)}::uuid)
             and s.channel = n.channel and s.address_key = lower(r.address)
             and s.notification_id is distinct from n.id),
         'preference', (select json_build_object('timeZoneId', u.time_zone_id, 'quietFrom', u.quiet_from,

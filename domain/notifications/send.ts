@@ -1,6 +1,8 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
-import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { insertJobs } from "../jobs/enqueue.ts";
+import { afterCommit, type Queryable, type Tx, whenCommitted } from "../../infra/postgres/postgres.ts";
+import { sharedTransaction } from "../../infra/postgres/shared_transaction.ts";
+import { activeSpan } from "../../infra/telemetry/tracing.ts";
+import { ringFor } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -32,7 +34,8 @@ export async function sendNotification(
   const outgoing = await prepareMessage(tx, sender, message, { scheduledAt: null, field: "" });
   const templates = { find: findTemplate.bind(null, tx) };
   await requireRenderable(templates, sender.tenantId, outgoing.message);
-  const [notificationId = ""] = await storeMessages(p, tx, [outgoing]);
+  const { ids: [notificationId = ""], ring } = await storeMessages(p, tx, [outgoing]);
+  afterCommit(tx, ring);
   return { notificationId };
 }
 
@@ -77,11 +80,15 @@ export class MessageWriter {
 
   constructor(p: Platform) {
     this.#templates = new KnownTemplates(p.sql);
-    // One write at a time: two of one tenant at once lock its row together, which costs Postgres more than they gain.
     this.#writes = new GroupCommit(
-      (messages) => transact(p.sql, (tx) => storeMessages(p, tx, messages)),
+      async (messages) => {
+        const { ids, ring } = await storeMessages(p, sharedTransaction() ?? p.sql, messages);
+        whenCommitted(ring);
+        return ids;
+      },
       {
-        ...{ atOnce: 1, largest: 250, heaviest: 4_000_000 },
+        largest: 250,
+        heaviest: 4_000_000,
         weigh: ({ message: { htmlBody, textBody, templateData, recipients } }) =>
           (htmlBody?.length ?? 0) + (textBody?.length ?? 0) + 200 * recipients.length +
           (templateData ? JSON.stringify(templateData).length : 0),
@@ -136,33 +143,33 @@ async function prepareMessage(
   o: { scheduledAt: Date | null; field: string },
 ): Promise<OutgoingMessage> {
   const message = withUnsubscribeUrl(await checkMessage(q, sender.tenantId, given, o.field));
-  return { sender, message, scheduledAt: o.scheduledAt };
+  const traceId = sender.traceId ?? activeSpan()?.traceId ?? null;
+  return { sender: { ...sender, traceId }, message, scheduledAt: o.scheduledAt };
 }
 
-/** Stores messages, each with the job that delivers it; returns the messages' ids in the given order. */
-async function storeMessages(p: Platform, tx: Tx, messages: OutgoingMessage[]): Promise<string[]> {
+/**
+ * Stores messages, each with the job that delivers it, in one statement.
+ * @returns their ids in the given order, and what rings for the jobs once they are committed.
+ */
+async function storeMessages(
+  p: Platform,
+  q: Queryable,
+  messages: OutgoingMessage[],
+): Promise<{ ids: string[]; ring: () => void }> {
   const type = deliveryJob(p);
-  const ids = messages.map(newId);
-  const jobIds = messages.map(newId);
-  const jobs = messages.map(({ sender, message, scheduledAt }, index) => ({
-    id: jobIds[index] ?? "",
-    jobTypeName: type.name,
-    serializedArgs: JSON.stringify({ notificationId: ids[index] }),
-    maxRetries: type.maxRetries,
-    limitKey: limitKeyOf(type),
-    tenantId: sender.tenantId,
-    createdBy: sender.userId,
-    traceId: sender.traceId,
-    priority: message.priority ?? "Normal",
-    scheduledAt,
+  const { name: jobTypeName, maxRetries } = type;
+  const stored = messages.map((message) => ({ ...message, id: newId(), jobId: newId() }));
+  const jobs = stored.map(({ id, jobId, sender, message, scheduledAt }) => ({
+    ...{ id: jobId, jobTypeName, serializedArgs: JSON.stringify({ notificationId: id }), maxRetries },
+    ...{ tenantId: sender.tenantId, createdBy: sender.userId, traceId: sender.traceId },
+    ...{ priority: message.priority ?? "Normal", scheduledAt, limitKey: limitKeyOf(type) },
   }));
-  const notifications = messages.map(({ sender, message, scheduledAt }, index) => ({
-    ...{ id: ids[index] ?? "", jobId: jobIds[index] ?? null, sender, message, scheduledAt },
-    ...{ status: scheduledAt ? "Scheduled" as const : "Queued" as const, maxRetries: type.maxRetries },
+  const notifications = stored.map((message) => ({
+    ...message,
+    ...{ status: message.scheduledAt ? "Scheduled" as const : "Queued" as const, maxRetries },
   }));
-  // one connection takes both without an answer in between
-  await Promise.all([insertJobs(p, tx, jobs), insertNotifications(tx, notifications)]);
-  return ids;
+  await insertNotifications(q, notifications, jobs);
+  return { ids: stored.map(({ id }) => id), ring: () => ringFor(p, jobs) };
 }
 
 /** How a message stands, for the area that sent it; null when there is none of this id. */

@@ -1,4 +1,5 @@
-import type { Tx } from "../../infra/postgres/postgres.ts";
+import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { jobInsertion, type NewJob } from "../jobs/enqueue.ts";
 import { newId } from "../shared/ids.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { Message } from "./message.ts";
@@ -23,13 +24,16 @@ export interface NewNotification {
   maxRetries: number;
 }
 
-/** Writes a message with its recipients and attachments. */
-export const insertNotification = (tx: Tx, notification: NewNotification): Promise<void> =>
-  insertNotifications(tx, [notification]);
-
-/** Writes messages with their recipients and attachments; one round trip for all. */
-export async function insertNotifications(tx: Tx, notifications: NewNotification[]): Promise<void> {
-  await tx`
+/**
+ * Writes messages with their recipients and attachments, and the jobs that deliver them: one statement, all or none of
+ * it. Who calls it rings for the jobs after the commit.
+ */
+export async function insertNotifications(
+  q: Queryable,
+  notifications: NewNotification[],
+  jobs: (NewJob & { id: string })[] = [],
+): Promise<void> {
+  await q`
     with given as materialized (
       select * from json_to_recordset(${jsonRows(notifications.map(rowOf))}::text::json) as n (
         id uuid, tenant_id uuid, channel notification_channel, status notification_status,
@@ -50,7 +54,7 @@ export async function insertNotifications(tx: Tx, notifications: NewNotification
       select given.id, a.position, a.file_id, a.file_name, a.content_type
       from given cross join json_to_recordset(given.attachments) as a (
         position smallint, file_id uuid, file_name text, content_type text)
-    )
+    ) ${jobs.length > 0 ? q`, queued as (${jobInsertion(q, jobs)})` : q``}
     insert into notification_recipients (id, notification_id, kind, address, display_name, user_id, follows_user)
     select r.id, given.id, r.kind, r.address, r.display_name, r.user_id, r.follows_user
     from given cross join json_to_recordset(given.recipients) as r (

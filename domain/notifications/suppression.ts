@@ -6,6 +6,7 @@ import { newId } from "../shared/ids.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
 import type { NotificationChannel } from "./status.ts";
+import { tenantKeyOf } from "./tenant_key.ts";
 
 /** Channels whose addresses can be suppressed; devices are forgotten instead, and users opt out. */
 export const SUPPRESSED_CHANNELS = ["Email", "Sms"] as const;
@@ -28,9 +29,6 @@ export interface Suppression {
   createdAt: Date;
 }
 
-const NO_TENANT = "00000000-0000-0000-0000-000000000000";
-const keyOf = (tenantId: string | null): string => tenantId ?? NO_TENANT;
-
 const columns = (q: Queryable) =>
   q`id, channel, address, reason, detail, notification_id, created_by, created_at`;
 
@@ -41,7 +39,7 @@ export async function listSuppressions(
   page: PageRequest,
 ): Promise<PagedResult<Suppression>> {
   const { tenantId, channel, search } = filter;
-  const where = q`where tenant_key = ${keyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
+  const where = q`where tenant_key = ${tenantKeyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
     ${search ? q`and position(lower(${search}) in lower(address)) > 0` : q``}`;
   const [items, [counted]] = await Promise.all([
     q<Suppression[]>`select ${columns(q)} from notification_suppressions ${where}
@@ -58,7 +56,7 @@ export async function readSuppression(
   id: string,
 ): Promise<Suppression> {
   const [row] = await q<Suppression[]>`select ${columns(q)} from notification_suppressions
-    where id = ${id} and tenant_key = ${keyOf(tenantId)}`;
+    where id = ${id} and tenant_key = ${tenantKeyOf(tenantId)}`;
   if (!row) throw suppressionNotFound(id);
   return row;
 }
@@ -78,7 +76,9 @@ export async function addSuppression(
   return await transact(sql, async (tx) => {
     const [added] = await tx<Suppression[]>`
       insert into notification_suppressions (id, tenant_key, channel, address, address_key, reason, detail, created_by)
-      values (${newId()}, ${keyOf(caller.tenantId)}, ${channel}, ${address}, ${addressKey(channel, address)},
+      values (${newId()}, ${tenantKeyOf(caller.tenantId)}, ${channel}, ${address}, ${
+      addressKey(channel, address)
+    },
         ${reason}, ${detail}, ${caller.userId})
       on conflict (tenant_key, channel, address_key) do nothing returning ${columns(tx)}`;
     if (!added) {
@@ -97,7 +97,7 @@ export async function addSuppression(
 export async function liftSuppression(sql: Sql, caller: Caller, id: string): Promise<void> {
   await transact(sql, async (tx) => {
     const [lifted] = await tx<Suppression[]>`delete from notification_suppressions
-      where id = ${id} and tenant_key = ${keyOf(caller.tenantId)} returning ${columns(tx)}`;
+      where id = ${id} and tenant_key = ${tenantKeyOf(caller.tenantId)} returning ${columns(tx)}`;
     if (!lifted) throw suppressionNotFound(id);
     const { channel, address, reason, detail } = lifted;
     await recordAudit(tx, caller, {
@@ -119,7 +119,9 @@ export async function findSuppressions(
   if (addresses.length === 0) return new Map();
   const rows = await q<{ addressKey: string; reason: SuppressionReason }[]>`
     select address_key, reason from notification_suppressions
-    where tenant_key = ${keyOf(tenantId)} and channel = ${channel} and notification_id is distinct from ${id}
+    where tenant_key = ${
+    tenantKeyOf(tenantId)
+  } and channel = ${channel} and notification_id is distinct from ${id}
       and address_key = any(${addresses.map((address) => addressKey(channel, address))}::text[])`;
   return new Map(rows.map((row) => [row.addressKey, row.reason]));
 }
@@ -134,7 +136,9 @@ export async function recordSuppressions(
   await q`
     insert into notification_suppressions (id, tenant_key, channel, address, address_key, reason, detail,
       notification_id)
-    select id, ${keyOf(o.tenantId)}, ${o.channel}::notification_channel, address, address_key, reason, detail,
+    select id, ${
+    tenantKeyOf(o.tenantId)
+  }, ${o.channel}::notification_channel, address, address_key, reason, detail,
       ${o.notificationId}::uuid
     from unnest(${dead.map(() => newId())}::uuid[], ${dead.map((d) => d.address)}::text[],
       ${dead.map((d) => addressKey(o.channel, d.address))}::text[], ${dead.map((d) => d.reason)}::text[],

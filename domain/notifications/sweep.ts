@@ -35,6 +35,7 @@ export async function settleAbandoned(sql: Sql, idle = "10 minutes"): Promise<nu
     const rows = await sql<{ id: string; jobId: string | null }[]>`
       select id, job_id from notifications
       where status in ('Queued', 'Scheduled', 'Sending', 'Failed') and id > ${after}
+        and (job_id is not null or status = 'Sending')
         and greatest(updated_at, scheduled_at) < now() - ${idle}::text::interval
       order by id limit ${AT_ONCE}`;
     if (rows.length === 0) return settled;

@@ -22,6 +22,9 @@ export function withUnsubscribeUrl(message: Message): Message {
   return { ...message, templateData: { ...templateData, unsubscribeUrl: PLACEHOLDER } };
 }
 
+/** What a message says, with one reader's link where it has everybody's. */
+export const withOwnLink = (text: string, url: string): string => text.replaceAll(PLACEHOLDER, url);
+
 /**
  * The mail servers, each user getting a mail of their own: with their own link to unsubscribe where the message has a
  * category (RFC 8058), and without seeing who else got it. Recipients that are no users share one mail, or where they
@@ -77,7 +80,7 @@ async function ownMail(
 ): Promise<[HeldNotification, Content]> {
   if (held.category === null || userId === null) return [{ ...held, id }, content];
   const url = await unsubscribeUrl(p, { userId, category: held.category });
-  const filled = (text: string | null) => text?.replaceAll(PLACEHOLDER, url) ?? null;
+  const filled = (text: string | null) => text === null ? null : withOwnLink(text, url);
   const headers = { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" };
   return [{ ...held, id }, { ...content, html: filled(content.html), text: filled(content.text), headers }];
 }

@@ -67,7 +67,8 @@ async function unlessLate<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   const late = Promise.withResolvers<never>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const give = () => timer = setTimeout(() => late.reject(signal.reason), ENDING_MS);
-  signal.addEventListener("abort", give, { once: true });
+  if (signal.aborted) give();
+  else signal.addEventListener("abort", give, { once: true });
   try {
     return await Promise.race([work, late.promise]);
   } finally {

@@ -6,11 +6,14 @@ import { nextRun, requireSchedule } from "../jobs/cron.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
+import { requireShallow, requireStorableText } from "../shared/storable.ts";
 import { requireVersion } from "../shared/version.ts";
 import { type Burst, BurstShape, checkBurst } from "./burst.ts";
 import { type DeliveryOptions, DeliveryOptionsShape } from "./delivery/options.ts";
 import type { ReportFormat } from "./formats.ts";
+import { holdsAll } from "./permissions.ts";
 import { checkRequest, type ReportRequest, type Requester } from "./request_report.ts";
+import { readRequester } from "./requester.ts";
 import { readVisibleSchedule, type Schedule } from "./schedule.ts";
 
 export interface NewSchedule {
@@ -67,7 +70,9 @@ export async function createSchedule(p: Platform, caller: Caller, given: NewSche
 }
 
 /**
- * Changes a schedule, held to what the caller may run, and works out anew when it runs next.
+ * Changes a schedule, held to what the caller may run. Whoever changes what it makes or where that goes becomes its
+ * creator: it would otherwise go on delivering to whom they named after they have left or lost the right. So does
+ * whoever changes anything of a schedule that its creator can no longer run: that is how it comes to run again.
  * @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED, and the refusals of creating one
  */
 export async function updateSchedule(
@@ -87,16 +92,26 @@ export async function updateSchedule(
       delivery: readDelivery(change.deliveryOptionsJson ?? before.deliveryJson),
     }, readBurst(change.burstJson ?? before.burstJson));
     requireSchedule(cronExpression, timeZoneId);
+    const run = {
+      format,
+      parametersJson: JSON.stringify(parameters),
+      deliveryJson: delivery && JSON.stringify(delivery),
+      burstJson: burst && JSON.stringify(burst),
+    };
+    const keepsCreator = isSameRun(run, before) && await canCreatorRun(tx, before);
+    const isSameTime = cronExpression === before.cronExpression && timeZoneId === before.timeZoneId;
+    const nextRunAt = isSameTime ? before.nextRunAt : nextRun(cronExpression, timeZoneId, p.clock.now());
     await tx`
       update report_schedules set name = ${name}, description = ${description}, cron_expression = ${cronExpression},
-        time_zone_id = ${timeZoneId}, format = ${format}, parameters_json = ${JSON.stringify(parameters)},
-        required_permissions = ${requiredPermissions}::text[],
-        delivery_json = ${delivery && JSON.stringify(delivery)},
-        burst_json = ${burst && JSON.stringify(burst)}, version = version + 1, updated_at = now(),
-        next_run_at = ${before.isActive ? nextRun(cronExpression, timeZoneId, p.clock.now()) : null}
+        time_zone_id = ${timeZoneId}, format = ${format}, parameters_json = ${run.parametersJson},
+        required_permissions = ${requiredPermissions}::text[], delivery_json = ${run.deliveryJson},
+        burst_json = ${run.burstJson}, created_by = ${keepsCreator ? before.createdBy : caller.userId},
+        version = version + 1, updated_at = now(), next_run_at = ${before.isActive ? nextRunAt : null}
       where id = ${id}`;
-    const after = await readVisibleSchedule(tx, caller, id);
-    await auditSchedule(tx, caller, "update", { before, after });
+    await auditSchedule(tx, caller, "update", {
+      before,
+      after: await readVisibleSchedule(tx, caller, id),
+    });
   });
 }
 
@@ -158,6 +173,21 @@ function checkRun(p: Platform, requester: Requester, request: ReportRequest, giv
   return { parameters, delivery: request.delivery, burst, requiredPermissions };
 }
 
+type RunFields = Pick<Schedule, "format" | "parametersJson" | "deliveryJson" | "burstJson">;
+
+/** Does a schedule make the same and hand it to the same people? */
+const isSameRun = (after: RunFields, before: RunFields): boolean =>
+  after.format === before.format && after.parametersJson === before.parametersJson &&
+  after.deliveryJson === before.deliveryJson && after.burstJson === before.burstJson;
+
+async function canCreatorRun(
+  tx: Tx,
+  { createdBy, tenantId, requiredPermissions }: Schedule,
+): Promise<boolean> {
+  const creator = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
+  return creator !== null && holdsAll(creator, requiredPermissions);
+}
+
 /** The fields that were given. */
 const given = (change: ScheduleChange): Partial<Schedule> =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
@@ -188,12 +218,17 @@ function readShaped<S extends z.ZodType>(field: string, json: string | null, sha
   throw invalid({ [field]: messages });
 }
 
+/** What a JSON text holds, under the same limits as a request's body: it was a text in one. */
 function readJson(field: string, json: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(json);
+    value = JSON.parse(json);
   } catch (error) {
     throw invalid({ [field]: [`expected JSON: ${(error as Error).message}`] });
   }
+  requireShallow(value, field);
+  requireStorableText(value, field);
+  return value;
 }
 
 /** The audit row of a change to a schedule. */
@@ -214,6 +249,7 @@ export async function auditSchedule(
       deliveryOptionsJson: schedule.deliveryJson,
       burstJson: schedule.burstJson,
       isActive: schedule.isActive,
+      createdBy: schedule.createdBy,
     };
   await recordAudit(tx, caller, {
     action: `reportSchedule.${verb}`,

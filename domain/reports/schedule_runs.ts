@@ -133,7 +133,8 @@ const noteLastRun = (p: Platform, tx: Tx, schedule: Schedule, { id }: Execution)
     where id = ${schedule.id}`;
 
 const CREATOR_GONE =
-  "The schedule's creator is no longer an active user of the tenant, so nothing may run for them.";
+  "The schedule's creator is no longer an active user of the tenant, so nothing may run for them. " +
+  "Whoever changes the schedule becomes its creator.";
 
 /** A document that can be made, or why it cannot, with the value of the burst it would have been for. */
 type Part = { creator: Requester; request: CheckedRequest } | { reason: string; burstValue?: string };

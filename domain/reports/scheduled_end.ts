@@ -1,4 +1,5 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
 import { sendNotification } from "../notifications/send.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -7,6 +8,7 @@ import { STATUS } from "./formats.ts";
 import { tellEnd } from "./report_events.ts";
 
 interface Counted {
+  tenantId: string | null;
   name: string;
   createdBy: string | null;
   failuresInARow: number;
@@ -14,10 +16,11 @@ interface Counted {
 }
 
 /**
- * Tells the tenant of an execution's end, and notes how a run of a schedule ended: success forgets earlier failures; a failure is told to the creator in-app, and
- * the last of REPORT_SCHEDULE_FAILURES in a row pauses the schedule. A burst is one run: it has ended with the last of
- * its executions, and failed when none of them succeeded; those that failed are told in one message either way. Call it
- * in the transaction that ends the execution; one without a schedule, and a cancelled one on its own, is left alone.
+ * Tells the tenant of an execution's end, and notes how a run of a schedule ended: success forgets earlier failures; a
+ * failure is told to the creator in-app, and the last of REPORT_SCHEDULE_FAILURES in a row pauses the schedule. A burst
+ * is one run: it has ended with the last of its executions, and failed when none of them succeeded; those that failed
+ * are told in one message either way. Of an execution without a schedule, and of one cancelled on its own, no run is
+ * noted. Call it in the transaction that ends the execution.
  */
 export async function noteScheduledEnd(p: Platform, tx: Tx, execution: Execution): Promise<void> {
   await tellEnd(p, tx, execution);
@@ -42,7 +45,7 @@ async function noteBurstEnd(p: Platform, tx: Tx, execution: BurstExecution): Pro
   const { scheduleId, burstId } = execution;
   // The lock lets executions that end at the same time see one another, so that exactly the last one notes the run.
   const [schedule] = await tx<Counted[]>`
-    select name, created_by, failures_in_a_row, false as has_just_paused from report_schedules
+    select tenant_id, name, created_by, failures_in_a_row, false as has_just_paused from report_schedules
     where id = ${scheduleId} for update`;
   if (!schedule) return;
   const parts = await tx<{ status: number; burstValue: string; errorMessage: string | null }[]>`
@@ -78,7 +81,17 @@ async function countFailure(p: Platform, tx: Tx, scheduleId: string): Promise<Co
       version = s.version + (s.is_active and s.failures_in_a_row + 1 >= ${most})::int
     from (select id, is_active from report_schedules where id = ${scheduleId} for update) was
     where s.id = was.id
-    returning s.name, s.created_by, s.failures_in_a_row, was.is_active and not s.is_active as has_just_paused`;
+    returning s.tenant_id, s.name, s.created_by, s.failures_in_a_row,
+      was.is_active and not s.is_active as has_just_paused`;
+  if (schedule?.hasJustPaused) {
+    await recordAudit(tx, null, {
+      action: "reportSchedule.pause",
+      targetType: "reportSchedule",
+      targetId: scheduleId,
+      tenantId: schedule.tenantId,
+      after: { isActive: false, failuresInARow: schedule.failuresInARow },
+    });
+  }
   return schedule;
 }
 

@@ -61,18 +61,33 @@ async function endExecution(p: Platform, tx: Tx, id: string, end: JobEnd): Promi
 
 /** Fails what is owed although the job that delivers has ended. @returns how many executions. */
 export async function failAbandonedDeliveries(p: Platform): Promise<number> {
-  const owing = await p.sql<{ id: string; deliveryJobId: string }[]>`
-    select e.id, e.delivery_job_id from report_executions e
-    where e.delivery_job_id is not null and e.status = ${STATUS.Completed}
-      and exists (select from report_deliveries d where d.execution_id = e.id and d.status = 'Owed')
-    limit ${AT_ONCE}`;
-  const ends = await readJobEnds(p.sql, owing.map((row) => row.deliveryJobId));
-  const abandoned = owing.filter(({ deliveryJobId }) => ends.has(deliveryJobId));
-  for (const { id } of abandoned) {
-    await p.sql`update report_deliveries set status = 'Failed', updated_at = now(),
-        error_message = 'The job that delivers was cancelled or given up.'
-      where execution_id = ${id} and status = 'Owed'`;
-    await sumUpDelivery(p, id);
+  let failed = 0;
+  for (let after = NIL;;) {
+    const owing = await p.sql<{ id: string; jobId: string }[]>`
+      select e.id, e.delivery_job_id as job_id from report_executions e
+      where e.delivery_job_id is not null and e.status = ${STATUS.Completed} and e.id > ${after}
+        and exists (select from report_deliveries d where d.execution_id = e.id and d.status = 'Owed')
+      order by e.id limit ${AT_ONCE}`;
+    if (owing.length === 0) return failed;
+    after = owing.at(-1)?.id ?? NIL;
+    const ends = await readJobEnds(p.sql, owing.map((row) => row.jobId));
+    for (const { id, jobId } of owing) {
+      if (!ends.has(jobId) || !await failDeliveries(p, id, jobId)) continue;
+      await sumUpDelivery(p, id);
+      failed++;
+    }
   }
-  return abandoned.length;
+}
+
+/** Fails what is owed, unless a later job has taken the delivery over since. */
+async function failDeliveries(p: Platform, executionId: string, jobId: string): Promise<boolean> {
+  return await transact(p.sql, async (tx) => {
+    const [execution] = await tx`select from report_executions
+      where id = ${executionId} and delivery_job_id = ${jobId} for update`;
+    if (!execution) return false;
+    await tx`update report_deliveries set status = 'Failed', updated_at = now(),
+        error_message = 'The job that delivers was cancelled or given up.'
+      where execution_id = ${executionId} and status = 'Owed'`;
+    return true;
+  });
 }

@@ -152,8 +152,14 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
       "TENANT_CAPACITY_REACHED",
     ],
     async run({ caller, params, body }) {
-      await linkUserToTenant(p, caller, params.id, { ...body, isActive: true });
-      const { value } = await readAdminUser(p.sql, params.id);
+      const link = { ...body, isActive: true };
+      const { value } = await linkUserToTenant(
+        p,
+        caller,
+        params.id,
+        link,
+        (tx) => readAdminUser(tx, params.id),
+      );
       return created(value, locationOf(params.id));
     },
   }),

@@ -34,9 +34,16 @@ export const tenantUsersRoutes = (p: Platform): Endpoint[] => [
     ],
     async run({ caller, params, call }) {
       requireMayAddUsers(caller, params.id);
+      const tenantId = params.id;
       const { userId, ...roles } = await call.readJson(AddTenantUserRequest);
-      await linkUserToTenant(p, caller, userId, { ...roles, tenantId: params.id, isActive: true });
-      const [link] = await readUserTenants(p.sql, userId, params.id);
+      const assignment = { ...roles, tenantId, isActive: true };
+      const [link] = await linkUserToTenant(
+        p,
+        caller,
+        userId,
+        assignment,
+        (tx) => readUserTenants(tx, userId, tenantId),
+      );
       return created(link, `/api/v1/users/${userId}/tenants`);
     },
   }),

@@ -76,7 +76,7 @@ export const readRoutes = (p: Platform): Endpoint[] => [
     path: "/api/v1/files/{id}/scan-attempts",
     area: "Files",
     id: "listScanAttempts",
-    summary: "Every look the engine took at the content, newest first",
+    summary: "The last hundred looks the engine took at the content, newest first",
     access,
     params: FileId,
     answers: { 200: { description: "The attempts", schema: z.array(ScanAttemptDto) } },

@@ -13,15 +13,13 @@ import {
   DeadLetterGroupDto,
   DeadLetterJobDto,
   JobSummaryDto,
+  ofTenant,
   PurgeRequest,
   RetryManyRequest,
   RetryManyResponse,
 } from "./shapes.ts";
 
 const access = inTenantOrService();
-const ofTenant = {
-  tenantId: uuid.optional().meta({ description: "Narrows what a system administrator reaches" }),
-};
 
 /** The dead-letter queue: jobs whose retries are used up. */
 export function deadLetterRoutes(p: Platform): Endpoint[] {

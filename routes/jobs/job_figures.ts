@@ -24,6 +24,7 @@ import {
 } from "./shapes.ts";
 
 const access = inTenantOrService();
+
 /** What is told about jobs as a whole. They stand before `/jobs/{id}`, which would take their names for ids. */
 export function jobFigureRoutes(p: Platform): Endpoint[] {
   let types: ExposedJobType[] | undefined;

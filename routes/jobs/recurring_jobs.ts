@@ -19,22 +19,26 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { queryInteger, uuid } from "../shared/validation.ts";
+import { queryInteger } from "../shared/validation.ts";
 import {
   CreateRecurringJobRequest,
   JobSummaryDto,
   NextRunsDto,
+  ofTenant,
   RecurringJobDto,
   UpdateRecurringJobRequest,
 } from "./shapes.ts";
 
 const access = inTenantOrService();
+
 /** Any text: an id that could not exist is simply not found. */
 const byId = z.object({ id: z.string() });
 const theVersionedJob = {
   200: { etag: true as const, description: "The recurring job", schema: RecurringJobDto },
 };
 const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJobDto } };
+/** What pause, resume and trigger have in common. */
+const control = { method: "post", area: "Jobs", access, params: byId } as const;
 
 /** Recurring jobs: cron expressions in time zones, and what they enqueue. */
 export function recurringJobRoutes(p: Platform): Endpoint[] {
@@ -46,7 +50,7 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
       id: "listRecurringJobs",
       summary: "List recurring jobs by id",
       access,
-      query: z.object({ ...pageQuery(), tenantId: uuid.optional() }),
+      query: z.object({ ...pageQuery(), ...ofTenant }),
       answers: { 200: { description: "A page of recurring jobs", schema: pagedResultOf(RecurringJobDto) } },
       problems: [],
       run: async ({ caller, query }) =>
@@ -142,37 +146,28 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
       },
     }),
     endpoint({
-      method: "post",
+      ...control,
       path: "/api/v1/recurring-jobs/{id}/pause",
-      area: "Jobs",
       id: "pauseRecurringJob",
       summary: "Stop a recurring job's schedule",
-      access,
-      params: byId,
       answers: theRecurringJob,
       problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_ALREADY_PAUSED"],
       run: async ({ caller, params }) => ok(await pauseRecurringJob(p, caller, params.id)),
     }),
     endpoint({
-      method: "post",
+      ...control,
       path: "/api/v1/recurring-jobs/{id}/resume",
-      area: "Jobs",
       id: "resumeRecurringJob",
       summary: "Resume a paused recurring job",
-      access,
-      params: byId,
       answers: theRecurringJob,
       problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_NOT_PAUSED"],
       run: async ({ caller, params }) => ok(await resumeRecurringJob(p, caller, params.id)),
     }),
     endpoint({
-      method: "post",
+      ...control,
       path: "/api/v1/recurring-jobs/{id}/trigger",
-      area: "Jobs",
       id: "triggerRecurringJob",
       summary: "Run a recurring job at once, outside its schedule",
-      access,
-      params: byId,
       creates: "atomically",
       answers: { 200: { description: "The job that was enqueued", schema: JobSummaryDto } },
       problems: ["JOB_RECURRING_NOT_FOUND"],

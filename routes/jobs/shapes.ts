@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../domain/jobs/job_row.ts";
+import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../../domain/jobs/lanes.ts";
 import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
 import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
 import { enumName, instant, optionalText, requiredText, uuid } from "../shared/validation.ts";
@@ -9,13 +10,10 @@ const timestamp = z.iso.datetime();
 export const status = enumName(JOB_STATUSES);
 export const type = enumName(JOB_TYPES);
 export const priority = enumName(PRIORITIES);
-export const queue = z.string().regex(
-  /^[a-z0-9][a-z0-9._-]{0,63}$/,
-  "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, beginning with a letter or digit",
-);
-/** Whose jobs a list or figure is about. */
+export const queue = z.string().regex(QUEUE_NAME, QUEUE_NAME_EXPECTED);
+/** Whose jobs a list, a figure or a change of many is about. */
 export const ofTenant = {
-  tenantId: uuid.optional().meta({ description: "Narrows what a system administrator sees" }),
+  tenantId: uuid.optional().meta({ description: "Narrows what a system administrator reaches" }),
 };
 /** What lists and counts of jobs are narrowed to, beside their status. */
 export const jobFilters = {
@@ -54,8 +52,8 @@ export const EnqueueRequest = z.object({
   jobTypeName: requiredText(200),
   serializedArgs: serializedArgs.nullish().transform((value) => value ?? "{}"),
   argsTypeName: optionalText(200),
-  priority: priority.default("Normal"),
-  queue: queue.default("default"),
+  priority: priority.nullish().transform((value) => value ?? "Normal"),
+  queue: queue.nullish().transform((value) => value ?? "default"),
   scheduledAt: instant.nullish().transform((value) => value ?? null),
   maxRetries: z.int().min(0).max(25).nullish().transform((value) => value ?? null),
   parentJobId: uuid.nullish().transform((value) => value ?? null),

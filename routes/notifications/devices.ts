@@ -12,6 +12,10 @@ const path = "/api/v1/user-notifications/devices";
 const area = "Notifications";
 const access = byPerson(signedIn);
 const query = z.object({ userId: uuid });
+const RegisterDeviceRequest = z.object({
+  token: z.string().regex(/^[!-~]{1,4096}$/, "expected a device token without blanks"),
+  platform: optionalText(50),
+}).meta({ id: "RegisterDeviceRequest" });
 
 /** The devices that take a user's push messages. */
 export function deviceRoutes(p: Platform): Endpoint[] {
@@ -19,15 +23,12 @@ export function deviceRoutes(p: Platform): Endpoint[] {
     endpoint({
       ...{ method: "post", path, area, id: "registerUserDevice", access, query },
       summary: "Register a device for a user's push messages; a known token passes to this user",
-      body: z.object({
-        token: z.string().regex(/^[!-~]{1,4096}$/, "expected a device token without blanks"),
-        platform: optionalText(50),
-      }).meta({ id: "RegisterDeviceRequest" }),
+      lateBody: RegisterDeviceRequest,
       answers: { 200: { description: "The device", schema: UserDeviceDto } },
       problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
-      async run({ caller, query: { userId }, body }) {
+      async run({ caller, query: { userId }, call }) {
         requireOwner(caller, userId);
-        return ok(await registerDevice(p.sql, userId, body));
+        return ok(await registerDevice(p.sql, userId, await call.readJson(RegisterDeviceRequest)));
       },
     }),
     endpoint({

@@ -26,8 +26,8 @@ export const slug = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
 });
 export const templateData = z.record(z.string(), z.unknown());
 
-/** A link a client may follow without asking: of the web, or a path of the client's own. */
-const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?!\/)[^\s]*)$/, {
+/** A link a client may follow without asking: of the web, or a path of the client's own (to browsers `/\` is `//`). */
+const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?![/\\])[^\s]*)$/, {
   error: "expected an http(s) URL or a path that begins with /",
 });
 

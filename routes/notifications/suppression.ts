@@ -65,10 +65,11 @@ export function suppressionRoutes(p: Platform): Endpoint[] {
         detail: optionalText(1_000),
       }).meta({ id: "AddNotificationSuppressionRequest" }),
       answers: { 201: { description: "The address is suppressed", schema: NotificationSuppressionDto } },
+      creates: "atomically",
       problems: ["NOTIFICATION_SUPPRESSION_ALREADY_EXISTS"],
       async run({ caller, body }) {
         const added = await addSuppression(p.sql, caller, body);
-        return created(added, `${p.baseUrl()}${path}/${added.id}`);
+        return created(added, `${path}/${added.id}`);
       },
     }),
     endpoint({

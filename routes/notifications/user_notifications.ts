@@ -29,7 +29,7 @@ export function userNotificationRoutes(p: Platform): Endpoint[] {
         ...ofUser,
         ...pageQuery(),
         isRead: queryBoolean.optional(),
-        category: z.string().max(100).optional(),
+        category: z.string().max(100).optional().meta({ description: "In any letter case" }),
       }),
       answers: { 200: { description: "A page", schema: pagedResultOf(UserNotificationDto) } },
       problems: ["NOTIFICATION_INAPP_FORBIDDEN"],

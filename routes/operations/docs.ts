@@ -9,12 +9,13 @@ import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/** What the page loads is named from where the page is: a proxy may serve it under a path of its own. */
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Steward API</title>
-<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/docs/swagger-ui.css"></head>
-<body><div id="reference"></div><script src="/docs/swagger-ui-bundle.js"></script><script src="/docs/start.js"></script>
+<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="docs/swagger-ui.css"></head>
+<body><div id="reference"></div><script src="docs/swagger-ui-bundle.js"></script><script src="docs/start.js"></script>
 </body></html>`;
 const START =
-  `SwaggerUIBundle({url:"/openapi.json",dom_id:"#reference",deepLinking:true,persistAuthorization:false,
+  `SwaggerUIBundle({url:new URL("openapi.json",document.baseURI).href,dom_id:"#reference",deepLinking:true,persistAuthorization:false,
 docExpansion:"none",filter:true,tryItOutEnabled:true,validatorUrl:null});`;
 
 const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));

@@ -19,49 +19,59 @@ const Readiness = z.object({
 }).meta({ id: "Readiness" });
 
 /** `/healthz` tells that the process answers; `/readyz` whether it can do its work. */
-export const healthRoutes = (checks: HealthCheck[], isStopping: () => boolean): Endpoint[] => [
-  endpoint({
-    method: "get",
-    path: "/healthz",
-    area: "Operations",
-    id: "health",
-    summary: "The process answers",
-    access: anyone,
-    unlimited: true,
-    answers: { 200: { description: "Alive", schema: Health } },
-    problems: [],
-    run: () => ok({ status: "ok" }),
-  }),
-  endpoint({
-    method: "get",
-    path: "/readyz",
-    area: "Operations",
-    id: "readiness",
-    summary: "The instance can do its work",
-    access: anyone,
-    unlimited: true,
-    answers: {
-      200: { description: "Ready, or degraded: something optional does not answer", schema: Readiness },
-      503: {
-        description: "Postgres or the object store does not answer, or the instance is stopping",
-        schema: Readiness,
+export function healthRoutes(checks: HealthCheck[], isStopping: () => boolean): Endpoint[] {
+  const look = lookedAtOnce(checks);
+  return [
+    endpoint({
+      method: "get",
+      path: "/healthz",
+      area: "Operations",
+      id: "health",
+      summary: "The process answers",
+      access: anyone,
+      unlimited: true,
+      answers: { 200: { description: "Alive", schema: Health } },
+      problems: [],
+      run: () => ok({ status: "ok" }),
+    }),
+    endpoint({
+      method: "get",
+      path: "/readyz",
+      area: "Operations",
+      id: "readiness",
+      summary: "The instance can do its work",
+      access: anyone,
+      unlimited: true,
+      answers: {
+        200: { description: "Ready, or degraded: something optional does not answer", schema: Readiness },
+        503: {
+          description: "Postgres or the object store does not answer, or the instance is stopping",
+          schema: Readiness,
+        },
       },
-    },
-    problems: [],
-    async run() {
-      const results = await Promise.all(checks.map(async ({ name, required, check }) => ({
-        name,
-        required,
-        works: await answersInTime(check),
-      })));
-      const unavailable = isStopping() || results.some(({ required, works }) => required && !works);
-      const degraded = results.some(({ works }) => !works);
-      const status = unavailable ? "unavailable" : degraded ? "degraded" : "ready";
-      const outcome = Object.fromEntries(results.map(({ name, works }) => [name, works ? "ok" : "failed"]));
-      return { ...ok({ status, checks: outcome }), status: unavailable ? 503 : 200 };
-    },
-  }),
-];
+      problems: [],
+      async run() {
+        const results = await look();
+        const unavailable = isStopping() || results.some(({ required, works }) => required && !works);
+        const degraded = results.some(({ works }) => !works);
+        const status = unavailable ? "unavailable" : degraded ? "degraded" : "ready";
+        const outcome = Object.fromEntries(results.map(({ name, works }) => [name, works ? "ok" : "failed"]));
+        return { ...ok({ status, checks: outcome }), status: unavailable ? 503 : 200 };
+      },
+    }),
+  ];
+}
+
+/** Anyone may ask as often as they like: who asks while everything is being looked at gets what comes of it. */
+function lookedAtOnce(checks: HealthCheck[]) {
+  const lookAt = async ({ name, required, check }: HealthCheck) => ({
+    name,
+    required,
+    works: await answersInTime(check),
+  });
+  let looking: Promise<Awaited<ReturnType<typeof lookAt>>[]> | null = null;
+  return () => looking ??= Promise.all(checks.map(lookAt)).finally(() => looking = null);
+}
 
 async function answersInTime(check: () => Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;

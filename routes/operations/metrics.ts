@@ -23,7 +23,7 @@ export const metricsRoutes = (p: Platform): Endpoint[] => [
     problems: ["TOKEN_MISSING", "TOKEN_INVALID", "ROUTE_NOT_FOUND"],
     async run({ call }) {
       requireScraper(p.config, call.request.headers.get("authorization"));
-      return text(await metricsPage(p), CONTENT_TYPE, { "cache-control": "no-store" });
+      return text(await metricsPage(p), CONTENT_TYPE);
     },
   }),
 ];

@@ -123,7 +123,7 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "REPORT_NOT_AVAILABLE", "FORBIDDEN"],
     async run({ caller, params }) {
       const execution = await redeliver(p, caller, params.id);
-      return accepted(tracking(execution), reportLocation(execution.id));
+      return accepted(tracking(p, execution), reportLocation(execution.id));
     },
   }),
   endpoint({

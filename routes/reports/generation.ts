@@ -57,7 +57,7 @@ export const generationRoutes = (p: Platform): Endpoint[] => [
       const { burst, ...request } = body;
       const [first] = burst ? await requestBurst(p, caller, request, burst) : [];
       const execution = first ?? await requestReport(p, caller, request);
-      return accepted(tracking(execution), reportLocation(execution.id));
+      return accepted(tracking(p, execution), reportLocation(execution.id));
     },
   }),
 ];

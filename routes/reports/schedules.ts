@@ -130,7 +130,7 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     problems: named,
     async run({ caller, params }) {
       const execution = await triggerSchedule(p, caller, params.id);
-      return accepted(tracking(execution), reportLocation(execution.id));
+      return accepted(tracking(p, execution), reportLocation(execution.id));
     },
   }),
   endpoint({

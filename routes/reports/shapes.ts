@@ -7,6 +7,8 @@ import { describeParameters } from "../../domain/reports/parameters.ts";
 import type { ReportTemplate } from "../../domain/reports/report_template.ts";
 import type { Schedule } from "../../domain/reports/schedule.ts";
 import { formatsOf } from "../../domain/reports/writers/mod.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { pathOf } from "../shared/respond.ts";
 import { optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
@@ -182,13 +184,20 @@ export const generationResult = (e: Execution) => ({
 /** Where an execution is read. */
 export const reportLocation = (id: string): string => `/api/v1/reports/${id}`;
 
-export const tracking = ({ id, status, burstId }: Pick<Execution, "id" | "status" | "burstId">) => ({
-  id,
-  trackingId: id,
-  status,
-  statusUrl: reportLocation(id),
-  ...(burstId ? { burstId, burstUrl: `/api/v1/reports/history?burstId=${burstId}` } : {}),
-});
+/** Its links are paths under the one that callers reach the service by, as the Location header is. */
+export function tracking(
+  p: Pick<Platform, "baseUrl">,
+  { id, status, burstId }: Pick<Execution, "id" | "status" | "burstId">,
+) {
+  const root = pathOf(p.baseUrl());
+  return {
+    id,
+    trackingId: id,
+    status,
+    statusUrl: root + reportLocation(id),
+    ...(burstId ? { burstId, burstUrl: `${root}/api/v1/reports/history?burstId=${burstId}` } : {}),
+  };
+}
 
 /** `hh:mm:ss.fff`. */
 function printDuration(ms: number | null): string | null {

@@ -23,6 +23,7 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
   const changing = inTenant(r.managedBy);
   const reading = r.isPrivate ? changing : inTenant();
   const common = listQuery(r.sortable);
+  const bulk = bulkRequest.meta({ id: `Bulk${Many}Request`, description: `Each item as in create${One}` });
   return [
     endpoint({
       method: "get",
@@ -79,7 +80,7 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       id: `create${Many}`,
       summary: `Make up to 1,000 ${many} at once`,
       access: changing,
-      body: bulkRequest.meta({ id: `Bulk${Many}Request`, description: `Each item as in create${One}` }),
+      lateBody: bulk,
       ...creates,
       answers: {
         200: {
@@ -88,8 +89,10 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
         },
       },
       problems: r.problems,
-      run: async ({ caller, body }) =>
-        ok(await createMany(p.sql, caller, r.source, readItems(r.create, body.items), body.continueOnError)),
+      async run({ caller, call }) {
+        const { items, continueOnError } = await call.readJson(bulk, { anyText: true }); // each item's own matter
+        return ok(await createMany(p.sql, caller, r.source, readItems(r.create, items), continueOnError));
+      },
     }),
     endpoint({
       method: "put",
@@ -99,10 +102,12 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       summary: `Change ${a}`,
       access: changing,
       params,
-      body: r.update,
+      lateBody: r.update,
       answers: { 200: { etag: true, description: `The ${one} as it is now`, schema: r.result } },
       problems: [r.notFound, "PRECONDITION_FAILED", ...r.problems],
-      async run({ caller, params, body, call }) {
+      async run({ caller, params, call }) {
+        await r.source.read(p.sql, caller, params.id); // the contract: what is absent is so whatever was sent
+        const body = await call.readJson(r.update);
         const { value, version } = await transact(
           p.sql,
           (tx) => r.source.update(tx, caller, params.id, body, call.ifMatch),

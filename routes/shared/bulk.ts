@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Problem } from "../../domain/problems/problem.ts";
+import { requireStorableText } from "../../domain/shared/storable.ts";
 import { parse } from "./call.ts";
 
 /** Most items of one bulk request. */
@@ -32,6 +33,7 @@ export const bulkResponseOf = (item: z.ZodType) =>
 export function readItems<S extends z.ZodType>(schema: S, items: unknown[]): (z.output<S> | Problem)[] {
   return items.map((item) => {
     try {
+      requireStorableText(item);
       return parse(schema, item);
     } catch (refusal) {
       if (refusal instanceof Problem) return refusal;

@@ -1,11 +1,10 @@
 import type { z } from "zod";
 import { invalid, Problem, problem } from "../../domain/problems/problem.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
+import { DEEPEST, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
 import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;
-/** No route takes what is nested deeper than this; what walks through a document may then call itself. */
-const DEEPEST = 200;
 
 /** One request on its way through the service: its trace, its origin, and its body when an endpoint asks for it. */
 export class Call {
@@ -61,8 +60,7 @@ export class Call {
     let value: unknown;
     try {
       raw = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-      if (raw.trim() === "" && optional) return parse(schema, {});
-      value = JSON.parse(raw);
+      value = raw.trim() === "" && optional ? {} : JSON.parse(raw);
     } catch (error) {
       throw invalid({ body: [`expected a JSON document in UTF-8: ${(error as Error).message}`] });
     }
@@ -133,28 +131,6 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw invalid(fieldErrors(result.error));
-}
-
-/** Refuses a document nested so deep that walking through it would be the end of the stack. */
-function requireShallow(value: unknown, depth = 0): void {
-  if (typeof value !== "object" || value === null) return;
-  if (depth === DEEPEST) throw invalid({ body: [`expected a document at most ${DEEPEST} levels deep`] });
-  for (const item of Object.values(value)) requireShallow(item, depth + 1);
-}
-
-/** Refuses what a Postgres text cannot hold: NUL characters and halves of surrogate pairs. */
-export function requireStorableText(value: unknown, field = ""): void {
-  if (typeof value === "string") {
-    if (value.includes("\0")) throw invalid({ [field || "body"]: ["must not contain the NUL character"] });
-    if (!value.isWellFormed()) throw invalid({ [field || "body"]: ["must be well-formed Unicode"] });
-  } else if (Array.isArray(value)) {
-    value.forEach((item, index) => requireStorableText(item, `${field || "body"}.${index}`));
-  } else if (value !== null && typeof value === "object") {
-    for (const [key, item] of Object.entries(value)) {
-      requireStorableText(key, field);
-      requireStorableText(item, field ? `${field}.${key}` : key);
-    }
-  }
 }
 
 /** A caller who hangs up, or whose time is over when the service stops, has sent a bad request and not found a fault. */

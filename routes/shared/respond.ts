@@ -60,4 +60,4 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
 export type Respond = ReturnType<typeof responder>;
 
 /** The path a proxy in front serves the service under; "" where it is the root. */
-const pathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/+$/, "");
+export const pathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/+$/, "");

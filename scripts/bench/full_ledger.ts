@@ -4,6 +4,8 @@ import { load } from "./load.ts";
 import { signIn } from "./people.ts";
 
 const FINISHED = 1_000_000;
+/** Behind all others lies what is left of an old queue. */
+const OLD_FROM = FINISHED - 100;
 const ROUNDS = 3;
 
 /** A million finished jobs in the tables: what drain, lists and stats feel of them. */
@@ -19,6 +21,8 @@ export async function fullLedger(ground: Ground): Promise<void> {
   const paths = {
     "list of failed jobs": "/api/v1/jobs?status=Failed&page=3",
     "list by type and priority": "/api/v1/jobs?searchTerm=bench&priority=High",
+    "list by completion": "/api/v1/jobs?orderBy=CompletedAt",
+    "list of the few of an old queue": "/api/v1/jobs?queue=old",
     "dashboard stats": "/api/v1/jobs/dashboard/stats",
   };
   for (const [name, path] of Object.entries(paths)) {
@@ -46,12 +50,13 @@ async function fill({ sql }: Ground): Promise<void> {
       started_at, completed_at, attempts, max_retries)
     select uuidv7(make_interval(secs => -n / 10.0)), 'bench.type' || n % 20, '{}', 'FireAndForget',
       case when n % 50 = 0 then 'Failed' when n % 97 = 0 then 'DeadLettered' else 'Succeeded' end::job_status,
-      n % 4, 'default', 'default||', now() + interval '1 day', now() - make_interval(secs => n / 10.0),
+      n % 4, case when n > ${OLD_FROM}::int then 'old' else 'default' end, 'default||',
+      now() + interval '1 day', now() - make_interval(secs => n / 10.0),
       now() - make_interval(secs => n / 10.0), now() - make_interval(secs => n / 10.0), 1, 3
     from generate_series(1, ${FINISHED}::int) n`;
   await sql`
     insert into job_executions (job_id, attempt_number, status, started_at, completed_at, worker_id)
-    select id, 1, 'Succeeded', started_at, completed_at, id from jobs where queue = 'default' and job_type_name like 'bench.type%'`;
+    select id, 1, 'Succeeded', started_at, completed_at, id from jobs where job_type_name like 'bench.type%'`;
   for (const table of ["jobs", "job_executions"]) await sql.unsafe(`vacuum analyze ${table}`);
   await sql.unsafe("checkpoint"); // what filling left to write is not to be paid by the drains
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { type JobActor, type JobReach, jobReach, operator } from "../../domain/jobs/reach.ts";
 import type { Bell } from "../../infra/bell/bell.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { EXIT, Failure, runScript, withDatabase } from "./command_line.ts";
@@ -58,6 +59,38 @@ export async function runCli<const O extends Options>(o: {
   });
 }
 
+const TENANT = { tenant: { type: "string" } } as const;
+
+/** What a command about jobs gets: whose jobs it is about by --tenant, and what was written behind its name. */
+export interface JobCommand<O extends Options> extends CliRun<O & typeof TENANT> {
+  actor: JobActor;
+  reach: JobReach;
+  args: string[];
+}
+
+/** Runs that one of `commands` which the first word on the command line names, as the operator. */
+export async function runJobCommand<const O extends Options>(o: {
+  help: string;
+  name: string;
+  options: O;
+  commands: Record<string, (cli: JobCommand<O>) => Promise<void>>;
+}): Promise<void> {
+  await runCli<O & typeof TENANT>({
+    help: o.help,
+    name: o.name,
+    options: { ...o.options, ...TENANT },
+    async run(cli) {
+      const [name, ...args] = cli.positionals;
+      if (!name) throw new Failure(EXIT.usage, "a command is missing");
+      const command = Object.hasOwn(o.commands, name) ? o.commands[name] : undefined;
+      if (!command) throw new Failure(EXIT.usage, `there is no command "${name}"`);
+      const { tenant } = cli.values as { tenant?: string };
+      const actor = operator(tenant ?? null);
+      await command({ ...cli, actor, reach: jobReach(actor, tenant), args });
+    },
+  });
+}
+
 function readArgs(options: Options) {
   try {
     return parseArgs({
@@ -81,6 +114,20 @@ export function oneOf<const N extends string>(option: string, given: string, nam
   const name = names.find((name) => name.toLowerCase() === given.toLowerCase());
   if (name) return name;
   throw new Failure(EXIT.usage, `${option} is "${given}"; expected one of ${names.join(", ")}`);
+}
+
+/** The id that a command is about. */
+export function wantId(command: string, given: string | undefined): string {
+  if (given && UUID.test(given)) return given.toLowerCase();
+  throw new Failure(EXIT.usage, `${command} needs an id${given ? `; "${given}" is none` : ""}`);
+}
+
+/** An option that must be a time; null where it was not given. */
+export function wantTime(option: string, given: string | undefined): Date | null {
+  if (given === undefined) return null;
+  const at = new Date(given);
+  if (!Number.isNaN(at.getTime())) return at;
+  throw new Failure(EXIT.usage, `${option} is "${given}"; expected an ISO 8601 time`);
 }
 
 /** An option that must be an integer within bounds. */

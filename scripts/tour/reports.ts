@@ -33,6 +33,8 @@ export async function reportSteps(story: Story): Promise<void> {
     const { url } = await member.expect(200, "GET", `/api/v1/reports/${report.id}/download`);
     assert.match(await (await fetch(url)).text(), new RegExp(story.memberEmail));
   });
+  const { status } = await nobody.send("GET", "/dev/outbox");
+  if (status === 404) return; // in production the mail has gone out into the world
   await story.step("the mail is in the outbox with its attachment", async () => {
     const messages = await nobody.expect(200, "GET", "/dev/outbox");
     const mail = messages.find((message: { to: string[]; subject: string }) =>

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
+import { inOneInstance } from "../support/in_one_instance.ts";
 import { setup } from "../support/setup.ts";
 
 const t = await setup();
@@ -51,7 +52,8 @@ Deno.test("malformed JSON, another content type and an oversized body are told a
   assert.equal(large.body.code, "BODY_TOO_LARGE");
 });
 
-Deno.test("a body that breaks off is nobody's fault but the caller's", async () => {
+const AT_PROXY = "who breaks off does so with the proxy";
+inOneInstance("a body that breaks off is nobody's fault but the caller's", AT_PROXY, async () => {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
   const head =
     "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";

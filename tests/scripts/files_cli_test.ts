@@ -71,6 +71,7 @@ Deno.test("wrong usage and absent stores are explained", async () => {
     ["reconcile-files", [], { S3_ENDPOINT: "" }, 64, /S3_ENDPOINT/],
     ["reconcile-files", [], { S3_ENDPOINT: "http://127.0.0.1:1" }, 69, /the bucket cannot be used/],
     ["rescan-files", [], {}, 64, /a command is missing/],
+    ["rescan-files", ["status", "all"], {}, 64, /there is no command "status all"/],
   ];
   await Promise.all(cases.map(async ([script, args, env, code, told]) => {
     const ended = await run(script, args, env);

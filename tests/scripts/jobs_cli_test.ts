@@ -67,7 +67,11 @@ Deno.test("wrong usage is explained and changes nothing", async () => {
         "--tenant",
         "x",
       ],
+      ["jobs", "cancel", "x"],
+      ["jobs", "enqueue", "steward.echo", "--queue", "a|b"],
+      ["jobs", "enqueue", "steward.echo", "--at", "soon"],
       ["dead-letters", "retry"],
+      ["dead-letters", "retry", "x"],
       ["dead-letters", "purge"],
     ]
   ) {

@@ -1,3 +1,7 @@
+/** A body that has not come in full by then is handed on as it comes, to one instance only and without its length. */
+const BODY_WITHIN_MS = 200;
+const STOPS_WITHIN_MS = 1_000;
+
 /** A reverse proxy over several instances: each request goes to the next one; one that refuses connections is passed by. */
 export class RoundRobin {
   targets: string[] = [];
@@ -17,24 +21,25 @@ export class RoundRobin {
   }
 
   async #pass(request: Request, peer: string): Promise<Response> {
-    const { pathname, search } = new URL(request.url);
+    const path = request.url.slice(request.url.indexOf("/", "http://".length)); // the host may be none
     const headers = new Headers(request.headers);
     headers.delete("host");
     headers.set("accept-encoding", "identity"); // else fetch would unpack what the caller wants packed
     headers.append("x-forwarded-for", peer);
-    const body = request.body ? await request.bytes() : null;
+    const body = request.body ? await wholeOrComing(request.body) : null;
     const first = this.#next++;
     for (let n = 0; n < this.targets.length; n++) {
       const target = this.targets[(first + n) % this.targets.length];
       try {
-        const answer = await fetch(target + pathname + search, {
+        const answer = await fetch(`${target}${path}`, {
           ...{ method: request.method, headers, body, redirect: "manual", client: this.#client },
           signal: request.signal,
         });
         return new Response(answer.body, answer);
       } catch (error) {
         // Only a request that nobody has begun may be sent once more.
-        const isRefused = error instanceof Error && /refused/i.test(`${error.message} ${error.cause}`);
+        const isRefused = !(body instanceof ReadableStream) && error instanceof Error &&
+          /refused/i.test(`${error.message} ${error.cause}`);
         if (!isRefused) return new Response("the instance broke off", { status: 502 });
       }
     }
@@ -42,7 +47,42 @@ export class RoundRobin {
   }
 
   async stop(): Promise<void> {
-    await this.#server.shutdown();
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, STOPS_WITHIN_MS);
+    await Promise.race([this.#server.shutdown(), late.promise]); // a caller may have stalled
+    clearTimeout(timer);
     this.#client.close();
   }
+}
+
+/** The whole body where it comes at once, else what has come followed by what is still to come. */
+async function wholeOrComing(
+  body: ReadableStream<Uint8Array>,
+): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> {
+  const reader = body.getReader();
+  const come: Uint8Array[] = [];
+  const late = Promise.withResolvers<"late">();
+  const timer = setTimeout(late.resolve, BODY_WITHIN_MS, "late");
+  let next = reader.read();
+  for (;;) {
+    const chunk = await Promise.race([next, late.promise]).catch(() => "broken off" as const);
+    if (chunk === "late" || chunk === "broken off") break;
+    if (chunk.done) {
+      clearTimeout(timer);
+      return await new Blob(come as BlobPart[]).bytes();
+    }
+    come.push(chunk.value);
+    next = reader.read();
+  }
+  return new ReadableStream({
+    start: (out) => come.forEach((chunk) => out.enqueue(chunk)),
+    async pull(out) {
+      const { done, value } = await next;
+      if (done) return out.close();
+      out.enqueue(value);
+      next = reader.read();
+      next.catch(() => {}); // told to whoever pulls next, if anybody does
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }

@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { createCatalogRoles } from "../../domain/access/bootstrap.ts";
 import { openSession } from "../../domain/auth/sessions.ts";
 import type { SettledJob } from "../../domain/jobs/settle.ts";
 import { newId } from "../../domain/shared/ids.ts";
-import { processEnv, readConfig } from "../../infra/config.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { type Config, processEnv, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { startSteward, type Steward, type StewardOptions } from "../../main.ts";
 import { createTestDatabase } from "./cluster.ts";
 import { HttpClient } from "./http.ts";
+import { INSTANCES } from "./in_one_instance.ts";
+import { startInstanceProcess } from "./instance_process.ts";
 import { RoundRobin } from "./round_robin.ts";
-import { startServiceProcess } from "./service_process.ts";
 
 /** A signed-in caller of a test. */
 export class Actor extends HttpClient {
@@ -40,6 +43,11 @@ export interface ActorOptions {
 /** A real service on a database of its own, with callers to speak to it. */
 export interface TestService {
   steward: Steward;
+  /**
+   * Puts `parts` in the place of what every instance has, and returns what puts the former ones back. Of several
+   * instances it reaches those of this process: see `inThisProcess`.
+   */
+  replace<T extends object>(of: (p: Platform) => T, parts: Partial<T>): () => void;
   url: string;
   platformTenantId: string;
   /** Every log line written so far. */
@@ -55,49 +63,64 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-/**
- * So many instances answer the callers of a test in turn, all but the first in processes of their own. Jobs run in the
- * first, whose settlings a test hears. Not for tests with a clock of their own, which other processes do not have.
- */
-const INSTANCES = Number(Deno.env.get("STEWARD_TEST_INSTANCES") ?? 1);
-
 const ENDED = ["Succeeded", "DeadLettered", "Cancelled"];
 
+export interface SetupOptions extends Pick<StewardOptions, "clock"> {
+  /** Where several instances answer, they do so in this process: for tests that put parts of them out or look inside. */
+  inThisProcess?: boolean;
+}
+
 /**
- * Starts a service for one test file; call `stop` in `Deno.test.afterAll`.
+ * Starts a service for one test file; call `stop` in `Deno.test.afterAll`. With STEWARD_TEST_INSTANCES there are so many
+ * instances, which work and answer in turn: each in a process of its own, unless the test has a clock or says
+ * `inThisProcess`. A test that names its own DATABASE_URL starts its instances itself, and has one.
  * @param env configuration on top of the test defaults.
  * @param o.clock another clock than the system's.
  */
-export async function setup(
-  env: Record<string, string> = {},
-  o: Pick<StewardOptions, "clock"> = {},
-): Promise<TestService> {
+export async function setup(env: Record<string, string> = {}, o: SetupOptions = {}): Promise<TestService> {
   const databaseUrl = env.DATABASE_URL ?? await createTestDatabase();
   const dataDir = await Deno.makeTempDir({ prefix: "steward-test-" });
   const logs: string[] = [];
-  const proxy = INSTANCES > 1 && !o.clock && !env.PUBLIC_URL ? new RoundRobin() : null;
-  const config = readConfig({
-    ...(proxy ? { PUBLIC_URL: proxy.url, TRUSTED_PROXIES: "1" } : {}),
-    TMPDIR: processEnv().TMPDIR,
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: dataDir,
-    PORT: "0",
-    DATABASE_POOL: "6",
+  const proxy = INSTANCES > 1 && !env.DATABASE_URL ? new RoundRobin() : null;
+  const given = {
+    ...(proxy ? { PUBLIC_URL: proxy.url } : {}),
+    ...{ DATABASE_URL: databaseUrl, DATA_DIR: dataDir, PORT: "0", DATABASE_POOL: "6" },
     ...env,
-  });
+    ...(proxy ? { TRUSTED_PROXIES: String(Number(env.TRUSTED_PROXIES ?? 0) + 1) } : {}),
+  };
+  const config = readConfig({ TMPDIR: processEnv().TMPDIR, ...given });
   const settledStatus = new Map<string, string>();
   const listeners = new Set<() => void>();
-  const steward = await startSteward(config, {
-    log: createLog("debug", (line) => logs.push(line)),
-    checkAnswers: true,
-    ...o,
-    onSettled: (jobs: SettledJob[]) => {
+  const heard = {
+    log: (line: string) => void logs.push(line),
+    settled(jobs: SettledJob[]) {
       for (const job of jobs) settledStatus.set(job.id, job.status);
       for (const listener of listeners) listener();
     },
-  });
+  };
+  const inThisProcess = o.inThisProcess || o.clock !== undefined;
+  const start = (config: Config) =>
+    startSteward(config, {
+      log: createLog("debug", heard.log),
+      checkAnswers: true,
+      ...(o.clock ? { clock: o.clock } : {}),
+      onSettled: heard.settled,
+    });
+  const steward = await start(config);
   const { sql } = steward.platform;
-  const others = proxy ? await startOthers(steward, env, dataDir) : [];
+  const others = await Promise.all(
+    Array.from({ length: proxy ? INSTANCES - 1 : 0 }, (_, n) => {
+      // the first one's database, bucket, keys and outbox; a clock of its own
+      const shared = {
+        ...given,
+        ...storeOf(steward),
+        ...(env.KV_PATH ? {} : { KV_PATH: join(dataDir, `kv-${n}`) }),
+      };
+      return inThisProcess
+        ? start(readConfig({ TMPDIR: processEnv().TMPDIR, ...shared }))
+        : startInstanceProcess(shared, heard);
+    }),
+  );
   if (proxy) proxy.targets = [steward, ...others].map((instance) => instance.url);
   const url = proxy?.url ?? steward.url;
   const [platform] = await sql<{ id: string }[]>`select id from tenants where type = 'Platform'`;
@@ -154,6 +177,18 @@ export async function setup(
 
   return {
     steward,
+    replace(of, parts) {
+      const reached = [steward, ...others.filter((instance) => "platform" in instance)];
+      const undo = reached.map(({ platform }) => {
+        const target = of(platform);
+        const former = Object.fromEntries(
+          Object.keys(parts).map((name) => [name, target[name as keyof typeof target]]),
+        );
+        Object.assign(target, parts);
+        return () => Object.assign(target, former);
+      });
+      return () => undo.forEach((putBack) => putBack());
+    },
     url,
     platformTenantId,
     logs,
@@ -181,23 +216,16 @@ export async function setup(
       }),
     async stop() {
       await proxy?.stop();
-      await Promise.all(others.map((instance) => instance.stop()));
+      await Promise.all(others.map((instance) => instance.stop(2_000)));
       await steward.stop(2_000);
       await Deno.remove(dataDir, { recursive: true });
     },
   };
 }
 
-/** Further instances on the database, bucket and folder of the first. */
-async function startOthers(first: Steward, env: Record<string, string>, dataDir: string) {
-  const { DATABASE_URL, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY, PUBLIC_URL } = first.platform.config;
-  const shared = { DATABASE_URL, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY, PUBLIC_URL };
-  const given = Object.entries(shared).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  return await Promise.all(Array.from({ length: INSTANCES - 1 }, () =>
-    startServiceProcess({
-      ...{ DATA_DIR: dataDir, DATABASE_POOL: "6", TRUSTED_PROXIES: "1" },
-      ...env,
-      ...Object.fromEntries(given),
-      ...{ PORT: "0", JOB_CONCURRENCY: "0" },
-    })));
+/** Where the bucket of an instance is, which may have embedded it. */
+function storeOf({ platform }: Steward): Record<string, string> {
+  const { S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY } = platform.config;
+  const store = Object.entries({ S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY });
+  return Object.fromEntries(store.filter((entry): entry is [string, string] => Boolean(entry[1])));
 }

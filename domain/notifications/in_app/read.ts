@@ -18,6 +18,7 @@ export interface UserNotification {
 export interface UserNotificationFilter {
   userId: string;
   isRead?: boolean | undefined;
+  /** In any letter case. */
   category?: string | undefined;
 }
 
@@ -35,7 +36,7 @@ export async function listUserNotifications(
   const [items, count] = await Promise.all([
     q<UserNotification[]>`
       select ${userNotificationColumns(q)} from user_notifications where user_id = ${userId} ${readState}
-        ${category === undefined ? q`` : q`and category = ${category}`}
+        ${category === undefined ? q`` : q`and lower(category) = lower(${category})`}
       order by seq desc limit ${page.pageSize} offset ${offsetOf(page)}`,
     countUserNotifications(q, filter),
   ]);
@@ -50,6 +51,6 @@ export async function countUserNotifications(
   const what = isRead === undefined ? q`total` : isRead ? q`total - unread` : q`unread`;
   const [row] = await q<{ count: number }[]>`
     select coalesce(sum(${what}), 0)::bigint as count from user_notification_counts
-    where user_id = ${userId} ${category === undefined ? q`` : q`and category = ${category}`}`;
+    where user_id = ${userId} ${category === undefined ? q`` : q`and lower(category) = lower(${category})`}`;
   return row?.count ?? 0;
 }

@@ -1,8 +1,9 @@
-import { afterCommit, type Sql, type Tx } from "../../../infra/postgres/postgres.ts";
+import { changed, onChange } from "../../../infra/postgres/forgetting.ts";
+import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { sharedTransaction } from "../../../infra/postgres/shared_transaction.ts";
 import { findTemplate, type StoredTemplate } from "./read.ts";
 
-/** A change made by another instance is seen at the latest this much later. */
+/** A change made elsewhere is seen at the latest this much later, even when it was not heard of. */
 const FRESH_MS = 600;
 const REMEMBERED = 500;
 
@@ -16,9 +17,12 @@ interface Remembered {
 const memories = new WeakMap<Sql, Map<string, Remembered>>();
 
 function memoryOf(sql: Sql): Map<string, Remembered> {
-  const known = memories.get(sql) ?? new Map<string, Remembered>();
-  memories.set(sql, known);
-  return known;
+  const known = memories.get(sql);
+  if (known) return known;
+  const memory = new Map<string, Remembered>();
+  memories.set(sql, memory);
+  onChange(sql, "templates", () => memory.clear());
+  return memory;
 }
 
 /**
@@ -57,7 +61,5 @@ export class KnownTemplates {
   }
 }
 
-/** Has templates looked up anew on this instance once `tx` has committed. */
-export function forgetTemplates(sql: Sql, tx: Tx): void {
-  afterCommit(tx, () => memories.get(sql)?.clear());
-}
+/** Has templates looked up anew once `tx` has committed, on every instance. */
+export const forgetTemplates = (sql: Sql, tx: Tx): void => changed(sql, tx, "templates");

@@ -17,15 +17,15 @@ export function canonicalLocale(tag: string, field = "locale"): string {
   throw invalid({ [field]: [`expected a language tag such as pt-BR, found "${tag.slice(0, 40)}"`] });
 }
 
-/** Where a template is looked for, in order: the wanted tag and its shorter forms, the tenant's default, English. */
+/** Where a template is looked for, in order and lower case: the wanted tag and its shorter forms, the tenant's default, English. */
 export function localeChain(wanted: string | null, tenantDefault: string | null): string[] {
-  const chain = [...shorterForms(wanted), ...shorterForms(tenantDefault), LAST_RESORT];
-  return [...new Set(chain.map((tag) => tag.toLowerCase()))];
+  return [...new Set([...localeForms(wanted), ...localeForms(tenantDefault), LAST_RESORT])];
 }
 
-function shorterForms(tag: string | null): string[] {
+/** A tag and its shorter forms in lower case, the longest first. */
+export function localeForms(tag: string | null): string[] {
   if (tag === null) return [];
-  const parts = tag.split("-");
+  const parts = tag.toLowerCase().split("-");
   return parts.map((_, index) => parts.slice(0, parts.length - index).join("-"));
 }
 

@@ -2,7 +2,7 @@ import type { Queryable } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { matches } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { canonicalLocale, localeChain, readDefaultLocale } from "./locales.ts";
+import { canonicalLocale, localeChain, localeForms, readDefaultLocale } from "./locales.ts";
 
 /** A template as stored. `tenantId` null marks one of the service's own. */
 export interface StoredTemplate {
@@ -54,14 +54,13 @@ export async function findTemplate(
   locale: string | null,
 ): Promise<StoredTemplate> {
   const wanted = locale === null ? null : canonicalLocale(locale);
-  const chain = localeChain(wanted, null);
   // the tenant's default locale stands between the wanted ones and the last resort, its longer forms first
   const fitsDefault = q`starts_with(lower(s.default_locale) || '-', lower(t.locale) || '-')`;
   const [row] = await q<StoredTemplate[]>`
     select t.* from notification_templates t left join notification_settings s on s.tenant_id = ${tenantId}
     where t.slug = ${slug} and (t.tenant_id = ${tenantId} or t.tenant_id is null)
-      and (lower(t.locale) = any(${chain}::text[]) or ${fitsDefault})
-    order by array_position(${chain.slice(0, -1)}::text[], lower(t.locale)), ${fitsDefault} desc nulls last,
+      and (lower(t.locale) = any(${localeChain(wanted, null)}::text[]) or ${fitsDefault})
+    order by array_position(${localeForms(wanted)}::text[], lower(t.locale)), ${fitsDefault} desc nulls last,
       length(t.locale) desc, t.tenant_id is null limit 1`;
   if (row) return row;
   const looked = localeChain(wanted, await readDefaultLocale(q, tenantId));
@@ -73,6 +72,7 @@ export async function findTemplate(
 
 export interface TemplateFilter {
   tenantId: string | null;
+  /** In any spelling a template may be made with, such as `pt_br`. */
   locale: string | null;
   /** True: also those the service ships. */
   includeShipped: boolean;
@@ -105,6 +105,6 @@ async function countTemplates(q: Queryable, filter: TemplateFilter): Promise<num
 function fitting(q: Queryable, { tenantId, locale, includeShipped, search }: TemplateFilter) {
   const own = tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
   return q`(${own} or (${includeShipped} and tenant_id is null))
-    and (${locale}::text is null or lower(locale) = lower(${locale}))
+    and (${locale}::text is null or lower(locale) = lower(replace(${locale}, '_', '-')))
     and ${matches(q, "fold(slug || ' ' || name)", search)}`;
 }

@@ -53,11 +53,17 @@ document.addEventListener("htmx:configRequest", ({ detail }) => {
   }
 });
 
+// One step back undoes one filter, though a search may be asked for twice: as it is typed, and as its field is left.
+document.addEventListener("htmx:beforeHistoryUpdate", ({ detail: { history } }) => {
+  if (new URL(history.path, document.baseURI).href === location.href) history.type = "replace";
+});
+
 // Where the reader was in a part that is replaced, they are again: at the same control, and as far to the side.
 const CONTROLS = "a, button, input, select, textarea, summary, [tabindex]";
 const signOf = (control) =>
   [
     control.tagName,
+    control.id,
     control.getAttribute("href"),
     control.getAttribute("aria-label"),
     control.form?.getAttribute("action"),
@@ -72,20 +78,20 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     detail.shouldSwap = false;
     return location.reload();
   }
-  const focused = target.contains(document.activeElement) ? document.activeElement : null;
   place = {
     id: target.id,
-    sign: focused && !focused.id && signOf(focused),
+    sign: target.contains(document.activeElement) && signOf(document.activeElement),
     aside: [...target.querySelectorAll(".table-scroll")].map(({ scrollLeft }) => scrollLeft),
   };
 });
-document.addEventListener("htmx:afterSettle", () => {
+// In the same breath: by the time it has settled, they may have gone on to somewhere else.
+document.addEventListener("htmx:afterSwap", () => {
   const part = place && document.getElementById(place.id);
   if (!part) return;
   part.querySelectorAll(".table-scroll").forEach((table, index) =>
     table.scrollLeft = place.aside[index] ?? 0
   );
-  if (place.sign) {
+  if (place.sign && document.activeElement === document.body) {
     const same = [...part.querySelectorAll(CONTROLS)].find((control) => signOf(control) === place.sign);
     (same ?? document.getElementById("content")).focus({ preventScroll: true });
   }

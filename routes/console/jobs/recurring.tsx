@@ -28,7 +28,7 @@ export async function recurringPage(v: Visit): Promise<View> {
   });
   return {
     title: w.title,
-    actions: <ButtonLink href="recurring/new" label={w.create} icon="plus" tone="primary" />,
+    actions: <ButtonLink href="recurring/new/form" label={w.create} icon="plus" tone="primary" />,
     body: (
       <LivePart v={v} id="recurring" everySeconds={15}>
         <DataTable

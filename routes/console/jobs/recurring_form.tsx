@@ -28,7 +28,7 @@ export async function newRecurringPage(v: Visit): Promise<View> {
   const types = await v.api.get<JobTypeItem[]>("jobs/types");
   const type = types.find(({ name }) => name === v.query.get("jobTypeName")) ?? types[0];
   if (!type) return { title: words[v.locale].create, body: <Empty title={jobWords[v.locale].noTypes} /> };
-  const choice = <TypeChoice v={v} types={types} type={type} action="recurring/new" />;
+  const choice = <TypeChoice v={v} types={types} type={type} action="recurring/new/form" />;
   return formView(v, {
     jobTypeName: type.name,
     fields: fieldsOf(type.argsSchema),
@@ -44,7 +44,7 @@ export async function createRecurring(v: Visit, form: FormData): Promise<Outcome
   const jobTypeName = field(form, "jobTypeName");
   const types = await v.api.get<JobTypeItem[]>("jobs/types");
   const type = types.find(({ name }) => name === jobTypeName);
-  const choice = type && <TypeChoice v={v} types={types} type={type} action="recurring/new" />;
+  const choice = type && <TypeChoice v={v} types={types} type={type} action="recurring/new/form" />;
   return await save(v, form, { jobTypeName, fields: type ? fieldsOf(type.argsSchema) : null, etag: null }, {
     send: async (body) => {
       const { jobId } = await v.api.send<Recurring>("POST", "recurring-jobs", {
@@ -134,7 +134,7 @@ function formView(v: Visit, shown: Shown, choice?: View["body"]): View {
     body: (
       <Card>
         {choice}
-        <form method="post" action={isNew ? "recurring/new" : `${pathOf(id)}/edit`} class="form">
+        <form method="post" action={isNew ? "recurring/new/form" : `${pathOf(id)}/edit`} class="form">
           <CsrfField v={v} />
           <input type="hidden" name="jobTypeName" value={jobTypeName} />
           {!isNew && <input type="hidden" name="etag" value={etag} />}

@@ -7,7 +7,8 @@ import { words } from "./recurring_words.ts";
 /** Pages of recurring jobs, and what their buttons do. */
 export const recurringPages: ConsolePage[] = [
   { path: "recurring", get: recurringPage },
-  { path: "recurring/new", get: newRecurringPage, post: createRecurring },
+  // Its maker chooses a recurring job's id, which may be "new".
+  { path: "recurring/new/form", get: newRecurringPage, post: createRecurring },
   { path: "recurring/{id}", get: recurringJobPage },
   { path: "recurring/{id}/edit", get: editRecurringPage, post: changeRecurring },
   { path: "recurring/{id}/pause", post: (v) => control(v, "pause", words[v.locale].pausedNow) },

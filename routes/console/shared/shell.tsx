@@ -136,7 +136,7 @@ function Document({ frame, v, title, scripts = [], children }: {
           <meta name="referrer" content="same-origin" />
           <meta
             name="htmx-config"
-            content='{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true,"historyCacheSize":0}'
+            content='{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true,"historyCacheSize":0,"refreshOnHistoryMiss":true}'
           />
           <link rel="icon" href={frame.asset("icon.svg")} type="image/svg+xml" />
           <link rel="stylesheet" href={frame.asset("console.css")} />

@@ -133,6 +133,21 @@ const disguised: [name: string, type: string, content: Uint8Array][] = [
   ["an all-text gif that is a script", "text/plain", utf8("GIF89a/*....*/=1;alert(1)")],
   ["a gif signature cut short", unknown, join(utf8("GIF"), Uint8Array.of(0, 0, 0, 0))],
   ["a png with a zip behind it", unknown, join(sample.png(), zip([["evil.js", "x"]]))],
+  [
+    "a png with a zip behind it whose comment is said to be longer",
+    unknown,
+    join(sample.png(), zip([["evil.js", "x"]]).with(-2, 9)),
+  ],
+  [
+    "a png with a zip behind it whose directory is said to be far away",
+    unknown,
+    join(sample.png(), zip([["evil.js", "x"]]).with(-3, 0x7f)),
+  ],
+  [
+    "a docx with another archive's end in its comment",
+    unknown,
+    join(docx.with(-2, 31), zip([["evil.js", "x"]]).slice(-22).with(-2, 10), utf8("and on...")),
+  ],
   ["a jpeg with a jar behind it", unknown, join(sample.jpeg, zip([["META-INF/MANIFEST.MF", "x"]]))],
   ["a gif with a pdf in its first bytes", unknown, join(sample.gif, sample.pdf())],
   ["a png with a script in a text chunk", unknown, sample.png(["tEXt", utf8("Comment\0<SCRIPT src=//x>")])],

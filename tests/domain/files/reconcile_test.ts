@@ -3,7 +3,11 @@ import { type Difference, reconcileFiles } from "../../../domain/files/reconcile
 import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
 import { setup } from "../../support/setup.ts";
 import { utf8 } from "../../support/samples.ts";
-import { connectObjectStore, type ObjectStore } from "../../../infra/objectstore/objectstore.ts";
+import {
+  connectObjectStore,
+  type ObjectStore,
+  ObjectStoreRefused,
+} from "../../../infra/objectstore/objectstore.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -146,4 +150,10 @@ Deno.test("unfinished uploads are paged through; those of files are left alone, 
   assert.deepEqual(kinds(found), ["upload", "upload"]);
   assert.deepEqual([ended, seen.uploads], [["not-mine", "left & over"], 3]);
   assert.deepEqual(asked, ["staging/ null", "staging/ 1", "staging/ 2"]);
+  const refusing = () => Promise.reject(new ObjectStoreRefused("denied", 403, "AccessDenied"));
+  await assert.rejects(
+    reconcile({ objects: { ...store, abortParts: refusing }, apply: true }),
+    ObjectStoreRefused,
+    "a store that lists and ends nothing is not one that does not list",
+  );
 });

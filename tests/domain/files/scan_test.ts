@@ -183,6 +183,17 @@ Deno.test("an engine that is away, slow or in error postpones without limit and 
   assert.equal(await attempt(id), "Infected");
 });
 
+Deno.test("of an engine that is away for long the last hundred attempts are kept, under their own numbers", async () => {
+  const id = await upload();
+  await sql`insert into file_scan_attempts (file_id, attempt_number, started_at, completed_at, verdict, error_message)
+    select ${id}, n, now(), now(), 'Error', 'The scan engine gave no definite answer.' from generate_series(1, 104) n`;
+  assert.equal(await attempt(id), "Available");
+  const { body } = await actor.get(`/api/v1/files/${id}/scan-attempts`);
+  assert.deepEqual([body.length, body[0].attemptNumber, body.at(-1).attemptNumber], [100, 105, 6]);
+  assert.equal(body[0].verdict, "Clean");
+  assert.equal((await sql`select from file_scan_attempts where file_id = ${id}`).length, 100);
+});
+
 Deno.test("an engine that answers before it has read everything does not shorten the hash", async () => {
   const id = await upload();
   const scanner = scannerWith({

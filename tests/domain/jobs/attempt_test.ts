@@ -29,6 +29,11 @@ Deno.test("an output that cannot be written as JSON fails the attempt, not the p
   assert.match(error ?? "", /BigInt/);
 });
 
+Deno.test("code that throws what has no text fails the attempt, not the process", async () => {
+  const { next, error } = await settle(() => Promise.reject(Object.create(null)));
+  assert.deepEqual([next, error], ["DeadLettered", "The job threw something that has no text."]);
+});
+
 Deno.test("code that throws before it returns a promise fails the attempt", async () => {
   const { next, error } = await settle(() => {
     throw new Error("at once");

@@ -99,6 +99,19 @@ Deno.test("only mail of low priority and of some category is collected, and only
   assert.deepEqual(await outcomes(both), { [ann.email]: "Collected", [bob.email]: "Sent" });
 });
 
+Deno.test("a template's own link to unsubscribe is the reader's in the digest too", async () => {
+  await p.sql`insert into notification_templates (id, tenant_id, slug, name, locale, subject_template,
+      html_body_template) values (gen_random_uuid(), ${tenantId}, 'linked', 'Linked', 'en', 'News',
+      '<p>Too much? <a href="{{unsubscribeUrl}}">Stop</a></p>')`;
+  const ann = await collector();
+  const texts = { subject: null, htmlBody: null, templateSlug: "linked" };
+  await run(await queue(low([ann.userId], texts)));
+  await run(await mailOf(ann.userId));
+  const [mail] = server.takenBy(ann.email);
+  assert.match(mail?.text ?? "", /Too much\? Stop \(http\S+token=\S+\)/);
+  assert.doesNotMatch(mail?.html ?? "", /unsubscribe\.invalid/);
+});
+
 Deno.test("the summary is in the user's language, and of one message it says so", async () => {
   const ann = await collector({ digest: { isEnabled: true, at: "08:00", locale: "pt-BR" } });
   await run(await queue(low([ann.userId])));
@@ -162,6 +175,17 @@ Deno.test("closed by many workers at once while more comes in, every message goe
   const subjects = server.takenBy(ann.email).flatMap((mail) => mail.text?.match(/no \d/g) ?? []).sort();
   assert.deepEqual(subjects, Array.from({ length: 10 }, (_, n) => `no ${n}`));
   for (const id of [...first, ...more]) assert.equal((await read(id)).status, "Sent");
+});
+
+Deno.test("messages to many users, delivered at once, are collected into one digest a user", async () => {
+  const users = (await Promise.all(Array.from({ length: 20 }, () => collector()))).map(({ userId }) =>
+    userId
+  );
+  const messages = [await queue(low(users)), await queue(low(users.toReversed()))];
+  await Promise.all(messages.map((id) => run(id)));
+  for (const id of messages) assert.deepEqual([...new Set(Object.values(await outcomes(id)))], ["Collected"]);
+  const digests = (await Promise.all(users.map(digestsOf))).flat();
+  assert.deepEqual([digests.length, new Set(digests.map(({ jobId }) => jobId)).size], [20, 20]);
 });
 
 Deno.test("a worker that dies after the digest mail was settled leaves the rest to the sweep", async () => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { jsonRows } from "../../../domain/notifications/json_rows.ts";
+import { insertNotifications } from "../../../domain/notifications/store_notification.ts";
+import { newId } from "../../../domain/shared/ids.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });
@@ -11,6 +13,27 @@ Deno.test("rows lose what a text of Postgres cannot hold, and nothing else", asy
   const [row] = await sql<{ texts: string[] }[]>`
     select array_agg(text) as texts from json_to_recordset(${jsonRows(rows)}::text::json) as r (text text)`;
   assert.deepEqual(row?.texts, ["ab\ufffdc 😀 \\u0000 \\ud800", "plain"]);
+});
+
+Deno.test("messages and their jobs are written in one statement: when one job cannot be, nothing is", async () => {
+  const queued = (maxRetries: number) => {
+    const [id, jobId, sender] = [newId(), newId(), { tenantId: null, userId: null, traceId: null }];
+    const message = { channel: "Email" as const, recipients: [{ address: "ann@x.test" }], subject: "S" };
+    return {
+      job: { id: jobId, jobTypeName: "notifications.deliver", serializedArgs: "{}", maxRetries },
+      notification: {
+        ...{ id, jobId, sender, message, status: "Queued" as const, scheduledAt: null, maxRetries: 3 },
+      },
+    };
+  };
+  const both = [queued(3), queued(100_000)];
+  const write = () =>
+    insertNotifications(sql, both.map(({ notification }) => notification), both.map(({ job }) => job));
+  await assert.rejects(write, /out of range/);
+  const [none] = await sql<{ count: number }[]>`select (select count(*) from notifications)
+    + (select count(*) from notification_recipients) + (select count(*) from jobs
+      where id = any(${both.map(({ job }) => job.id)}::uuid[])) as count`;
+  assert.equal(none?.count, 0);
 });
 
 Deno.test("of messages sent at the same moment those that may not go are refused, each for its own reason", async () => {

@@ -203,6 +203,65 @@ Deno.test("every page of a pdf says how many there are, which only the last one 
   assert.equal(new Set(resources).size, 1, "one object, shared by all pages");
 });
 
+/** The objects of a pdf by number, as their text. */
+function objectsOf(bytes: Uint8Array): Map<string, string> {
+  const document = new TextDecoder("latin1").decode(bytes);
+  const objects = document.matchAll(/^(\d+) 0 obj\n([\s\S]*?)\nendobj$/gm);
+  return new Map([...objects].map(([, id = "", content = ""]) => [id, content]));
+}
+
+const withRole = (objects: Map<string, string>, role: string) =>
+  [...objects.values()].filter((content) => content.includes(`/S /${role}\n`));
+
+Deno.test("a pdf says what its parts are: headings, and one table whose head is read once", async () => {
+  const objects = objectsOf(
+    await write(FORMAT.Pdf, Array.from({ length: 100 }, (_, i) => rowOf(i ? "a" : null, i))),
+  );
+  const count = (role: string) => withRole(objects, role).length;
+  assert.deepEqual(
+    ["H1", "H2", "Table", "THead", "TBody", "TR", "TH", "TD"].map((role) => [role, count(role)]),
+    Object.entries({ H1: 1, H2: 1, Table: 1, THead: 1, TBody: 1, TR: 101, TH: 6, TD: 600 }),
+  );
+  const all = [...objects.values()];
+  assert.ok(all.some((content) => content.includes("/Marked true")));
+  assert.ok(withRole(objects, "TH").every((content) => /\/O \/Table\n\/Scope \/Column/.test(content)));
+  assert.equal(
+    withRole(objects, "TD").filter((content) => !content.includes("/K")).length,
+    1,
+    "an empty cell",
+  );
+});
+
+Deno.test("what is drawn on a page leads to its part of the structure, and back", async () => {
+  const objects = objectsOf(await write(FORMAT.Pdf, Array.from({ length: 100 }, (_, i) => rowOf("a", i))));
+  const root = [...objects.values()].find((content) => content.includes("/Type /StructTreeRoot")) ?? "";
+  const pages = [...root.matchAll(/(\d+) \[([^\]]*)\]/g)];
+  assert.ok(pages.length > 1);
+  for (const [, number, elements = ""] of pages) {
+    const ids = [...elements.matchAll(/(\d+) 0 R/g)].map(([, id = ""]) => id);
+    assert.ok(ids.length > 0);
+    for (const [mark, id] of ids.entries()) {
+      const [, page = "", drawn] = /\/Pg (\d+) 0 R\n\/K (\d+)/.exec(objects.get(id) ?? "") ?? [];
+      assert.equal(drawn, String(mark));
+      assert.match(objects.get(page) ?? "", new RegExp(`/StructParents ${number}\\b`));
+    }
+  }
+});
+
+Deno.test("a cell whose lines would be read wrongly says what is to be read", async () => {
+  const long = "an.address.longer.than.its.column".repeat(5);
+  const read = withRole(objectsOf(await write(FORMAT.Pdf, [rowOf(long), rowOf("short")])), "TD")
+    .flatMap((content) => /\/ActualText \((.*)\)/.exec(content)?.[1] ?? []);
+  assert.deepEqual(read, [long]);
+});
+
+Deno.test("a pdf too long for a structure has none, and is whole", async () => {
+  const bytes = await write(FORMAT.Pdf, Array.from({ length: 4_000 }, (_, i) => rowOf("a", i)));
+  const document = new TextDecoder("latin1").decode(bytes);
+  assert.ok(!document.includes("/StructTreeRoot") && !document.includes("/Marked"));
+  assert.ok(document.trimEnd().endsWith("%%EOF"));
+});
+
 Deno.test("lines are drawn left to right whatever direction they are read in", () => {
   assert.deepEqual(runsOf("one two"), [{ text: "one two", font: "sans" }]);
   assert.deepEqual(runsOf("שלום עולם").map((run) => run.text), ["עולם", " ", "שלום"]);

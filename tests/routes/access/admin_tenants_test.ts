@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
-import type { HttpAnswer } from "../../support/http.ts";
 import { setup } from "../../support/setup.ts";
+import { names } from "./answers.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
 const ADMIN = "/api/v1/admin/tenants";
-const names = ({ body }: HttpAnswer) => body.items.map((item: { name: string }) => item.name);
 
 Deno.test("summary and lookup cover all tenants for admin:system and manage:all-tenants alone", async () => {
   const group = await t.tenant({ name: "Admin group", type: "Group" });

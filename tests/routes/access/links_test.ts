@@ -338,3 +338,27 @@ Deno.test("POST /tenants/{id}/users reaches other tenants only across all of the
     assert.equal(await ask(reaching, newUuid()), "USER_NOT_FOUND");
   }
 });
+
+Deno.test("the answer is the link as it was made, whatever becomes of the user right after", async () => {
+  // Runs when the link commits: what reads after the commit finds the user deleted.
+  await sql.unsafe(`
+    create function delete_linked() returns trigger language plpgsql as $$ begin
+      update users set deleted_at = now() where id = new.user_id;
+      return null;
+    end $$;
+    create constraint trigger delete_linked after insert on user_tenants deferrable initially deferred
+      for each row execute function delete_linked()`);
+  try {
+    const [{ tenantId, roleId }, one, other] = [await tenantWithRole(), await user(), await user()];
+    const added = await t.systemAdmin.post(links(one), { tenantId, roleIds: [roleId] });
+    assert.deepEqual([added.status, added.body.tenants?.length], [201, 1], JSON.stringify(added.body));
+    const brought = await t.systemAdmin.post(`/api/v1/tenants/${tenantId}/users`, {
+      userId: other,
+      roleIds: [roleId],
+    });
+    assert.deepEqual([brought.status, brought.body.tenantId], [201, tenantId], JSON.stringify(brought.body));
+    assert.equal((await t.systemAdmin.get(links(one))).body.code, "USER_NOT_FOUND");
+  } finally {
+    await sql`drop function delete_linked cascade`;
+  }
+});

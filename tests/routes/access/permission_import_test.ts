@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { setup } from "../../support/setup.ts";
+import { refused } from "./answers.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -10,9 +11,6 @@ const IMPORT = "/api/v1/permissions/import";
 const importer = () =>
   t.actor({ permissions: ["read:permissions", "create:permissions", "delete:permissions"] });
 
-function refused(answer: HttpAnswer, status: number, code: string): void {
-  assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body));
-}
 function upload(by: HttpClient, content: string | Uint8Array<ArrayBuffer>, query = "", fileName = "p.csv") {
   const form = new FormData();
   form.set("file", new File([content], fileName));

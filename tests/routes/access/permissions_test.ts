@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { setup } from "../../support/setup.ts";
+import { refused } from "./answers.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -12,9 +13,6 @@ const ADMINISTERS = ["read:permissions", "create:permissions", "update:permissio
 const admin = await t.actor({ permissions: [...ADMINISTERS, "create:roles", "update:roles"] });
 const stranger = await t.actor({ permissions: ADMINISTERS });
 
-function refused(answer: HttpAnswer, status: number, code: string): void {
-  assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body));
-}
 const create = (code: string, by: HttpClient = admin, rest = {}) =>
   by.post(PERMISSIONS, { code, category: "Tests", ...rest });
 async function idOf(answer: Promise<HttpAnswer>): Promise<string> {

@@ -1,63 +1,15 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { setup } from "../../support/setup.ts";
+import { auditOf, names, refused } from "./answers.ts";
+import { ADMINISTERS, ROLES, rolesOf } from "./roles.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
 const { sql } = t.steward.platform;
-const ROLES = "/api/v1/roles";
-const ADMINISTERS = ["read:roles", "create:roles", "update:roles", "delete:roles"];
-const admin = await t.actor({ permissions: ADMINISTERS });
-const stranger = await t.actor({ permissions: ADMINISTERS });
-const names = ({ body }: HttpAnswer) => body.items.map((item: { name: string }) => item.name);
-const codes = ({ body }: HttpAnswer) => body.permissions.map((item: { code: string }) => item.code);
-
-function refused(answer: HttpAnswer, status: number, code: string): void {
-  assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body));
-}
-
-const create = (body: Record<string, unknown>, by: HttpClient = admin) => by.post(ROLES, body);
-async function newRole(name: string, permissionIds: string[] = [], by: HttpClient = admin): Promise<string> {
-  const { status, body } = await create({ name, permissionIds }, by);
-  assert.equal(status, 201, JSON.stringify(body));
-  return body.id;
-}
-
-const permissionIds = new Map(
-  (await sql<{ code: string; id: string }[]>`select code, id from permissions where tenant_id is null`)
-    .map(({ code, id }) => [code, id]),
-);
-const permission = (code: string): string => permissionIds.get(code) ?? assert.fail(`no ${code}`);
-
-async function systemRole(name: string, tenantId = admin.tenantId): Promise<string> {
-  const [role] =
-    await sql`select id from roles where tenant_id = ${tenantId} and name = ${name} and is_system`;
-  return role?.id;
-}
-
-/** A permission that belongs to the tenant of `owner`. */
-async function ownPermission(owner: Actor, code: string): Promise<string> {
-  const id = newId();
-  await sql`insert into permissions (id, tenant_id, code, category) values (${id}, ${owner.tenantId}, ${code}, 'Own')`;
-  return id;
-}
-
-/** A signed-in visitor who also holds `roleId` in the tenant of `owner`. */
-async function holder(owner: Actor, roleId: string): Promise<Actor> {
-  const actor = await t.actor({ tenantId: owner.tenantId ?? "", role: "Visitor" });
-  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-    values (${actor.userId}, ${owner.tenantId}, ${roleId})`;
-  return actor;
-}
-const isSignedIn = async (caller: HttpClient) => (await caller.get("/auth/me")).status === 200;
-
-async function auditOf(targetId: string): Promise<string[]> {
-  const rows = await sql<{ action: string }[]>`
-    select action from audit_log where target_id = ${targetId} order by id`;
-  return rows.map((row) => row.action);
-}
+const { admin, stranger, create, newRole, permission, holder } = await rolesOf(t);
 
 Deno.test("a role is created with permissions, found at its Location, and audited", async () => {
   const answer = await create({
@@ -94,7 +46,7 @@ Deno.test("a role is created with permissions, found at its Location, and audite
     permissionCount: 2,
   });
   assert.equal(read.headers.get("etag"), '"1"');
-  assert.deepEqual(await auditOf(id), ["role.create"]);
+  assert.deepEqual(await auditOf(t, id), ["role.create"]);
 });
 
 Deno.test("a body that does not fit is refused", async () => {
@@ -127,124 +79,6 @@ Deno.test("a role name is unique in its tenant, in any letter case, catalog role
   const gone = await newRole("Passing");
   await admin.delete(`${ROLES}/${gone}`);
   await newRole("Passing");
-});
-
-Deno.test("permissionIds of a change: absent or null leave, an empty list takes all, others replace", async () => {
-  const id = await newRole("Matrix", [permission("read:users")]);
-  const put = (body: unknown, headers = {}) => admin.put(`${ROLES}/${id}`, body, headers);
-  assert.deepEqual(codes(await put({ name: "Matrix 2" })), ["read:users"]);
-  const nulls = await put({ name: null, permissionIds: null, description: "Kept" });
-  assert.deepEqual([nulls.body.name, codes(nulls)], ["Matrix 2", ["read:users"]]);
-  const replaced = await put({ permissionIds: [permission("read:roles"), permission("read:files")] });
-  assert.deepEqual(codes(replaced), ["read:files", "read:roles"]);
-  assert.equal(replaced.body.description, "Kept");
-  assert.deepEqual(codes(await put({ permissionIds: [] })), []);
-  assert.equal((await put({ description: null })).body.description, null);
-  const { headers } = await put({});
-  assert.equal(headers.get("etag"), '"6"', "five changes, and an empty one");
-  refused(await put({ name: "Late" }, { "if-match": '"5"' }), 412, "PRECONDITION_FAILED");
-  assert.equal((await put({ name: "In time" }, { "if-match": '"6"' })).status, 200);
-  refused(await put({ name: "Visitor" }), 409, "ROLE_ALREADY_EXISTS");
-  refused(await put({ permissionIds: [newId()] }), 404, "PERMISSION_NOT_FOUND");
-  assert.equal((await auditOf(id)).length, 7);
-});
-
-Deno.test("a permission is assigned and revoked one at a time; repeating it changes nothing", async () => {
-  const id = await newRole("Single steps");
-  const path = `${ROLES}/${id}/permissions/${permission("read:files")}`;
-  const assigned = await admin.post(path);
-  assert.deepEqual([assigned.status, codes(assigned), assigned.headers.get("etag")], [
-    200,
-    ["read:files"],
-    '"2"',
-  ]);
-  const user = await holder(admin, id);
-  assert.equal((await admin.post(path)).headers.get("etag"), '"2"');
-  assert.ok(await isSignedIn(user), "assigning what is assigned invalidates nobody");
-  refused(await admin.delete(path, { "if-match": '"1"' }), 412, "PRECONDITION_FAILED");
-  assert.deepEqual(codes(await admin.delete(path)), []);
-  assert.ok(!await isSignedIn(user));
-  assert.equal((await admin.delete(path)).headers.get("etag"), '"3"');
-  refused(await admin.post(`${ROLES}/${id}/permissions/${newId()}`), 404, "PERMISSION_NOT_FOUND");
-  refused(await admin.delete(`${ROLES}/${id}/permissions/${newId()}`), 404, "PERMISSION_NOT_FOUND");
-  refused(
-    await admin.post(`${ROLES}/${newId()}/permissions/${permission("read:files")}`),
-    404,
-    "ROLE_NOT_FOUND",
-  );
-  refused(await admin.post(`${ROLES}/x/permissions/y`), 400, "VALIDATION_ERROR");
-});
-
-Deno.test("catalog roles are never stripped, reconciled, renamed or deleted, but may be given more", async () => {
-  const platform = await t.systemAdmin.get(`${ROLES}?isSystemRole=true`);
-  assert.deepEqual(names(platform), ["Admin", "GroupAdmin", "SystemAdmin", "Visitor"]);
-  const roles: [HttpClient, string, string][] = [
-    [admin, await systemRole("Admin"), "read:users"],
-    [admin, await systemRole("Visitor"), "read:users"],
-    [admin, await systemRole("GroupAdmin"), "read:group-data"],
-    [t.systemAdmin, await systemRole("SystemAdmin", t.platformTenantId), "admin:system"],
-    [t.systemAdmin, await systemRole("Admin", t.platformTenantId), "read:users"],
-  ];
-  for (const [caller, id, carried] of roles) {
-    for (
-      const answer of [
-        await caller.delete(`${ROLES}/${id}/permissions/${permission(carried)}`),
-        await caller.delete(`${ROLES}/${id}/permissions/${permission("purge:files")}`),
-        await caller.put(`${ROLES}/${id}`, { permissionIds: [] }),
-        await caller.put(`${ROLES}/${id}`, { permissionIds: [permission(carried)] }),
-        await caller.put(`${ROLES}/${id}`, { name: "Renamed" }),
-        await caller.delete(`${ROLES}/${id}`),
-      ]
-    ) refused(answer, 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
-  }
-  const visitor = await systemRole("Visitor");
-  const given = await admin.post(`${ROLES}/${visitor}/permissions/${permission("purge:files")}`);
-  assert.ok(codes(given).includes("purge:files"));
-});
-
-Deno.test("platform-reach permissions are given only by who holds them; taking has no ceiling", async () => {
-  for (const code of ["admin:system", "manage:all-users", "manage:all-tenants"]) {
-    const id = await newRole(`Ceiling ${code}`);
-    for (
-      const answer of [
-        await create({ name: `New ${code}`, permissionIds: [permission(code)] }),
-        await admin.put(`${ROLES}/${id}`, { permissionIds: [permission("read:users"), permission(code)] }),
-        await admin.post(`${ROLES}/${id}/permissions/${permission(code)}`),
-        await admin.post(`${ROLES}/${await systemRole("Visitor")}/permissions/${permission(code)}`),
-      ]
-    ) refused(answer, 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
-    assert.equal((await admin.get(`${ROLES}/${id}`)).body.permissionCount, 0, "the whole call is blocked");
-
-    const equal = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["update:roles", code] });
-    assert.deepEqual(codes(await equal.post(`${ROLES}/${id}/permissions/${permission(code)}`)), [code]);
-    const kept = await admin.put(`${ROLES}/${id}`, {
-      permissionIds: [permission(code), permission("read:users")],
-    });
-    assert.deepEqual(codes(kept).length, 2, "keeping what the role has is no grant");
-    assert.deepEqual(codes(await admin.delete(`${ROLES}/${id}/permissions/${permission(code)}`)), [
-      "read:users",
-    ]);
-  }
-  const users = await t.actor({
-    tenantId: admin.tenantId ?? "",
-    permissions: ["update:roles", "manage:all-users"],
-  });
-  const id = await newRole("Not quite");
-  refused(
-    await users.post(`${ROLES}/${id}/permissions/${permission("manage:all-tenants")}`),
-    403,
-    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-  );
-  assert.equal((await admin.post(`${ROLES}/${id}/permissions/${permission("purge:files")}`)).status, 200);
-});
-
-Deno.test("a tenant's own permission goes into its own roles only", async () => {
-  const own = await ownPermission(admin, "approve:loans");
-  const foreign = await ownPermission(stranger, "approve:loans");
-  const id = await newRole("Lender", [own]);
-  refused(await create({ name: "Thief", permissionIds: [foreign] }), 404, "PERMISSION_NOT_FOUND");
-  refused(await admin.post(`${ROLES}/${id}/permissions/${foreign}`), 404, "PERMISSION_NOT_FOUND");
-  refused(await admin.put(`${ROLES}/${id}`, { permissionIds: [own, foreign] }), 404, "PERMISSION_NOT_FOUND");
 });
 
 Deno.test("roles of another tenant are the same as none, everywhere", async () => {
@@ -300,101 +134,6 @@ Deno.test("a role given while it is deleted is either given or deleted, never bo
     assert.equal(deleted.status, "fulfilled");
     const isDeleted = deleted.status === "fulfilled" && deleted.value.status === 200;
     assert.notEqual(given.status === "fulfilled", isDeleted);
-  }
-});
-
-Deno.test("a change of permissions ends the tokens of the role's holders at once, and no others", async () => {
-  const id = await newRole("Changing", [permission("read:users")]);
-  const others = [await holder(admin, await newRole("Unchanging")), admin, stranger, t.systemAdmin];
-  const changes: [string, () => Promise<HttpAnswer>][] = [
-    ["assign", () => admin.post(`${ROLES}/${id}/permissions/${permission("read:files")}`)],
-    ["revoke", () => admin.delete(`${ROLES}/${id}/permissions/${permission("read:files")}`)],
-    ["replace", () => admin.put(`${ROLES}/${id}`, { permissionIds: [permission("read:roles")] })],
-    ["clear", () => admin.put(`${ROLES}/${id}`, { permissionIds: [] })],
-  ];
-  for (const [name, change] of changes) {
-    const user = await holder(admin, id);
-    assert.ok(await isSignedIn(user));
-    assert.equal((await change()).status, 200);
-    assert.equal((await user.get("/auth/me")).body.code, "SESSION_INVALIDATED", name);
-    for (const other of others) assert.ok(await isSignedIn(other), `${name} spares everyone else`);
-  }
-  const user = await holder(admin, id);
-  await admin.put(`${ROLES}/${id}`, { name: "Renamed only", permissionIds: [] });
-  assert.ok(await isSignedIn(user), "a new name changes no rights");
-});
-
-Deno.test("simultaneous changes of one role all count, and its version counts them", async () => {
-  const id = await newRole("Busy");
-  const given = [
-    "read:users",
-    "read:roles",
-    "read:files",
-    "upload:files",
-    "send:notifications",
-    "read:tenants",
-  ];
-  const answers = await Promise.all(
-    given.map((code) => admin.post(`${ROLES}/${id}/permissions/${permission(code)}`)),
-  );
-  assert.ok(answers.every(({ status }) => status === 200));
-  const { body, headers } = await admin.get(`${ROLES}/${id}`);
-  assert.deepEqual([body.permissionCount, headers.get("etag")], [6, '"7"']);
-  const user = await holder(admin, id);
-  const twin = await newRole("Busy twin");
-  await sql`insert into user_tenant_roles values (${user.userId}, ${admin.tenantId}, ${twin})`;
-  const mixed = await Promise.all(
-    [id, twin, id, twin].map((role, index) =>
-      index < 2
-        ? admin.put(`${ROLES}/${role}`, { permissionIds: [permission("read:users")] })
-        : admin.post(`${ROLES}/${role}/permissions/${permission("purge:files")}`)
-    ),
-  );
-  assert.ok(mixed.every(({ status }) => status === 200));
-});
-
-Deno.test("changing a role of many holders costs about as much as the one statement it needs", async () => {
-  const id = await newRole("Everybody");
-  const { tenantId } = admin;
-  await sql`with made as (
-      insert into users (id, email) select gen_random_uuid(), 'many-' || n || '@example.test'
-      from generate_series(1, 2000) n returning id)
-    insert into user_tenants (user_id, tenant_id) select id, ${tenantId} from made`;
-  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-    select l.user_id, l.tenant_id, ${id} from user_tenants l join users u on u.id = l.user_id
-    where l.tenant_id = ${tenantId} and u.email like 'many-%'`;
-  const bare: number[] = [];
-  const whole: number[] = [];
-  for (const code of ["read:users", "read:files", "upload:files"]) {
-    const started = performance.now();
-    await sql`update users set version = version + 1 where email like 'many-%'`;
-    const between = performance.now();
-    assert.equal((await admin.post(`${ROLES}/${id}/permissions/${permission(code)}`)).status, 200);
-    bare.push(between - started);
-    whole.push(performance.now() - between);
-  }
-  assert.ok(Math.min(...whole) < 4 * Math.min(...bare) + 100, `bare ${bare}, whole ${whole} ms`);
-  const [versions] =
-    await sql`select count(*) as n from users where email like 'many-%' and security_version = 4`;
-  assert.equal(versions?.n, 2_000);
-  assert.equal((await admin.get(`${ROLES}/${id}`)).body.userCount, 2_000);
-});
-
-Deno.test("the last role that gives admin:system keeps it", async () => {
-  const heir = await t.actor({ permissions: ["admin:system"] });
-  const others =
-    await sql`update users set is_active = false where id <> ${heir.userId} and is_active returning id`;
-  try {
-    for (
-      const answer of [
-        await heir.delete(`${ROLES}/${heir.roleId}/permissions/${permission("admin:system")}`),
-        await heir.put(`${ROLES}/${heir.roleId}`, { permissionIds: [] }),
-      ]
-    ) refused(answer, 409, "LAST_SYSTEM_ADMIN_CONFLICT");
-    assert.ok(await isSignedIn(heir), "nothing was changed");
-  } finally {
-    await sql`update users set is_active = true where id in ${sql(others.map((row) => row.id))}`;
-    t.steward.platform.rights.forget("everyone");
   }
 });
 

@@ -205,6 +205,27 @@ Deno.test("what users do in person no key does: FORBIDDEN, whatever it may do ot
   }
 });
 
+Deno.test("a key is told of its own tenant only, also where its maker would be told of more", async () => {
+  const by = await maker();
+  const { key } = await makeKey(by, ["read:users"]);
+  const elsewhere = await here.tenant();
+  await sql`insert into user_tenants (user_id, tenant_id) values (${by.userId}, ${elsewhere})`;
+  const seen = async (reader: HttpClient) =>
+    (await reader.get(`${USERS}/${by.userId}/tenants`)).body.map((link: { tenantId: string }) =>
+      link.tenantId
+    );
+  assert.deepEqual(await seen(by), [by.tenantId, elsewhere]);
+  assert.deepEqual(await seen(caller(key)), [by.tenantId]);
+});
+
+Deno.test("to a key no session is the current one", async () => {
+  const by = await maker(["manage:all-users"]);
+  const { key } = await makeKey(by, ["manage:all-users"]);
+  const { status, body } = await caller(key).get(`/api/v1/admin/users/${by.userId}/sessions`);
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(body.map((session: { isCurrent: boolean }) => session.isCurrent), [false]);
+});
+
 Deno.test("the audit log shows which key acted, and who made and revoked it", async () => {
   const by = await maker();
   const { key, id } = await makeKey(by, ["create:users", "read:users"]);

@@ -141,18 +141,20 @@ Deno.test("a change here is effective within a second on an instance that listen
   }
 });
 
-Deno.test("the listening instance hears of a change long before it would look by itself", async () => {
+Deno.test("the listening instance has heard of a change when it is answered, many at once included", async () => {
   const actor = await here.actor();
-  const elapsed: number[] = [];
-  for (let round = 0; round < 3; round++) {
-    const answer = await here.actor();
-    assert.equal(await code(at(there, answer)), "OK");
-    assert.equal((await answer.post("/auth/logout")).status, 204);
-    const since = performance.now();
-    while (await code(at(there, answer)) === "OK") await new Promise((resolve) => setTimeout(resolve, 5));
-    elapsed.push(performance.now() - since);
+  for (let round = 0; round < 5; round++) {
+    const leaving = await here.actor();
+    assert.equal(await code(at(there, leaving)), "OK");
+    assert.equal((await leaving.post("/auth/logout")).status, 204);
+    assert.equal(await code(at(there, leaving)), "TOKEN_REVOKED");
   }
-  assert.ok(Math.min(...elapsed) < 400, `${elapsed}`);
+  const crowd = await Promise.all(Array.from({ length: 20 }, () => here.actor()));
+  await Promise.all(crowd.map(async (leaving) => {
+    assert.equal(await code(at(there, leaving)), "OK");
+    assert.equal((await leaving.post("/auth/logout")).status, 204);
+    assert.equal(await code(at(there, leaving)), "TOKEN_REVOKED");
+  }));
   assert.equal(await code(actor), "OK");
 });
 

@@ -3,7 +3,7 @@ import { hashesWaiting } from "../../../infra/passwords.ts";
 import { setup } from "../../support/setup.ts";
 import { forgetFailures, PASSWORD, person, signIn } from "./people.ts";
 
-const t = await setup({ TRUSTED_PROXIES: "1" });
+const t = await setup({ TRUSTED_PROXIES: "1" }, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
@@ -41,6 +41,28 @@ Deno.test("wrong passwords while locked neither prolong the lock nor count after
   await sql`update users set lockout_expires_at = now() - interval '1 second' where id = ${user.id}`;
   await fail(user.email, 4);
   assert.equal((await signIn(t, user.email)).status, 200);
+});
+
+Deno.test("an email nobody has is locked, and let go, as a user's is", async () => {
+  const user = await person(t);
+  const nobody = "Nobody.Here@example.test";
+  const strip = ({ traceId: _, detail: __, ...rest }: Record<string, unknown>) => rest;
+  for (let n = 0; n < 7; n++) {
+    const spelled = n % 2 ? nobody.toUpperCase() : nobody;
+    const [theirs, none] = [await signIn(t, user.email, "wrong"), await signIn(t, spelled, "wrong")];
+    assert.equal(none.body.code, n < 5 ? "CREDENTIALS_INVALID_UNAUTHORIZED" : "ACCOUNT_LOCKED_UNAUTHORIZED");
+    assert.deepEqual([none.status, strip(none.body)], [theirs.status, strip(theirs.body)]);
+    const [longer, shorter] = [theirs, none].map(({ headers }) => Number(headers.get("retry-after")));
+    assert.ok(Math.abs((longer ?? 0) - (shorter ?? 0)) <= 1, `${longer} ${shorter}`);
+  }
+  const kept = await sql`select subject, cardinality(failed_at) as failures from failed_sign_ins
+    where subject like 'email:%'`;
+  assert.equal(kept[0]?.failures, 5, "what comes while it is locked neither counts nor prolongs it");
+  assert.ok(!kept[0]?.subject.includes("nobody"));
+  await sql`update failed_sign_ins set last_failed_at = now() - interval '15 minutes',
+    failed_at = array_fill(now() - interval '15 minutes', array[5]) where subject like 'email:%'`;
+  await fail(nobody, 5);
+  assert.equal((await signIn(t, nobody, "wrong")).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
 });
 
 Deno.test("an expired lock stays on record until a good sign-in clears it", async () => {

@@ -5,7 +5,7 @@ import { verifyPassword } from "../../../infra/passwords.ts";
 import { setup } from "../../support/setup.ts";
 import { forgetFailures, PASSWORD, person, signIn } from "./people.ts";
 
-const t = await setup();
+const t = await setup({}, { inThisProcess: true });
 /** Runs no jobs, which would take time from the requests that follow. */
 const idle = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => Promise.all([t.stop(), idle.stop()]).then(() => {}));

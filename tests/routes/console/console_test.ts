@@ -158,16 +158,17 @@ inBrowser(
     const { page } = viewing;
     await page.clock.install();
     await viewing.open("jobs");
-    const refreshed = async () => {
-      await page.locator("#jobs-list").evaluate("(list) => list.dataset.old = 'yes'");
-      await page.clock.fastForward(5_500);
-      await page.locator("#jobs-list[data-old]").waitFor({ state: "detached" });
-    };
-    const link = page.locator("tbody a").nth(1);
-    const href = await link.getAttribute("href");
-    await link.focus();
-    await refreshed();
-    await page.locator(`tbody a[href="${href}"]:focus`).waitFor(); // given back once the new list has settled
+    const href = await page.locator("tbody a").nth(1).getAttribute("href");
+    await page.locator(`tbody a[href="${href}"]`).focus();
+    await page.evaluate(`globalThis.focused = new Promise((tell) =>
+      document.addEventListener("htmx:afterSwap", () =>
+        queueMicrotask(() => tell(document.activeElement.getAttribute("href"))), { once: true }))`);
+    await page.clock.fastForward(5_500);
+    assert.equal(
+      await page.evaluate("focused"),
+      href,
+      "given back with the new list, not some time after it",
+    );
     await page.keyboard.press("/");
     assert.equal(await page.evaluate("document.activeElement.id"), "f-searchTerm");
     await page.keyboard.type("echo");
@@ -180,6 +181,36 @@ inBrowser(
     await viewing.close();
   },
 );
+
+inBrowser("one step back from a filter shows the page as it was, with all that works in it", async (b) => {
+  const actor = await t.actor({ permissions: ["send:notifications"] });
+  await actor.post("/api/v1/notifications/send", {
+    channel: "InApp",
+    recipients: [{ address: actor.userId }],
+    subject: "Kept",
+    textBody: "text",
+  });
+  const viewing = await openConsole(b, t, actor);
+  const { page } = viewing;
+  await viewing.open("jobs");
+  await page.locator("#f-searchTerm").fill("echo");
+  await page.waitForURL("**/jobs?searchTerm=echo");
+  const again = page.waitForResponse("**/jobs?searchTerm=echo");
+  await page.keyboard.press("Tab");
+  await (await again).finished();
+  const back = async () => await Promise.all([page.waitForEvent("load"), page.goBack()]);
+  await back();
+  assert.match(page.url(), /\/jobs$/);
+  await viewing.open("inbox");
+  await page.getByLabel("Show").selectOption("false");
+  await page.waitForURL("**/inbox?isRead=false");
+  await back();
+  await page.locator("#f-isRead option:checked[value='']").waitFor({ state: "attached" });
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("The message is deleted.").waitFor();
+  await viewing.close();
+});
 
 inBrowser("without a script the sections, the filters and the forms are there all the same", async (b) => {
   const actor = await t.actor({ permissions: ["manage:settings"] });

@@ -178,6 +178,15 @@ inBrowser(
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
     await page.getByText("The recurring job is deleted.").waitFor();
+    await actor.post("/api/v1/recurring-jobs", {
+      jobId: "new",
+      jobTypeName: "steward.echo",
+      cronExpression: "0 8 * * *",
+      serializedArgs: "{}",
+    });
+    await viewing.open("recurring");
+    await page.getByRole("link", { name: "new", exact: true }).click();
+    await page.getByRole("heading", { name: "new", exact: true }).waitFor();
     await viewing.close();
   },
 );

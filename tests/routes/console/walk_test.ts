@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
 import { accountPages } from "../../../routes/console/account/account.tsx";
 import { sections } from "../../../routes/console/sections.ts";
-import type { Actor } from "../../support/setup.ts";
 import { makeSamples } from "./samples.ts";
 import { type Looks, openConsole, setupConsole } from "./support.ts";
 
@@ -32,7 +31,7 @@ const OPEN: Record<string, string[]> = {
     "jobs/new",
     "jobs/{id}",
     "recurring",
-    "recurring/new",
+    "recurring/new/form",
     "recurring/{id}",
     "recurring/{id}/edit",
     "dead-letters",
@@ -146,8 +145,7 @@ const FILES = ["read:files", "upload:files", "retain:files", "purge:files"];
 /** Holds everything: what files need, admin:system does not stand for. */
 const administrator = await t.actor({ tenantId, permissions: ["admin:system", ...FILES] });
 
-async function statusOf(actor: Actor, address: string): Promise<number> {
-  const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
+async function statusOf(secret: string, address: string): Promise<number> {
   const headers = { cookie: `steward_console=${secret}` };
   const answer = await fetch(`${t.url}/console/${address}`, { headers, redirect: "manual" });
   const page = await answer.text();
@@ -165,10 +163,13 @@ Deno.test("every page opens for whom it is meant, and for nobody else", async ()
     await t.actor({ permissions: [], tenantId }),
     await t.actor({ role: "SystemAdmin", global: true }),
   ];
+  const secrets = await Promise.all(
+    viewers.map(({ token }) => openBrowserSession(t.steward.platform, token ?? "")),
+  );
   const found: Record<string, string[]> = {};
   for (const path of paths) {
     const address = addressOf(path);
-    const answers = await Promise.all(viewers.map((viewer) => statusOf(viewer, address)));
+    const answers = await Promise.all(secrets.map((secret) => statusOf(secret, address)));
     (found[answers.join(" ")] ??= []).push(path);
   }
   assert.deepEqual(found, OPEN);

@@ -20,7 +20,7 @@ async function cast(more: Record<string, unknown> = {}) {
   receivers.push(receiver);
   const made = await by.post(PATH, { url: receiver.url(), eventTypes: ["user.created"], ...more });
   assert.equal(made.status, 201, JSON.stringify(made.body));
-  return { by, receiver, endpoint: made.body as { id: string; secret: string } };
+  return { by, receiver, endpoint: made.body as { id: string; secret: string; updatedAt: string } };
 }
 
 async function createUser(by: Actor, firstName = "Ana"): Promise<string> {
@@ -155,6 +155,7 @@ Deno.test("410 Gone deactivates the endpoint at once and tells its maker", async
   await delivery(by, endpoint.id, "Failed");
   const { body } = await by.get(`${PATH}/${endpoint.id}`);
   assert.deepEqual([body.isActive, body.disabledReason], [false, "Gone"]);
+  assert.ok(Date.parse(body.updatedAt) > Date.parse(endpoint.updatedAt), "it has changed");
   const { items } = await until(
     "the message",
     async () => (await by.get(`/api/v1/user-notifications?userId=${by.userId}`)).body,

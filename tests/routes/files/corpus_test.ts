@@ -12,7 +12,7 @@ const t = await setup({
   FILE_PROFILES: JSON.stringify({
     tiny: { maxBytes: CEILING, contentTypes: ["text/plain", "image/png", "application/pdf"] },
   }),
-});
+}, { inThisProcess: true });
 const browser = await openBrowser();
 const folder = await Deno.makeTempDir({ prefix: "corpus-" });
 Deno.test.afterAll(async () => {
@@ -213,12 +213,14 @@ Deno.test("other bytes of the same size, sent after the confirmation at any time
   const reservation = await files.reserveAndPut(actor, { bytes: clean, profile: "tiny" });
   const { scan } = scanner;
   let during = 0;
-  scanner.scan = async (content, o) => {
-    during = await files.put(reservation, evil); // the copy is taken: this one is read by nobody
-    return await scan.call(scanner, content, o);
-  };
+  const putBack = t.replace((p) => p.scanner, {
+    scan: async (content, o) => {
+      during = await files.put(reservation, evil); // the copy is taken: this one is read by nobody
+      return await scan.call(scanner, content, o);
+    },
+  });
   assert.equal((await actor.post(`/api/v1/files/${reservation.fileId}/complete`)).status, 200);
-  const record = await files.scanned(actor, reservation.fileId).finally(() => scanner.scan = scan);
+  const record = await files.scanned(actor, reservation.fileId).finally(putBack);
   assert.deepEqual([during, record.status, record.sha256], [200, "Available", sha256(clean)]);
   assert.equal(await files.put(reservation, evil), 200, "after Available");
   const again = await actor.post(`/api/v1/files/${reservation.fileId}/complete`);

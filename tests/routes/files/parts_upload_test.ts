@@ -4,6 +4,7 @@ import { deleteDueObjects } from "../../../domain/files/objects.ts";
 import { expireReservations } from "../../../domain/files/sweeps.ts";
 import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { noise } from "../../support/content.ts";
+import { INSTANCES } from "../../support/in_one_instance.ts";
 import { utf8, zip } from "../../support/samples.ts";
 import { setup } from "../../support/setup.ts";
 import { canRunSwift, startSwift } from "../../support/swift.ts";
@@ -54,7 +55,7 @@ if (swift) await describeUploads("Swift", onSwift);
 else Deno.test({ name: "Swift: uploads by parts (ignored: not installed)", ignore: true, fn() {} });
 
 async function describeUploads(store: string, env: Record<string, string>): Promise<void> {
-  const t = await setup(env);
+  const t = await setup(env, { inThisProcess: true });
   Deno.test.afterAll(() => t.stop());
   const files = new Uploading(t);
   const actor = await t.actor({ permissions: ALL });
@@ -183,11 +184,13 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     const reservation = await reserve(2);
     const parts = await sendAll(reservation);
     const { joinParts } = objects;
-    objects.joinParts = async (...args) => {
-      await joinParts(...args);
-      throw new ObjectStoreUnavailable("the answer was lost");
-    };
-    const lost = await complete(reservation.fileId, { parts }).finally(() => objects.joinParts = joinParts);
+    const putBack = t.replace((p) => p.objects, {
+      joinParts: async (...args) => {
+        await joinParts(...args);
+        throw new ObjectStoreUnavailable("the answer was lost");
+      },
+    });
+    const lost = await complete(reservation.fileId, { parts }).finally(putBack);
     assert.deepEqual([lost.status, lost.body.code], [503, "FILE_STORAGE_UNAVAILABLE"]);
     assert.equal((await actor.get(`/api/v1/files/${reservation.fileId}`)).body.status, "Pending");
     assert.equal((await complete(reservation.fileId, { parts })).status, 200);
@@ -257,11 +260,11 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
   });
 }
 
-const t = await setup();
+const t = await setup({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
-const { sql, objects } = t.steward.platform;
+const { sql } = t.steward.platform;
 const good = { profile: "archive", fileName: "a.zip", contentType: "application/zip", sizeBytes: 100 * MIB };
 
 for (const parts of [0, -1, 1.5, 1001, "2", "true", {}, [], 21, 1e9]) {
@@ -305,24 +308,26 @@ Deno.test("the other refusals of a reservation come before its parts", async () 
 });
 
 Deno.test("storage that does not answer leaves no reservation behind", async () => {
-  const { startParts } = objects;
   const [before] = await sql`select count(*) from files`;
-  objects.startParts = () => Promise.reject(new ObjectStoreUnavailable("no answer"));
-  const { status, body } = await actor.post("/api/v1/files", { ...good, parts: true })
-    .finally(() => objects.startParts = startParts);
+  const putBack = t.replace((p) => p.objects, {
+    startParts: () => Promise.reject(new ObjectStoreUnavailable("no answer")),
+  });
+  const { status, body } = await actor.post("/api/v1/files", { ...good, parts: true }).finally(putBack);
   assert.deepEqual([status, body.code], [503, "FILE_STORAGE_UNAVAILABLE"]);
   assert.deepEqual({ ...(await sql`select count(*) from files`)[0] }, { ...before });
 });
 
 Deno.test("callers with an Idempotency-Key who wait for storage keep nobody from the database", async () => {
-  const { startParts } = objects;
   const { promise: noAnswer, reject: giveUp } = Promise.withResolvers<string>();
   let asked = 0;
-  objects.startParts = () => {
-    asked++;
-    return noAnswer;
-  };
-  const keys = Array.from({ length: t.steward.platform.config.DATABASE_POOL + 2 }, () => crypto.randomUUID());
+  const putBack = t.replace((p) => p.objects, {
+    startParts: () => {
+      asked++;
+      return noAnswer;
+    },
+  });
+  const connections = INSTANCES * t.steward.platform.config.DATABASE_POOL;
+  const keys = Array.from({ length: connections + 2 }, () => crypto.randomUUID());
   const reserve = (key: string) =>
     actor.post("/api/v1/files", { ...good, parts: true }, { "idempotency-key": key });
   try {
@@ -337,7 +342,7 @@ Deno.test("callers with an Idempotency-Key who wait for storage keep nobody from
     for (const { body } of await Promise.all(waiting)) assert.equal(body.code, "FILE_STORAGE_UNAVAILABLE");
   } finally {
     giveUp(new ObjectStoreUnavailable("no answer"));
-    objects.startParts = startParts;
+    putBack();
   }
   const [key = ""] = keys;
   const made = await reserve(key);

@@ -32,6 +32,33 @@ Deno.test("what other tenants hold a product file with is neither told nor relea
   assert.deepEqual((await ours.get(path)).body.items, []);
 });
 
+Deno.test("tenants that hold a product file by the same pair hold it each for itself", async () => {
+  const id = await files.fileIn("Available", { tenantId: null });
+  const path = `/api/v1/files/${id}/references`;
+  const pair = { scope: "orders", ownerId: "1" };
+  const held = (await theirs.post(path, pair)).body;
+  const answers = await Promise.all([ours, colleague, ours].map((who) => who.post(path, pair)));
+  const own = answers[0]?.body;
+  assert.deepEqual(answers.map(({ status, body }) => [status, body]), answers.map(() => [201, own]));
+  assert.ok(![held.referenceId, held.createdBy].some((told) => JSON.stringify(own).includes(told)));
+  assert.equal((await ours.get(`/api/v1/files/${id}`)).body.referenceCount, 2);
+
+  assert.equal((await theirs.delete(`${path}/${held.referenceId}`)).status, 204);
+  assert.deepEqual((await ours.get(path)).body.items, [own], "what another tenant lets go of is still held");
+  const operator = (await admin.post(path, pair)).body;
+  assert.notEqual(operator.referenceId, own.referenceId);
+});
+
+Deno.test("whoever is at home in two tenants sees and releases what the one holds in that one only", async () => {
+  const id = await files.fileIn("Available", { tenantId: null });
+  const path = `/api/v1/files/${id}/references`;
+  const held = (await theirs.post(path, { scope: "orders", ownerId: "2" })).body;
+  await t.steward.platform
+    .sql`insert into user_tenants (user_id, tenant_id) values (${theirs.userId}, ${ours.tenantId})`;
+  assert.deepEqual((await ours.get(path)).body.items, []);
+  assert.equal((await ours.delete(`${path}/${held.referenceId}`)).body.code, "FILE_NOT_FOUND");
+});
+
 Deno.test("admin:system sees and releases whatever holds a product file, and is told the scopes", async () => {
   const id = await files.fileIn("Available", { tenantId: null });
   const path = `/api/v1/files/${id}`;

@@ -64,3 +64,21 @@ Deno.test("legal hold, class, references, product and rights decide a purge in e
     assert.deepEqual(told.errors, { purgedAt: [body.purgedAt], purgeReason: ["rule"] });
   }
 });
+
+Deno.test("of many scopes that hold a file the detail names ten, the errors a hundred", async () => {
+  const id = await files.fileIn("Available", { tenantId });
+  const scopes = Array.from({ length: 101 }, (_, n) => `scope-${String(n).padStart(3, "0")}`);
+  for (const scope of scopes) {
+    assert.equal((await actor.post(`/api/v1/files/${id}/references`, { scope, ownerId: "1" })).status, 201);
+  }
+  const { detail, errors } = (await actor.post(`/api/v1/files/${id}/purge`, { reason: "rule" })).body;
+  assert.match(detail, /has 101 reference\(s\), of scope-000, .*, scope-009 and others;/);
+  assert.doesNotMatch(detail, /scope-010/);
+  assert.deepEqual(errors, scopes.slice(0, 100));
+});
+
+Deno.test("a purge without a body is told that the reason is missing", async () => {
+  const id = await files.fileIn("Available", { tenantId });
+  const { status, body } = await actor.post(`/api/v1/files/${id}/purge`);
+  assert.deepEqual([status, body.code, Object.keys(body.errors)], [400, "VALIDATION_ERROR", ["reason"]]);
+});

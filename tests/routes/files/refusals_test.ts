@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { FileStatus } from "../../../domain/files/file.ts";
-import { ScanUnavailable } from "../../../infra/scanner/scanner.ts";
+import { type Scanner, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
 import type { Actor } from "../../support/setup.ts";
 import { setup } from "../../support/setup.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setup({ JOB_CONCURRENCY: "0" }, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
@@ -144,7 +144,7 @@ Deno.test("a global token without a context is refused, with one it acts there",
 });
 
 Deno.test("the scanner's status tells engine, freshness and queue", async () => {
-  const { sql, scanner } = t.steward.platform;
+  const { sql } = t.steward.platform;
   await sql`update files set completed_at = now() - interval '90 seconds' where status = 'Scanning'`;
   const { status, body } = await actor.get("/api/v1/files/scanner-status");
   assert.equal(status, 200);
@@ -153,11 +153,13 @@ Deno.test("the scanner's status tells engine, freshness and queue", async () => 
   assert.ok(body.queueOldestItemAgeSeconds >= 90 && body.queueOldestItemAgeSeconds < 120);
   assert.equal(body.databaseStale, body.databaseAgeHours === null || body.databaseAgeHours > 48);
 
-  const { status: ask } = scanner;
-  scanner.status = () => Promise.resolve({ engine: "X 1", databaseVersion: null, databaseDate: null });
-  const unknown = await actor.get("/api/v1/files/scanner-status");
+  const answering = (status: Scanner["status"]) => t.replace((p) => p.scanner, { status });
+  const putBack = answering(() =>
+    Promise.resolve({ engine: "X 1", databaseVersion: null, databaseDate: null })
+  );
+  const unknown = await actor.get("/api/v1/files/scanner-status").finally(putBack);
   assert.deepEqual([unknown.body.databaseAgeHours, unknown.body.databaseStale], [null, true]);
-  scanner.status = () => Promise.reject(new ScanUnavailable("away"));
-  const away = await actor.get("/api/v1/files/scanner-status").finally(() => scanner.status = ask);
+  const back = answering(() => Promise.reject(new ScanUnavailable("away")));
+  const away = await actor.get("/api/v1/files/scanner-status").finally(back);
   assert.deepEqual([away.status, away.body.code], [503, "FILE_SCAN_UNAVAILABLE"]);
 });

@@ -5,12 +5,12 @@ import { eicar, noise } from "../../support/content.ts";
 import { setup } from "../../support/setup.ts";
 import { ALL, aPdf, Uploading } from "./uploading.ts";
 
-const t = await setup();
+const t = await setup({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const p = t.steward.platform;
-const { sql, objects } = p;
+const { sql } = p;
 
 Deno.test("after a full run no key, bucket or storage host is in any answer, log, audit row or job", async () => {
   const answers: unknown[] = [];
@@ -40,7 +40,6 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
   // Storage failing in every way must not speak of itself either.
   const broken = ["head", "copy", "read", "delete"] as const;
   for (const name of broken) {
-    const original = objects[name];
     const { fileId } = await files.reserveAndPut(actor, aPdf);
     const dead = connectObjectStore({
       endpoint: "http://storage.invalid:9",
@@ -51,14 +50,14 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
       secretKey: "b",
       pathStyle: true,
     });
-    Object.assign(objects, { [name]: dead[name] });
+    const putBack = t.replace((p) => p.objects, { [name]: dead[name] });
     await ask(actor.post(`/api/v1/files/${fileId}/complete`));
     const [job] = await sql<
       { id: string }[]
     >`select id from jobs where serialized_args like ${`%${fileId}%`}`;
     if (job) await t.settled(job.id, ["Succeeded", "Failed"]);
     await ask(actor.get(`/api/v1/files/${fileId}/scan-attempts`));
-    Object.assign(objects, { [name]: original });
+    putBack();
   }
   const later = { ...p, clock: { now: () => new Date(Date.now() + 100 * 86_400_000) } };
   await expireReservations(later);

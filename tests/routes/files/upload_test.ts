@@ -19,7 +19,7 @@ import {
 } from "../../support/samples.ts";
 import { ALL, aPdf, Uploading } from "./uploading.ts";
 
-const t = await setup();
+const t = await setup({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
@@ -303,11 +303,10 @@ Deno.test("admin:system alone opens no file route", async () => {
 
 Deno.test("storage that does not answer makes a confirmation wait, not fail", async () => {
   const { fileId } = await files.reserveAndPut(actor, aPdf);
-  const { head } = objects;
-  objects.head = () => Promise.reject(new ObjectStoreUnavailable("no answer"));
-  const { status, body } = await actor.post(`/api/v1/files/${fileId}/complete`).finally(() =>
-    objects.head = head
-  );
+  const putBack = t.replace((p) => p.objects, {
+    head: () => Promise.reject(new ObjectStoreUnavailable("no answer")),
+  });
+  const { status, body } = await actor.post(`/api/v1/files/${fileId}/complete`).finally(putBack);
   assert.deepEqual([status, body.code], [503, "FILE_STORAGE_UNAVAILABLE"]);
   assert.equal((await actor.post(`/api/v1/files/${fileId}/complete`)).status, 200);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { foldCounts } from "../../../domain/jobs/counts.ts";
+import { INSTANCES } from "../../support/in_one_instance.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup();
@@ -93,7 +94,7 @@ Deno.test("types are listed with the schema of their arguments", async () => {
 
 Deno.test("workers are told to system administrators", async () => {
   const { body } = await t.systemAdmin.get(`${url}/workers`);
-  assert.equal(body.length, 1);
+  assert.equal(body.length, INSTANCES);
   assert.ok(body[0].host && body[0].holds >= 0);
   assert.equal(
     (await (await t.actor({ role: "Admin" })).get(`${url}/workers`)).body.code,

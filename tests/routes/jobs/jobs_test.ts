@@ -42,6 +42,18 @@ Deno.test("a job is enqueued, runs, and keeps its execution", async () => {
   assert.ok(execution.durationMs >= 0);
 });
 
+Deno.test("what is null counts as left out", async () => {
+  const nulls = { serializedArgs: null, argsTypeName: null, priority: null, queue: null, scheduledAt: null };
+  const { status, body } = await actor.post(url, echo({ ...nulls, maxRetries: null, parentJobId: null }));
+  assert.equal(status, 201, JSON.stringify(body));
+  assert.deepEqual([body.serializedArgs, body.priority, body.queue, body.maxRetries], [
+    "{}",
+    "Normal",
+    "default",
+    3,
+  ]);
+});
+
 Deno.test("every job route needs a token, and a global token needs a tenant", async () => {
   const id = crypto.randomUUID();
   const routes: [string, string][] = [

@@ -119,6 +119,20 @@ Deno.test("pause and resume go once each, also when called at the same time", as
   assert.ok((await actor.get(`${url}/${jobId}`)).body.nextRunAt);
 });
 
+Deno.test("one whose time zone was abolished tells so until it is given another", async () => {
+  const { jobId } = await create();
+  await t.steward.platform.sql`update recurring_jobs set time_zone_id = 'Europe/Atlantis', is_paused = true,
+    next_run_at = null where job_id = ${jobId}`;
+  for (
+    const answer of [await actor.post(`${url}/${jobId}/resume`), await actor.get(`${url}/${jobId}/next-runs`)]
+  ) {
+    assert.deepEqual([answer.status, answer.body.code], [400, "VALIDATION_ERROR"]);
+    assert.ok(answer.body.errors.timeZoneId);
+  }
+  assert.equal((await actor.put(`${url}/${jobId}`, { timeZoneId: "UTC" })).status, 200);
+  assert.equal((await actor.post(`${url}/${jobId}/resume`)).status, 200);
+});
+
 Deno.test("trigger runs it at once, also while paused, with its arguments and queue", async () => {
   const { jobId } = await create({ queue: "mail", serializedArgs: '{"n":1}', argsTypeName: "N" });
   await actor.post(`${url}/${jobId}/pause`);

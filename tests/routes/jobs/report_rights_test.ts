@@ -1,5 +1,11 @@
 // A job that generates a report acts with the rights of whoever made it. None of these may lend them to somebody else.
 import assert from "node:assert/strict";
+import { retryDeadLetter } from "../../../domain/jobs/dead_letters.ts";
+import { JobTypes } from "../../../domain/jobs/job_type.ts";
+import { type JobActor, operator } from "../../../domain/jobs/reach.ts";
+import { updateRecurringJob } from "../../../domain/jobs/recurring.ts";
+import { triggerRecurringJob } from "../../../domain/jobs/recurring_control.ts";
+import { Problem } from "../../../domain/problems/problem.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 
@@ -78,4 +84,31 @@ Deno.test("a triggered or retried report runs with the rights of its maker, not 
   assert.equal(retried.createdBy, blind.userId);
   assert.equal(await t.settled(retried.id), "DeadLettered");
   assert.equal(await executions(retried.id), 0);
+});
+
+Deno.test("who does not know the type, such as the command line, lends a report nobody's rights either", async () => {
+  const { seeing, blind } = await people();
+  const unknowing = { ...t.steward.platform, jobTypes: new JobTypes() };
+  await blind.post("/api/v1/recurring-jobs", everyMinute("unknown"));
+  const triggered = await triggerRecurringJob(unknowing, operator(), "unknown");
+  assert.equal(triggered.createdBy, blind.userId);
+  assert.equal(await t.settled(triggered.id), "DeadLettered");
+  const { body: letters } = await blind.get("/api/v1/dead-letter-jobs");
+  const retried = await retryDeadLetter(unknowing, operator(), letters.items[0].id);
+  assert.equal(retried.createdBy, blind.userId);
+  await seeing.post("/api/v1/recurring-jobs", everyMinute("lent"));
+  const by = (more: Partial<JobActor>): JobActor => ({
+    ...operator(seeing.tenantId),
+    permissions: new Set(),
+    ...more,
+  });
+  const change = { serializedArgs: MATRIX };
+  const byKey = by({ userId: seeing.userId, apiKeyId: crypto.randomUUID() });
+  await assert.rejects(
+    updateRecurringJob(unknowing, byKey, "lent", change, null),
+    (refusal) => refusal instanceof Problem && refusal.code === "FORBIDDEN",
+  );
+  await updateRecurringJob(unknowing, by({ userId: blind.userId }), "lent", change, null);
+  const { body: run } = await seeing.post("/api/v1/recurring-jobs/lent/trigger");
+  assert.equal(run.createdBy, blind.userId, "who changed what it does is its maker now");
 });

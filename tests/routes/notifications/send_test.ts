@@ -86,7 +86,9 @@ Deno.test("a message needs a channel, a recipient and something to say", async (
   await wrong(email({ subject: "\r\n ", htmlBody: null, textBody: "\t" }), "subject");
   await wrong(email({ subject: 7 }), "subject");
   await wrong(email({ priority: "Urgent" }), "priority");
-  await wrong(email({ actionUrl: "javascript:alert(1)" }), "actionUrl");
+  for (const actionUrl of ["javascript:alert(1)", "//elsewhere.test", "/\\elsewhere.test", "path"]) {
+    await wrong(email({ actionUrl }), "actionUrl");
+  }
   await wrong(email({ templateSlug: "x", locale: "not a locale" }), "locale");
   await wrong(email({ subject: "a\0b" }), "subject");
 });

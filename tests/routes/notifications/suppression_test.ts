@@ -14,7 +14,9 @@ const receiver = await startReceiver({
     callback(code ? Object.assign(new Error(text), { responseCode: Number(code) }) : null);
   },
 });
-const t = await setup({ SMTP_URL: receiver.url, MAIL_FROM: "Steward <service@steward.test>" });
+const t = await setup({ SMTP_URL: receiver.url, MAIL_FROM: "Steward <service@steward.test>" }, {
+  inThisProcess: true,
+});
 Deno.test.afterAll(async () => {
   await t.stop();
   await receiver[Symbol.asyncDispose]();
@@ -95,27 +97,26 @@ Deno.test("an address counts as one in every spelling, also that of its domain",
 });
 
 Deno.test("a number that has sent STOP gets no more text messages", async () => {
-  const { sms } = t.steward.platform;
-  const before = sms.splice(0, sms.length, {
+  const putBack = t.replace((p) => p.sms, [{
     name: "gateway",
     send: () => {
       const reason = "the gateway answered 400: 21610 Attempt to send to unsubscribed recipient";
       return Promise.reject(new SmsRefused(reason, { permanent: true }));
     },
-  });
+  }]);
   const text = { channel: "Sms", recipients: [{ address: "+351912000009" }], textBody: "Hi" };
   await settledDetail(t, ann, await sent(ann, text));
   const [row] = await suppressed("+351912000009");
   assert.deepEqual([row.channel, row.reason], ["Sms", "Unsubscribed"]);
   assert.equal((await settledDetail(t, ann, await sent(ann, text))).status, "Cancelled");
-  sms.splice(0, sms.length, ...before);
+  putBack();
 });
 
 Deno.test("addresses are added, listed, found and read by hand, and both changes are audited", async () => {
   const made = await ann.post(list, { channel: "sms", address: "+351912000001", detail: "asked by letter" });
   assert.equal(made.status, 201);
   assert.deepEqual([made.body.reason, made.body.createdBy], ["Manual", ann.userId]);
-  assert.equal(made.headers.get("location"), `${t.url}${list}/${made.body.id}`);
+  assert.equal(made.headers.get("location"), `${list}/${made.body.id}`);
   assert.deepEqual((await ann.get(`${list}/${made.body.id}`)).body, made.body);
   assert.deepEqual((await ann.get(`${list}?channel=sms&search=0001`)).body.items, [made.body]);
   assert.equal((await ann.get(`${list}?channel=email&search=0001`)).body.totalCount, 0);
@@ -162,6 +163,14 @@ Deno.test("what is no address of its channel is refused, whatever it looks like"
   await wrong({ channel: "Email", address: "a@x.test", reason: "Because" }, "reason");
   await wrong({ channel: "Email", address: "a@x.test", detail: "x".repeat(1_001) }, "detail");
   await wrong({ channel: "Email" }, "address");
+});
+
+Deno.test("an addition that is sent again under its Idempotency-Key is answered as before", async () => {
+  const key = { "idempotency-key": crypto.randomUUID() };
+  const add = () => ann.post(list, { channel: "Email", address: "again@example.test" }, key);
+  const [first, again] = [await add(), await add()];
+  assert.deepEqual([again.status, again.body], [201, first.body]);
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
 });
 
 Deno.test("of simultaneous additions one succeeds", async () => {

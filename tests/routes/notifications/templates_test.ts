@@ -27,6 +27,8 @@ Deno.test("a template is made, read, changed with a higher version, and deleted"
   assert.deepEqual(rest, { slug: "life", name: "Greeting", locale: "pt-BR", version: 1 });
   assert.ok(createdAt);
   assert.equal(answer.headers.get("location"), `${templates}/${id}`);
+  const listed = (await ann.get(`${templates}?locale=PT_br`)).body;
+  assert.deepEqual(listed.items.map((item: { id: string }) => item.id), [id]);
 
   const read = await ann.get(`${templates}/${id}`);
   assert.equal(read.headers.get("etag"), '"1"');
@@ -216,6 +218,8 @@ Deno.test("locales fall back from region to language to the tenant's default to 
   assert.equal(await found(), "fr");
   await make("pt");
   assert.equal(await found("PT-br"), "pt");
+  assert.equal(await found("en"), "en", "what was asked for comes before the tenant's default");
+  assert.equal(await found("en-GB"), "en");
   await make("pt-BR");
   assert.equal(await found("pt-BR"), "pt-BR");
   assert.equal(await found("pt-BR-x-private"), "pt-BR");

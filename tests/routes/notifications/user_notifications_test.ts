@@ -61,10 +61,12 @@ Deno.test("the list filters by read state and category, and pages newest first",
     [1, 4, 3],
   );
   assert.deepEqual([await counts("&category=even&isRead=false"), await counts("&category=none")], [2, 0]);
+  await notify([ann], { subject: "m5", category: "Odd" });
+  assert.deepEqual([await counts("&category=odd"), await counts("&category=ODD&isRead=true")], [3, 0]);
   const page = await list("&page=2&pageSize=3");
-  assert.deepEqual([page.items.length, page.totalCount, page.hasNext], [2, 5, false]);
-  const all5 = await ann.put(`${own}/read-all?userId=${ann.userId}`);
-  assert.deepEqual([all5.status, all5.body, await unread(ann)], [200, { updated: 4 }, 0]);
+  assert.deepEqual([page.items.length, page.totalCount, page.hasNext], [3, 6, false]);
+  const readAll = await ann.put(`${own}/read-all?userId=${ann.userId}`);
+  assert.deepEqual([readAll.status, readAll.body, await unread(ann)], [200, { updated: 5 }, 0]);
   refused(await ann.get(of(ann, "&isRead=maybe")), 400, "VALIDATION_ERROR");
   refused(await ann.get(own), 400, "VALIDATION_ERROR");
   refused(await ann.get(`${own}?userId=me`), 400, "VALIDATION_ERROR");
@@ -140,6 +142,9 @@ Deno.test("a push message goes to device tokens and to the devices of users", as
     "NOTIFICATION_DEVICE_NOT_FOUND",
   );
   const stranger = await t.actor();
+  const ofAnother = await stranger.post(`${devices}?userId=${ann.userId}`, { token: "" });
+  refused(ofAnother, 403, "NOTIFICATION_INAPP_FORBIDDEN");
+  refused(await ann.post(`${devices}?userId=${ann.userId}`, { token: "" }), 400, "VALIDATION_ERROR");
   await t.steward.platform.sql`insert into user_devices (id, user_id, token)
     select gen_random_uuid(), ${stranger.userId}, 'many:' || n from generate_series(1, 120) n`;
   const [oldest] = (await stranger.get(`${devices}?userId=${stranger.userId}`)).body;

@@ -36,6 +36,25 @@ Deno.test("a report is accepted, tracked and completed", async () => {
   assert.equal(counted.body.downloadCount, 1);
 });
 
+Deno.test("under a path of a proxy, the links to follow begin with it, as Location does", async () => {
+  const behind = await setupReports({
+    PUBLIC_URL: "https://example.test/back-office/",
+    JOB_CONCURRENCY: "0",
+  });
+  try {
+    const actor = await behind.actor();
+    const burst = { parameter: "rows", items: [{ value: 1 }, { value: 2 }] };
+    const { body, headers } = await actor.post("/api/v1/reports/generate-async", {
+      ...{ templateId: "lines", format: CSV, burst },
+    });
+    assert.equal(body.statusUrl, `/back-office/api/v1/reports/${body.id}`);
+    assert.equal(headers.get("location"), body.statusUrl);
+    assert.equal(body.burstUrl, `/back-office/api/v1/reports/history?burstId=${body.burstId}`);
+  } finally {
+    await behind.stop();
+  }
+});
+
 Deno.test("delivery by download leaves the execution Completed", async () => {
   const { body } = await start({ templateId: "cells", format: CSV, delivery: { method: 1 } });
   const detail = await reached(analyst, body.id, STATUS.Completed);

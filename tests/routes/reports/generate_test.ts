@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { generateNow } from "../../../domain/reports/generate_now.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
+import type { ReportRequest, Requester } from "../../../domain/reports/request_report.ts";
 import { CSV, fetchDocument, reached, setupReports, STATUS, until } from "./support.ts";
 
 const t = await setupReports();
@@ -222,6 +223,28 @@ Deno.test("a generation over the time limit is ended, its query too", async () =
   assert.match(detail.errorMessage, /0\.15 s a synchronous generation may take/);
 });
 
+const { userId, tenantId } = analyst;
+const sevenLines: [Requester, ReportRequest] = [
+  { userId, tenantId, permissions: new Set<string>(), traceId: "" },
+  { templateId: "lines", format: CSV, parameters: { rows: 7 }, requestedBy: null, delivery: null },
+];
+
+Deno.test("a limit that is over before the work begins ends it too, whatever the store does", async () => {
+  const { objects } = t.steward.platform;
+  const { write } = objects;
+  const never = Promise.withResolvers<never>();
+  objects.write = () => never.promise;
+  try {
+    await assert.rejects(
+      generateNow(t.steward.platform, ...sevenLines, 0),
+      (error) => error instanceof Problem && error.code === "REPORT_TOO_LARGE_FOR_SYNC",
+    );
+  } finally {
+    objects.write = write;
+    never.reject(new Error("the store is gone"));
+  }
+});
+
 Deno.test("a store that does not answer keeps nobody waiting over the limit, and what it stored late is let go", async () => {
   const { platform } = t.steward;
   const { objects, sql } = platform;
@@ -234,17 +257,8 @@ Deno.test("a store that does not answer keeps nobody waiting over the limit, and
     await answer.promise;
     return object;
   };
-  const { userId, tenantId } = analyst;
-  const caller = { userId, tenantId, permissions: new Set<string>(), traceId: "" };
-  const request = {
-    templateId: "lines",
-    format: CSV,
-    parameters: { rows: 7 },
-    requestedBy: null,
-    delivery: null,
-  };
   try {
-    const waiting = generateNow(platform, caller, request as Parameters<typeof generateNow>[2], 2_000);
+    const waiting = generateNow(platform, ...sevenLines, 2_000);
     await stored.promise;
     await assert.rejects(
       waiting,

@@ -96,6 +96,18 @@ Deno.test("what cannot run is refused when it is written, field by field", async
   assert.deepEqual(await changing({ parametersJson: '{"level":1}' }), [400, "parameters.level"]);
   assert.deepEqual(await changing({ deliveryOptionsJson: '{"method":9}' }), [400, "deliveryOptionsJson"]);
   assert.deepEqual(await changing({ cronExpression: "never" }), [400, "cronExpression"]);
+  const written = (value: unknown) => JSON.stringify(value);
+  assert.deepEqual(await changing({ parametersJson: written({ level: "\0" }) }), [
+    400,
+    "parametersJson.level",
+  ]);
+  assert.deepEqual(
+    await changing({ deliveryOptionsJson: written({ method: 1, emailSubject: "\ud800" }) }),
+    [400, "deliveryOptionsJson.emailSubject"],
+  );
+  assert.deepEqual(await changing({ parametersJson: `{"a":${"[".repeat(300)}${"]".repeat(300)}}` }), [
+    ...[400, "parametersJson"],
+  ]);
   assert.deepEqual(await changing({}), [204]);
 });
 
@@ -145,6 +157,49 @@ Deno.test("a colleague without the permission of its rows can neither see, redir
       await visitor.delete(`${BASE}/${id}`),
     ]
   ) assert.deepEqual([answer.status, answer.body.code], [403, "MISSING_PERMISSION"]);
+});
+
+Deno.test("whoever changes what a schedule makes or where it goes becomes its creator, other changes leave it", async () => {
+  const tenantId = await t.tenant();
+  const analyst = await t.actor({ tenantId, permissions: ["read:users"] });
+  const colleague = await t.actor({ tenantId, permissions: ["read:users"] });
+  const { id, parametersJson } = await create(analyst, { templateId: "users" });
+  const creatorAfter = async (change: Record<string, unknown>, by = colleague) => {
+    assert.equal((await by.put(`${BASE}/${id}`, change)).status, 204);
+    return (await by.get(`${BASE}/${id}`)).body.createdBy;
+  };
+  const harmless = { name: "Renamed", cronExpression: "0 4 * * *", format: CSV, parametersJson };
+  assert.equal(await creatorAfter(harmless), analyst.userId);
+  const redirect = { deliveryOptionsJson: '{"method":2,"recipients":["me@example.test"]}' };
+  assert.equal(await creatorAfter(redirect), colleague.userId);
+  assert.equal(await creatorAfter(redirect, analyst), colleague.userId, "nothing was changed");
+
+  await sql`update users set is_active = false where id = ${colleague.userId}`;
+  const { body: tracking } = await analyst.post(`${BASE}/${id}/trigger`);
+  const failed = await reached(analyst, tracking.id, STATUS.Failed);
+  assert.match(failed.errorMessage, /no longer an active user.*changes the schedule becomes its creator/);
+  assert.equal(await creatorAfter({ name: "Adopted" }, analyst), analyst.userId);
+  const { body: again } = await analyst.post(`${BASE}/${id}/trigger`);
+  await reached(analyst, again.id, STATUS.Completed, STATUS.Delivered);
+  const [adopted] = await sql<{ before: Record<string, unknown>; after: Record<string, unknown> }[]>`
+    select before, after from audit_log where target_id = ${id} and action = 'reportSchedule.update'
+    order by id desc limit 1`;
+  assert.deepEqual([adopted?.before.createdBy, adopted?.after.createdBy], [
+    colleague.userId,
+    analyst.userId,
+  ]);
+});
+
+Deno.test("a change that leaves the times as they are skips no tick that is due", async () => {
+  const actor = await t.actor();
+  const { id } = await create(actor);
+  await sql`update report_schedules set next_run_at = '2026-01-31T02:30:00Z' where id = ${id}`;
+  const nextAfter = async (change: Record<string, unknown>) => {
+    assert.equal((await actor.put(`${BASE}/${id}`, change)).status, 204);
+    return (await actor.get(`${BASE}/${id}`)).body.nextRunAt;
+  };
+  assert.equal(await nextAfter({ name: "Renamed" }), "2026-01-31T02:30:00.000Z");
+  assert.ok(Date.parse(await nextAfter({ cronExpression: "0 4 * * *" })) > Date.now());
 });
 
 Deno.test("pausing and resuming work once each", async () => {
@@ -266,6 +321,11 @@ Deno.test("a run that fails counts, is told with the pause, and a good one is fo
     (rows) => rows.length === 2,
   );
   assert.ok(messages.some(({ body }) => body.includes("2 times in a row and is paused now")));
+  const paused = await sql`select tenant_id, actor_id, after from audit_log
+    where target_id = ${id} and action = 'reportSchedule.pause'`;
+  assert.deepEqual(paused.map((row) => ({ ...row })), [
+    { tenantId: actor.tenantId, actorId: null, after: { isActive: false, failuresInARow: 2 } },
+  ]);
   await actor.post(`${BASE}/${id}/resume`);
   assert.equal((await actor.get(`${BASE}/${id}`)).body.failuresInARow, 0);
 });

@@ -8,6 +8,7 @@ import {
   requeueRun,
   type Run,
 } from "../../../domain/reports/run.ts";
+import { oweDeliveries } from "../../../domain/reports/delivery/owe.ts";
 import { endAbandoned, failAbandonedDeliveries } from "../../../domain/reports/sweep.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
@@ -103,11 +104,11 @@ Deno.test("an execution whose job was cancelled through the job routes is Cancel
   assert.equal(detail.errorMessage, "Its job was cancelled.");
 });
 
-Deno.test("what is owed by a cancelled delivery job is failed by the sweep, and can be delivered again", async () => {
+/** An execution that owes its document to somebody, by a job that was cancelled. */
+async function owingByCancelledJob(): Promise<Run> {
   const run = await executionIn(Generating);
   await sql`update report_executions set delivery_json = '{"method":2,"recipients":["a@example.test"]}'
     where id = ${run.id}`;
-  const { oweDeliveries } = await import("../../../domain/reports/delivery/owe.ts");
   await transact(sql, async (tx) => {
     const execution = await completeRun(tx, run, made, 90);
     if (execution) await oweDeliveries(platform, tx, execution);
@@ -115,8 +116,33 @@ Deno.test("what is owed by a cancelled delivery job is failed by the sweep, and 
   const [row] = await sql<{ deliveryJobId: string }[]>`
     select delivery_job_id from report_executions where id = ${run.id}`;
   await actor.post(`/api/v1/jobs/${row?.deliveryJobId}/cancel`);
+  return run;
+}
+
+Deno.test("what is owed by a cancelled delivery job is failed by the sweep, and can be delivered again", async () => {
+  const run = await owingByCancelledJob();
   assert.equal(await failAbandonedDeliveries(platform), 1);
   const { body } = await until(() => actor.get(`/api/v1/reports/${run.id}`), ({ body }) => body.errorMessage);
   assert.deepEqual([body.status, body.deliveries[0].status], [Completed, "Failed"]);
   assert.equal((await actor.post(`/api/v1/reports/${run.id}/redeliver`)).status, 202);
+});
+
+Deno.test("the sweep leaves what a later job took over while it looked", async () => {
+  const run = await owingByCancelledJob();
+  const done = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const redelivering = transact(sql, async (tx) => {
+    await tx`update report_executions set delivery_job_id = ${newId()} where id = ${run.id}`;
+    begun.resolve();
+    await done.promise;
+  });
+  await begun.promise;
+  const sweeping = failAbandonedDeliveries(platform);
+  const waiting = () =>
+    sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await until(waiting, ({ length }) => length > 0).finally(done.resolve);
+  await redelivering;
+  assert.equal(await sweeping, 0);
+  const { body } = await actor.get(`/api/v1/reports/${run.id}`);
+  assert.equal(body.deliveries[0].status, "Owed");
 });

@@ -93,6 +93,8 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
         await manager.delete(`${path}/${id}`),
         await reader.get(`${path}/${id}`),
         await manager.put(`${path}/${id}`, sample.change.body),
+        await manager.put(`${path}/${id}`, { [sample.required]: 7 }), // whatever is sent: it is looked for first
+        await manager.put(`${path}/${id}`, "{"),
       ]
     ) {
       assert.deepEqual([refused.status, refused.body.code], [404, sample.notFound]);
@@ -132,16 +134,20 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
 
   Deno.test(`${name}: many are made at once, all or those that can be`, async () => {
     const bad = { ...sample.body(21), [sample.required]: null };
+    const unstorable = (text: string) => ({ ...sample.body(23), [sample.required]: text });
     const all = await manager.post(`${path}/bulk`, { items: [sample.body(20), bad] });
     assert.deepEqual([all.status, all.body.code], [400, "VALIDATION_ERROR"]);
     assert.deepEqual(Object.keys(all.body.errors), [`items.1.${sample.required}`]);
     const some = await manager.post(`${path}/bulk`, {
-      items: [sample.body(20), bad, sample.body(22)],
+      items: [sample.body(20), bad, sample.body(22), ...["a\0b", "\ud800"].map(unstorable)],
       continueOnError: true,
     });
     assert.equal(some.status, 200, JSON.stringify(some.body));
-    assert.deepEqual([some.body.total, some.body.succeeded, some.body.failed], [3, 2, 1]);
-    assert.equal(some.body.failures[0].index, 1);
+    assert.deepEqual([some.body.total, some.body.succeeded, some.body.failed], [5, 2, 3]);
+    assert.deepEqual(some.body.failures.map(({ index }: { index: number }) => index), [1, 3, 4]);
+    for (const { code, errors } of some.body.failures) {
+      assert.deepEqual([code, Object.keys(errors)], ["VALIDATION_ERROR", [sample.required]]);
+    }
     assert.equal((await reader.get(`${path}/${some.body.results[1].id}`)).status, 200);
     for (const items of [[], Array(1001).fill(sample.body(23))]) {
       assert.equal((await manager.post(`${path}/bulk`, { items })).status, 400);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { inOneInstance } from "../../support/in_one_instance.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ BODY_TIMEOUT_SECONDS: "1", PUBLIC_URL: "https://example.test/back-office/" });
@@ -87,6 +88,26 @@ Deno.test("another method is refused with those there are", async () => {
   assert.equal(options.status, 405, "no origin may call unless it is configured");
 });
 
+Deno.test("a path is taken as it is written: what a URL would make of it is no route", async () => {
+  for (const path of ["/docs/../api/v1/users", "/docs/%2e%2e/api/v1/users", "/api\\v1\\users"]) {
+    const answer = await raw(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    assert.match(answer, /^HTTP\/1.1 404 /, path);
+    assert.match(answer, /"code":"ROUTE_NOT_FOUND"/, path);
+  }
+});
+
+Deno.test("the reference finds what it loads where the proxy serves it", async () => {
+  const page = "https://example.test/back-office/docs";
+  const { body } = await t.nobody.get("/docs");
+  const named = [...body.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => new URL(path, page).pathname);
+  assert.deepEqual(
+    named,
+    ["swagger-ui.css", "swagger-ui-bundle.js", "start.js"].map((name) => `/back-office/docs/${name}`),
+  );
+  const start = await t.nobody.get("/docs/start.js");
+  assert.match(start.body, /new URL\("openapi.json",document.baseURI\)/);
+});
+
 Deno.test("the Location of what was made counts from where the proxy serves the service", async () => {
   const role = { name: "Clerk", description: null, permissionIds: [] };
   const key = { "idempotency-key": "k" };
@@ -136,7 +157,8 @@ Deno.test("a body that does not come in time is given up with a 408", async () =
   assert.equal(t.logs.some((line) => line.includes("a request failed unexpectedly")), false);
 });
 
-Deno.test("a body that says it is too large is refused before it is sent", async () => {
+const NO_LENGTH = "the proxy of the tests hands a body that is slow to come on without its length";
+inOneInstance("a body that says it is too large is refused before it is sent", NO_LENGTH, async () => {
   const head = "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
   const answer = await raw(`${head}content-length: 2000000\r\n\r\n`, /\}$/);
   assert.match(answer, /^HTTP\/1.1 413 /);

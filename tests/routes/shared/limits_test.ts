@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { inOneInstance } from "../../support/in_one_instance.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({
@@ -11,38 +12,47 @@ Deno.test.afterAll(() => t.stop());
 
 const from = (address: string) => ({ "x-forwarded-for": address });
 
-Deno.test("each caller may send so many requests a minute, and is told how many are left", async () => {
-  const [one, two] = [await t.actor(), await t.actor()];
-  for (let left = 9; left >= 0; left--) {
-    const { status, headers } = await one.get("/api/v1/auth/me");
-    assert.equal(status, 200);
-    assert.equal(headers.get("ratelimit-limit"), "10");
-    assert.equal(headers.get("ratelimit-remaining"), String(left));
-    assert.match(headers.get("ratelimit-reset") ?? "", /^\d+$/);
-  }
-  const { status, headers, body } = await one.get("/api/v1/auth/me");
-  assert.equal(status, 429);
-  assert.equal(body.code, "RATE_LIMITED");
-  assert.equal(headers.get("ratelimit-remaining"), "0");
-  assert.ok(Number(headers.get("retry-after")) <= 6);
-  assert.equal((await two.get("/api/v1/auth/me")).status, 200, "others have a quota of their own");
-});
-
-Deno.test("without a valid token the requests of an address count together, an IPv6 network as one", async () => {
-  const forged = t.nobody.with({ authorization: "Bearer abc" });
-  for (let n = 0; n < 5; n++) {
-    const client = n % 2 ? forged : t.nobody;
-    const { status } = await client.get("/api/v1/auth/me", from(`2001:db8:0:7::${n + 1}`));
-    assert.equal(status, 401);
-  }
-  for (const client of [t.nobody, forged]) {
-    const { status } = await client.get("/api/v1/auth/me", from("2001:db8:0:7:ffff::1"));
+const COUNTS = "every instance counts for itself";
+inOneInstance(
+  "each caller may send so many requests a minute, and is told how many are left",
+  COUNTS,
+  async () => {
+    const [one, two] = [await t.actor(), await t.actor()];
+    for (let left = 9; left >= 0; left--) {
+      const { status, headers } = await one.get("/api/v1/auth/me");
+      assert.equal(status, 200);
+      assert.equal(headers.get("ratelimit-limit"), "10");
+      assert.equal(headers.get("ratelimit-remaining"), String(left));
+      assert.match(headers.get("ratelimit-reset") ?? "", /^\d+$/);
+    }
+    const { status, headers, body } = await one.get("/api/v1/auth/me");
     assert.equal(status, 429);
-  }
-  assert.equal((await t.nobody.get("/api/v1/auth/me", from("2001:db8:0:8::1"))).status, 401);
-  const open = await t.nobody.get("/problems/RATE_LIMITED", from("2001:db8:0:7::1"));
-  assert.equal(open.status, 429, "open routes count too");
-});
+    assert.equal(body.code, "RATE_LIMITED");
+    assert.equal(headers.get("ratelimit-remaining"), "0");
+    assert.ok(Number(headers.get("retry-after")) <= 6);
+    assert.equal((await two.get("/api/v1/auth/me")).status, 200, "others have a quota of their own");
+  },
+);
+
+inOneInstance(
+  "without a valid token the requests of an address count together, an IPv6 network as one",
+  COUNTS,
+  async () => {
+    const forged = t.nobody.with({ authorization: "Bearer abc" });
+    for (let n = 0; n < 5; n++) {
+      const client = n % 2 ? forged : t.nobody;
+      const { status } = await client.get("/api/v1/auth/me", from(`2001:db8:0:7::${n + 1}`));
+      assert.equal(status, 401);
+    }
+    for (const client of [t.nobody, forged]) {
+      const { status } = await client.get("/api/v1/auth/me", from("2001:db8:0:7:ffff::1"));
+      assert.equal(status, 429);
+    }
+    assert.equal((await t.nobody.get("/api/v1/auth/me", from("2001:db8:0:8::1"))).status, 401);
+    const open = await t.nobody.get("/problems/RATE_LIMITED", from("2001:db8:0:7::1"));
+    assert.equal(open.status, 429, "open routes count too");
+  },
+);
 
 Deno.test("health is never limited", async () => {
   for (let n = 0; n < 12; n++) {

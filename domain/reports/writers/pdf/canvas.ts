@@ -1,9 +1,10 @@
 import PDFDocument from "pdfkit";
 import { type FontName, loadFont } from "../../../../infra/fonts/fonts.ts";
+import { type PdfObject, type Role, Structure, type StructuredDocument } from "./structure.ts";
 
 /** The part of pdfkit's document that is used here; the package brings no types. */
-interface PdfKitDocument {
-  page: { width: number; height: number; xobjects: Record<string, unknown> };
+interface PdfKitDocument extends StructuredDocument {
+  page: { width: number; height: number; xobjects: Record<string, unknown>; dictionary: PdfObject };
   addPage(): this;
   registerFont(name: string, font: unknown): this;
   font(name: string): this;
@@ -13,8 +14,6 @@ interface PdfKitDocument {
   fill(color: string): this;
   text(text: string, x: number, y: number, options: Record<string, unknown>): this;
   widthOfString(text: string): number;
-  /** An object of the file; it is written when it is ended. */
-  ref(entries: Record<string, unknown>): PdfKitObject;
   addContent(operators: string): this;
   on(event: "data", heard: (chunk: Uint8Array<ArrayBuffer>) => void): this;
   on(event: "end" | "error", heard: (error?: unknown) => void): this;
@@ -23,11 +22,6 @@ interface PdfKitDocument {
   _fontFamilies: Record<string, { layoutCache?: Record<string, unknown> }>;
   /** The font of the text that is drawn now. */
   _font: { ref(): unknown; encode(text: string): [glyphs: string[], positions: unknown] };
-}
-
-interface PdfKitObject {
-  data: Record<string, unknown>;
-  end(content: string): void;
 }
 
 export interface CanvasOptions {
@@ -43,7 +37,8 @@ export class Canvas {
   #bytes: Uint8Array<ArrayBuffer>[] = [];
   #ended: Promise<void>;
   #known = new Set<FontName>();
-  #later: PdfKitObject;
+  #later: PdfObject;
+  #structure = new Structure();
 
   constructor({ size, title, author, createdAt }: CanvasOptions) {
     const info = {
@@ -55,6 +50,7 @@ export class Canvas {
     // pdfkit starts with Helvetica unless it is given another font of its own; none but ours is ever embedded.
     this.#document = new PDFDocument({
       ...{ size, layout: "landscape", margin: 0, info, lang: "en", displayTitle: true, autoFirstPage: false },
+      pdfVersion: "1.7",
       font: loadFont("sans"),
     }) as unknown as PdfKitDocument;
     this.#later = this.#document.ref({
@@ -80,6 +76,24 @@ export class Canvas {
 
   addPage(): void {
     this.#document.addPage();
+    this.#structure.beginPage(this.#document.page.dictionary);
+  }
+
+  /** What is drawn belongs to no text: boxes, page numbers, a table head that was read before. */
+  decoration(draw: () => void): void {
+    this.#marked("/Artifact BMC", draw);
+  }
+
+  /** What is drawn is one piece of the text. @param read what is read instead, where the drawn lines do not say it. */
+  piece(role: Role, draw: () => void, read: string | null = null): void {
+    const mark = this.#structure.draws(role, read);
+    if (mark === null) draw();
+    else this.#marked(`/${role} <</MCID ${mark}>> BDC`, draw);
+  }
+
+  /** The table and its parts, which pieces belong to; see `Structure`. */
+  get table(): Pick<Structure, "open" | "close" | "empty"> {
+    return this.#structure;
   }
 
   /** Fills a rectangle; y counts from the top. */
@@ -131,8 +145,15 @@ export class Canvas {
 
   /** Ends the document; its last bytes are ready when this resolves. */
   async end(): Promise<void> {
+    this.#structure.write(this.#document);
     this.#document.end();
     await this.#ended;
+  }
+
+  #marked(begin: string, draw: () => void): void {
+    this.#document.addContent(begin);
+    draw();
+    this.#document.addContent("EMC");
   }
 
   /** Fonts go by their own names: under any other, pdfkit opens the one it began with anew at every change. */

@@ -5,15 +5,17 @@ import { factsOf } from "../facts.ts";
 import type { Bar } from "../tally.ts";
 import type { DocumentHead } from "../writer.ts";
 import type { Canvas } from "./canvas.ts";
-import { COLORS, GAP, MARGIN, type TableLayout } from "./layout.ts";
+import { COLORS, GAP, MARGIN, type PlacedColumn, type TableLayout } from "./layout.ts";
 import { breakLines } from "./lines.ts";
-import { runsOf, widthOf } from "./runs.ts";
+import { isPlain, runsOf, widthOf } from "./runs.ts";
 
 const LINE = 1.32;
 const ASCENT = 1.05;
 const MOST_LINES = 8;
 const FOOT = 22;
 const WORDS_KEPT_PAGES = 100;
+/** Of a cell, as of what `breakLines` looks at. */
+const LONGEST_READ = 2_000;
 
 /** The pages of one table: title, head on every page, rows, page numbers. */
 export class TablePages {
@@ -29,47 +31,61 @@ export class TablePages {
 
   begin(): void {
     this.#newPage();
-    const { template } = this.head;
-    this.#line(template.name, MARGIN, 18, "bold", COLORS.ink);
-    this.#line(template.description, MARGIN, 9, "sans", COLORS.soft);
+    const { canvas, head: { template } } = this;
+    canvas.piece("H1", () => this.#line(template.name, MARGIN, 18, "bold", COLORS.ink));
+    canvas.piece("P", () => this.#line(template.description, MARGIN, 9, "sans", COLORS.soft));
     this.#y += 4;
-    const facts = factsOf(this.head).map(([name, value]) => `${name}: ${value}`).join("   ·   ");
-    for (const line of breakLines(facts, (this.canvas.width - 2 * MARGIN) / 8, 6)) {
-      this.#line(line, MARGIN, 8, "sans", COLORS.ink);
-    }
+    const facts = factsOf(this.head).map(([name, value]) => `${name}: ${value}`);
+    canvas.piece("P", () => {
+      for (const line of breakLines(facts.join("   ·   "), (canvas.width - 2 * MARGIN) / 8, 6)) {
+        this.#line(line, MARGIN, 8, "sans", COLORS.ink);
+      }
+    }, facts.join("; "));
     this.#y += 6;
-    this.#tableHead();
+    canvas.table.open("Table");
+    canvas.table.open("THead");
+    canvas.table.open("TR");
+    this.#tableHead((draw, read) => canvas.piece("TH", draw, read));
+    canvas.table.close();
+    canvas.table.close();
+    canvas.table.open("TBody");
   }
 
   /** Draws a row; true when it began a page, so that the one before is done. */
   addRow(row: Row): boolean {
     const { columns, fontSize } = this.layout;
-    const cells = columns.map(({ type, width }, i) => {
-      const cell = row[i];
-      return cell === null || cell === undefined
-        ? []
-        : breakLines(readableText(cell, type), (width - 2 * GAP) / fontSize, MOST_LINES);
+    const texts = columns.map(({ type }, i) => {
+      const cell = row[i] ?? null;
+      return cell === null ? "" : readableText(cell, type);
     });
+    const cells = columns.map(({ width }, i) =>
+      texts[i] ? breakLines(texts[i], (width - 2 * GAP) / fontSize, MOST_LINES) : []
+    );
     const height = Math.max(1, ...cells.map((lines) => lines.length)) * fontSize * LINE + GAP;
     const beginsPage = this.#y + height > this.canvas.height - MARGIN - FOOT;
     if (beginsPage) {
       this.#newPage();
-      this.#tableHead();
+      this.#tableHead((draw) => this.canvas.decoration(draw)); // read once, on the first page
     }
-    if (this.#row++ % 2 === 1) {
-      this.canvas.box(MARGIN, this.#y, this.canvas.width - 2 * MARGIN, height, COLORS.stripe);
-    }
+    if (this.#row++ % 2 === 1) this.#stripe(height, COLORS.stripe);
+    this.canvas.table.open("TR");
     for (const [i, column] of columns.entries()) {
-      for (const [n, line] of (cells[i] ?? []).entries()) {
-        const y = this.#y + GAP / 2 + n * fontSize * LINE + fontSize * ASCENT;
-        const x = column.alignRight
-          ? column.x + column.width - GAP - widthOf(line) * fontSize
-          : column.x + GAP;
-        this.#draw(line, x, y, fontSize, COLORS.ink);
-      }
+      const [lines = [], text = ""] = [cells[i], texts[i]];
+      if (lines.length === 0) this.canvas.table.empty("TD");
+      else this.canvas.piece("TD", () => this.#cell(lines, column), readInstead(text, lines));
     }
+    this.canvas.table.close();
     this.#y += height;
     return beginsPage;
+  }
+
+  #cell(lines: string[], { x, width, alignRight }: PlacedColumn): void {
+    const { fontSize } = this.layout;
+    for (const [n, line] of lines.entries()) {
+      const y = this.#y + GAP / 2 + n * fontSize * LINE + fontSize * ASCENT;
+      const from = alignRight ? x + width - GAP - widthOf(line) * fontSize : x + GAP;
+      this.#draw(line, from, y, fontSize, COLORS.ink);
+    }
   }
 
   /** The number of rows, the chart when there is one, and the number of pages at the foot of all of them. */
@@ -79,28 +95,29 @@ export class TablePages {
   }
 
   #ending(count: number, chart: { title: string; bars: Bar[] } | null): void {
+    const { canvas } = this;
+    canvas.table.close();
+    canvas.table.close();
     this.#need(24);
     this.#y += 6;
-    this.#line(
-      count === 0 ? "No rows." : `${count} ${count === 1 ? "row" : "rows"}`,
-      MARGIN,
-      8,
-      "sans",
-      COLORS.soft,
-    );
+    const total = count === 0 ? "No rows." : `${count} ${count === 1 ? "row" : "rows"}`;
+    canvas.piece("P", () => this.#line(total, MARGIN, 8, "sans", COLORS.soft));
     if (!chart || count === 0) return;
     this.#need(60 + chart.bars.length * 16);
     this.#y += 14;
-    this.#line(chart.title, MARGIN, 12, "bold", COLORS.ink);
+    canvas.piece("H2", () => this.#line(chart.title, MARGIN, 12, "bold", COLORS.ink));
     this.#y += 4;
     const most = Math.max(...chart.bars.map(({ value }) => value), 1);
-    const room = this.canvas.width - 2 * MARGIN - 320;
+    const room = canvas.width - 2 * MARGIN - 320;
     for (const { label, value } of chart.bars) {
       const [text = ""] = breakLines(label, 210 / 8, 1);
-      this.#draw(text, MARGIN + 214 - widthOf(text) * 8, this.#y + 10, 8, COLORS.ink);
+      const number = String(Math.round(value * 100) / 100);
       const width = Math.max(1, Math.max(value, 0) / most * room);
-      this.canvas.box(MARGIN + 222, this.#y + 2, width, 11, COLORS.bar);
-      this.#draw(String(Math.round(value * 100) / 100), MARGIN + 228 + width, this.#y + 10, 8, COLORS.ink);
+      canvas.decoration(() => canvas.box(MARGIN + 222, this.#y + 2, width, 11, COLORS.bar));
+      canvas.piece("P", () => {
+        this.#draw(text, MARGIN + 214 - widthOf(text) * 8, this.#y + 10, 8, COLORS.ink);
+        this.#draw(number, MARGIN + 228 + width, this.#y + 10, 8, COLORS.ink);
+      }, `${label}: ${number}`);
       this.#y += 16;
     }
   }
@@ -114,38 +131,46 @@ export class TablePages {
     this.#page++;
     if (this.#page % WORDS_KEPT_PAGES === 0) this.canvas.forgetWords();
     this.#row = 0;
-    const foot = this.canvas.height - MARGIN + 6;
-    const number = `Page ${this.#page} of `;
-    this.#draw(number, MARGIN, foot, 7, COLORS.soft);
-    this.canvas.drawLater(MARGIN + widthOf(number) * 7, foot);
-    const { name } = this.head.template;
-    this.#draw(name, this.canvas.width - MARGIN - widthOf(name) * 7, foot, 7, COLORS.soft);
+    this.canvas.decoration(() => this.#foot());
     this.#y = MARGIN;
   }
 
-  #tableHead(): void {
+  #foot(): void {
+    const y = this.canvas.height - MARGIN + 6;
+    const number = `Page ${this.#page} of `;
+    this.#draw(number, MARGIN, y, 7, COLORS.soft);
+    this.canvas.drawLater(MARGIN + widthOf(number) * 7, y);
+    const { name } = this.head.template;
+    this.#draw(name, this.canvas.width - MARGIN - widthOf(name) * 7, y, 7, COLORS.soft);
+  }
+
+  /** @param title is handed what draws a title, to say what it is. */
+  #tableHead(title: (draw: () => void, read: string | null) => void): void {
     const { columns, fontSize } = this.layout;
     const titles = columns.map(({ title, width }) =>
       breakLines(title, (width - 2 * GAP) / fontSize / 1.08, 3)
     );
     const height = Math.max(...titles.map((lines) => lines.length)) * fontSize * LINE + GAP + 2;
-    this.canvas.box(MARGIN, this.#y, this.canvas.width - 2 * MARGIN, height, COLORS.head);
+    this.#stripe(height, COLORS.head);
     for (const [i, column] of columns.entries()) {
-      for (const [n, line] of (titles[i] ?? []).entries()) {
-        const x = column.alignRight
-          ? column.x + column.width - GAP - widthOf(line) * fontSize * 1.06
-          : column.x + GAP;
-        this.#draw(
-          line,
-          x,
-          this.#y + GAP / 2 + 1 + n * fontSize * LINE + fontSize * ASCENT,
-          fontSize,
-          COLORS.paper,
-          "bold",
-        );
-      }
+      const lines = titles[i] ?? [];
+      title(() => this.#title(lines, column), readInstead(column.title, lines));
     }
     this.#y += height;
+  }
+
+  #title(lines: string[], { x, width, alignRight }: PlacedColumn): void {
+    const { fontSize } = this.layout;
+    for (const [n, line] of lines.entries()) {
+      const y = this.#y + GAP / 2 + 1 + n * fontSize * LINE + fontSize * ASCENT;
+      const from = alignRight ? x + width - GAP - widthOf(line) * fontSize * 1.06 : x + GAP;
+      this.#draw(line, from, y, fontSize, COLORS.paper, "bold");
+    }
+  }
+
+  #stripe(height: number, color: string): void {
+    const { canvas } = this;
+    canvas.decoration(() => canvas.box(MARGIN, this.#y, canvas.width - 2 * MARGIN, height, color));
   }
 
   #line(text: string, x: number, size: number, font: FontName, color: string): void {
@@ -161,3 +186,7 @@ export class TablePages {
     }
   }
 }
+
+/** A cell's text, where its lines would be read otherwise: as words cut in two, or from the wrong end. */
+const readInstead = (text: string, lines: string[]): string | null =>
+  lines.length === 1 && isPlain(text) ? null : text.slice(0, LONGEST_READ).toWellFormed();

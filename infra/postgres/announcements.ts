@@ -1,0 +1,95 @@
+import type { Log } from "../log.ts";
+import { openChannel } from "./listen.ts";
+import type { Sql } from "./postgres.ts";
+
+const HEARD_WITHIN_MS = 600;
+
+/**
+ * What this instance tells all others and waits for them to have heard: so what they remember is forgotten before the
+ * change is answered that made it wrong. One that does not answer within 0.6 s is not waited for again until it speaks,
+ * so whoever remembers something must also let it go by itself after a while.
+ */
+export interface Announcements {
+  /** Resolves when every instance known to listen has heard, or late. Never rejects. */
+  tell(payload: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Telling {
+  number: number;
+  done: () => void;
+}
+
+/**
+ * Instances greet each other, by which they know whom to wait for; every one numbers what it tells, and the others say
+ * up to which number they have heard. Messages: `hello <from>`, `here <from>`, `bye <from>`,
+ * `told <from> <number> <payload>`, `heard <from> <to> <number>`.
+ * @param o.heard gets what others tell, and `""` after every (re)connection, when something may have been missed.
+ * @param o.listens false where LISTEN does not work: others hear this instance, which hears nobody.
+ */
+export async function openAnnouncements(
+  o: { sql: Sql; name: string; heard: (payload: string) => void; log: Log; listens: boolean },
+): Promise<Announcements> {
+  const me = crypto.randomUUID();
+  /** Up to which number each other instance has heard. */
+  const peers = new Map<string, number>();
+  const open = new Set<Telling>();
+  let told = 0;
+  let greet = () => {};
+
+  const channel = await openChannel({ ...o, quietMs: 0, heard: take });
+  greet = () => channel.ring(`hello ${me}`);
+  if (o.listens) greet();
+
+  function take(message: string): void {
+    if (message === "") {
+      o.heard("");
+      return greet();
+    }
+    const [kind = "", from = "", third = "", ...rest] = message.split(" ");
+    if (from === me) return;
+    if (kind === "told") {
+      o.heard(rest.join(" "));
+      return channel.ring(`heard ${me} ${from} ${third}`);
+    }
+    if (kind === "bye") peers.delete(from);
+    else if (kind !== "heard") peers.set(from, told); // it has just come, or I have: it remembers nothing older
+    else if (third === me) peers.set(from, Math.max(Number(rest[0]), peers.get(from) ?? 0));
+    if (kind === "hello") channel.ring(`here ${me}`);
+    settle();
+  }
+
+  function settle(): void {
+    const heard = Math.min(...peers.values());
+    for (const telling of open) if (telling.number <= heard) telling.done();
+  }
+
+  return {
+    async tell(payload) {
+      const number = ++told;
+      channel.ring(`told ${me} ${number} ${payload}`);
+      if (peers.size === 0) return;
+      await new Promise<void>((resolve) => {
+        const late = setTimeout(() => {
+          for (const [peer, heard] of peers) if (heard < number) peers.delete(peer);
+          settle();
+        }, HEARD_WITHIN_MS);
+        const telling = {
+          number,
+          done() {
+            clearTimeout(late);
+            open.delete(telling);
+            resolve();
+          },
+        };
+        open.add(telling);
+      });
+    },
+    async stop() {
+      if (o.listens) channel.ring(`bye ${me}`);
+      await channel.stop();
+      peers.clear();
+      settle();
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { countRemembered, recount } from "../../../domain/access/large_counts.ts";
+import { createLog } from "../../../infra/log.ts";
+import { type Announcements, openAnnouncements } from "../../../infra/postgres/announcements.ts";
+import { connectChanges, heardOfChange } from "../../../infra/postgres/forgetting.ts";
+import { type Channel, openChannel } from "../../../infra/postgres/listen.ts";
+import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+
+const url = await createTestDatabase();
+const pools: Sql[] = [];
+const opened = new Set<Channel | Announcements>();
+Deno.test.afterEach(async () => {
+  for (const each of opened) await each.stop();
+  opened.clear();
+});
+Deno.test.afterAll(async () => {
+  for (const sql of pools) await sql.end();
+});
+
+function pool(): Sql {
+  const sql = connectPostgres(url, { max: 2 });
+  pools.push(sql);
+  return sql;
+}
+
+const log = createLog("off");
+
+async function channel(name: string, quietMs: number) {
+  const heard: string[] = [];
+  const rung = (payload: string) => void (payload && heard.push(payload));
+  const made = await openChannel({ sql: pool(), name, heard: rung, log, listens: true, quietMs });
+  opened.add(made);
+  return Object.assign(made, { heard });
+}
+
+async function announcements(name: string, o: { listens?: boolean } = {}) {
+  const heard: string[] = [];
+  const made = await openAnnouncements({
+    ...{ sql: pool(), name, log, listens: o.listens ?? true },
+    heard: (payload) => void (payload && heard.push(payload)),
+  });
+  opened.add(made);
+  return Object.assign(made, { heard });
+}
+
+/** Instances that have greeted each other. */
+async function acquainted(name: string, count: number) {
+  const witness = await channel(name, 0);
+  const all: Awaited<ReturnType<typeof announcements>>[] = [];
+  for (let n = 0; n < count; n++) all.push(await announcements(name));
+  const greeted = () => witness.heard.filter((message) => message.startsWith("here ")).length;
+  while (greeted() < count * (count - 1) / 2) await pause(1);
+  for (const one of all) await one.tell("warm");
+  for (const one of all) one.heard.length = 0;
+  return all;
+}
+
+Deno.test("rings at once go together, each payload once", async () => {
+  const one = await channel("together", 20);
+  for (let n = 0; n < 500; n++) one.ring(`p${n % 10}`);
+  while (one.heard.length < 10) await pause(1);
+  await pause(40);
+  assert.ok(one.heard.length <= 11, `${one.heard}`);
+});
+
+Deno.test("a stopped channel has sent what was rung before", async () => {
+  const [one, two] = [await channel("stopped", 10_000), await channel("stopped", 0)];
+  for (const payload of ["first", "second", "third"]) one.ring(payload);
+  await one.stop();
+  opened.delete(one);
+  while (two.heard.length < 3) await pause(1);
+  assert.deepEqual(two.heard, ["first", "second", "third"]);
+});
+
+Deno.test("whoever tells goes on when all have heard, each once and in order", async () => {
+  const all = await acquainted("told", 3);
+  const [one, ...others] = all;
+  for (let n = 0; n < 30; n++) {
+    await one?.tell(`a ${n}`);
+    for (const other of others) assert.equal(other.heard.at(-1), `a ${n}`);
+  }
+  for (const other of others) assert.equal(other.heard.length, 30);
+  assert.deepEqual(one?.heard, []);
+  await Promise.all(all.flatMap((each, who) =>
+    Array.from({ length: 20 }, async (_, n) => {
+      await each.tell(`${who}-${n}`);
+      for (const other of all) {
+        assert.ok(other === each || other.heard.includes(`${who}-${n}`), `${who}-${n}`);
+      }
+    })
+  ));
+});
+
+Deno.test("an instance that has gone, or does not answer, is not waited for", async () => {
+  const [one, two, silent] = await acquainted("gone", 3);
+  assert.ok(one && two && silent);
+  await two.stop();
+  opened.delete(two);
+  const taken = async () => {
+    const started = performance.now();
+    await one.tell("x");
+    return performance.now() - started;
+  };
+  assert.ok(await taken() < 500, "it has said goodbye");
+  await pools.at(-1)?.end(); // the silent one's connections, as when its process is frozen
+  opened.delete(silent);
+  assert.ok(await taken() >= 590, "it may only be late");
+  assert.ok(await taken() < 500, "it is not waited for again");
+});
+
+Deno.test("an instance that cannot listen tells the others, and nobody waits for it", async () => {
+  const [one] = await acquainted("deaf", 2);
+  const deaf = await announcements("deaf", { listens: false });
+  await deaf.tell("from afar");
+  while (!one?.heard.includes("from afar")) await pause(1);
+  const started = performance.now();
+  await one.tell("x");
+  assert.ok(performance.now() - started < 500);
+  assert.deepEqual(deaf.heard, []);
+});
+
+Deno.test("what cannot be sent holds nobody up", async () => {
+  const [one] = await acquainted("lost", 2);
+  const sql = pools.at(-2);
+  await sql?.end();
+  const started = performance.now();
+  await one?.tell("x");
+  assert.ok(performance.now() - started < 1_000);
+  opened.clear();
+});
+
+Deno.test("a large total that one instance has counted anew is counted anew by the others", async () => {
+  const [here, there] = [pool(), pool()];
+  const connect = async (sql: Sql) => {
+    const heard = (topic: string) => heardOfChange(sql, topic);
+    const others = await openAnnouncements({ sql, name: "changes", heard, log, listens: true });
+    opened.add(others);
+    connectChanges(sql, others);
+  };
+  const witness = await channel("changes", 0);
+  await connect(here);
+  await connect(there);
+  while (!witness.heard.some((message) => message.startsWith("here "))) await pause(1);
+  let rows = 20_000;
+  const totals = () =>
+    Promise.all([here, there].map((sql) => countRemembered(sql, "users", () => Promise.resolve(rows))));
+  await transact(here, (tx) => Promise.resolve(recount(here, tx)));
+  for (let n = 0; n < 20; n++) {
+    const before = rows;
+    assert.deepEqual(await totals(), [before, before]);
+    rows++;
+    assert.deepEqual(await totals(), [before, before], "remembered");
+    await transact(here, (tx) => Promise.resolve(recount(here, tx)));
+    assert.deepEqual(await totals(), [rows, rows]);
+  }
+});

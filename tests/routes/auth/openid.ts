@@ -1,0 +1,95 @@
+// A service and a real OpenID provider in front of it, and browsers that sign in by it.
+import assert from "node:assert/strict";
+import { Browser, CLIENT_SECRET, type OidcProvider, startOidcProvider } from "../../support/oidc.ts";
+import { setup, type TestService } from "../../support/setup.ts";
+import { type Person, person } from "./people.ts";
+
+export const PUBLIC_URL = "https://steward.test/base";
+const NAMES = ["corp", "open", "public", "misconfigured"];
+
+/** A sign-in that has been sent to the provider. */
+export interface Flow {
+  browser: Browser;
+  /** Where the provider is asked. */
+  authorizationUrl: URL;
+}
+
+/** What a browser was answered when it came back. */
+export interface Outcome {
+  status: number;
+  headers: Headers;
+  location: string;
+  // deno-lint-ignore no-explicit-any -- tests look into answers of every shape
+  body: any;
+}
+
+export class OpenIdTest {
+  private constructor(readonly t: TestService, readonly provider: OidcProvider) {}
+
+  /** Starts both. Of the service's providers `open` makes users, and two do not work. */
+  static async start(): Promise<OpenIdTest> {
+    const provider = await startOidcProvider({
+      redirectUris: NAMES.map((name) => `${PUBLIC_URL}/api/v1/auth/oidc/${name}/callback`),
+    });
+    const { issuer } = provider;
+    const t = await setup({
+      PUBLIC_URL,
+      OIDC_PROVIDERS: JSON.stringify({
+        corp: { issuer, clientId: "basic", clientSecret: CLIENT_SECRET, displayName: "The corporation" },
+        open: {
+          issuer,
+          clientId: "post",
+          clientSecret: CLIENT_SECRET,
+          clientAuthentication: "client_secret_post",
+          autoProvision: true,
+        },
+        public: { issuer, clientId: "public" },
+        misconfigured: { issuer, clientId: "basic", clientSecret: "not the secret" },
+        away: { issuer: "http://127.0.0.1:1", clientId: "x" },
+      }),
+      OIDC_RETURN_ORIGINS: "https://app.test, http://localhost:3000",
+    });
+    return new OpenIdTest(t, provider);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.t.stop(), this.provider.stop()]);
+  }
+
+  newBrowser = (): Browser => new Browser({ [PUBLIC_URL]: this.t.url });
+
+  /** Has a browser sent to the provider. */
+  begin = async (name = "corp", query = "", browser = this.newBrowser()): Promise<Flow> => {
+    const response = await browser.visit(`${PUBLIC_URL}/api/v1/auth/oidc/${name}${query}`);
+    assert.equal(response.status, 302, await response.text());
+    return { browser, authorizationUrl: new URL(response.headers.get("location") ?? "") };
+  };
+
+  /** Brings the browser back to Steward. */
+  comeBack = async (browser: Browser, callback: string): Promise<Outcome> => {
+    const response = await browser.visit(callback);
+    const text = await response.text();
+    const { status, headers } = response;
+    return { status, headers, location: headers.get("location") ?? "", body: text ? JSON.parse(text) : null };
+  };
+
+  /** A whole sign-in. `change` alters what the provider is asked. */
+  run = async (
+    login: string,
+    name = "corp",
+    query = "",
+    change: (url: URL) => void = () => {},
+  ): Promise<Outcome> => {
+    const { browser, authorizationUrl } = await this.begin(name, query);
+    change(authorizationUrl);
+    return await this.comeBack(browser, await browser.signIn(authorizationUrl.href, login));
+  };
+
+  /** Somebody with a user here and an account of the same email there. */
+  known = async (o: Parameters<typeof person>[1] = {}): Promise<{ user: Person; login: string }> => {
+    const user = await person(this.t, o);
+    const login = `login-${user.id}`;
+    this.provider.accounts.set(login, { email: user.email.toUpperCase(), email_verified: true });
+    return { user, login };
+  };
+}
