@@ -1,12 +1,11 @@
-// Explains an access decision: `deno run scripts/access.ts --user EMAIL --permission CODE [--tenant NAME]`.
+// Explains an access decision: `deno task access --user EMAIL --permission CODE [--tenant NAME]`.
 import { parseArgs } from "node:util";
 import { type AccessExplanation, explainAccess } from "../domain/access/explain_access.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript, withDatabase } from "./shared/command_line.ts";
+import { EXIT, Failure, runScript, UUID, withDatabase } from "./shared/command_line.ts";
 
 const HELP =
-  `Usage: DATABASE_URL=postgres://... deno run --allow-env --allow-net --allow-read scripts/access.ts \\
-         --user EMAIL|ID --permission CODE [--tenant NAME|ID] [--json]
+  `Usage: DATABASE_URL=postgres://... deno task access --user EMAIL|ID --permission CODE [--tenant NAME|ID] [--json]
 
 Says whether a user may do what needs a permission, and why: each condition, and the roles that give it.
   --user EMAIL|ID      who
@@ -15,10 +14,10 @@ Says whether a user may do what needs a permission, and why: each condition, and
   --json               print the whole explanation as JSON
   -h, --help           this text
 
+Example: deno task access --user ada@example.com --permission read:users --tenant Acme
+
 Exit code 0 when the user may, 1 when not, 64 for wrong usage, 66 for an unknown user or tenant, 69 when the database
 cannot be used.`;
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 interface Options {
   user: string;

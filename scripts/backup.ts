@@ -18,6 +18,8 @@ Options:
   --no-objects   the database only, where the bucket is kept by its provider (versions, replication)
   -h, --help     this text
 
+Example: deno task backup /backups/steward
+
 Needs pg_dump of the server's version or a later one. Keep TOKEN_KEYS and the other settings apart from it: they are
 not in the backup.
 Exit code 0 when the backup is complete, 64 for wrong usage, 69 when database or bucket cannot be used.`;

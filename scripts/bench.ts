@@ -22,6 +22,7 @@ import { roleChange } from "./bench/role_change.ts";
 import { signIns } from "./bench/sign_ins.ts";
 import { startUp } from "./bench/start_up.ts";
 import { twoProcesses } from "./bench/two_processes.ts";
+import { readWords } from "./shared/words.ts";
 
 const CASES = {
   "read-user": readUser,
@@ -56,20 +57,19 @@ const HELP = `Usage: deno task bench [NAME...]
 Measures the service against a baseline in the same run; without names, all of: ${
   Object.keys(CASES).join(", ")
 }.
-Everything runs on loopback in a temporary folder. Absolute figures are this machine's; compare the ratios.`;
+Everything runs on loopback in a temporary folder. Absolute figures are this machine's; compare the ratios.
 
-if (Deno.args.includes("--help") || Deno.args.includes("-h")) {
-  console.log(HELP);
-  Deno.exit(0);
-}
-const unknown = Deno.args.filter((name) => !Object.hasOwn(CASES, name));
-if (unknown.length > 0) {
-  console.error(`no benchmark is called ${unknown.join(", ")}\n\n${HELP}`);
-  Deno.exit(64);
-}
+Example: deno task bench read-user list-users
+
+Exit code 0 when all was measured, 64 for an unknown name, 1 when one failed.`;
+
+const chosen = readWords(HELP, (words) => {
+  const unknown = words.filter((name) => !Object.hasOwn(CASES, name));
+  return unknown.length > 0 ? `no benchmark is called ${unknown.join(", ")}` : null;
+});
 
 for (const [name, run] of Object.entries(CASES)) {
-  if (Deno.args.length > 0 && !Deno.args.includes(name)) continue;
+  if (chosen.length > 0 && !chosen.includes(name)) continue;
   console.log(`\n${name}`);
   const ground = await openGround();
   try {

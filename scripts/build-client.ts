@@ -3,11 +3,16 @@ import { join, resolve } from "node:path";
 import { VERSION } from "../infra/version.ts";
 import { documentOfRoutes } from "./client/document.ts";
 import { generateClient } from "./client/generate.ts";
+import { readWords } from "./shared/words.ts";
 
-const HELP = `Usage: deno task client [folder]
+const HELP = `Usage: deno task client [FOLDER]
 
 Makes the TypeScript client of this version of the service and packs it as steward-client-${VERSION}.tgz, in the
-folder given or here. Install it with: npm install ./steward-client-${VERSION}.tgz`;
+folder given or here. Install it with: npm install ./steward-client-${VERSION}.tgz
+
+Example: deno task client ../my-product
+
+Exit code 0 when it is packed, 64 for wrong usage, 1 when it failed.`;
 
 const here = import.meta.dirname ?? ".";
 
@@ -33,11 +38,14 @@ async function run(cwd: string, args: string[]): Promise<void> {
   throw new Error(`deno ${args[0]} failed:\n${text.decode(stdout)}${text.decode(stderr)}`);
 }
 
-if (Deno.args.some((word) => word === "--help" || word === "-h") || Deno.args.length > 1) {
-  console.log(HELP);
-  Deno.exit(Deno.args.length > 1 ? 64 : 0);
-}
-const target = join(resolve(Deno.args[0] ?? "."), `steward-client-${VERSION}.tgz`);
+const [destination = "."] = readWords(
+  HELP,
+  (words) =>
+    words.length > 1 || words.some((word) => word.startsWith("-"))
+      ? `unknown arguments: ${words.join(" ")}`
+      : null,
+);
+const target = join(resolve(destination), `steward-client-${VERSION}.tgz`);
 const folder = await Deno.makeTempDir({ prefix: "steward-client-" });
 try {
   await writeSources(folder);

@@ -1,16 +1,24 @@
 // Prints the table of settings: `deno task config`; `--readme` writes it into the README instead.
 import { join } from "node:path";
 import { settingsTable } from "./config/table.ts";
+import { readWords } from "./shared/words.ts";
 
 const HELP = `Usage: deno task config [--readme]
 
-Prints every setting of the service as a table, or with --readme puts that table into the README.`;
+Prints every setting of the service as a table, or with --readme puts that table into the README.
+
+Example: deno task config --readme
+
+Exit code 0 when done, 64 for wrong usage, 1 when the README has no place for the table.`;
 
 const readme = join(import.meta.dirname ?? ".", "..", "README.md");
 
-if (Deno.args.includes("--help") || Deno.args.includes("-h")) {
-  console.log(HELP);
-} else if (Deno.args.includes("--readme")) {
+const [target] = readWords(
+  HELP,
+  (words) =>
+    words.length === 0 || words.join() === "--readme" ? null : `unknown arguments: ${words.join(" ")}`,
+);
+if (target === "--readme") {
   const text = await Deno.readTextFile(readme);
   const [before, after, ...rest] = text.split(/(?<=<!-- config -->\n)[\s\S]*?(?=<!-- \/config -->)/);
   if (after === undefined || rest.length > 0) {

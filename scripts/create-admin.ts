@@ -1,12 +1,12 @@
-// Makes a system administrator: `deno run scripts/create-admin.ts --email EMAIL`.
+// Makes a system administrator: `deno task create-admin --email EMAIL`.
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { createSystemAdmin, promoteToSystemAdmin } from "../domain/access/system_admins.ts";
 import { Rights } from "../domain/auth/rights.ts";
 import { EXIT, Failure, runScript, withDatabase } from "./shared/command_line.ts";
 
-const HELP = `Usage: DATABASE_URL=postgres://... ADMIN_PASSWORD=... \\
-         deno run --allow-env --allow-net --allow-read --allow-ffi scripts/create-admin.ts --email EMAIL [options]
+const HELP =
+  `Usage: DATABASE_URL=postgres://... ADMIN_PASSWORD=... deno task create-admin --email EMAIL [options]
 
 Creates a user who is SystemAdmin and Admin in the platform tenant. The password comes from ADMIN_PASSWORD or stdin,
 never from the arguments, which other users of the machine can see.
@@ -16,6 +16,8 @@ never from the arguments, which other users of the machine can see.
   --last-name NAME      default: Administrator
   --existing            give both roles to the user who has this email, activate them, and leave the password alone
   -h, --help            this text
+
+Example: deno task create-admin --email ada@example.com --password-stdin < password.txt
 
 Exit code 0 when done, 1 when the service's rules refuse (such as a taken email), 64 for wrong usage, 69 when the
 database cannot be used.`;

@@ -18,12 +18,14 @@ Options:
   --error TEXT       retry: whose error contains TEXT
   --from TIME        retry: that failed at or after TIME (ISO 8601)
   --to TIME          retry: that failed at or before TIME
-  --dry-run          retry: only count
+  --dry-run          retry, without ID: only count
   --older-than DAYS  purge: that failed more than DAYS days ago
   --all              purge: every one; retry: without any other filter
   --limit N          groups: at most N (20; up to 1000)
   --json             print JSON
   -h, --help         this text
+
+Example: deno task dead-letters retry --type steward.http-request --from 2026-01-31T12:00:00Z --dry-run
 
 Exit code 0 when done, 1 when refused, 64 for wrong usage, 69 when the database cannot be used.`;
 
@@ -33,6 +35,7 @@ const jobTypes = new JobTypes();
 await runJobCommand({
   help: HELP,
   name: "dead-letters",
+  takes: { retry: 1 },
   options: {
     type: { type: "string" },
     error: { type: "string" },
@@ -54,7 +57,6 @@ await runJobCommand({
     },
     async retry({ sql, bell, actor, reach, values, args: [id], print }) {
       const parts = { sql, bell, jobTypes };
-      if (id !== undefined) return print(await retryDeadLetter(parts, actor, wantId("retry", id)));
       const filter = {
         jobTypeName: values.type ?? null,
         errorPattern: null,
@@ -62,7 +64,14 @@ await runJobCommand({
         failedFrom: wantTime("--from", values.from),
         failedTo: wantTime("--to", values.to),
       };
-      if (!values.all && Object.values(filter).every((part) => part === null)) {
+      const isFiltered = Object.values(filter).some((part) => part !== null);
+      if (id !== undefined) {
+        if (isFiltered || values.all || values["dry-run"]) {
+          throw new Failure(EXIT.usage, "retry with an ID takes no filter, no --all and no --dry-run");
+        }
+        return print(await retryDeadLetter(parts, actor, wantId("retry", id)));
+      }
+      if (!values.all && !isFiltered) {
         throw new Failure(EXIT.usage, "retry needs an ID, a filter, or --all");
       }
       print(await retryDeadLetters(parts, actor, { filter, reach, dryRun: values["dry-run"] }));

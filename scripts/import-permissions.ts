@@ -11,7 +11,7 @@ import {
 import type { PermissionOwner } from "../domain/access/permission_codes.ts";
 import { Problem } from "../domain/problems/problem.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript, withDatabase } from "./shared/command_line.ts";
+import { EXIT, Failure, runScript, UUID, withDatabase } from "./shared/command_line.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task import-permissions FILE [options]
 
@@ -24,12 +24,13 @@ listed and fail alone.
   --json          print the whole result as JSON
   -h, --help      this text
 
+Example: deno task import-permissions permissions.csv --upsert --dry-run
+
 Exit code 0 when every row fitted, 1 when some failed, 64 for wrong usage, 65 when the file does not fit as a whole,
 66 when it cannot be read, 69 when the database cannot be used.`;
 
 /** sysexits' EX_DATAERR. */
 const UNFIT_DATA = 65;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 interface Options {
   file: string;

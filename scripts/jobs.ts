@@ -32,11 +32,14 @@ Options:
   --json           print JSON
   -h, --help       this text
 
+Example: deno task jobs enqueue steward.echo '{"text":"hello"}' --queue mail --at 2026-01-31T12:00:00Z
+
 Exit code 0 when done, 1 when refused, 64 for wrong usage, 69 when the database cannot be used.`;
 
 await runJobCommand({
   help: HELP,
   name: "jobs",
+  takes: { enqueue: 2, cancel: 1 },
   options: {
     status: { type: "string" },
     "type-name": { type: "string" },

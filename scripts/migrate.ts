@@ -1,36 +1,48 @@
 // Runs pending migrations: `deno task migrate`. `--schema FILE` also writes the schema's description there.
-import { processEnv } from "../infra/config.ts";
+import { parseArgs } from "node:util";
 import { describeSchema } from "../infra/postgres/describe_schema.ts";
 import { migrate } from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
+import { EXIT, Failure, runScript } from "./shared/command_line.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task migrate [--schema FILE]
 
 Runs the migrations the database still lacks, one process at a time, all or none.
   --schema FILE   write the description of the resulting schema to FILE
+  -h, --help      this text
+
+Example: DATABASE_URL=postgres://steward:PASSWORD@127.0.0.1/steward deno task migrate
 
 Exit code 0 when the database is up to date, 64 for wrong usage, 1 when it failed.`;
 
-if (Deno.args.includes("--help") || Deno.args.includes("-h")) {
-  console.log(HELP);
-  Deno.exit(0);
-}
-const url = processEnv().DATABASE_URL;
-const schemaAt = Deno.args.indexOf("--schema");
-const schemaFile = schemaAt < 0 ? null : Deno.args[schemaAt + 1];
-if (!url || schemaFile === undefined) {
-  console.error(`${url ? "--schema needs a file" : "DATABASE_URL is missing"}\n\n${HELP}`);
-  Deno.exit(64);
-}
+await runScript(HELP, async () => {
+  const { help, schema } = readOptions();
+  if (help) {
+    console.log(HELP);
+    return 0;
+  }
+  const url = Deno.env.get("DATABASE_URL")?.trim();
+  if (!url) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
+  try {
+    const sql = connectPostgres(url, { max: 1, prepare: false, applicationName: "steward migrate" });
+    try {
+      const names = await migrate(sql);
+      console.log(names.length === 0 ? "the database is up to date" : `ran ${names.join(", ")}`);
+      if (schema) await Deno.writeTextFile(schema, await describeSchema(sql));
+    } finally {
+      await sql.end();
+    }
+  } catch (error) {
+    throw new Failure(EXIT.refused, `the migration failed: ${(error as Error).message}`);
+  }
+  return 0;
+});
 
-const sql = connectPostgres(url, { max: 1, prepare: false, applicationName: "steward migrate" });
-try {
-  const names = await migrate(sql);
-  console.log(names.length === 0 ? "the database is up to date" : `ran ${names.join(", ")}`);
-  if (schemaFile) await Deno.writeTextFile(schemaFile, await describeSchema(sql));
-} catch (error) {
-  console.error(`the migration failed: ${error instanceof Error ? error.message : error}`);
-  Deno.exitCode = 1;
-} finally {
-  await sql.end();
+function readOptions(): { help?: boolean; schema?: string } {
+  try {
+    const options = { schema: { type: "string" }, help: { type: "boolean", short: "h" } } as const;
+    return parseArgs({ args: Deno.args, options }).values;
+  } catch (error) {
+    throw new Failure(EXIT.usage, (error as Error).message);
+  }
 }

@@ -22,6 +22,8 @@ Options:
   --no-objects   the database only; the bucket is compared all the same
   -h, --help     this text
 
+Example: deno task restore /backups/steward
+
 Exit code 0 when database and bucket agree, 1 when files lack their content, 64 for wrong usage (a database that is not
 empty among it), 66 when FOLDER holds no complete backup, 69 when database or bucket cannot be used.`;
 

@@ -8,6 +8,7 @@ import {
   rotateTokenKeys,
   type RotationStep,
 } from "../infra/tokens.ts";
+import { readWords } from "./shared/words.ts";
 
 const HELP = `Usage: deno task rotate-keys [now|announce|promote|retire]
 
@@ -22,19 +23,19 @@ restart every instance. Without it, the development keys in DATA_DIR (.data) are
 One instance: \`now\`, and \`retire\` 16 minutes later. Several: \`announce\`, restart all, \`promote\`, restart all,
 \`retire\` 16 minutes later. A key that leaked: \`now\`, then \`retire\` at once, then restart all.
 
+Example: TOKEN_KEYS="$(cat token-keys.json)" deno task rotate-keys announce > next-token-keys.json
+
 Exit code 0 when done, 64 for wrong usage, 78 when the present keys cannot be used, 1 when it failed.`;
 
 const STEPS: readonly string[] = ["now", "announce", "promote", "retire"] satisfies RotationStep[];
 
-if (Deno.args.includes("--help") || Deno.args.includes("-h")) {
-  console.log(HELP);
-  Deno.exit(0);
-}
-const [step = "now", ...rest] = Deno.args;
-if (!STEPS.includes(step) || rest.length > 0) {
-  console.error(`unknown arguments: ${Deno.args.join(" ")}\n\n${HELP}`);
-  Deno.exit(64);
-}
+const [step = "now"] = readWords(
+  HELP,
+  (words) =>
+    words.length > 1 || words.some((word) => !STEPS.includes(word))
+      ? `unknown arguments: ${words.join(" ")}`
+      : null,
+);
 
 const configured = Deno.env.get("TOKEN_KEYS")?.trim();
 const folder = Deno.env.get("DATA_DIR")?.trim() || ".data";

@@ -1,12 +1,15 @@
 // Looks for keys and passwords in the files git keeps: `deno task scan-secrets`. Asks nobody, so it runs anywhere.
 import { join } from "node:path";
+import { readWords, takesNone } from "./shared/words.ts";
 
 const HELP = `Usage: deno task scan-secrets
 
 Looks through all files git keeps, and those it would, for private keys and tokens of known forms.
 A line that only looks like one says so: "not a secret", in a comment on it or on the line above.
 
-Exit code 0 when nothing is found, 1 otherwise.`;
+Example: deno task scan-secrets
+
+Exit code 0 when nothing is found, 1 otherwise or where git keeps nothing here, 64 for wrong usage.`;
 
 /** Forms nothing else has, and long values that are given to a name that speaks of a secret. */
 const FORMS: Record<string, RegExp> = {
@@ -40,10 +43,11 @@ export function secretsIn(text: string): { line: number; kind: string }[] {
 }
 
 async function scan(): Promise<number> {
-  const { stdout } = await new Deno.Command("git", {
+  const { success, stdout, stderr } = await new Deno.Command("git", {
     args: ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
     cwd: join(import.meta.dirname ?? ".", ".."),
   }).output();
+  if (!success) throw new Error(`git cannot list its files: ${new TextDecoder().decode(stderr).trim()}`);
   let found = 0;
   for (const path of new TextDecoder().decode(stdout).split("\0").filter((path) => path !== "")) {
     const bytes = await Deno.readFile(join(import.meta.dirname ?? ".", "..", path)).catch(() => null);
@@ -58,6 +62,6 @@ async function scan(): Promise<number> {
 }
 
 if (import.meta.main) {
-  if (Deno.args.length > 0) console.log(HELP);
-  else Deno.exit(await scan() === 0 ? 0 : 1);
+  readWords(HELP, takesNone);
+  Deno.exit(await scan() === 0 ? 0 : 1);
 }

@@ -4,13 +4,17 @@ import { startEmbeddedPostgres } from "../infra/embedded/postgres.ts";
 import { describeSchema } from "../infra/postgres/describe_schema.ts";
 import { migrate } from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
+import { readWords, takesNone } from "./shared/words.ts";
 
-if (Deno.args.length > 0) {
-  console.log(
-    "Usage: deno task schema\n\nRewrites infra/postgres/schema.sql.txt from the migrations, for review.",
-  );
-  Deno.exit(Deno.args.some((word) => word === "--help" || word === "-h") ? 0 : 64);
-}
+const HELP = `Usage: deno task schema
+
+Rewrites infra/postgres/schema.sql.txt from the migrations, for review. It runs them in an embedded Postgres of its own.
+
+Example: deno task schema
+
+Exit code 0 when it is written, 64 for wrong usage, 1 when a migration failed.`;
+
+readWords(HELP, takesNone);
 const target = join(import.meta.dirname ?? ".", "..", "infra", "postgres", "schema.sql.txt");
 const folder = await Deno.makeTempDir({ prefix: "steward-schema-" });
 const server = await startEmbeddedPostgres({ dir: folder, password: "schema", settings: { fsync: "off" } });

@@ -7,6 +7,7 @@ import { notificationSteps } from "./tour/notifications.ts";
 import { reportSteps } from "./tour/reports.ts";
 import { reachService } from "./tour/service.ts";
 import { Story } from "./tour/story.ts";
+import { readWords, takesNone } from "./shared/words.ts";
 
 const HELP = `Usage: deno task tour
 
@@ -15,12 +16,11 @@ Tells one story through every area and checks each step against the running serv
   BOOTSTRAP_ADMIN_EMAIL     its administrator (development default: admin@steward.local)
   BOOTSTRAP_ADMIN_PASSWORD  and their password
 
-Exit code 0 when every step is true, 1 at the first that is not.`;
+Example: STEWARD_URL=http://127.0.0.1:8001 deno task tour
 
-if (Deno.args.includes("--help") || Deno.args.includes("-h")) {
-  console.log(HELP);
-  Deno.exit(0);
-}
+Exit code 0 when every step is true, 1 at the first that is not, 64 for wrong usage.`;
+
+readWords(HELP, takesNone);
 
 const service = await reachService();
 let exitCode = 0;

@@ -31,8 +31,12 @@ export function rowsOfDocument(document: unknown, mode: ImportMode | undefined):
   const list = wanted === "Catalog" ? catalog : permissions;
   const field = wanted === "Catalog" ? "catalog" : "permissions";
   if (!Array.isArray(list)) throw invalid({ [field]: [`expected a list for an import of mode ${wanted}`] });
-  const rows = wanted === "Catalog" ? list.flatMap(rowsOfGroup) : list.map(rowOfItem);
-  return { mode: wanted, rows: limited(rows) };
+  if (wanted === "Permissions") {
+    requireFewRows(list.length);
+    return { mode: wanted, rows: list.map(rowOfItem) };
+  }
+  requireFewRows(list.reduce((sum, group) => sum + (itemsOf(group)?.length ?? 1), 0));
+  return { mode: wanted, rows: list.flatMap(rowsOfGroup) };
 }
 
 /** The rows of a file: JSON where its name or first character says so, else CSV. Throws VALIDATION_ERROR. */
@@ -60,12 +64,15 @@ export function rowsOfFile(
   return rowsOfDocument(document, mode);
 }
 
+/** The permissions of a group, or null where it is none. */
+const itemsOf = (group: unknown): unknown[] | null =>
+  isObject(group) && Array.isArray(group.permissions) ? group.permissions : null;
+
 function rowsOfGroup(group: unknown): RawRow[] {
-  if (!isObject(group) || !Array.isArray(group.permissions)) {
-    return [{ fault: "expected a group with a category and a list of permissions" }];
-  }
-  const { category } = group;
-  return group.permissions.map((item) => ({ ...rowOfItem(item), category }));
+  const items = itemsOf(group);
+  if (!items) return [{ fault: "expected a group with a category and a list of permissions" }];
+  const { category } = group as { category?: unknown };
+  return items.map((item) => ({ ...rowOfItem(item), category }));
 }
 
 function rowOfItem(item: unknown): RawRow {
@@ -81,13 +88,16 @@ function rowsOfCsv(text: string, mode: ImportMode): RawRow[] {
   for (const required of ["code", "category"]) {
     if (names.filter((name) => name === required).length !== 1) {
       throw invalid({
-        file: [`expected one column named ${required}, found: ${names.join(", ") || "nothing"}`],
+        file: [
+          `expected one column named ${required}, found: ${names.join(", ").slice(0, 200) || "nothing"}`,
+        ],
       });
     }
   }
+  requireFewRows(records.length);
   const at = Object.fromEntries(COLUMNS.map((column) => [column, names.indexOf(column)]));
   let above: string | undefined;
-  const rows = records.map(({ fields, fault }): RawRow => {
+  return records.map(({ fields, fault }): RawRow => {
     if (fault) return { fault };
     if (fields.length !== names.length) {
       return {
@@ -99,11 +109,11 @@ function rowsOfCsv(text: string, mode: ImportMode): RawRow[] {
     if (mode === "Catalog" && category?.trim()) above = category;
     return { code, description, category: mode === "Catalog" ? above : category };
   });
-  return limited(rows);
 }
 
-function limited(rows: RawRow[]): RawRow[] {
-  if (rows.length <= MAX_IMPORT_ROWS) return rows;
+/** Called before rows are made of a document: there may be millions, which other requests would wait for. */
+function requireFewRows(count: number): void {
+  if (count <= MAX_IMPORT_ROWS) return;
   throw invalid({ body: [`expected at most ${MAX_IMPORT_ROWS} permissions in one import`] });
 }
 

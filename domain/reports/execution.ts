@@ -3,7 +3,7 @@ import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { ReportFormat, ReportStatus } from "./formats.ts";
-import { heldBy, requireAll } from "./permissions.ts";
+import { heldAll, requireAll } from "./permissions.ts";
 
 /** An execution as its row has it. */
 export interface Execution {
@@ -69,11 +69,9 @@ export async function listExecutions(
   caller: Caller,
   filter: ExecutionFilter,
 ): Promise<PagedResult<Execution>> {
-  const { codes, isSystemAdmin } = heldBy(caller);
   const where = sql`
     ${ofTenant(sql, caller.tenantId)}
-    and not exists (select from unnest(required_permissions) needed
-      where needed <> all(${codes}::text[]) and (not ${isSystemAdmin} or needed like '%:files'))
+    and ${heldAll(sql, caller, sql`required_permissions`)}
     and (${filter.includeDeleted} or deleted_at is null)
     and (${filter.templateId}::text is null or template_id = ${filter.templateId})
     and (${filter.scheduleId}::uuid is null or schedule_id = ${filter.scheduleId})

@@ -1,3 +1,4 @@
+import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { type Caller, holds, isSystemAdmin } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 
@@ -22,11 +23,17 @@ export function requireAll(caller: RightsHolder, permissions: string[]): void {
   );
 }
 
-/** What a query needs to compare `required_permissions` with: codes held, and whether admin:system covers the rest. */
-export const heldBy = (caller: RightsHolder): { codes: string[]; isSystemAdmin: boolean } => ({
-  codes: [...caller.permissions],
-  isSystemAdmin: isSystemAdmin(caller as Caller),
-});
+/**
+ * The condition that the caller holds all that a row needs, as `holdsAll` has it.
+ * @param needed the row's column of permission codes.
+ */
+export function heldAll(q: Queryable, caller: RightsHolder, needed: ReturnType<Queryable>) {
+  const codes = [...caller.permissions];
+  return q`not exists (select from unnest(${needed}) needed
+    where needed <> all(${codes}::text[]) and (not ${
+    isSystemAdmin(caller as Caller)
+  } or needed like '%:files'))`;
+}
 
 function missingOf(caller: RightsHolder, permissions: string[]): string[] {
   return permissions.filter((code) =>

@@ -3,7 +3,7 @@ import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { type ReportFormat, type ReportStatus, STATUS } from "./formats.ts";
-import { heldBy, requireAll } from "./permissions.ts";
+import { heldAll, requireAll } from "./permissions.ts";
 
 /** A report that runs by itself, in its creator's name. */
 export interface Schedule {
@@ -59,11 +59,9 @@ export async function listSchedules(
   caller: Caller,
   filter: ScheduleFilter,
 ): Promise<PagedResult<Schedule>> {
-  const { codes, isSystemAdmin } = heldBy(caller);
   const where = sql`
     ${ofTenant(sql, caller.tenantId)}
-    and not exists (select from unnest(s.required_permissions) needed
-      where needed <> all(${codes}::text[]) and (not ${isSystemAdmin} or needed like '%:files'))
+    and ${heldAll(sql, caller, sql`s.required_permissions`)}
     and (${filter.templateId}::text is null or s.template_id = ${filter.templateId})
     and (${filter.isActive}::boolean is null or s.is_active = ${filter.isActive})`;
   const [[counted], items] = await Promise.all([

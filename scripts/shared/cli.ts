@@ -2,9 +2,7 @@ import { parseArgs } from "node:util";
 import { type JobActor, type JobReach, jobReach, operator } from "../../domain/jobs/reach.ts";
 import type { Bell } from "../../infra/bell/bell.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript, withDatabase } from "./command_line.ts";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { EXIT, Failure, runScript, UUID, withDatabase } from "./command_line.ts";
 
 type Options = Record<string, { type: "string"; default?: string } | { type: "boolean"; default?: boolean }>;
 type Values<O extends Options> = {
@@ -68,10 +66,14 @@ export interface JobCommand<O extends Options> extends CliRun<O & typeof TENANT>
   args: string[];
 }
 
-/** Runs that one of `commands` which the first word on the command line names, as the operator. */
+/**
+ * Runs that one of `commands` which the first word on the command line names, as the operator.
+ * @param o.takes how many words may follow a command's name, where any may.
+ */
 export async function runJobCommand<const O extends Options>(o: {
   help: string;
   name: string;
+  takes: Record<string, number>;
   options: O;
   commands: Record<string, (cli: JobCommand<O>) => Promise<void>>;
 }): Promise<void> {
@@ -84,6 +86,8 @@ export async function runJobCommand<const O extends Options>(o: {
       if (!name) throw new Failure(EXIT.usage, "a command is missing");
       const command = Object.hasOwn(o.commands, name) ? o.commands[name] : undefined;
       if (!command) throw new Failure(EXIT.usage, `there is no command "${name}"`);
+      const surplus = args[o.takes[name] ?? 0];
+      if (surplus !== undefined) throw new Failure(EXIT.usage, `${name} does not take "${surplus}"`);
       const { tenant } = cli.values as { tenant?: string };
       const actor = operator(tenant ?? null);
       await command({ ...cli, actor, reach: jobReach(actor, tenant), args });

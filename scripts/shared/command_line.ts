@@ -3,9 +3,11 @@ import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import { pendingMigrations } from "../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
+import { EXIT } from "./words.ts";
 
-/** 1: the answer is no, or the service's rules refuse; the others follow sysexits. */
-export const EXIT = { refused: 1, usage: 64, noInput: 66, unavailable: 69 } as const;
+export { EXIT };
+/** How ids are written. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Ends a script with a message on stderr. */
 export class Failure extends Error {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { metricsPage } from "../../domain/operations/metrics_page.ts";
 import { VERSION } from "../../infra/version.ts";
+import { inOneInstance } from "../support/in_one_instance.ts";
 import { setup } from "../support/setup.ts";
 
 const TOKEN = "a-token-of-the-scraper";
@@ -54,22 +55,27 @@ Deno.test("only the bearer of METRICS_TOKEN reads it, as often as they like", as
   for (let i = 0; i < 8; i++) assert.equal((await scrape()).status, 200);
 });
 
-Deno.test("requests are counted by route, method and status, and nobody's ids become labels", async () => {
-  const actor = await t.actor({ permissions: ["read:users"] });
-  const route = `method="GET",route="/api/v1/users/{id}",status="200"`;
-  for (let i = 0; i < 3; i++) await actor.get(`/api/v1/users/${actor.userId}`);
-  await fetch(`${t.url}/never/${actor.userId}`, { method: "BREW" }).then((response) => response.text());
-  const { text } = await scrape();
-  assert.equal(value(text, `steward_http_requests_total{${route}}`), 3);
-  assert.ok(value(text, `steward_http_requests_total{method="other",route="none",status="404"}`) >= 1);
-  assert.equal(
-    value(text, `steward_http_request_duration_seconds_count{method="GET",route="/api/v1/users/{id}"}`),
-    3,
-  );
-  for (const id of [actor.userId, actor.tenantId, actor.email]) assert.ok(!text.includes(id ?? "?"));
-});
+const OWN = "an instance counts what itself has done";
+inOneInstance(
+  "requests are counted by route, method and status, and nobody's ids become labels",
+  OWN,
+  async () => {
+    const actor = await t.actor({ permissions: ["read:users"] });
+    const route = `method="GET",route="/api/v1/users/{id}",status="200"`;
+    for (let i = 0; i < 3; i++) await actor.get(`/api/v1/users/${actor.userId}`);
+    await fetch(`${t.url}/never/${actor.userId}`, { method: "BREW" }).then((response) => response.text());
+    const { text } = await scrape();
+    assert.equal(value(text, `steward_http_requests_total{${route}}`), 3);
+    assert.ok(value(text, `steward_http_requests_total{method="other",route="none",status="404"}`) >= 1);
+    assert.equal(
+      value(text, `steward_http_request_duration_seconds_count{method="GET",route="/api/v1/users/{id}"}`),
+      3,
+    );
+    for (const id of [actor.userId, actor.tenantId, actor.email]) assert.ok(!text.includes(id ?? "?"));
+  },
+);
 
-Deno.test("jobs, scans and deliveries are counted by what became of them", async () => {
+inOneInstance("jobs, scans and deliveries are counted by what became of them", OWN, async () => {
   const job = await t.systemAdmin.post("/api/v1/jobs", {
     jobTypeName: "steward.echo",
     serializedArgs: "{}",

@@ -4,6 +4,7 @@ import { setup } from "../support/setup.ts";
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 const actor = await t.actor();
+const SOME_ID = "0198f1c2-7a3b-7c4d-8e5f-6a7b8c9d0e1f";
 const tenant = ["--tenant", actor.tenantId ?? ""];
 
 async function run(script: string, ...args: string[]) {
@@ -70,6 +71,11 @@ Deno.test("wrong usage is explained and changes nothing", async () => {
       ["jobs", "cancel", "x"],
       ["jobs", "enqueue", "steward.echo", "--queue", "a|b"],
       ["jobs", "enqueue", "steward.echo", "--at", "soon"],
+      ["jobs", "stats", "all"],
+      ["jobs", "cancel", SOME_ID, SOME_ID],
+      ["dead-letters", "retry", SOME_ID, SOME_ID],
+      ["dead-letters", "retry", SOME_ID, "--dry-run"],
+      ["dead-letters", "purge", SOME_ID, "--all"],
       ["dead-letters", "retry"],
       ["dead-letters", "retry", "x"],
       ["dead-letters", "purge"],

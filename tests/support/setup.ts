@@ -43,10 +43,9 @@ export interface ActorOptions {
 /** A real service on a database of its own, with callers to speak to it. */
 export interface TestService {
   steward: Steward;
-  /**
-   * Puts `parts` in the place of what every instance has, and returns what puts the former ones back. Of several
-   * instances it reaches those of this process: see `inThisProcess`.
-   */
+  /** The instances of this process, `steward` the first: all of them with `inThisProcess`. */
+  instances: Steward[];
+  /** Puts `parts` in the place of what each of `instances` has, and returns what puts the former ones back. */
   replace<T extends object>(of: (p: Platform) => T, parts: Partial<T>): () => void;
   url: string;
   platformTenantId: string;
@@ -121,6 +120,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
         : startInstanceProcess(shared, heard);
     }),
   );
+  const instances = [steward, ...others.filter((instance) => "platform" in instance)];
   if (proxy) proxy.targets = [steward, ...others].map((instance) => instance.url);
   const url = proxy?.url ?? steward.url;
   const [platform] = await sql<{ id: string }[]>`select id from tenants where type = 'Platform'`;
@@ -177,9 +177,9 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
 
   return {
     steward,
+    instances,
     replace(of, parts) {
-      const reached = [steward, ...others.filter((instance) => "platform" in instance)];
-      const undo = reached.map(({ platform }) => {
+      const undo = instances.map(({ platform }) => {
         const target = of(platform);
         const former = Object.fromEntries(
           Object.keys(parts).map((name) => [name, target[name as keyof typeof target]]),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dayParameter, defineReport, instant, text } from "../report_template.ts";
 
-/** Who changed what: one row an audit entry, newest first. Actors from elsewhere are known by their id only. */
+/** Who changed what: one row an audit entry, newest first. Actors and keys from elsewhere are known by their id only. */
 export const auditLogReport = defineReport({
   id: "audit-log",
   name: "Audit log",
@@ -34,11 +34,12 @@ export const auditLogReport = defineReport({
   query: (sql, { tenantIds, parameters: { from, to, action, actorId } }) =>
     sql`
     select a.at, a.action, coalesce(u.email, a.actor_id::text) as actor,
-      coalesce(k.name, a.api_key_id::text) as api_key, a.target_type, a.target_id, a.before::text as before, a.after::text as after, t.name as tenant, a.ip, a.trace_id
+      coalesce(k.name, a.api_key_id::text) as api_key, a.target_type, a.target_id, a.before::text as before,
+      a.after::text as after, t.name as tenant, a.ip, a.trace_id
     from audit_log a
     left join users u on u.id = a.actor_id and (${tenantIds}::uuid[] is null or exists (
       select from user_tenants l where l.user_id = u.id and l.tenant_id = any(${tenantIds}::uuid[])))
-    left join api_keys k on k.id = a.api_key_id
+    left join api_keys k on k.id = a.api_key_id and (${tenantIds}::uuid[] is null or k.tenant_id = any(${tenantIds}::uuid[]))
     left join tenants t on t.id = a.tenant_id
     where (${tenantIds}::uuid[] is null or a.tenant_id = any(${tenantIds}::uuid[]))
       and (${from}::date is null or a.at >= ${from}::date)

@@ -4,7 +4,7 @@ import type { JobType } from "../../../domain/jobs/job_type.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setup({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 
 /** The example of domain/jobs/README.md, as a module beside the job types it imports from. */
@@ -21,7 +21,7 @@ async function exampleOfReadme(): Promise<JobType<{ names: string[] }>> {
 Deno.test("the example of the README is a job type that runs, logs, reports and answers", async () => {
   const greet = await exampleOfReadme();
   const { platform } = t.steward;
-  platform.jobTypes.register(greet);
+  for (const instance of t.instances) instance.platform.jobTypes.register(greet);
   const actor = await t.actor();
   const id = await transact(
     platform.sql,

@@ -4,7 +4,9 @@ import { setup } from "../../support/setup.ts";
 import { hurry, path, refused, sent, settledDetail } from "../../routes/notifications/notifications.ts";
 
 const fcm = await startFcm();
-const t = await setup({ FCM_SERVICE_ACCOUNT: JSON.stringify(fcm.account), FCM_URL: fcm.url });
+const t = await setup({ FCM_SERVICE_ACCOUNT: JSON.stringify(fcm.account), FCM_URL: fcm.url }, {
+  inThisProcess: true,
+});
 Deno.test.afterAll(async () => {
   await t.stop();
   await fcm[Symbol.asyncDispose]();
@@ -133,8 +135,7 @@ Deno.test("a direct push answers with what FCM said, or finishes by a job what s
 });
 
 Deno.test("without a provider a channel refuses at once, and the outbox does not stand in", async () => {
-  const { push: providers, sms } = t.steward.platform;
-  const before = [providers.splice(0), sms.splice(0)] as const;
+  const before = t.instances.map(({ platform: { push, sms } }) => [push.splice(0), sms.splice(0)] as const);
   try {
     const text = { channel: "Sms", recipients: [{ address: "+351912345678" }], textBody: "x" };
     const code = "NOTIFICATION_CHANNEL_NOT_CONFIGURED";
@@ -147,7 +148,9 @@ Deno.test("without a provider a channel refuses at once, and the outbox does not
     );
     refused(await sender.post(`${path}/push`, { title: "T", deviceTokens: ["ok-5"] }), 400, code);
   } finally {
-    providers.push(...before[0]);
-    sms.push(...before[1]);
+    for (const [n, { platform }] of t.instances.entries()) {
+      platform.push.push(...before[n]?.[0] ?? []);
+      platform.sms.push(...before[n]?.[1] ?? []);
+    }
   }
 });

@@ -117,15 +117,19 @@ Deno.test("a day no calendar has is named, the first and the last that Postgres 
   assert.deepEqual(await outcome("9999-12-31"), [201]);
 });
 
-Deno.test("users of other tenants are known by their ids, whatever they changed or uploaded here", async () => {
+Deno.test("users and keys of other tenants are known by their ids, whatever they changed or uploaded here", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const stranger = await t.actor();
+  const stranger = await t.actor({ permissions: ["manage:api-keys", "read:users"] });
+  const { body: key } = await stranger.post("/api/v1/api-keys", {
+    name: "Theirs",
+    permissions: ["read:users"],
+  });
   await admin.post("/api/v1/reports/generate", { templateId: "cells", format: CSV });
-  await sql`insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id)
-    values (uuidv7(), ${stranger.userId}, ${admin.tenantId}, 'tenant.update', 'tenant', ${admin.tenantId})`;
+  await sql`insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id, api_key_id)
+    values (uuidv7(), ${stranger.userId}, ${admin.tenantId}, 'tenant.update', 'tenant', ${admin.tenantId}, ${key.id})`;
   await sql`update files set created_by = ${stranger.userId} where tenant_id = ${admin.tenantId}`;
   const [change] = await rowsOf(admin, "audit-log", { action: "tenant.update" });
-  assert.equal(change?.Actor, stranger.userId);
+  assert.deepEqual([change?.Actor, change?.["API key"]], [stranger.userId, key.id]);
   const uploaders = (await rowsOf(admin, "file-inventory")).map((row) => row["Uploaded by"]);
   assert.ok(uploaders.includes(stranger.userId) && !uploaders.includes(stranger.email));
 });
