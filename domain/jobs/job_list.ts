@@ -27,11 +27,19 @@ type Listing = JobFilters & PageRequest & { orderBy: JobOrder; ascending: boolea
 /** A page of jobs; absent times come last in either direction, ties go by id. */
 export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<PagedResult<JobSummary>> {
   const { orderBy, ascending, page: _, pageSize, ...filters } = o;
-  const counts = await countJobs(sql, reach, filters);
-  const offset = offsetOf(o);
-  if (offset >= counts.matching) return pagedResult([], counts.matching, o);
   const selection = { reach, filters, ascending };
-  const window = { ...counts, offset, limit: pageSize };
+  const part = { offset: offsetOf(o), limit: pageSize };
+  const counting = countJobs(sql, reach, filters);
+  if (isNearTheStart(o)) {
+    const [rows, { all }] = await Promise.all([
+      readByIds(sql, selection, { ...part, ...UNCOUNTED }),
+      counting,
+    ]);
+    return pagedResult(rows.map(jobSummary), all, o);
+  }
+  const counts = await counting;
+  if (part.offset >= counts.matching) return pagedResult([], counts.matching, o);
+  const window = { ...counts, ...part };
   const [time, dimension] = [TIMES[orderBy], GROUPS[orderBy]];
   const rows =
     await (time
@@ -41,6 +49,14 @@ export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<P
       : readByIds(sql, selection, window));
   return pagedResult(rows.map(jobSummary), counts.matching, o);
 }
+
+/** Pages so near the start of all jobs, in the order of ids, are found the same way however many jobs there are. */
+const NEAR = 1_000;
+const UNCOUNTED = { matching: Infinity, all: Infinity };
+
+const isNearTheStart = ({ orderBy, ascending: _, page, pageSize, ...filters }: Listing): boolean =>
+  orderBy === "CreatedAt" && offsetOf({ page, pageSize }) < NEAR &&
+  Object.values(filters).every((filter) => filter === undefined);
 
 /** Priorities and statuses are few, so their order is walked group by group, each of them in the order of ids. */
 async function readByGroups(
