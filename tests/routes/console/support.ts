@@ -60,7 +60,7 @@ export class Viewing {
       await this.page.addInitScript(LOAD_AXE);
       await this.page.evaluate(LOAD_AXE);
     }
-    const options = { runOnly, resultTypes: ["violations"], preload: false }; // no rule of these needs style sheets
+    const options = { runOnly, resultTypes: ["violations"], preload: false }; // fetches nothing: no page plays sounds
     const { violations } = await this.page.evaluate<axe.AxeResults>(
       `(globalThis.axe ?? loadAxe(), axe.run(${JSON.stringify(within)}, ${JSON.stringify(options)}))`,
     );
