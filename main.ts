@@ -332,6 +332,8 @@ const SAME_SIGNAL_MS = 1_000;
 if (import.meta.main) {
   const config = readConfigOrExit();
   const starting = startSteward(config);
+  // Before the server listens: later than that, Deno Deploy does not find schedules.
+  Deno.cron("sweep", "* * * * *", async () => await (await starting).sweep());
   let askedAt: number | null = null;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     Deno.addSignalListener(signal, async () => {
@@ -345,7 +347,6 @@ if (import.meta.main) {
     });
   }
   const steward = await starting.catch((error) => cannotStart(config, error));
-  Deno.cron("sweep", "* * * * *", () => steward.sweep());
   console.log(`steward ready on ${steward.url}`);
   if (!config.isProduction) {
     console.log(`  administrator  ${config.BOOTSTRAP_ADMIN_EMAIL} / ${config.BOOTSTRAP_ADMIN_PASSWORD}`);

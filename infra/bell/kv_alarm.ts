@@ -1,5 +1,5 @@
 import type { Log } from "../log.ts";
-import type { Alarm } from "./bell.ts";
+import { type Alarm, timerAlarm } from "./bell.ts";
 
 /** The KV queue takes delays of at most 30 days; what is due later is found by the minute sweep. */
 const LONGEST_DELAY_MS = 30 * 24 * 60 * 60 * 1000;
@@ -27,9 +27,13 @@ export async function kvAlarm(
   const kv = await Deno.openKv(o.path);
   const set = new Set<number>();
   const sending = new Set<Promise<unknown>>();
+  let timers: Alarm | null = null;
   const listening = kv.listenQueue((message) => {
     set.delete((message as Ring).at);
     o.rung();
+  }).catch((error) => {
+    o.log.warn("the queue of Deno KV is not heard; timers take its place", { error });
+    timers = timerAlarm(o.rung);
   });
   const track = (promise: Promise<unknown>) => {
     const tracked = promise.catch((error) =>
@@ -40,6 +44,7 @@ export async function kvAlarm(
   };
   return {
     set(at) {
+      if (timers) return timers.set(at);
       const time = Math.ceil(at.getTime() / GRAIN_MS) * GRAIN_MS;
       const delay = Math.max(0, time - Date.now());
       if (delay > LONGEST_DELAY_MS || set.has(time)) return;
@@ -58,6 +63,7 @@ export async function kvAlarm(
       await Promise.all(sending);
       kv.close();
       await listening;
+      await timers?.stop();
     },
   };
 }
