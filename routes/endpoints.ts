@@ -38,7 +38,7 @@ export function allEndpoints(p: Platform, o: { isStopping: () => boolean }): End
     ...resourcesRoutes(p),
     ...eventsRoutes(p),
     ...overviewRoutes(p),
-    ...healthRoutes(checks, o.isStopping),
+    ...healthRoutes(checks, { ...o, log: p.log }),
     ...metricsRoutes(p),
     ...problemRoutes,
     ...outboxRoutes(p.outbox),

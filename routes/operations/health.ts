@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { anyone } from "../../domain/access/checks.ts";
+import type { Log } from "../../infra/log.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 
@@ -18,9 +19,9 @@ const Readiness = z.object({
   checks: z.record(z.string(), z.enum(["ok", "failed"])),
 }).meta({ id: "Readiness" });
 
-/** `/healthz` tells that the process answers; `/readyz` whether it can do its work. */
-export function healthRoutes(checks: HealthCheck[], isStopping: () => boolean): Endpoint[] {
-  const look = lookedAtOnce(checks);
+/** `/healthz` tells that the process answers; `/readyz` whether it can do its work. Why not, the log has. */
+export function healthRoutes(checks: HealthCheck[], o: { isStopping: () => boolean; log: Log }): Endpoint[] {
+  const look = lookedAtOnce(checks, o.log);
   return [
     endpoint({
       method: "get",
@@ -52,7 +53,7 @@ export function healthRoutes(checks: HealthCheck[], isStopping: () => boolean): 
       problems: [],
       async run() {
         const results = await look();
-        const unavailable = isStopping() || results.some(({ required, works }) => required && !works);
+        const unavailable = o.isStopping() || results.some(({ required, works }) => required && !works);
         const degraded = results.some(({ works }) => !works);
         const status = unavailable ? "unavailable" : degraded ? "degraded" : "ready";
         const outcome = Object.fromEntries(results.map(({ name, works }) => [name, works ? "ok" : "failed"]));
@@ -62,22 +63,34 @@ export function healthRoutes(checks: HealthCheck[], isStopping: () => boolean): 
   ];
 }
 
-/** Anyone may ask as often as they like: who asks while everything is being looked at gets what comes of it. */
-function lookedAtOnce(checks: HealthCheck[]) {
-  const lookAt = async ({ name, required, check }: HealthCheck) => ({
-    name,
-    required,
-    works: await answersInTime(check),
-  });
+/**
+ * Anyone may ask as often as they like: who asks while everything is being looked at gets what comes of it. What begins
+ * or ceases to fail is logged once.
+ */
+function lookedAtOnce(checks: HealthCheck[], log: Log) {
+  const failing = new Set<string>();
+  const lookAt = async ({ name, required, check }: HealthCheck) => {
+    const failure = await failureOf(check);
+    const works = failure === null;
+    if (works === failing.has(name)) {
+      if (works) log.info("what the service needs works again", { check: name });
+      else log.warn("what the service needs does not work", { check: name, required, error: failure });
+    }
+    failing[works ? "delete" : "add"](name);
+    return { name, required, works };
+  };
   let looking: Promise<Awaited<ReturnType<typeof lookAt>>[]> | null = null;
   return () => looking ??= Promise.all(checks.map(lookAt)).finally(() => looking = null);
 }
 
-async function answersInTime(check: () => Promise<unknown>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => timer = setTimeout(() => resolve(false), PATIENCE_MS));
-  const works = check().then(() => true, () => false);
-  const result = await Promise.race([works, late]);
-  clearTimeout(timer);
-  return result;
+/** Why a check does not succeed in time; null where it does. */
+async function failureOf(check: () => Promise<unknown>): Promise<unknown> {
+  const late = Promise.withResolvers<Error>();
+  const timer = setTimeout(() => late.resolve(new Error(`no answer in ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  const failure = check().then(() => null, (error) => error ?? new Error("it failed"));
+  try {
+    return await Promise.race([failure, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

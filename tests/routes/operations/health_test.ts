@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import type { HealthCheck } from "../../../routes/operations/health.ts";
 import { healthRoutes } from "../../../routes/operations/health.ts";
+import { createLog, type Log } from "../../../infra/log.ts";
 
-const readiness = (checks: HealthCheck[]) => {
-  const [, ready] = healthRoutes(checks, () => false);
+const readiness = (checks: HealthCheck[], log: Log = createLog("off")) => {
+  const [, ready] = healthRoutes(checks, { isStopping: () => false, log });
   assert.equal(ready?.id, "readiness");
   return async () => await ready.run({} as never);
 };
@@ -38,4 +39,19 @@ Deno.test("something optional that is away degrades, something required makes th
     503,
     { status: "unavailable", checks: { postgres: "failed" } },
   ]);
+});
+
+Deno.test("what begins to fail is logged once with its reason, and once more when it works again", async () => {
+  const told: string[] = [];
+  const tell: Log["warn"] = (_, { check, error } = {}) => void told.push(`${check}: ${error ?? "works"}`);
+  let works = false;
+  const check = () => works ? Promise.resolve() : Promise.reject(new Error("no such bucket"));
+  const log = { ...createLog("off"), info: tell, warn: tell };
+  const ask = readiness([{ name: "objectStore", required: true, check }], log);
+  await ask();
+  await ask();
+  works = true;
+  await ask();
+  await ask();
+  assert.deepEqual(told, ["objectStore: Error: no such bucket", "objectStore: works"]);
 });
