@@ -9,6 +9,7 @@ const JWT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const SIGNED_QUERY = /([?&](?:X-Amz-[A-Za-z-]+|sig|signature|token|code)=)[^&\s"']+/gi;
 const OWN_SECRET = /\b(sk_|whsec_)[\w+/=-]{16,}/g;
 const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s@/]+@/gi;
+const DEEPEST = 6;
 
 /** JSON lines to stdout. Fields whose name tells of a secret, tokens and signed URLs are blanked in every value. */
 export interface Log {
@@ -29,6 +30,7 @@ export function redactText(text: string): string {
 function redact(name: string, value: unknown, depth = 0): unknown {
   if (SECRET_NAME.test(name)) return "[redacted]";
   if (typeof value === "string") return redactText(value);
+  if (depth >= DEEPEST && typeof value === "object" && value !== null) return "[deep]"; // causes may go round, too
   if (value instanceof Error) {
     return {
       name: value.name,
@@ -39,7 +41,6 @@ function redact(name: string, value: unknown, depth = 0): unknown {
   }
   if (typeof value === "bigint") return value.toString();
   if (value === null || typeof value !== "object" || value instanceof Date) return value;
-  if (depth >= 6) return "[deep]";
   if (Array.isArray(value)) return value.map((item) => redact("", item, depth + 1));
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redact(key, item, depth + 1)]));
 }

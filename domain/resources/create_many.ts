@@ -1,4 +1,4 @@
-import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { inSavepoint, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { TenantCaller } from "../access/caller.ts";
 import { constraintProblem } from "../problems/constraints.ts";
 import { Problem } from "../problems/problem.ts";
@@ -23,7 +23,7 @@ export async function createMany<Result, Create>(
     for (const [index, item] of items.entries()) {
       try {
         if (item instanceof Problem) throw item;
-        results.push((await tx.savepoint((own) => source.create(own, caller, item))).value as Result);
+        results.push((await inSavepoint(tx, (own) => source.create(own, caller, item))).value);
       } catch (failure) {
         const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
         if (!refusal) throw failure;

@@ -40,9 +40,16 @@ const ATTEMPTS = 4;
 const RETRIED: readonly string[] = [SQLSTATE.serializationFailure, SQLSTATE.deadlock];
 /** What is done once a transaction has committed; whoever opened it waits for it. */
 type Hook = () => void | Promise<void>;
-const hooksOf = new WeakMap<Tx, Hook[]>();
-/** Statements that are answered together with their transaction's commit. */
-const trailingOf = new WeakMap<Tx, Promise<unknown>[]>();
+
+/** What is known of a transaction that is open, or of a savepoint in one. */
+interface Open {
+  hooks: Hook[];
+  /** Statements that are answered together with the commit; null in a savepoint, which none of them outlives. */
+  trailing: Promise<unknown>[] | null;
+  /** Shared by a transaction and its savepoints. */
+  connection: { isLost: boolean };
+}
+const openOf = new WeakMap<Tx, Open>();
 
 /**
  * A connection pool. Column names come as camelCase, bigint as number (sizes and counts stay under 2^53),
@@ -77,7 +84,7 @@ export function connectPostgres(
  */
 export async function transact<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   const shared = sharedTransaction();
-  if (shared) return await join(shared, work);
+  if (shared) return await inSavepoint(shared, work);
   const first = firstInTransaction();
   return await commit(sql, first ? (tx) => first(tx).then(() => work(tx)) : work);
 }
@@ -98,49 +105,57 @@ async function tryCommit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> 
   for (let attempt = 1;; attempt++) {
     const hooks: Hook[] = [];
     const trailing: Promise<unknown>[] = [];
+    const connection = { isLost: false };
     let hasBegun = false;
+    let result: T;
     try {
-      const result = await sql.begin((tx) => {
+      const transaction = sql.begin((tx) => {
         hasBegun = true;
-        hooksOf.set(tx, hooks);
-        trailingOf.set(tx, trailing);
-        return unlessLost(work(tx));
+        openOf.set(tx, { hooks, trailing, connection });
+        return unlessLost(connection, work(tx));
       });
+      transaction.catch(() => connection.isLost = true); // or its work has ended, and nobody looks any more
+      result = await transaction as T;
       await Promise.all(trailing); // where one of them has failed, the commit has rolled back
-      await Promise.all(hooks.map((hook) => hook()));
-      return result as T;
     } catch (error) {
       if (attempt === ATTEMPTS || !(error instanceof PostgresError)) throw error;
       // A connection that was ended from the server's side tells so once more to whoever uses it next.
       const isStale = !hasBegun && attempt === 1 && isConnectionLost(error);
       if (!isStale && !RETRIED.includes(error.code)) throw error;
+      continue;
     }
+    await Promise.all(hooks.map((hook) => hook())); // not above: what has committed is never done again
+    return result;
   }
 }
 
-/** A part that fails is undone alone, so whoever asked for it may go on. */
-async function join<T>(shared: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
+/** Runs `work` as a part of `around`: one that fails is undone alone, so whoever asked for it may go on. */
+export async function inSavepoint<T>(around: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const open = openOf.get(around);
+  if (!open) throw new Error("inSavepoint was called outside of transact()");
   const hooks: Hook[] = [];
-  const result = await shared.savepoint((tx) => {
-    hooksOf.set(tx, hooks);
-    return unlessLost(work(tx));
+  const result = await around.savepoint((tx) => {
+    openOf.set(tx, { hooks, trailing: null, connection: open.connection });
+    return unlessLost(open.connection, work(tx));
   });
-  hooksOf.get(shared)?.push(...hooks);
+  open.hooks.push(...hooks);
   return result as T;
 }
 
 /**
  * The outcome of a transaction's work, except that there is none once its connection is gone. The driver rejects the
  * transaction itself then; told of a failure it would send a rollback into the closed connection, which ends the whole
- * process, or into the next transaction that has it. See https://github.com/porsager/postgres/issues/1208.
+ * process, or into the next transaction that has it. So it would send the commit of work that has not noticed. See
+ * https://github.com/porsager/postgres/issues/1208.
  */
-async function unlessLost<T>(work: Promise<T>): Promise<T> {
+async function unlessLost<T>(connection: Open["connection"], work: Promise<T>): Promise<T> {
   try {
-    return await work;
+    const outcome = await work;
+    if (!connection.isLost) return outcome;
   } catch (error) {
-    if (isConnectionLost(error)) return await new Promise<never>(() => {});
-    throw error;
+    if (!connection.isLost && !isConnectionLost(error)) throw error;
   }
+  return await new Promise<never>(() => {});
 }
 
 /** Has the connection of the query that failed so come to its end? Only the driver notes the query on an error. */
@@ -158,9 +173,9 @@ export function isDatabaseAway(error: unknown): boolean {
 
 /** Has `hook` run once `tx` has committed, before `transact` resolves; never when it rolls back. */
 export function afterCommit(tx: Tx, hook: Hook): void {
-  const hooks = hooksOf.get(tx);
-  if (!hooks) throw new Error("afterCommit was called outside of transact()");
-  hooks.push(hook);
+  const open = openOf.get(tx);
+  if (!open) throw new Error("afterCommit was called outside of transact()");
+  open.hooks.push(hook);
 }
 
 /**
@@ -172,9 +187,11 @@ export async function withCommit<R extends readonly postgres.MaybeRow[]>(
   tx: Tx,
   statement: PendingQuery<R>,
 ): Promise<void> {
-  const trailing = trailingOf.get(tx);
-  if (!trailing) return void await statement;
-  statement.catch(() => {}); // told by the transaction
+  const { trailing, connection } = openOf.get(tx) ?? {};
+  if (!trailing || !connection) return void await statement;
+  statement.catch((error) => { // told by the transaction
+    if (isConnectionLost(error)) connection.isLost = true;
+  });
   trailing.push(statement);
 }
 

@@ -11,7 +11,7 @@ const CSP =
   "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 /** What the page loads is named from where the page is: a proxy may serve it under a path of its own. */
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Steward API</title>
-<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="docs/swagger-ui.css"></head>
+<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><link rel="stylesheet" href="docs/swagger-ui.css"></head>
 <body><div id="reference"></div><script src="docs/swagger-ui-bundle.js"></script><script src="docs/start.js"></script>
 </body></html>`;
 const START =

@@ -35,7 +35,7 @@ Deno.test("the whole tour is true when each of its requests meets another instan
   assert.equal(tour.code, 0, told);
 });
 
-Deno.test("a right taken away at one instance is gone at the others within a second", async () => {
+Deno.test("a right taken away at one instance is gone at the others for the very next request", async () => {
   const admin = await signedIn();
   const email = `${crypto.randomUUID()}@example.test`;
   const { body: tenant } = await admin.post("/api/v1/tenants", { name: `T ${email}`, type: "Standard" });
@@ -52,14 +52,10 @@ Deno.test("a right taken away at one instance is gone at the others within a sec
   const callers = instances.processes.map(({ url }) => new HttpClient(url, login.body.accessToken));
   for (const caller of callers) assert.equal((await caller.get("/api/v1/users")).status, 200);
 
-  const [first, ...others] = callers;
   const atFirst = new HttpClient(instances.processes[0]?.url ?? "", admin.token);
   assert.equal((await atFirst.delete(`/api/v1/admin/users/${created.body.id}`)).status, 200);
-  const refused = await first?.get("/api/v1/users");
-  assert.equal(refused?.status, 401);
-  for (const other of others) {
-    await until("the refusal", async () => (await other.get("/api/v1/users")).status === 401, 1);
-  }
+  const refusals = await Promise.all(callers.map((caller) => caller.get("/api/v1/users")));
+  assert.deepEqual(refusals.map(({ status }) => status), [401, 401, 401]);
 });
 
 Deno.test("what was accepted reaches its end although an instance is killed in the middle", async () => {

@@ -57,7 +57,10 @@ export async function startInstanceProcess(
   };
 }
 
-const tell = (told: Told) => Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(told)}\n`));
+function tell(told: Told): void {
+  let bytes = new TextEncoder().encode(`${JSON.stringify(told)}\n`);
+  while (bytes.length > 0) bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
+}
 
 async function run(): Promise<void> {
   const steward = await startSteward(readConfig(processEnv()), {

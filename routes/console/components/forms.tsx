@@ -89,6 +89,9 @@ function Labelled({ label, name, hint, errors, required, children }: FieldProps 
 const describedBy = ({ name, hint, errors }: FieldProps): string | undefined =>
   [hint && `f-${name}-hint`, errors?.length && `f-${name}-error`].filter(Boolean).join(" ") || undefined;
 
+/** What the API takes at most as a search. */
+export const SEARCH_LENGTH = 200;
+
 /** One line of text. */
 export function TextField(
   props: FieldProps & {
@@ -113,7 +116,8 @@ export function TextField(
     list?: string;
   },
 ) {
-  const { value, type = "text", placeholder, autocomplete, min, max, maxlength, pattern, list } = props;
+  const { value, type = "text", placeholder, autocomplete, min, max, pattern, list } = props;
+  const maxlength = props.maxlength ?? (type === "search" ? SEARCH_LENGTH : undefined);
   return (
     <Labelled {...props}>
       <input

@@ -15,6 +15,7 @@ import { type Column, DataTable, EmptyList, LivePart, Pager } from "../component
 import { Badge, Time } from "../components/values.tsx";
 import { type Page, Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
+import { inLanguage } from "../shared/own_words.ts";
 import { field, may, mayInFiles, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { shownOnce } from "./shown_once.tsx";
 import { words } from "./words.ts";
@@ -257,9 +258,13 @@ async function givableRights(v: Visit): Promise<Right[]> {
   const told = new Set(known.map(({ code }) => code));
   const others = [...viewer.permissions].filter((code) => !told.has(code))
     .map((code) => ({ code, category: words[v.locale].otherRights, description: null }));
-  return [...known, ...others].filter(({ code }) =>
-    code.endsWith(":files") ? mayInFiles(viewer, code) : may(viewer, code)
-  );
+  return [...known, ...others]
+    .filter(({ code }) => code.endsWith(":files") ? mayInFiles(viewer, code) : may(viewer, code))
+    .map(({ code, category, description }) => ({
+      code,
+      category: inLanguage(v.locale, category),
+      description: inLanguage(v.locale, description),
+    }));
 }
 
 export async function revokeKey(v: Visit): Promise<Outcome> {

@@ -1,4 +1,5 @@
 import { fragment } from "../components/fragment.ts";
+import { SEARCH_LENGTH } from "../components/forms.tsx";
 import type { Page } from "../shared/api.ts";
 import type { Outcome, Visit } from "../shared/page.ts";
 import { chosenPeople, type Person, personValue } from "./send_fields.ts";
@@ -24,6 +25,7 @@ export function PeopleField({ v, chosen }: { v: Visit; chosen: Person[] }) {
         id="f-person"
         type="search"
         name="person"
+        maxlength={SEARCH_LENGTH}
         form="no-form"
         autocomplete="off"
         placeholder={w.findPeople}

@@ -70,7 +70,8 @@ export const messagePreview = previewActions(saidBy);
 async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Promise<View> {
   const w = words[v.locale];
   const given = (name: string) => field(form, name);
-  const errors = refusal?.fields ?? {};
+  // A field as it was sent, and what was wrong with it.
+  const sent = (name: string) => ({ name, value: given(name), errors: refusal?.fields[name] });
   const { items } = await v.api.get<Page<Template>>("notification-templates", {
     includeShipped: true,
     pageSize: 100,
@@ -95,14 +96,7 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
               choices={channelChoices(v.locale)}
             />
             {canFind && <PeopleField v={v} chosen={chosenPeople(form.getAll("userIds"))} />}
-            <TextArea
-              label={w.addresses}
-              name="recipients"
-              rows={3}
-              value={given("recipients")}
-              hint={w.addressesHint}
-              errors={errors.recipients}
-            />
+            <TextArea label={w.addresses} {...sent("recipients")} rows={3} hint={w.addressesHint} />
           </Card>
           <Card>
             <fieldset class="choices">
@@ -116,59 +110,31 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
             </fieldset>
             <div class="stack" data-source="own">
               <div data-channels="Email Push InApp">
-                <TextField
-                  label={w.subject}
-                  name="subject"
-                  maxlength={1000}
-                  value={given("subject")}
-                  errors={errors.subject}
-                />
+                <TextField label={w.subject} {...sent("subject")} maxlength={1000} />
               </div>
-              <TextArea
-                label={w.textBody}
-                name="textBody"
-                rows={5}
-                value={given("textBody")}
-                errors={errors.textBody}
-              />
+              <TextArea label={w.textBody} {...sent("textBody")} rows={5} />
               <div data-channels="Email">
-                <TextArea
-                  label={w.htmlBody}
-                  name="htmlBody"
-                  rows={7}
-                  code
-                  value={given("htmlBody")}
-                  errors={errors.htmlBody}
-                />
+                <TextArea label={w.htmlBody} {...sent("htmlBody")} rows={7} code />
               </div>
             </div>
             <div class="stack" data-source="template">
               <div class="pair">
                 <SelectField
                   label={w.template}
-                  name="templateSlug"
+                  {...sent("templateSlug")}
                   any="–"
                   value={given("templateSlug") || v.query.get("template")}
                   choices={slugs.map(({ slug, name }) => ({ value: slug, label: `${name} (${slug})` }))}
-                  errors={errors.templateSlug}
                 />
-                <TextField
-                  label={w.locale}
-                  name="locale"
-                  maxlength={35}
-                  value={given("locale")}
-                  hint={w.localeHint}
-                  errors={errors.locale}
-                />
+                <TextField label={w.locale} {...sent("locale")} maxlength={35} hint={w.localeHint} />
               </div>
               <TextArea
                 label={w.data}
-                name="templateData"
+                {...sent("templateData")}
                 rows={6}
                 code
                 value={given("templateData") || "{}"}
                 hint={w.dataHint}
-                errors={errors.templateData}
               />
             </div>
           </Card>
@@ -176,36 +142,20 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
             <div class="pair">
               <SelectField
                 label={w.priority}
-                name="priority"
+                {...sent("priority")}
                 value={given("priority") || "Normal"}
                 choices={priorityChoices(v.locale)}
-                errors={errors.priority}
               />
               <TextField
                 label={w.sendAt}
-                name="sendAt"
+                {...sent("sendAt")}
                 type="datetime-local"
-                value={given("sendAt")}
                 hint={w.sendAtHint(v.timeZone)}
-                errors={errors.sendAt}
               />
             </div>
-            <TextField
-              label={w.category}
-              name="category"
-              maxlength={100}
-              value={given("category")}
-              hint={w.categoryHint}
-              errors={errors.category}
-            />
+            <TextField label={w.category} {...sent("category")} maxlength={100} hint={w.categoryHint} />
             <div data-channels="InApp Push">
-              <TextField
-                label={w.actionUrl}
-                name="actionUrl"
-                value={given("actionUrl")}
-                hint={w.actionUrlHint}
-                errors={errors.actionUrl}
-              />
+              <TextField label={w.actionUrl} {...sent("actionUrl")} hint={w.actionUrlHint} />
             </div>
           </Card>
           <FormButtons v={v} label={w.sendIt} back="notifications" />

@@ -4,6 +4,7 @@ import { DataTable } from "../components/table.tsx";
 import { Badge, Facts, Figure, number, shortId, Time } from "../components/values.tsx";
 import { RunStatusBadge } from "../reports/model.tsx";
 import { searchOf } from "../shared/api.ts";
+import { inLanguage } from "../shared/own_words.ts";
 import type { Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/words.ts";
 import type { Overview } from "./overview.tsx";
@@ -115,7 +116,11 @@ export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
         rows={overview.reports.latest}
         empty={<Empty icon="reports" title={w.noReports} />}
         columns={[
-          { head: w.report, cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{reportName}</a> },
+          {
+            head: w.report,
+            cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{inLanguage(v.locale, reportName)}
+            </a>,
+          },
           {
             head: w.status,
             cell: ({ status }) => <RunStatusBadge locale={v.locale} status={status} />,

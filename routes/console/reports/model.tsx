@@ -8,6 +8,7 @@ import type {
 import type { Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
+import { inLanguage } from "../shared/own_words.ts";
 import type { Visit } from "../shared/page.ts";
 import type { Locale } from "../shared/words.ts";
 import { statusWords } from "./words.ts";
@@ -41,7 +42,16 @@ export const toneOf = (status: number): Tone => TONES[statusName(status)];
 /** Queued or Generating: it will change by itself. */
 export const isMoving = ({ status }: Pick<RunSummary, "status">): boolean => status <= 2;
 
-export const readTemplates = (v: Visit): Promise<Template[]> => v.api.get<Template[]>("reports");
+/** The reports whose data the viewer may see, described in their language. */
+export async function readTemplates(v: Visit): Promise<Template[]> {
+  const told = <T extends { displayName: string; description: string | null }>(each: T): T => ({
+    ...each,
+    displayName: inLanguage(v.locale, each.displayName),
+    description: inLanguage(v.locale, each.description),
+  });
+  const templates = await v.api.get<Template[]>("reports");
+  return templates.map((each) => ({ ...told(each), parameters: each.parameters.map(told) }));
+}
 
 /** @throws Refusal when the viewer has no such template. */
 export async function readTemplate(v: Visit, templateId: string): Promise<Template> {

@@ -84,60 +84,31 @@ function choiceLabel({ locale }: Visit, value: string | number | boolean): strin
 function DeliveryFields({ v, form, refusal }: Fields) {
   const w = words[v.locale];
   const methods = deliveryWords[v.locale];
-  const errors = (name: string) => errorsOf(refusal, `delivery.${name}`);
+  // A field as it was sent, and what was wrong with it.
+  const sent = (name: string) => ({
+    name,
+    value: field(form, name),
+    errors: errorsOf(refusal, `delivery.${name}`),
+  });
   return (
     <fieldset class="by-choice">
       <legend>{w.delivery}</legend>
       <SelectField
         label={w.method}
-        name="method"
+        {...sent("method")}
         value={field(form, "method") || "1"}
         choices={(["1", "2", "3", "4"] as const).map((value) => ({ value, label: methods[value] }))}
-        errors={errors("method")}
       />
       <div class="when-2">
-        <TextArea
-          label={w.recipients}
-          name="recipients"
-          rows={3}
-          value={field(form, "recipients")}
-          hint={w.recipientsHint}
-          errors={errors("recipients")}
-        />
-        <TextField
-          label={w.emailSubject}
-          name="emailSubject"
-          maxlength={500}
-          value={field(form, "emailSubject")}
-          errors={errors("emailSubject")}
-        />
-        <TextArea
-          label={w.emailBody}
-          name="emailBody"
-          rows={3}
-          value={field(form, "emailBody")}
-          errors={errors("emailBody")}
-        />
+        <TextArea label={w.recipients} {...sent("recipients")} rows={3} hint={w.recipientsHint} />
+        <TextField label={w.emailSubject} {...sent("emailSubject")} maxlength={500} />
+        <TextArea label={w.emailBody} {...sent("emailBody")} rows={3} />
       </div>
       <div class="when-3">
-        <TextField
-          label={w.targetPath}
-          name="targetPath"
-          maxlength={500}
-          value={field(form, "targetPath")}
-          hint={w.targetPathHint}
-          errors={errors("targetPath")}
-        />
+        <TextField label={w.targetPath} {...sent("targetPath")} maxlength={500} hint={w.targetPathHint} />
       </div>
       <div class="when-4">
-        <TextField
-          label={w.webhookUrl}
-          name="webhookUrl"
-          type="url"
-          maxlength={2000}
-          value={field(form, "webhookUrl")}
-          errors={errors("webhookUrl")}
-        />
+        <TextField label={w.webhookUrl} {...sent("webhookUrl")} type="url" maxlength={2000} />
       </div>
     </fieldset>
   );

@@ -5,6 +5,7 @@ import { type Column, DataTable, LivePart } from "../components/table.tsx";
 import { Badge, bytes, CopyValue, duration, Facts, number, Time } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
+import { inLanguage } from "../shared/own_words.ts";
 import { mayInFiles, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { formatName, isMoving, readTemplates, type Run, statusName, toneOf } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
@@ -23,7 +24,7 @@ export async function runPage(v: Visit): Promise<View> {
   ]);
   const isLive = isMoving(run) || run.deliveries.some(({ status }) => status === "Owed");
   return {
-    title: run.reportName,
+    title: inLanguage(v.locale, run.reportName),
     crumbs: [{ href: "report-runs", label: w.history }],
     actions: <RunActions v={v} run={run} />,
     body: (

@@ -5,6 +5,7 @@ import { type Column, DataTable, EmptyList, LivePart, Pager } from "../component
 import { bytes, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
 import { shared } from "../shared/console_words.ts";
+import { inLanguage } from "../shared/own_words.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
   formatChoices,
@@ -96,7 +97,10 @@ function Filters({ v, templates }: { v: Visit; templates: Template[] }) {
 export function RunsTable({ v, rows, empty }: { v: Visit; rows: RunSummary[]; empty: string }) {
   const w = words[v.locale];
   const columns: Column<RunSummary>[] = [
-    { head: w.report, cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{reportName}</a> },
+    {
+      head: w.report,
+      cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{inLanguage(v.locale, reportName)}</a>,
+    },
     {
       head: w.status,
       cell: (run) => (

@@ -6,6 +6,7 @@ import { DocumentThreads } from "../../../domain/reports/document_threads.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
 import { PostgresError } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
+import { until } from "../../routes/reports/support.ts";
 
 const sources = {
   databaseUrl: await createTestDatabase(),
@@ -106,8 +107,9 @@ Deno.test("a thread that hangs is ended once its document is not wanted any more
   const threads = new DocumentThreads(sources, 50);
   const reason = new Error("over its time");
   const stop = new AbortController();
-  const making = textOf(threads.make(orderOf("spinning"), { ...running(), signal: stop.signal }));
-  setTimeout(() => stop.abort(reason), 300);
+  const sign = await Deno.makeTempFile();
+  const making = textOf(threads.make(orderOf("spinning", { sign }), { ...running(), signal: stop.signal }));
+  until(() => Deno.stat(sign).then(() => false, () => true), (spins) => spins).then(() => stop.abort(reason));
   await assert.rejects(making, reason);
   assert.equal(threads.idle, 0);
   assert.equal((await textOf(threads.make(orderOf("numbers", { rows: 1 }), running()))).rowCount, 1);

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import { connectPostgres, isDatabaseAway, transact } from "../../../infra/postgres/postgres.ts";
+import {
+  afterCommit,
+  connectPostgres,
+  isDatabaseAway,
+  transact,
+  withCommit,
+} from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
 Deno.test("a transaction whose connection is ended fails alone: the process and the pool go on", async () => {
@@ -29,5 +35,54 @@ Deno.test("a transaction whose connection is ended fails alone: the process and 
   } finally {
     await sql.end();
     await other.end();
+  }
+});
+
+Deno.test("work that does not notice the end of its connection sends nothing more: no commit, no rollback", async () => {
+  const url = await createTestDatabase();
+  const [sql, other] = [connectPostgres(url, { max: 2 }), connectPostgres(url, { max: 1 })];
+  const ends = [
+    { withTrailing: false, outcome: () => "done" },
+    { withTrailing: true, outcome: () => "done" },
+    {
+      withTrailing: true,
+      outcome: () => {
+        throw new Error("a refusal of its own");
+      },
+    },
+  ];
+  try {
+    for (const { withTrailing, outcome } of [...ends, ...ends]) {
+      const gone = transact(sql, async (tx) => {
+        const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
+        if (withTrailing) await withCommit(tx, tx`select pg_sleep(60)`);
+        await other`select pg_terminate_backend(${row?.pid ?? 0})`;
+        await pause(30);
+        return outcome();
+      });
+      await assert.rejects(gone, isDatabaseAway);
+      await pause(50); // a write into the closed connection would end the process about now
+      const [row] = await transact(sql, (tx) => tx<{ n: number }[]>`select 1::int as n`);
+      assert.equal(row?.n, 1);
+    }
+  } finally {
+    await sql.end();
+    await other.end();
+  }
+});
+
+Deno.test("what has committed is not done again, whatever comes of what follows it", async () => {
+  const url = await createTestDatabase();
+  const sql = connectPostgres(url, { max: 2 });
+  try {
+    await sql`create table done (id int)`;
+    const failing = transact(sql, async (tx) => {
+      await tx`insert into done values (1)`;
+      afterCommit(tx, async () => void await sql`do $$ begin raise sqlstate '40P01'; end $$`);
+    });
+    await assert.rejects(failing, { code: "40P01" });
+    assert.equal((await sql`select from done`).length, 1);
+  } finally {
+    await sql.end();
   }
 });

@@ -138,3 +138,7 @@ export async function openConsole(
   page.on("pageerror", (error) => errors.push(`${page.url()}: ${error.message}`));
   return new Viewing(page, t.url, errors);
 }
+
+/** What the frame of a message shows, once it has come to say `text`. */
+export const framed = (page: Page, text: string): Promise<void> =>
+  page.frameLocator("iframe.preview").getByText(text, { exact: true }).waitFor();

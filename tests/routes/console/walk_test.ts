@@ -152,6 +152,8 @@ async function statusOf(secret: string, address: string): Promise<number> {
   if (answer.status === 303) return answer.status; // forms of it come here again, and go on to where they are
   assert.match(answer.headers.get("content-security-policy") ?? "", /default-src 'none'/, address);
   assert.ok(!/<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=/.test(page), `${address} has something inline`);
+  const longSearch = /<input(?=[^>]*type="search")(?![^>]*maxlength)/;
+  assert.ok(!longSearch.test(page), `${address} takes a search longer than the API does`);
   return answer.status;
 }
 

@@ -88,18 +88,25 @@ Deno.test("another method is refused with those there are", async () => {
   assert.equal(options.status, 405, "no origin may call unless it is configured");
 });
 
-Deno.test("a path is taken as it is written: what a URL would make of it is no route", async () => {
-  for (const path of ["/docs/../api/v1/users", "/docs/%2e%2e/api/v1/users", "/api\\v1\\users"]) {
-    const answer = await raw(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
-    assert.match(answer, /^HTTP\/1.1 404 /, path);
-    assert.match(answer, /"code":"ROUTE_NOT_FOUND"/, path);
-  }
-});
+const IS_URL = "the proxy of the tests makes a URL of every path";
+inOneInstance(
+  "a path is taken as it is written: what a URL would make of it is no route",
+  IS_URL,
+  async () => {
+    for (const path of ["/docs/../api/v1/users", "/docs/%2e%2e/api/v1/users", "/api\\v1\\users"]) {
+      const answer = await raw(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+      assert.match(answer, /^HTTP\/1.1 404 /, path);
+      assert.match(answer, /"code":"ROUTE_NOT_FOUND"/, path);
+    }
+  },
+);
 
 Deno.test("the reference finds what it loads where the proxy serves it", async () => {
   const page = "https://example.test/back-office/docs";
   const { body } = await t.nobody.get("/docs");
-  const named = [...body.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => new URL(path, page).pathname);
+  const named = [...body.matchAll(/(?:href|src)="(?!data:)([^"]+)"/g)].map(([, path]) =>
+    new URL(path, page).pathname
+  );
   assert.deepEqual(
     named,
     ["swagger-ui.css", "swagger-ui-bundle.js", "start.js"].map((name) => `/back-office/docs/${name}`),

@@ -67,7 +67,7 @@ export class Structure {
   /** Writes the tree, if it is one. Call it before the document ends. */
   write(document: StructuredDocument): void {
     const [tree] = this.#open;
-    if (!tree || this.#nodes > MOST_NODES) return;
+    if (!tree) return;
     const parents: PdfObject[][] = this.#pages.map(() => []);
     const root = document.ref({ Type: "StructTreeRoot", ParentTreeNextKey: parents.length });
     root.data.K = this.#write(document, tree, root, parents);

@@ -5,6 +5,7 @@ import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import type { Page } from "../../shared/api.ts";
 import { shared } from "../../shared/console_words.ts";
+import { inLanguage } from "../../shared/own_words.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import type { Category } from "../roles/model.tsx";
 import { words } from "./words.ts";
@@ -22,7 +23,11 @@ export async function permissionsPage(v: Visit): Promise<View> {
     v.api.get<Page<Category>>("permissions/catalog", { ...filters, page: v.query.get("page") }),
     v.api.get<{ items: { category: string }[] }>("permissions/catalog/categories", { limit: 50 }),
   ]);
-  const names = categories.map(({ category }) => category).sort((a, b) => a.localeCompare(b, v.locale));
+  const groups = categories.map(({ category }) => ({
+    value: category,
+    label: inLanguage(v.locale, category),
+  }))
+    .sort((a, b) => a.label.localeCompare(b.label, v.locale));
   return {
     title: w.permissions,
     actions: may(v.viewer, "create:permissions") && (
@@ -34,13 +39,13 @@ export async function permissionsPage(v: Visit): Promise<View> {
     body: (
       <>
         <FilterBar v={v} action="permissions" target="permissions-list">
-          <TextField label={w.search} name="search" type="search" value={filters.search} maxlength={200} />
+          <TextField label={w.search} name="search" type="search" value={filters.search} />
           <SelectField
             label={w.category}
             name="category"
             any={all}
             value={filters.category}
-            choices={names.map((value) => ({ value, label: value }))}
+            choices={groups}
           />
           <SelectField
             label={w.reach}
@@ -92,7 +97,9 @@ function CatalogTable({ v, categories }: { v: Visit; categories: Category[] }) {
         {categories.map(({ category, permissions }) => (
           <tbody>
             <tr>
-              <th scope="rowgroup" colspan={changes ? 4 : 3} class="group">{category}</th>
+              <th scope="rowgroup" colspan={changes ? 4 : 3} class="group">
+                {inLanguage(v.locale, category)}
+              </th>
             </tr>
             {permissions.map((permission) => <Row v={v} permission={permission} changes={changes} />)}
           </tbody>
@@ -110,7 +117,7 @@ function Row({ v, permission, changes }: { v: Visit; permission: Permission; cha
       <td data-label={w.code}>
         <div class="cell">
           <code>{code}</code>
-          {description && <span class="sub">{description}</span>}
+          {description && <span class="sub">{inLanguage(v.locale, description)}</span>}
         </div>
       </td>
       <td data-label={w.origin}>

@@ -2,6 +2,7 @@ import { ActionButton, ButtonLink } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { CopyValue, Facts, number, Time } from "../../components/values.tsx";
 import { searchOf } from "../../shared/api.ts";
+import { inLanguage } from "../../shared/own_words.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { type Category, readCatalog, readGrants, type Role, roleCrumbs, RoleKind } from "./model.tsx";
 import { words } from "./words.ts";
@@ -34,7 +35,7 @@ export async function rolePage(v: Visit): Promise<View> {
         <Card>
           <Facts
             facts={[
-              [w.description, role.description],
+              [w.description, inLanguage(v.locale, role.description)],
               [w.kind, <RoleKind v={v} role={role} />],
               [
                 w.users,

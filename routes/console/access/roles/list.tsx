@@ -3,6 +3,7 @@ import { type Column, DataTable, EmptyList, LivePart, Pager } from "../../compon
 import { Figure, number, Time } from "../../components/values.tsx";
 import type { Page } from "../../shared/api.ts";
 import { shared } from "../../shared/console_words.ts";
+import { inLanguage } from "../../shared/own_words.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { type Role, RoleKind, type RolesSummary } from "./model.tsx";
 import { words } from "./words.ts";
@@ -45,7 +46,7 @@ export async function rolesPage(v: Visit): Promise<View> {
           <Figure label={w.usersWithRoles} value={number(v, summary.usersWithRoles)} />
         </div>
         <FilterBar v={v} action="roles" target="roles-list">
-          <TextField label={w.search} name="search" type="search" value={filters.search} maxlength={200} />
+          <TextField label={w.search} name="search" type="search" value={filters.search} />
           <SelectField
             label={w.kind}
             name="isSystemRole"
@@ -78,7 +79,7 @@ function columns(v: Visit): Column<Role>[] {
       cell: ({ id, name, description }) => (
         <>
           <a href={`roles/${id}`}>{name}</a>
-          {description && <span class="sub">{description}</span>}
+          {description && <span class="sub">{inLanguage(v.locale, description)}</span>}
         </>
       ),
     },

@@ -3,6 +3,7 @@ import type { PermissionCatalogPage } from "../../../access/permission_shapes.ts
 import type { RoleDto, RolesSummaryDto, RoleWithUserCountDto } from "../../../access/role_shapes.ts";
 import { Badge } from "../../components/values.tsx";
 import { type Page, Refusal } from "../../shared/api.ts";
+import { inLanguage } from "../../shared/own_words.ts";
 import type { Visit } from "../../shared/page.ts";
 import { words } from "./words.ts";
 
@@ -11,7 +12,7 @@ export type RoleGrants = z.output<typeof RoleDto>;
 export type RolesSummary = z.output<typeof RolesSummaryDto>;
 export type Category = z.output<typeof PermissionCatalogPage>["items"][number];
 
-/** Every permission there is in the tenant, by category. */
+/** Every permission there is in the tenant, by category, in the viewer's language. */
 export async function readCatalog(v: Visit): Promise<Category[]> {
   const categories: Category[] = [];
   for (let page = 1; page <= 10; page++) {
@@ -22,7 +23,14 @@ export async function readCatalog(v: Visit): Promise<Category[]> {
     categories.push(...items);
     if (!hasNext) break;
   }
-  return categories;
+  return categories.map(({ category, permissions, ...counts }) => ({
+    ...counts,
+    category: inLanguage(v.locale, category),
+    permissions: permissions.map((each) => ({
+      ...each,
+      description: inLanguage(v.locale, each.description),
+    })),
+  }));
 }
 
 /** What one role gives. */

@@ -29,7 +29,7 @@ export async function tenantsPage(v: Visit): Promise<View> {
         </nav>
         {!asTree && (
           <FilterBar v={v} action="tenants" target="tenants-list">
-            <TextField label={w.search} name="search" type="search" value={filters.search} maxlength={200} />
+            <TextField label={w.search} name="search" type="search" value={filters.search} />
             <SelectField
               label={w.type}
               name="type"

@@ -57,7 +57,7 @@ export async function usersPage(v: Visit): Promise<View> {
     body: (
       <>
         <FilterBar v={v} action="users" target="users-list">
-          <TextField label={w.search} name="search" type="search" value={filters.search} maxlength={200} />
+          <TextField label={w.search} name="search" type="search" value={filters.search} />
           <SelectField
             label={w.state}
             name="isActive"

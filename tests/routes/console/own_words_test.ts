@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "../../../domain/access/catalog.ts";
+import { inLanguage } from "../../../routes/console/shared/own_words.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+
+Deno.test("what the service's own permissions, roles and reports say of themselves is said in Portuguese too", async () => {
+  const actor = await t.actor({ tenantId: t.platformTenantId, permissions: ["admin:system", "read:files"] });
+  const { body: reports } = await actor.get("/api/v1/reports");
+  type Described = { displayName: string; description: string | null };
+  const described = (reports as (Described & { parameters: Described[] })[])
+    .flatMap((report) => [report, ...report.parameters]);
+  const texts = [
+    ...CATALOG_PERMISSIONS.flatMap(({ category, description }) => [category, description]),
+    ...CATALOG_ROLES.map(({ description }) => description),
+    ...described.flatMap(({ displayName, description }) => [displayName, description ?? displayName]),
+  ];
+  assert.ok(described.length > 20);
+  assert.deepEqual(texts.filter((text) => inLanguage("pt", text) === text), []);
+  assert.equal(inLanguage("en", "Users"), "Users");
+  for (const others of ["approve:invoices", "constructor", "", null]) {
+    assert.equal(inLanguage("pt", others), others);
+  }
+});
