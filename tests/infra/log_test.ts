@@ -34,3 +34,10 @@ Deno.test("lines below the level are not written", () => {
   createLog("error", (line) => lines.push(line)).warn("quiet");
   assert.deepEqual(lines, []);
 });
+
+Deno.test("causes that go round in a circle are cut off", () => {
+  const [one, two] = [new Error("one"), new Error("two")];
+  one.cause = two;
+  two.cause = one;
+  assert.match(logged({ error: one }), /\[deep\]/);
+});

@@ -34,15 +34,17 @@ document.addEventListener("htmx:afterSettle", () => tellTimes(document));
 
 // A list is not refreshed under someone's hands: while it is hidden, a dialog is open, a row is ticked, opened or pressed,
 // text of it is selected, or a form of it edited.
-document.addEventListener("htmx:beforeRequest", (event) => {
-  const part = event.detail.elt;
-  if (!part.getAttribute("hx-trigger")?.startsWith("every")) return;
+const refreshesItself = (part) => part.getAttribute("hx-trigger")?.startsWith("every");
+function isBusy(part) {
   const selection = getSelection();
-  const busy = document.hidden || document.querySelector("dialog[open]") ||
+  return document.hidden || document.querySelector("dialog[open]") ||
     part.querySelector("input:checked[data-row-check], details[open], :active") ||
     (!selection.isCollapsed && part.contains(selection.anchorNode)) ||
     (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select"));
-  if (busy) event.preventDefault();
+}
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const part = event.detail.elt;
+  if (refreshesItself(part) && isBusy(part)) event.preventDefault();
 });
 
 // Filters that say nothing stay out of the address.
@@ -72,12 +74,14 @@ const signOf = (control) =>
   ].join();
 let place = null;
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  const { xhr, target, isError } = detail;
+  const { xhr, target, isError, requestConfig } = detail;
   // A session that has ended, or rights that have gone, show the whole page anew; a failure leaves what stands.
   if ((isError && xhr.status < 500) || new URL(xhr.responseURL).pathname.endsWith("/console/sign-in")) {
     detail.shouldSwap = false;
     return location.reload();
   }
+  // They may have begun since it was asked for.
+  if (refreshesItself(requestConfig.elt) && isBusy(target)) detail.shouldSwap = false;
   place = {
     id: target.id,
     sign: target.contains(document.activeElement) && signOf(document.activeElement),
@@ -102,11 +106,22 @@ document.addEventListener("htmx:afterSwap", () => {
 document.querySelector("[data-flash]")?.focus({ preventScroll: true });
 document.querySelector(".sections [aria-current]")?.scrollIntoView({ block: "nearest" });
 
+// Over plain http a browser has no clipboard; what is selected can be copied all the same.
+async function copyText(text) {
+  if (navigator.clipboard) return await navigator.clipboard.writeText(text);
+  const held = Object.assign(document.createElement("textarea"), { value: text, className: "sr-only" });
+  const from = document.activeElement;
+  document.body.append(held);
+  held.select();
+  document.execCommand("copy");
+  held.remove();
+  from.focus({ preventScroll: true });
+}
 document.addEventListener("click", async (event) => {
   const target = event.target instanceof Element ? event.target : null;
   const copy = target?.closest("[data-copy]");
   if (copy) {
-    await navigator.clipboard.writeText(copy.dataset.copy);
+    await copyText(copy.dataset.copy);
     copy.classList.add("done");
     copy.title = copy.dataset.copied;
     setTimeout(() => copy.classList.remove("done"), 1500);

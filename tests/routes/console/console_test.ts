@@ -182,6 +182,34 @@ inBrowser(
   },
 );
 
+inBrowser("a list is not replaced under the hands of someone who began while it was asked for", async (b) => {
+  const actor = await t.actor({ role: "Admin" });
+  await actor.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "{}" });
+  const viewing = await openConsole(b, t, actor);
+  const { page } = viewing;
+  await page.clock.install();
+  await viewing.open("jobs");
+  const asked = Promise.withResolvers<void>();
+  const mayAnswer = Promise.withResolvers<void>();
+  await page.route("**/console/jobs", async (route) => {
+    asked.resolve();
+    await mayAnswer.promise;
+    await route.continue();
+  });
+  await page.evaluate(`document.getElementById("jobs-list").dataset.old = "yes";
+    globalThis.answered = new Promise((tell) => document.addEventListener("htmx:afterRequest", tell)).then(() => 1)`);
+  await page.clock.fastForward(5_500);
+  await asked.promise;
+  await page.evaluate('getSelection().selectAllChildren(document.querySelector("tbody td"))');
+  mayAnswer.resolve();
+  await page.evaluate("answered");
+  assert.equal(await page.locator("#jobs-list[data-old]").count(), 1);
+  await page.evaluate("getSelection().empty()");
+  await page.clock.fastForward(5_500);
+  await page.locator("#jobs-list[data-old]").waitFor({ state: "detached" });
+  await viewing.close();
+});
+
 inBrowser("one step back from a filter shows the page as it was, with all that works in it", async (b) => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
   await actor.post("/api/v1/notifications/send", {
@@ -210,6 +238,28 @@ inBrowser("one step back from a filter shows the page as it was, with all that w
   await page.getByRole("button", { name: "Confirm" }).click();
   await page.getByText("The message is deleted.").waitFor();
   await viewing.close();
+});
+
+inBrowser("a value is copied whole, over plain http too", async (b) => {
+  const actor = await t.actor({ role: "Admin" });
+  const { body: job } = await actor.post("/api/v1/jobs", {
+    jobTypeName: "steward.echo",
+    serializedArgs: "{}",
+  });
+  for (const isPlain of [false, true]) {
+    const viewing = await openConsole(b, t, actor);
+    const { page } = viewing;
+    await page.context().grantPermissions(["clipboard-write"]);
+    if (isPlain) await page.addInitScript("delete Navigator.prototype.clipboard");
+    await viewing.open(`jobs/${job.id}`);
+    await page.locator(`[data-copy="${job.id}"]`).click();
+    await page.locator(`[data-copy="${job.id}"].done`).waitFor();
+    await viewing.open("jobs");
+    await page.locator("#f-searchTerm").focus();
+    await page.keyboard.press("Control+V");
+    assert.equal(await page.locator("#f-searchTerm").inputValue(), job.id);
+    await viewing.close();
+  }
 });
 
 inBrowser("without a script the sections, the filters and the forms are there all the same", async (b) => {
