@@ -111,8 +111,9 @@ async function tryCommit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> 
     try {
       const transaction = sql.begin((tx) => {
         hasBegun = true;
-        openOf.set(tx, { hooks, trailing, connection });
-        return unlessLost(connection, work(tx));
+        const own = whileConnected(tx, connection);
+        openOf.set(own, { hooks, trailing, connection });
+        return unlessLost(connection, work(own));
       });
       transaction.catch(() => connection.isLost = true); // or its work has ended, and nobody looks any more
       result = await transaction as T;
@@ -135,8 +136,9 @@ export async function inSavepoint<T>(around: Tx, work: (tx: Tx) => Promise<T>): 
   if (!open) throw new Error("inSavepoint was called outside of transact()");
   const hooks: Hook[] = [];
   const result = await around.savepoint((tx) => {
-    openOf.set(tx, { hooks, trailing: null, connection: open.connection });
-    return unlessLost(open.connection, work(tx));
+    const own = whileConnected(tx, open.connection);
+    openOf.set(own, { hooks, trailing: null, connection: open.connection });
+    return unlessLost(open.connection, work(own));
   });
   open.hooks.push(...hooks);
   return result as T;
@@ -156,6 +158,14 @@ async function unlessLost<T>(connection: Open["connection"], work: Promise<T>): 
     if (!connection.isLost && !isConnectionLost(error)) throw error;
   }
   return await new Promise<never>(() => {});
+}
+
+/** The transaction, except that nothing is sent and nothing comes of it once its connection is gone, as above. */
+function whileConnected(tx: Tx, connection: Open["connection"]): Tx {
+  const nothing = () => new Promise<never>(() => {});
+  const query = (...args: Parameters<Tx>) => connection.isLost ? nothing() : tx(...args);
+  const unsafe = (...args: Parameters<Tx["unsafe"]>) => connection.isLost ? nothing() : tx.unsafe(...args);
+  return Object.assign(query, tx, { unsafe }) as unknown as Tx;
 }
 
 /** Has the connection of the query that failed so come to its end? Only the driver notes the query on an error. */

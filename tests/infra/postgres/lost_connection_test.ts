@@ -6,6 +6,7 @@ import {
   isDatabaseAway,
   type Sql,
   transact,
+  type Tx,
   withCommit,
 } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
@@ -47,6 +48,7 @@ Deno.test("work that does not notice the end of its connection sends nothing mor
   const [sql, other] = [connectPostgres(url, { max: 2 }), connectPostgres(url, { max: 1 })];
   const ends = [
     { withTrailing: false, outcome: () => "done" },
+    { withTrailing: false, outcome: (tx: Tx) => tx`select 1` },
     { withTrailing: true, outcome: () => "done" },
     {
       withTrailing: true,
@@ -62,7 +64,7 @@ Deno.test("work that does not notice the end of its connection sends nothing mor
         if (withTrailing) await withCommit(tx, tx`select pg_sleep(60)`);
         await other`select pg_terminate_backend(${row?.pid ?? 0})`;
         await pause(30);
-        return outcome();
+        return await outcome(tx);
       });
       await assert.rejects(gone, isDatabaseAway);
       await pause(50); // a write into the closed connection would end the process about now

@@ -160,9 +160,12 @@ inBrowser(
     await viewing.open("jobs");
     const href = await page.locator("tbody a").nth(1).getAttribute("href");
     await page.locator(`tbody a[href="${href}"]`).focus();
-    await page.evaluate(`globalThis.focused = new Promise((tell) =>
-      document.addEventListener("htmx:afterSwap", () =>
-        queueMicrotask(() => tell(document.activeElement.getAttribute("href"))), { once: true }))`);
+    // without a value: what is evaluated to a promise is waited for
+    await page.evaluate(`{
+      globalThis.focused = new Promise((tell) => document.addEventListener("htmx:afterSwap", () =>
+        queueMicrotask(() => tell(document.activeElement.getAttribute("href"))), { once: true }));
+      undefined;
+    }`);
     await page.clock.fastForward(5_500);
     assert.equal(
       await page.evaluate("focused"),
@@ -196,8 +199,10 @@ inBrowser("a list is not replaced under the hands of someone who began while it 
     await mayAnswer.promise;
     await route.continue();
   });
-  await page.evaluate(`document.getElementById("jobs-list").dataset.old = "yes";
-    globalThis.answered = new Promise((tell) => document.addEventListener("htmx:afterRequest", tell)).then(() => 1)`);
+  await page.evaluate(`{
+    globalThis.answered = new Promise((tell) => document.addEventListener("htmx:afterRequest", () => tell(1)));
+    document.getElementById("jobs-list").dataset.old = "yes";
+  }`);
   await page.clock.fastForward(5_500);
   await asked.promise;
   await page.evaluate('getSelection().selectAllChildren(document.querySelector("tbody td"))');
