@@ -135,13 +135,15 @@ export function jobRoutes(p: Platform): Endpoint[] {
       id: "enqueueJobs",
       summary: "Enqueue up to 1,000 jobs at once",
       access,
-      body: BulkEnqueueRequest,
+      lateBody: BulkEnqueueRequest,
       creates: "atomically",
       answers: { 200: { description: "What was enqueued and what was not", schema: BulkEnqueueResponse } },
       problems: ["JOB_TYPE_UNKNOWN"],
-      async run({ caller, body }) {
-        const items = readItems(EnqueueRequest, body.items);
-        return ok(await enqueueRequestedJobs(p, caller, items, body.continueOnError));
+      async run({ caller, call }) {
+        const { items, continueOnError } = await call.readJson(BulkEnqueueRequest, { anyText: true }); // each item's own
+        return ok(
+          await enqueueRequestedJobs(p, caller, readItems(EnqueueRequest, items), continueOnError),
+        );
       },
     }),
     endpoint({

@@ -257,6 +257,9 @@ Deno.test("bulk: all or nothing, unless told to go on", async () => {
     [2, "JOB_TYPE_UNKNOWN"],
   ]);
   for (const job of body.results) assert.equal(await t.settled(job.id), "Succeeded");
+  const unstorable = { items: [echo({ queue: "a\0b" }), echo()], continueOnError: true };
+  const partly = await outsider.post(`${url}/bulk`, unstorable);
+  assert.deepEqual([partly.status, partly.body.succeeded, partly.body.failures[0].index], [200, 1, 0]);
   assert.equal((await outsider.post(`${url}/bulk`, { items: [] })).status, 400);
   assert.equal((await outsider.post(`${url}/bulk`, { items: Array(1001).fill(echo()) })).status, 400);
   const many = await outsider.post(`${url}/bulk`, {
