@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { TenantCaller } from "./caller.ts";
-import { matches, orderBy, type SortDirection } from "../shared/list_order.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_order.ts";
 import {
   permissionColumns,
   type PermissionDetails,
@@ -37,7 +37,7 @@ export async function readPermissionCatalog(
     sql<CategorySuggestion[]>`
       select p.category, count(*) as permission_count from permissions p where ${chosen} group by p.category
       ${orderBy(sql, SORTS[request.sortBy ?? "category"], "p.category", request.sortDirection)}
-      limit ${request.pageSize} offset ${offsetOf(request)}`,
+      ${pageOf(sql, request)}`,
   ]);
   const permissions = await sql<PermissionDetails[]>`
     select ${permissionColumns(sql, caller)} from permissions p

@@ -1,9 +1,9 @@
 import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { isSystemAdmin, type TenantCaller } from "./caller.ts";
 import type { PermissionReach } from "./catalog.ts";
-import { matches, orderBy, type SortDirection } from "../shared/list_order.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_order.ts";
 import { type Versioned, versioned } from "../shared/versioned.ts";
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;
@@ -50,9 +50,7 @@ export async function listPermissions(
   const [[count], items] = await Promise.all([
     sql<{ total: number }[]>`select count(*) as total from permissions p where ${chosen}`,
     sql<PermissionDetails[]>`with page as materialized (
-        select * from permissions p where ${chosen} ${order} limit ${request.pageSize} offset ${
-      offsetOf(request)
-    })
+        select * from permissions p where ${chosen} ${order} ${pageOf(sql, request)})
       select ${permissionColumns(sql, caller)} from page p ${order}`,
   ]);
   return pagedResult<PermissionDetails>([...items], count?.total ?? 0, request);

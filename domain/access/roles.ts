@@ -1,7 +1,7 @@
 import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { matches, orderBy, type SortDirection } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_order.ts";
 import { tenantNotFound } from "./tenants.ts";
 import { type Versioned, versioned } from "../shared/versioned.ts";
 
@@ -74,7 +74,7 @@ export async function listRoles(
   const { sortBy = "name", sortDirection } = request;
   const chosen = where(sql, tenantId, request);
   const order = orderBy(sql, SORTS[sortBy], "r.id", sortDirection);
-  const page = sql`limit ${request.pageSize} offset ${offsetOf(request)}`;
+  const page = pageOf(sql, request);
   const byCount = sortBy === "userCount";
   const roles = byCount
     ? sql`roles r where ${chosen}`
@@ -107,7 +107,7 @@ export async function listRoleGrants(
   const [total, items] = await Promise.all([
     countRoles(sql, chosen),
     sql<Role[]>`select ${grantColumns(sql)} from roles r where ${chosen}
-      ${orderBy(sql, SORTS.name, "r.id", "Ascending")} limit ${request.pageSize} offset ${offsetOf(request)}`,
+      ${orderBy(sql, SORTS.name, "r.id", "Ascending")} ${pageOf(sql, request)}`,
   ]);
   return pagedResult<Role>([...items], total, request);
 }
@@ -122,7 +122,7 @@ export async function lookUpRoles(
   const [total, items] = await Promise.all([
     countRoles(sql, chosen),
     sql<RoleLookupItem[]>`select r.id, r.name, r.description from roles r where ${chosen}
-      ${orderBy(sql, SORTS.name, "r.id", "Ascending")} limit ${request.pageSize} offset ${offsetOf(request)}`,
+      ${orderBy(sql, SORTS.name, "r.id", "Ascending")} ${pageOf(sql, request)}`,
   ]);
   return pagedResult<RoleLookupItem>([...items], total, request);
 }

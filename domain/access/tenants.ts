@@ -1,7 +1,7 @@
 import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { matches, orderBy, type SortDirection } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_order.ts";
 import { requireWithinReach, type TenantReach, withinReach } from "./tenant_reach.ts";
 import { type Versioned, versioned } from "../shared/versioned.ts";
 
@@ -74,7 +74,7 @@ export async function listTenants(
     countTenants(sql, chosen),
     sql<Tenant[]>`select ${tenantColumns(sql)} from tenants t where ${chosen}
       ${orderBy(sql, SORTS[request.sortBy ?? "name"], "t.id", request.sortDirection)}
-      limit ${request.pageSize} offset ${offsetOf(request)}`,
+      ${pageOf(sql, request)}`,
   ]);
   return pagedResult<Tenant>([...items], total, request);
 }
@@ -90,7 +90,7 @@ export async function lookUpTenants(
     countTenants(sql, chosen),
     sql<TenantLookupItem[]>`select t.id, t.name, t.type, t.is_active, t.parent_tenant_id from tenants t
       where ${chosen} ${orderBy(sql, SORTS.name, "t.id", "Ascending")}
-      limit ${request.pageSize} offset ${offsetOf(request)}`,
+      ${pageOf(sql, request)}`,
   ]);
   return pagedResult<TenantLookupItem>([...items], total, request);
 }

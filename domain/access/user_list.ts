@@ -1,7 +1,7 @@
 import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
-import { LONGEST_PAGE, offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countRemembered, isKnownLarge } from "./large_counts.ts";
-import { matches, type SortDirection } from "../shared/list_order.ts";
+import { limitTo, matches, pageOf, type SortDirection } from "../shared/list_order.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
 
 export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastLoginAt"] as const;
@@ -72,7 +72,7 @@ async function readSmallList<T extends User | AdminUser>(
     FEW + 1
   }
     ), page as materialized (
-      select u.id from found u order by ${sorted()} limit ${request.pageSize} offset ${offsetOf(request)}
+      select u.id from found u order by ${sorted()} ${pageOf(sql, request)}
     )
     select ${columns}, (select count(*) from found) as total
     from users u where u.id = any(array(select id from page)) order by ${sorted()}`;
@@ -101,11 +101,10 @@ async function readLargeList<T extends User | AdminUser>(
   const descending = request.sortDirection === "Descending";
   const rows = await sql<T[]>`
     with page as materialized (
-      select id from (
-        select u.id from users u where ${where(sql, selection, skipped <= FEW_PROBES ? "probe" : "hash")}
-        order by ${order(sql, request.sortBy, descending !== fromEnd)}
-        ${skipped === 0 ? sql`limit ${sql.unsafe(String(LONGEST_PAGE))}` : sql`offset ${skipped}`}
-      ) rest limit ${length}
+      select u.id from users u where ${where(sql, selection, skipped <= FEW_PROBES ? "probe" : "hash")}
+      order by ${order(sql, request.sortBy, descending !== fromEnd)} ${
+    limitTo(sql, { offset: skipped, limit: length })
+  }
     )
     select ${columns} from users u where u.id = any(array(select id from page))
     order by ${order(sql, request.sortBy, descending)}`;

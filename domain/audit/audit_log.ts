@@ -1,7 +1,8 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { countRemembered } from "../access/large_counts.ts";
 import { type Caller, isSystemAdmin } from "../access/caller.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { pageOf } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 
 /** One change: who made it, in which tenant, to what. */
 export interface AuditRow {
@@ -53,7 +54,7 @@ export async function readAuditLog(
   const rows = await sql<AuditRow[]>`
     with page as materialized (
       select a.id from audit_log a where ${where(sql, filter)}
-      order by a.id desc limit ${request.pageSize} offset ${offsetOf(request)}
+      order by a.id desc ${pageOf(sql, request)}
     )
     select a.id, a.at, a.actor_id, u.email as actor_email, a.api_key_id, a.tenant_id, a.action, a.target_type, a.target_id,
       a.before, a.after, a.trace_id, a.ip

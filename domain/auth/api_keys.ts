@@ -3,8 +3,8 @@ import type { TenantCaller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import { matches, orderBy, type SortDirection } from "../shared/list_order.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { givenBy } from "./key_permissions.ts";
 import { digest, newSecret } from "./secrets.ts";
@@ -67,7 +67,7 @@ export async function listApiKeys(
   const [[count], items] = await Promise.all([
     sql<{ total: number }[]>`select count(*) as total from api_keys where ${where}`,
     sql<ApiKey[]>`select ${columns(sql)} from api_keys where ${where} ${order}
-      limit ${request.pageSize} offset ${offsetOf(request)}`,
+      ${pageOf(sql, request)}`,
   ]);
   return pagedResult<ApiKey>([...items], count?.total ?? 0, request);
 }

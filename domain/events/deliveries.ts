@@ -2,7 +2,8 @@ import { type Queryable, type Sql, transact, type Tx } from "../../infra/postgre
 import type { TenantCaller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { pageOf } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { enqueueDeliveries, insertDeliveries } from "./emit.ts";
 import { readEndpoint } from "./endpoints.ts";
@@ -63,7 +64,7 @@ export async function listDeliveries(
     sql<Delivery[]>`
       with page as (
         select d.id from webhook_deliveries d where ${where}
-        order by d.id desc limit ${request.pageSize} offset ${offsetOf(request)}
+        order by d.id desc ${pageOf(sql, request)}
       )
       select ${
       columns(sql)

@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { countRemembered } from "../access/large_counts.ts";
-import { matches } from "../shared/list_order.ts";
+import { matches, pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
 
@@ -49,7 +49,7 @@ export async function listFiles(
   });
   if (offset >= total) return pagedResult<FileRecord>([], total, request);
   const ids = sql`select id from files where ${where(sql, selection)}
-    order by id desc limit ${pageSize} offset ${offset}`;
+    order by id desc ${pageOf(sql, request)}`;
   return pagedResult(await readFiles(sql, ids), total, request);
 }
 

@@ -2,7 +2,8 @@ import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres
 import { type Caller, isSystemAdmin } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { pageOf } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type FileRow, lockFile } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";
@@ -132,7 +133,7 @@ export async function listReferences(
     q<{ total: number }[]>`select count(*) as total from file_references where ${listed}`,
     q<FileReference[]>`select id as reference_id, file_id, scope, owner_id, created_by, created_at
       from file_references where ${listed}
-      order by id limit ${request.pageSize} offset ${offsetOf(request)}`,
+      order by id ${pageOf(q, request)}`,
   ]);
   return pagedResult<FileReference>([...references], counted?.total ?? 0, request);
 }

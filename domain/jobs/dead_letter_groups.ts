@@ -1,6 +1,7 @@
 import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { pageOf } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { reenqueueLocked } from "./dead_letters.ts";
 import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
@@ -31,7 +32,7 @@ export async function listDeadLetterGroups(
       from dead_letter_jobs where ${within(sql, reach)} and retried_at is null group by 1, 2
     ), page as (
       select * from groups order by count desc, job_type_name, error_pattern
-      limit ${page.pageSize} offset ${offsetOf(page)}
+      ${pageOf(sql, page)}
     )
     select counted.total, page.* from (select count(*) as total from groups) counted left join page on true
     order by page.count desc, page.job_type_name, page.error_pattern`;

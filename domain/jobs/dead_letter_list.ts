@@ -1,5 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
+import { pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { type JobReach, within } from "./reach.ts";
 
@@ -49,7 +50,7 @@ export async function listDeadLetters(
     select ${sql.unsafe(COLUMNS)} from (
       select * from dead_letter_jobs where ${chosen} ${total <= FEW ? sql`offset 0` : sql``}
     ) letters
-    order by id desc limit ${o.pageSize} offset ${offsetOf(o)}`;
+    order by id desc ${pageOf(sql, o)}`;
   return pagedResult([...items], total, o);
 }
 

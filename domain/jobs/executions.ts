@@ -1,6 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { pageOf } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { executionId } from "./job_ids.ts";
 import { readJob } from "./jobs.ts";
 import type { JobReach } from "./reach.ts";
@@ -39,7 +40,7 @@ export async function listExecutions(
       select job_id, attempt_number, status, started_at, completed_at, error_message, worker_id, output
       from job_executions where job_id = ${jobId}
     ), page as (
-      select * from attempts order by attempt_number desc limit ${page.pageSize} offset ${offsetOf(page)}
+      select * from attempts order by attempt_number desc ${pageOf(sql, page)}
     )
     select counted.total, page.*, extract(epoch from page.completed_at - page.started_at)::float8 * 1000 as duration_ms,
       p.percent as progress_percent, p.note as progress_note
@@ -83,6 +84,6 @@ export async function listLogLines(
   const lines = await sql<JobLogLine[]>`
     select at, level, message, fields from job_log_lines
     where job_id = ${jobId} and attempt_number = ${attemptNumber}
-    order by line_number limit ${page.pageSize} offset ${offsetOf(page)}`;
+    order by line_number ${pageOf(sql, page)}`;
   return pagedResult([...lines], count?.total ?? 0, page);
 }

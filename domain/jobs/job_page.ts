@@ -1,10 +1,13 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { limitTo } from "../shared/list_order.ts";
 import { countJobs, type JobFilters, matching, typeNamesLike } from "./counts.ts";
 import { ENDED, JOB_COLUMNS, type JobRow, type JobStatus } from "./job_row.ts";
 import { type JobReach, within } from "./reach.ts";
 
 /** Most rows of an order that are walked in search of matches; beyond it all matches are collected and sorted. */
 const LONGEST_WALK = 20_000;
+/** From here on a page's ids are found first, in an index alone, and its rows after; before it that is work done twice. */
+const DEEP = 1_000;
 /** Statuses whose jobs have an index of their own, in the order of ids. */
 const INDEXED: readonly (JobStatus | undefined)[] = [
   "Scheduled",
@@ -106,18 +109,23 @@ interface Search {
 async function find(sql: Sql, search: Search): Promise<JobRow[]> {
   const { filters, passed, chosen, window: { offset, limit, matching: total, all }, way } = search;
   const order = sql.unsafe(search.order);
+  const part = limitTo(sql, { offset, limit });
   const wanted = sql`${chosen} and ${matching(sql, filters)}`;
   const read = (source: Condition) =>
     sql<JobRow[]>`
     with page as (
       select id from (select id, scheduled_at, started_at, completed_at from ${source}) matches
-      order by ${order} limit ${limit} offset ${offset}
+      order by ${order} ${part}
     )
     select ${sql.unsafe(JOB_COLUMNS)} from jobs where id = any(array(select id from page)) order by ${order}`;
 
-  if (total >= all) return await read(sql`jobs where ${passed} and ${wanted}`);
+  const straight = sql`jobs where ${passed} and ${wanted}`;
+  if (total >= all && offset < DEEP) {
+    return await sql`select ${sql.unsafe(JOB_COLUMNS)} from ${straight} order by ${order} ${part}`;
+  }
+  if (total >= all) return await read(straight);
   if (way !== "collect" && (offset + limit) / total * all <= LONGEST_WALK) {
-    if (way === "straight") return await read(sql`jobs where ${passed} and ${wanted}`);
+    if (way === "straight") return await read(straight);
     const rows = await read(sql`
       (select * from jobs where ${passed} order by ${order} limit ${LONGEST_WALK}) walked where ${wanted}`);
     if (rows.length === limit) return rows;

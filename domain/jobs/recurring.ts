@@ -1,7 +1,8 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { newId } from "../shared/ids.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { pageOf } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import { nextRun, nextRuns, requireSchedule } from "./cron.ts";
@@ -43,7 +44,7 @@ export async function listRecurringJobs(
     sql.unsafe(RECURRING_COLUMNS)
   } from recurring_jobs r left join jobs last on last.id = r.last_job_id
     where ${within(sql, reach, "r.tenant_id")}
-    order by r.job_id, r.id limit ${page.pageSize} offset ${offsetOf(page)}`;
+    order by r.job_id, r.id ${pageOf(sql, page)}`;
   return pagedResult(rows.map(recurringJob), count?.total ?? 0, page);
 }
 

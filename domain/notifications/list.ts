@@ -1,4 +1,5 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { limitTo } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countByStatus, type NotificationFilter, ofTenant, total } from "./counts.ts";
 import {
@@ -63,21 +64,22 @@ function nearerEnd(newest: Stretch, total: number): Stretch {
   return { order: "asc", offset: Math.max(0, after), limit: Math.max(0, Math.min(limit, total - offset)) };
 }
 
-/** Rows newest first. The page's ids come from an index alone, however many rows lie before them. */
+/** Rows newest first. Deep in the list the page's ids are found first, in an index alone, and the rows after. */
 async function readRows(
   q: Queryable,
   { tenantId, channel, status, fromDate, toDate }: NotificationFilter,
   { order, offset, limit }: Stretch,
 ): Promise<NotificationRow[]> {
   const direction = order === "asc" ? q`asc` : q`desc`;
-  return await q<NotificationRow[]>`
-    select n.id, n.channel, n.status, n.priority, n.subject, n.recipient_count, n.retry_count, n.scheduled_at,
-      n.sent_at, n.created_at
-    from (
-      select id from notifications where ${ofTenant(q, tenantId)}
-        ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
-        ${fromDate ? q`and created_at >= ${fromDate}` : q``} ${toDate ? q`and created_at <= ${toDate}` : q``}
-      order by created_at ${direction}, id ${direction} limit ${limit} offset ${offset}
-    ) page join notifications n using (id)
+  const columns =
+    q`n.id, n.channel, n.status, n.priority, n.subject, n.recipient_count, n.retry_count, n.scheduled_at,
+    n.sent_at, n.created_at`;
+  const stretch = q`notifications n where ${ofTenant(q, tenantId)}
+    ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
+    ${fromDate ? q`and created_at >= ${fromDate}` : q``} ${toDate ? q`and created_at <= ${toDate}` : q``}
+    order by n.created_at ${direction}, n.id ${direction} ${limitTo(q, { offset, limit })}`;
+  if (offset < DEEP && order === "desc") return await q`select ${columns} from ${stretch}`;
+  return await q`
+    select ${columns} from (select n.id from ${stretch}) page join notifications n using (id)
     order by n.created_at desc, n.id desc`;
 }

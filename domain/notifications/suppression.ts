@@ -3,7 +3,8 @@ import type { Caller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { pageOf } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
 import type { NotificationChannel } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
@@ -43,7 +44,7 @@ export async function listSuppressions(
     ${search ? q`and position(lower(${search}) in lower(address)) > 0` : q``}`;
   const [items, [counted]] = await Promise.all([
     q<Suppression[]>`select ${columns(q)} from notification_suppressions ${where}
-      order by id desc limit ${page.pageSize} offset ${offsetOf(page)}`,
+      order by id desc ${pageOf(q, page)}`,
     q<{ count: number }[]>`select count(*) from notification_suppressions ${where}`,
   ]);
   return pagedResult([...items], counted?.count ?? 0, page);

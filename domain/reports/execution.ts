@@ -1,7 +1,8 @@
 import type { Queryable, Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { pageOf } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { ReportFormat, ReportStatus } from "./formats.ts";
 import { heldAll, requireAll } from "./permissions.ts";
 
@@ -83,7 +84,7 @@ export async function listExecutions(
   const [[counted], items] = await Promise.all([
     sql<{ count: number }[]>`select count(*) as count from report_executions where ${where}`,
     sql<Execution[]>`select * from report_executions where ${where}
-      order by id desc limit ${filter.pageSize} offset ${offsetOf(filter)}`,
+      order by id desc ${pageOf(sql, filter)}`,
   ]);
   return pagedResult(items, counted?.count ?? 0, filter);
 }

@@ -1,7 +1,8 @@
 import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { pageOf } from "../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { type ReportFormat, type ReportStatus, STATUS } from "./formats.ts";
 import { heldAll, requireAll } from "./permissions.ts";
 
@@ -67,7 +68,7 @@ export async function listSchedules(
   const [[counted], items] = await Promise.all([
     sql<{ count: number }[]>`select count(*) as count from report_schedules s where ${where}`,
     sql<Schedule[]>`${schedules(sql)} where ${where}
-      order by s.id desc limit ${filter.pageSize} offset ${offsetOf(filter)}`,
+      order by s.id desc ${pageOf(sql, filter)}`,
   ]);
   return pagedResult(items, counted?.count ?? 0, filter);
 }

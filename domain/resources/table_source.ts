@@ -4,8 +4,8 @@ import { recordAudit } from "../audit/audit.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import { matches, orderBy } from "../shared/list_order.ts";
-import { offsetOf, pagedResult } from "../shared/paging.ts";
+import { matches, orderBy, pageOf } from "../shared/list_order.ts";
+import { pagedResult } from "../shared/paging.ts";
 import { requireVersion } from "../shared/version.ts";
 import { type Versioned, versioned } from "../shared/versioned.ts";
 import type { ResourceListRequest, ResourceSource } from "./resource.ts";
@@ -78,7 +78,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
       const [[count], items] = await Promise.all([
         sql<{ total: number }[]>`select count(*) as total from ${sql(d.table)} where ${where}`,
         sql`select ${sql.unsafe(selected)} from ${sql(d.table)} where ${where}
-          ${order} limit ${request.pageSize} offset ${offsetOf(request)}`,
+          ${order} ${pageOf(sql, request)}`,
       ]);
       return pagedResult<Result>(items as unknown as Result[], count?.total ?? 0, request);
     },

@@ -1,4 +1,5 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { offsetOf, type PageRequest } from "./paging.ts";
 
 export type SortDirection = "Ascending" | "Descending";
 
@@ -16,3 +17,19 @@ export function matches(q: Queryable, column: string, search: string | undefined
   const text = search?.trim();
   return text ? q`${q.unsafe(column)} like search_pattern(${text})` : q`true`;
 }
+
+/** How many rows most callers ask for. */
+const USUAL: readonly number[] = [10, 20, 25, 50, 100];
+
+/**
+ * The `limit` and `offset` of a list. A plan for any value of them reckons with a tenth of the table, so Postgres would
+ * plan anew at every call. The first rows, in the usual numbers, are therefore written out: one plan serves all calls.
+ */
+export function limitTo(q: Queryable, { offset, limit }: { offset: number; limit: number }) {
+  if (offset === 0 && USUAL.includes(limit)) return q.unsafe(`limit ${limit}`);
+  return q`limit ${limit} offset ${offset}`;
+}
+
+/** The same of a page. */
+export const pageOf = (q: Queryable, page: PageRequest) =>
+  limitTo(q, { offset: offsetOf(page), limit: page.pageSize });

@@ -1,11 +1,10 @@
 import { drainOurs } from "./drain.ts";
 import { type Ground, median, rounded, tell } from "./ground.ts";
 import { load } from "./load.ts";
+import { fillJobs } from "./past.ts";
 import { signIn } from "./people.ts";
 
 const FINISHED = 1_000_000;
-/** Behind all others lies what is left of an old queue. */
-const OLD_FROM = FINISHED - 100;
 const ROUNDS = 3;
 
 /** A million finished jobs in the tables: what drain, lists and stats feel of them. */
@@ -14,7 +13,7 @@ export async function fullLedger(ground: Ground): Promise<void> {
   const empty: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) empty.push(await drainOurs(ground));
   await sql`truncate jobs, job_executions, job_count_deltas, job_counts`;
-  await fill(ground);
+  await fillJobs(sql, FINISHED);
   const service = await ground.startService({ JOB_CONCURRENCY: "0" });
   const token = await signIn(service.port, "admin@steward.local", "steward-admin-dev");
   const headers = { authorization: `Bearer ${token}` };
@@ -42,21 +41,4 @@ export async function fullLedger(ground: Ground): Promise<void> {
   const ratio = median(full.slice(1)) / median(empty.slice(1));
   tell("drain with a million finished jobs, against empty tables", rounded(ratio), " ×", { least: 0.85 });
   await sql`truncate jobs, job_executions, job_count_deltas, job_counts`;
-}
-
-async function fill({ sql }: Ground): Promise<void> {
-  await sql`
-    insert into jobs (id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at, created_at,
-      started_at, completed_at, attempts, max_retries)
-    select uuidv7(make_interval(secs => -n / 10.0)), 'bench.type' || n % 20, '{}', 'FireAndForget',
-      case when n % 50 = 0 then 'Failed' when n % 97 = 0 then 'DeadLettered' else 'Succeeded' end::job_status,
-      n % 4, case when n > ${OLD_FROM}::int then 'old' else 'default' end, 'default||',
-      now() + interval '1 day', now() - make_interval(secs => n / 10.0),
-      now() - make_interval(secs => n / 10.0), now() - make_interval(secs => n / 10.0), 1, 3
-    from generate_series(1, ${FINISHED}::int) n`;
-  await sql`
-    insert into job_executions (job_id, attempt_number, status, started_at, completed_at, worker_id)
-    select id, 1, 'Succeeded', started_at, completed_at, id from jobs where job_type_name like 'bench.type%'`;
-  for (const table of ["jobs", "job_executions"]) await sql.unsafe(`vacuum analyze ${table}`);
-  await sql.unsafe("checkpoint"); // what filling left to write is not to be paid by the drains
 }

@@ -2,14 +2,20 @@ import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/serve
 import { type FileUser, openFileUser } from "./file_people.ts";
 import { type Ground, rounded, tell } from "./ground.ts";
 import { load, type LoadRequest, type LoadResult } from "./load.ts";
-import { populate, signIn } from "./people.ts";
+import { fillJobs, fillMessages } from "./past.ts";
+import { findAdministrator, populate, signIn } from "./people.ts";
 
 const CONNECTIONS = 64;
 /** Seconds of a run; `BENCH_SECONDS` shortens or lengthens it. */
 const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 60);
 const WARM_UP_SECONDS = 3;
+/** Jobs that have ended and messages that were sent before. */
+const PAST = 100_000;
 
-/** Four reads and a write in turn, over every area, by 64 callers at once: no error, and nobody waits long. */
+/**
+ * Four reads and a write in turn, over every area, by 64 callers at once, of a service that has a past: no error, and
+ * nobody waits long.
+ */
 export async function mixedLoad(ground: Ground): Promise<void> {
   const service = await ground.startService();
   const next = await requests(ground, service.port);
@@ -60,6 +66,8 @@ function failures(...results: LoadResult[]): number {
 
 async function requests(ground: Ground, port: number): Promise<(n: number) => LoadRequest> {
   await populate(ground.sql, { users: 10_000, tenants: 100 });
+  await fillJobs(ground.sql, PAST);
+  await fillMessages(ground.sql, PAST, await findAdministrator(ground.sql));
   const user = await openFileUser(ground, port);
   const admin = { authorization: `Bearer ${await signIn(port, "admin@steward.local", "steward-admin-dev")}` };
   const reads = readsOf(user, admin);

@@ -57,6 +57,14 @@ export async function populate(sql: Sql, o: { users: number; tenants: number }):
   return { tenantId: tenantIds[0] ?? "", roleId: roleIds[0] ?? "", userId };
 }
 
+/** The development administrator and their tenant, once a service has made them. */
+export async function findAdministrator(sql: Sql): Promise<{ userId: string; tenantId: string }> {
+  const [admin] = await sql<{ userId: string; tenantId: string }[]>`
+    select user_id, tenant_id from user_tenants join users on users.id = user_id where email = 'admin@steward.local'`;
+  if (!admin) throw new Error("no service has made its administrator yet");
+  return admin;
+}
+
 /** Signs in over HTTP and returns the access token. */
 export async function signIn(port: number, email: string, password: string): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${port}/api/v1/auth/login`, {

@@ -1,5 +1,6 @@
 import type { Queryable } from "../../../infra/postgres/postgres.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { pageOf } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import type { NotificationPriority } from "../status.ts";
 
 export interface UserNotification {
@@ -37,7 +38,7 @@ export async function listUserNotifications(
     q<UserNotification[]>`
       select ${userNotificationColumns(q)} from user_notifications where user_id = ${userId} ${readState}
         ${category === undefined ? q`` : q`and lower(category) = lower(${category})`}
-      order by seq desc limit ${page.pageSize} offset ${offsetOf(page)}`,
+      order by seq desc ${pageOf(q, page)}`,
     countUserNotifications(q, filter),
   ]);
   return pagedResult([...items], count, page);

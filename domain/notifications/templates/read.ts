@@ -1,7 +1,7 @@
 import type { Queryable } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { matches } from "../../shared/list_order.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { matches, pageOf } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { canonicalLocale, localeChain, localeForms, readDefaultLocale } from "./locales.ts";
 
 /** A template as stored. `tenantId` null marks one of the service's own. */
@@ -90,7 +90,7 @@ export async function listTemplates(
     select id, slug, name, locale, version, created_at, updated_at, tenant_id is null as is_shipped,
       count(*) over () as total_count
     from notification_templates where ${fitting(q, filter)}
-    order by slug, lower(locale), tenant_id nulls last, id limit ${page.pageSize} offset ${offsetOf(page)}`;
+    order by slug, lower(locale), tenant_id nulls last, id ${pageOf(q, page)}`;
   const total = rows[0]?.totalCount ?? (page.page === 1 ? 0 : await countTemplates(q, filter));
   return pagedResult(rows.map(({ totalCount: _, ...row }) => row), total, page);
 }
