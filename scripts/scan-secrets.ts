@@ -46,10 +46,12 @@ async function scan(): Promise<number> {
   const { success, stdout, stderr } = await new Deno.Command("git", {
     args: ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
     cwd: join(import.meta.dirname ?? ".", ".."),
+    env: { LC_ALL: "C" },
   }).output();
   if (!success) {
-    console.error(`nothing was looked at: ${new TextDecoder().decode(stderr).trim()}`);
-    return 0;
+    const message = new TextDecoder().decode(stderr).trim();
+    console.error(`nothing was looked at: ${message}`);
+    return message.includes("not a git repository") ? 0 : 1;
   }
   let found = 0;
   for (const path of new TextDecoder().decode(stdout).split("\0").filter((path) => path !== "")) {

@@ -1,6 +1,6 @@
 // Wrong sign-ins are counted in Postgres and not in memory, so that the limits hold across instances and restarts. An
-// email nobody has is counted and locked as a user's is: neither the answer nor its time tells the two apart. The table
-// stays small: a row costs its maker a password hash, a limited address adds none, and rows are pruned when their window
+// email nobody has is counted and locked as a user's is: neither the answer nor, but for two short statements when the
+// lock falls, its time tells the two apart. The table stays small: a row costs its maker a password hash, a limited address adds none, and rows are pruned when their window
 // is over.
 import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";

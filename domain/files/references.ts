@@ -112,9 +112,9 @@ async function letGo(tx: Tx, fileIds: string[]): Promise<void> {
 }
 
 /** Of how many scopes a refusal tells; the list of references tells of every one. */
-const MOST_SCOPES = 100;
+const MOST_SCOPES = 1_000;
 
-/** The scopes that hold a file, by name; the first hundred of them. */
+/** The scopes that hold a file, by name; the first thousand of them. */
 export async function holdingScopes(q: Queryable, fileId: string): Promise<string[]> {
   const rows = await q<{ scope: string }[]>`select distinct scope from file_references
     where file_id = ${fileId} and released_at is null order by scope limit ${MOST_SCOPES}`;

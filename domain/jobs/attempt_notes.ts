@@ -114,8 +114,8 @@ export class AttemptNotes {
   }
 }
 
-/** What jsonb takes from no JSON: a NUL character or half of a surrogate pair, which JSON writes as escapes. */
-const UNSTORABLE = /\\u(0000|d[89a-f])/;
+/** What jsonb takes from no JSON: a NUL or half of a surrogate pair, which JSON writes as escapes. Two backslashes are text. */
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields"> {
   const { time, level, message, ...fields } = JSON.parse(line);

@@ -115,8 +115,8 @@ async function mailDigest(
 ): Promise<string | null> {
   const told = await Promise.all(items.map(async ({ subject, category, textBody, htmlBody }) => {
     const url = await unsubscribeUrl(p, { userId: user.id, category });
-    const text = shortened(textBody ?? (htmlBody === null ? "" : htmlToText(htmlBody)));
-    return { subject: subject ?? category, text: withOwnLink(text, url), category, unsubscribeUrl: url };
+    const text = withOwnLink(textBody ?? (htmlBody === null ? "" : htmlToText(htmlBody)), url);
+    return { subject: subject ?? category, text: shortened(text), category, unsubscribeUrl: url };
   }));
   const { email: address, firstName, lastName } = user;
   try {

@@ -195,13 +195,9 @@ async function insertFailed(
 }
 
 /** The tick after now; null pauses a schedule that can no longer be followed (its time zone was abolished). */
-function nextTick(
-  p: Platform,
-  { id, cronExpression, timeZoneId, nextRunAt }: Schedule,
-  now: Date,
-): Date | null {
+function nextTick(p: Platform, { id, cronExpression, timeZoneId }: Schedule, now: Date): Date | null {
   try {
-    return nextRun(cronExpression, timeZoneId, nextRunAt && nextRunAt > now ? nextRunAt : now);
+    return nextRun(cronExpression, timeZoneId, now);
   } catch (error) {
     p.log.error("a report schedule was paused: it cannot be followed", { error, scheduleId: id });
     return null;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
@@ -72,22 +72,21 @@ export async function failAbandonedDeliveries(p: Platform): Promise<number> {
     after = owing.at(-1)?.id ?? NIL;
     const ends = await readJobEnds(p.sql, owing.map((row) => row.jobId));
     for (const { id, jobId } of owing) {
-      if (!ends.has(jobId) || !await failDeliveries(p, id, jobId)) continue;
-      await sumUpDelivery(p, id);
-      failed++;
+      if (ends.has(jobId) && await shareTransaction(p.sql, (tx) => failDeliveries(p, tx, id, jobId))) {
+        failed++;
+      }
     }
   }
 }
 
-/** Fails what is owed, unless a later job has taken the delivery over since. */
-async function failDeliveries(p: Platform, executionId: string, jobId: string): Promise<boolean> {
-  return await transact(p.sql, async (tx) => {
-    const [execution] = await tx`select from report_executions
-      where id = ${executionId} and delivery_job_id = ${jobId} for update`;
-    if (!execution) return false;
-    await tx`update report_deliveries set status = 'Failed', updated_at = now(),
-        error_message = 'The job that delivers was cancelled or given up.'
-      where execution_id = ${executionId} and status = 'Owed'`;
-    return true;
-  });
+/** Fails what is owed and sums it up, unless a later job has taken the delivery over since. */
+async function failDeliveries(p: Platform, tx: Tx, executionId: string, jobId: string): Promise<boolean> {
+  const [execution] = await tx`select from report_executions
+    where id = ${executionId} and delivery_job_id = ${jobId} for update`;
+  if (!execution) return false;
+  await tx`update report_deliveries set status = 'Failed', updated_at = now(),
+      error_message = 'The job that delivers was cancelled or given up.'
+    where execution_id = ${executionId} and status = 'Owed'`;
+  await sumUpDelivery(p, executionId);
+  return true;
 }

@@ -33,7 +33,8 @@ export async function kvAlarm(
     o.rung();
   }).catch((error) => {
     o.log.warn("the queue of Deno KV is not heard; timers take its place", { error });
-    timers = timerAlarm(o.rung);
+    const alarm = timers = timerAlarm(o.rung);
+    for (const time of set) alarm.set(new Date(time));
   });
   const track = (promise: Promise<unknown>) => {
     const tracked = promise.catch((error) =>

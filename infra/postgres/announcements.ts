@@ -35,6 +35,9 @@ export async function openAnnouncements(
   const peers = new Map<string, number>();
   const open = new Set<Telling>();
   let told = 0;
+  /** What of it has come back: all hear in one order, so who greets after it has it behind them. */
+  let echoed = 0;
+  let isLeaving = false;
   let greet = () => {};
 
   const channel = await openChannel({ ...o, quietMs: 0, heard: take });
@@ -42,18 +45,23 @@ export async function openAnnouncements(
   if (o.listens) greet();
 
   function take(message: string): void {
+    if (isLeaving) return;
     if (message === "") {
       o.heard("");
       return greet();
     }
     const [kind = "", from = "", third = "", ...rest] = message.split(" ");
-    if (from === me) return;
+    if (from === me) {
+      if (kind === "told") echoed = Number(third);
+      return;
+    }
+    if (from === "") return o.heard(""); // from an instance of another version: whatever it was, something has changed
     if (kind === "told") {
       o.heard(rest.join(" "));
       return channel.ring(`heard ${me} ${from} ${third}`);
     }
     if (kind === "bye") peers.delete(from);
-    else if (kind !== "heard") peers.set(from, told); // it has just come, or I have: it remembers nothing older
+    else if (kind !== "heard") peers.set(from, Math.max(echoed, peers.get(from) ?? 0));
     else if (third === me) peers.set(from, Math.max(Number(rest[0]), peers.get(from) ?? 0));
     if (kind === "hello") channel.ring(`here ${me}`);
     settle();
@@ -86,6 +94,7 @@ export async function openAnnouncements(
       });
     },
     async stop() {
+      isLeaving = true;
       if (o.listens) channel.ring(`bye ${me}`);
       await channel.stop();
       peers.clear();

@@ -134,6 +134,7 @@ async function tryCommit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> 
 export async function inSavepoint<T>(around: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   const open = openOf.get(around);
   if (!open) throw new Error("inSavepoint was called outside of transact()");
+  if (open.connection.isLost) return await new Promise<never>(() => {}); // nothing is sent, as in whileConnected
   const hooks: Hook[] = [];
   const result = await around.savepoint((tx) => {
     const own = whileConnected(tx, open.connection);
@@ -199,10 +200,24 @@ export async function withCommit<R extends readonly postgres.MaybeRow[]>(
 ): Promise<void> {
   const { trailing, connection } = openOf.get(tx) ?? {};
   if (!trailing || !connection) return void await statement;
+  sendOnce(statement);
   statement.catch((error) => { // told by the transaction
     if (isConnectionLost(error)) connection.isLost = true;
   });
   trailing.push(statement);
+}
+
+/**
+ * The driver sends a prepared statement again whose plan no longer holds, which it notes by setting `retried`. This one
+ * would then come after the commit that has rolled back, alone and on its own: it fails instead.
+ */
+function sendOnce<R extends readonly postgres.MaybeRow[]>(statement: PendingQuery<R>): void {
+  Object.defineProperty(statement, "retried", {
+    set(this: { cancelled: unknown; reject(error: unknown): void }, error: unknown) {
+      this.cancelled = {}; // what is cancelled is not sent
+      this.reject(error);
+    },
+  });
 }
 
 /** Has `hook` run once the shared transaction the running work belongs to has committed; without one, at once. */

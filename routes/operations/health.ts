@@ -87,7 +87,7 @@ function lookedAtOnce(checks: HealthCheck[], log: Log) {
 async function failureOf(check: () => Promise<unknown>): Promise<unknown> {
   const late = Promise.withResolvers<Error>();
   const timer = setTimeout(() => late.resolve(new Error(`no answer in ${PATIENCE_MS} ms`)), PATIENCE_MS);
-  const failure = check().then(() => null, (error) => error ?? new Error("it failed"));
+  const failure = Promise.try(check).then(() => null, (error) => error ?? new Error("it failed"));
   try {
     return await Promise.race([failure, late.promise]);
   } finally {

@@ -134,6 +134,6 @@ const PORTUGUESE = new Map(Object.entries({
   "Only active or only inactive tenants": "Só inquilinos ativos ou só inativos",
 }));
 
-/** A text of the service's own in the viewer's language; what others wrote stays as it is. */
+/** A text in the viewer's language where it is, word for word, one of the service's own; any other stays as it is. */
 export const inLanguage = <T extends string | null | undefined>(locale: Locale, text: T): T | string =>
   locale === "pt" && text ? PORTUGUESE.get(text) ?? text : text;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { transact, withCommit } from "../../../infra/postgres/postgres.ts";
+import { connectPostgres, transact, withCommit } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });
@@ -66,4 +66,23 @@ Deno.test("a deadlock of one runs the work again", async () => {
       await withCommit(tx, tx`update trailing_rows set id = id where id = ${second}`);
     });
   await Promise.all([swap(20, 21), swap(21, 20)]);
+});
+
+Deno.test("one whose plan no longer holds is not sent again after the commit that rolled back", async () => {
+  const one = connectPostgres(t.steward.platform.config.DATABASE_URL ?? "", { max: 1 });
+  try {
+    await one`create table changing (id integer primary key, note varchar(10))`;
+    const write = (id: number) =>
+      transact(one, async (tx) => {
+        await tx`insert into changing (id) values (${id + 100})`;
+        await withCommit(tx, tx`insert into changing values (${id}, 'x') returning note`);
+      });
+    await write(1);
+    await one`alter table changing alter column note type text`;
+    await assert.rejects(write(2), /cached plan must not change result type/);
+    assert.deepEqual([...await one`select id from changing order by id`], [{ id: 1 }, { id: 101 }]);
+    await write(3);
+  } finally {
+    await one.end();
+  }
 });
