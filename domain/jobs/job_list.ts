@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countJobs, countJobsBy, type JobFilters } from "./counts.ts";
-import { type JobSelection, type JobTime, readByIds, readByTime, type Window } from "./job_page.ts";
+import { DEEP, type JobSelection, type JobTime, readByIds, readByTime, type Window } from "./job_page.ts";
 import { type JobRow, type JobSummary, jobSummary } from "./job_row.ts";
 import type { JobReach } from "./reach.ts";
 
@@ -50,12 +50,11 @@ export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<P
   return pagedResult(rows.map(jobSummary), counts.matching, o);
 }
 
-/** Pages so near the start of all jobs, in the order of ids, are found the same way however many jobs there are. */
-const NEAR = 1_000;
 const UNCOUNTED = { matching: Infinity, all: Infinity };
 
+/** Pages near the start of all jobs, in the order of ids, are found the same way however many jobs there are. */
 const isNearTheStart = ({ orderBy, ascending: _, page, pageSize, ...filters }: Listing): boolean =>
-  orderBy === "CreatedAt" && offsetOf({ page, pageSize }) < NEAR &&
+  orderBy === "CreatedAt" && offsetOf({ page, pageSize }) < DEEP &&
   Object.values(filters).every((filter) => filter === undefined);
 
 /** Priorities and statuses are few, so their order is walked group by group, each of them in the order of ids. */

@@ -7,7 +7,7 @@ import { type JobReach, within } from "./reach.ts";
 /** Most rows of an order that are walked in search of matches; beyond it all matches are collected and sorted. */
 const LONGEST_WALK = 20_000;
 /** From here on a page's ids are found first, in an index alone, and its rows after; before it that is work done twice. */
-const DEEP = 1_000;
+export const DEEP = 1_000;
 /** Statuses whose jobs have an index of their own, in the order of ids. */
 const INDEXED: readonly (JobStatus | undefined)[] = [
   "Scheduled",

@@ -15,9 +15,6 @@ export interface PageRequest {
   pageSize: number;
 }
 
-/** The most rows a page may have. */
-export const LONGEST_PAGE = 100;
-
 /** Rows before the page. */
 export const offsetOf = ({ page, pageSize }: PageRequest): number => (page - 1) * pageSize;
 

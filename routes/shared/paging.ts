@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { LONGEST_PAGE } from "../../domain/shared/paging.ts";
 import { enumName, queryBoolean, queryInteger } from "./validation.ts";
 
 /** Pages beyond this are refused: no list is read that deep, and an offset must stay an integer. */
@@ -18,7 +17,7 @@ export const pagedResultOf = <S extends z.ZodType>(item: S) =>
   });
 
 /** `page` and `pageSize`, with the given most rows a page. */
-export const pageQuery = (maxPageSize = LONGEST_PAGE) => ({
+export const pageQuery = (maxPageSize = 100) => ({
   page: queryInteger(1, LAST_PAGE).default(1).meta({ default: 1 }),
   pageSize: queryInteger(1, maxPageSize).default(Math.min(20, maxPageSize)).meta({
     default: Math.min(20, maxPageSize),
