@@ -16,7 +16,7 @@ RUN deno install --frozen --lockfile-only \
 
 FROM denoland/deno:2.9.6
 WORKDIR /app
-ENV STEWARD_ENV=production HOST=0.0.0.0 PORT=8000 NO_COLOR=1
+ENV STEWARD_ENV=production HOST=0.0.0.0 PORT=8000 NO_COLOR=1 DENO_NO_UPDATE_CHECK=1
 # Owned by root: the service cannot change its own code.
 COPY --from=packages /app /app
 # What was compiled once need not be compiled at every start.

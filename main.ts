@@ -6,28 +6,37 @@ import type { Caller } from "./domain/access/caller.ts";
 import { AuditWriter } from "./domain/audit/audit_writer.ts";
 import { authenticate } from "./domain/auth/authenticate.ts";
 import { Rights } from "./domain/auth/rights.ts";
+import { jobWork, watchDueTimes } from "./domain/jobs/due_times.ts";
+import { fireDueRecurringJobs } from "./domain/jobs/fire_recurring.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
 import { JobWriter } from "./domain/jobs/job_writer.ts";
-import { startRecurring } from "./domain/jobs/upkeep.ts";
+import { ensureServiceRecurringJobs } from "./domain/jobs/service_recurring.ts";
+import { startUpkeep } from "./domain/jobs/upkeep.ts";
 import { startWorker } from "./domain/jobs/worker.ts";
 import type { SettledJob } from "./domain/jobs/settle.ts";
 import { allJobTypes } from "./domain/job_types.ts";
 import { Metrics } from "./domain/operations/metrics.ts";
+import { finishDirectMessages } from "./domain/notifications/direct.ts";
+import { RenderThreads } from "./domain/notifications/rendering/mod.ts";
 import { openReports } from "./domain/reports/reports.ts";
-import { type Clock, systemClock } from "./domain/shared/clock.ts";
+import { scheduleWork } from "./domain/reports/schedule_runs.ts";
+import type { Clock } from "./domain/shared/clock.ts";
+import { dateIdsBy } from "./domain/shared/ids.ts";
 import type { Platform } from "./domain/shared/platform.ts";
-import { createBell, timerAlarm } from "./infra/bell/bell.ts";
-import { hasKvQueue, kvAlarm } from "./infra/bell/kv_alarm.ts";
+import { createWakeUps, timerWakeUps } from "./infra/wakeups/wakeups.ts";
+import { hasKvQueue, kvWakeUps } from "./infra/wakeups/kv_wakeups.ts";
 import { type Config, ConfigurationError, processEnv, readConfig } from "./infra/config.ts";
 import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
 import { createLog, type Log, redactText } from "./infra/log.ts";
 import { openAnnouncements } from "./infra/postgres/announcements.ts";
+import { DatabaseClock } from "./infra/postgres/database_clock.ts";
 import { connectChanges, heardOfChange } from "./infra/postgres/forgetting.ts";
 import { openChannel } from "./infra/postgres/listen.ts";
 import { storeConfig } from "./infra/objectstore/configured.ts";
 import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
 import { migrate, pendingMigrations } from "./infra/postgres/migrate.ts";
 import { connectPostgres } from "./infra/postgres/postgres.ts";
+import { PoolPulse } from "./infra/postgres/pulse.ts";
 import { joiningPool, onItsOwn } from "./infra/postgres/shared_transaction.ts";
 import { untraced } from "./infra/telemetry/tracing.ts";
 import { openProviders } from "./infra/providers.ts";
@@ -46,7 +55,10 @@ import { type Mount, withMounts } from "./routes/shared/mounts.ts";
 const DRAIN_MS = 25_000;
 const POLL_MS = 2_000;
 const POLL_WITHOUT_LISTEN_MS = 300;
-const JOB_RINGS_APART_MS = 20;
+const JOB_NOTICES_APART_MS = 20;
+/** Recurring upkeep has connections of its own, open only while it runs. */
+const UPKEEP_CONNECTIONS = 2;
+const UPKEEP_IDLE_SECONDS = 10;
 
 /** What answers requests before the API does. `api` is the API in this process: it takes any request as from outside. */
 const mounts = async (platform: Platform, api: Handle): Promise<Mount[]> => [
@@ -59,7 +71,10 @@ export interface Steward {
   url: string;
   /** Embedded parts in use. */
   parts: string[];
-  /** Does what every bell may have missed; called once a minute. */
+  /** What Deno.cron calls once a minute. Instances may do so at once: each piece of work is done by one of them. */
+  fireRecurringJobs(): Promise<void>;
+  fireReportSchedules(): Promise<void>;
+  /** Does what every wake-up may have missed. */
   sweep(): Promise<void>;
   /** Takes no new requests, drains jobs, closes everything. */
   stop(drainMs?: number): Promise<void>;
@@ -88,12 +103,29 @@ export async function startSteward(given: Config, o: StewardOptions = {}): Promi
 async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward> {
   const { config } = stack;
   const log = o.log ?? createLog(config.LOG_LEVEL);
-  const clock = o.clock ?? systemClock;
-  await prepareDatabase(config);
+  const databaseClock = new DatabaseClock();
+  const clock = o.clock ?? databaseClock;
+  await prepareDatabase(config, databaseClock);
+  const pooled = !config.DATABASE_LISTEN;
+  const statementMs = config.REQUEST_TIMEOUT_SECONDS * 1000;
+  const onGivenUp = (silentMs: number) =>
+    log.warn("a connection to the database no longer answered and was given up", {
+      silentMs: Math.round(silentMs),
+    });
   const sql = connectPostgres(config.DATABASE_URL ?? "", {
     max: config.DATABASE_POOL,
-    prepare: config.DATABASE_LISTEN,
+    statementMs,
+    pooled,
+    onGivenUp,
   });
+  const upkeepSql = connectPostgres(config.DATABASE_URL ?? "", {
+    max: UPKEEP_CONNECTIONS,
+    work: "upkeep",
+    idleSeconds: UPKEEP_IDLE_SECONDS,
+    pooled,
+    onGivenUp,
+  });
+  databaseClock.follow(sql, log);
 
   let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
   const keys = config.TOKEN_KEYS ? JSON.parse(config.TOKEN_KEYS) : await keptTokenKeys(config.DATA_DIR);
@@ -110,28 +142,30 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   rights.connect(rightsTold);
 
   let wakeWorker = () => {};
-  let wakeWaiting = () => {};
+  let obstacle = (): string | null => null;
+  let lookAtDueTimes = () => Promise.resolve();
   const jobChannel = await openChannel({
     sql,
     name: "steward_jobs",
     heard: () => wakeWorker(),
     log,
     listens,
-    quietMs: JOB_RINGS_APART_MS,
+    quietMs: JOB_NOTICES_APART_MS,
   });
-  const alarm = await openAlarm(config, () => wakeWaiting(), log);
-  const bell = createBell({
+  const delayed = await openDelayed(config, () => lookAtDueTimes(), { log, clock });
+  const wakeUps = createWakeUps({
     now: () =>
       untraced(() =>
         onItsOwn(() => {
           wakeWorker();
-          jobChannel.ring();
+          jobChannel.notify();
         })
       ),
-    alarm,
+    delayed,
+    clock,
   });
 
-  const shared = joiningPool(sql);
+  const shared = joiningPool(sql, upkeepSql);
   const changesTold = await openAnnouncements({
     sql,
     name: "steward_changes",
@@ -141,12 +175,14 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   });
   connectChanges(shared, changesTold);
 
-  const objects = connectObjectStore(storeConfig(config));
+  const objects = connectObjectStore(storeConfig(config), clock);
   if (!config.isProduction) await objects.ensureBucket();
-  const providers = await openProviders(config);
+  const providers = await openProviders(config, clock);
   const metrics = new Metrics();
   const scanner = countedScanner(openScanner(config), (verdict) => metrics.scans.add([verdict]));
+  if (scanner.notice !== undefined) log.warn(scanner.notice);
 
+  const pulse = new PoolPulse(sql, config.DATABASE_URL ?? "");
   const stopping = new AbortController();
   const platform: Platform = {
     config,
@@ -155,7 +191,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     sql: shared,
     tokens,
     rights,
-    bell,
+    wakeUps,
     jobTypes: new JobTypes(),
     jobWriter: new JobWriter(sql),
     auditWriter: new AuditWriter(sql),
@@ -163,12 +199,17 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     scanner,
     ...providers,
     reports: await openReports(config),
+    renderThreads: new RenderThreads(),
     metrics,
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
   platform.jobTypes.register(...allJobTypes(platform));
-  const endpoints = allEndpoints(platform, { isStopping: () => stopping.signal.aborted });
+  const endpoints = allEndpoints(platform, {
+    isStopping: () => stopping.signal.aborted,
+    isStuck: () => pulse.isStuck,
+    obstacleToJobs: () => obstacle(),
+  });
   const api = createApp({
     endpoints,
     authenticate: (call) => callerOf(platform, call),
@@ -191,6 +232,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const { port } = server.addr;
   baseUrl ||= `http://${config.HOST}:${port}`;
 
+  const pollMs = config.JOB_POLL_MS ?? (listens ? POLL_MS : POLL_WITHOUT_LISTEN_MS);
   const worker = config.JOB_CONCURRENCY === 0 ? null : await startWorker({
     sql,
     types: platform.jobTypes,
@@ -199,7 +241,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     concurrency: config.JOB_CONCURRENCY,
     queues: config.JOB_QUEUES?.split(",").map((queue) => queue.trim()) ?? null,
     leaseSeconds: config.JOB_LEASE_SECONDS,
-    pollMs: listens ? POLL_MS : POLL_WITHOUT_LISTEN_MS,
+    pollMs,
+    dueLater: (inMs) => wakeUps.at(new Date(clock.now().getTime() + inMs)),
     onClaimed: (jobs) => metrics.jobsClaimed.add([], jobs),
     onEnded({ job, next, startedAt, endedAt }) {
       const type = platform.jobTypes.get(job.jobTypeName) ? job.jobTypeName : "unknown";
@@ -210,18 +253,29 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   });
   metrics.watchWorker(() => worker?.busy() ?? 0);
   wakeWorker = () => worker?.wake();
-  const recurring = await startRecurring(platform);
-  wakeWaiting = () => worker?.wakeWaiting();
+  obstacle = () => worker?.obstacle() ?? null;
+  await ensureServiceRecurringJobs(platform);
+  const upkeep = startUpkeep(platform, config.JOB_LEASE_SECONDS);
+  const schedules = scheduleWork(platform);
+  const dueTimes = watchDueTimes(
+    platform,
+    [...jobWork(platform, config.JOB_LEASE_SECONDS), schedules],
+    pollMs,
+  );
+  lookAtDueTimes = () => dueTimes.look();
+  await lookAtDueTimes().catch(() => {}); // what failed has been logged, and is tried again
 
   return {
     platform,
     url: `http://${config.HOST}:${port}`,
     parts: stack.parts,
+    fireRecurringJobs: async () => void await fireDueRecurringJobs(platform),
+    fireReportSchedules: async () => void await schedules.doDue(),
     async sweep() {
       worker?.wake();
-      worker?.wakeWaiting();
-      await recurring.sweep();
-      await alarm.sweep();
+      await dueTimes.look();
+      await upkeep.sweep();
+      await delayed.sweep();
     },
     async stop(drainMs = DRAIN_MS) {
       stopping.abort();
@@ -233,14 +287,18 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
           }
         }
       };
-      await allOf([server.stop(drainMs), worker?.stop(drainMs), recurring.stop()]);
+      await allOf([server.stop(drainMs), worker?.stop(drainMs), dueTimes.stop(), upkeep.stop()]);
       await allOf([
-        alarm.stop(),
+        delayed.stop(),
         ...[rightsTold, changesTold, jobChannel].map((channel) => channel.stop()),
       ]);
-      await allOf([scanner.close(), ...providers.mail.map((transport) => transport.close())]);
+      const mail = providers.mail.map((transport) => transport.close());
+      await allOf([scanner.close(), ...mail, finishDirectMessages(platform)]);
+      platform.renderThreads.close();
       metrics.stop();
-      await allOf([sql.end({ timeout: 5 })]);
+      databaseClock.stop();
+      pulse.stop();
+      await allOf([sql, upkeepSql].map((pool) => pool.end({ timeout: 5 })));
       await stack.stop();
     },
   };
@@ -249,7 +307,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
 /** Who presents a request: the one place where every kind of credential is told from the others. */
 function callerOf(p: Platform, call: Call): Promise<Caller | null> {
   const { headers, url } = call.request;
-  const namesTenant = url.includes("tenantId"); // else the URL need not be parsed
+  const namesTenant = url.includes("tenantId") || url.includes("%"); // else the URL need not be parsed
   return authenticate(p, {
     authorization: headers.get("authorization"),
     tenantHeader: headers.get("x-tenant-id"),
@@ -283,9 +341,17 @@ function listen(config: Config, handler: Deno.ServeHandler) {
 }
 
 /** On connections of its own: those opened before a migration would not know the types it makes. */
-async function prepareDatabase(config: Config): Promise<void> {
-  const migrating = connectPostgres(config.DATABASE_URL ?? "", { max: 1, prepare: false });
+async function prepareDatabase(config: Config, clock: DatabaseClock): Promise<void> {
+  const pooled = !config.DATABASE_LISTEN;
+  const migrating = connectPostgres(config.DATABASE_URL ?? "", {
+    max: 1,
+    prepare: false,
+    work: "migration",
+    pooled,
+  });
   try {
+    await clock.start(migrating);
+    dateIdsBy(clock);
     if (config.MIGRATE_ON_START) await migrate(migrating);
     const pending = await pendingMigrations(migrating);
     if (pending.length > 0) {
@@ -294,7 +360,7 @@ async function prepareDatabase(config: Config): Promise<void> {
   } finally {
     await migrating.end();
   }
-  const sql = connectPostgres(config.DATABASE_URL ?? "", { max: 1, prepare: false });
+  const sql = connectPostgres(config.DATABASE_URL ?? "", { max: 1, prepare: false, pooled });
   try {
     await bootstrap({ sql, config });
   } finally {
@@ -310,12 +376,16 @@ function openScanner(config: Config): Scanner {
   return yaraScanner(folder ? { rulesFolder: folder } : {});
 }
 
-/** Alarms are hints: where no Deno KV can be had, timers of this process and the minute sweep do. */
-async function openAlarm(config: Config, rung: () => void, log: Log) {
-  const timers = () => ({ ...timerAlarm(rung), sweep: () => Promise.resolve() });
+/** Wake-ups are hints: where no Deno KV can be had, timers of this process and polling do. */
+async function openDelayed(
+  config: Config,
+  wake: () => Promise<void>,
+  { log, clock }: { log: Log; clock: Clock },
+) {
+  const timers = () => ({ ...timerWakeUps(wake, clock), sweep: () => Promise.resolve() });
   if (!hasKvQueue()) return timers();
   try {
-    return await kvAlarm({ path: kvPath(config), rung, log });
+    return await kvWakeUps({ path: kvPath(config), wake, log, clock });
   } catch (error) {
     log.warn("Deno KV could not be opened; timers take its place", { error });
     return timers();
@@ -333,7 +403,15 @@ if (import.meta.main) {
   const config = readConfigOrExit();
   const starting = startSteward(config);
   // Before the server listens: later than that, Deno Deploy does not find schedules.
-  Deno.cron("sweep", "* * * * *", async () => await (await starting).sweep());
+  const steady = (work: (steward: Steward) => Promise<void>) => async () => {
+    const steward = await starting;
+    await work(steward).catch((error) =>
+      steward.platform.log.error("what is due once a minute failed", { error })
+    );
+  };
+  Deno.cron("recurring-jobs", "* * * * *", steady((steward) => steward.fireRecurringJobs()));
+  Deno.cron("report-schedules", "* * * * *", steady((steward) => steward.fireReportSchedules()));
+  Deno.cron("upkeep", "* * * * *", steady((steward) => steward.sweep()));
   let askedAt: number | null = null;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     Deno.addSignalListener(signal, async () => {

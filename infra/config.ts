@@ -24,6 +24,7 @@ export type Config =
         | "RATE_LIMIT_PER_MINUTE"
         | "RATE_LIMIT_ANONYMOUS_PER_MINUTE"
         | "REQUEST_TIMEOUT_SECONDS"
+        | "DIRECT_SEND_SECONDS"
         | "BODY_TIMEOUT_SECONDS"
         | "S3_REGION"
         | "S3_BUCKET"

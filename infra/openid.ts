@@ -7,6 +7,7 @@ import {
   ClientError,
   ClientSecretBasic,
   ClientSecretPost,
+  clockSkew,
   type Configuration,
   discovery,
   enableNonRepudiationChecks,
@@ -14,11 +15,14 @@ import {
   None,
   ResponseBodyError,
 } from "openid-client";
+import type { Clock } from "../domain/shared/clock.ts";
 import type { OpenIdSettings } from "./config.ts";
 
 const TIMEOUT_SECONDS = 10;
 /** Endpoints of a provider may move; what it said of itself is asked for again after this long. */
 const DISCOVERY_LIFE_MS = 60 * 60_000;
+/** The library bears 30 seconds between two clocks; the difference from the host's may change by so much of them. */
+const SKEW_BORNE_SECONDS = 5;
 /** Failures that speak of this one sign-in and not of the connection to the provider. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set([
   "OAUTH_INVALID_RESPONSE",
@@ -64,14 +68,16 @@ export interface OpenIdProvider {
 
 /**
  * Authorization code flow with PKCE (S256), state and nonce. ID tokens are verified by signature, too, although
- * they come straight from the provider.
+ * they come straight from the provider, and their times by the service's clock.
  */
-export function openIdProvider(settings: OpenIdSettings): OpenIdProvider {
-  let known: { configuration: Promise<Configuration>; since: number } | null = null;
+export function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdProvider {
+  let known: { configuration: Promise<Configuration>; since: number; skew: number } | null = null;
 
   async function configuration(): Promise<Configuration> {
-    if (!known || performance.now() - known.since > DISCOVERY_LIFE_MS) {
-      known = { configuration: discover(settings), since: performance.now() };
+    const skew = Math.round((clock.now().getTime() - Date.now()) / 1000); // the library asks the host's clock
+    const isStale = !known || performance.now() - known.since > DISCOVERY_LIFE_MS;
+    if (!known || isStale || Math.abs(skew - known.skew) > SKEW_BORNE_SECONDS) {
+      known = { configuration: discover(settings, skew), since: performance.now(), skew };
     }
     try {
       return await known.configuration;
@@ -121,15 +127,16 @@ export function openIdProvider(settings: OpenIdSettings): OpenIdProvider {
   };
 }
 
-async function discover(settings: OpenIdSettings): Promise<Configuration> {
+async function discover(settings: OpenIdSettings, skew: number): Promise<Configuration> {
   const { clientSecret: secret } = settings;
   const authentication = secret === undefined
     ? None()
     : settings.clientAuthentication === "client_secret_post"
     ? ClientSecretPost(secret)
     : ClientSecretBasic(secret);
+  const metadata = { ...(secret === undefined ? {} : { client_secret: secret }), [clockSkew]: skew };
   const isPlain = new URL(settings.issuer).protocol === "http:"; // configuration allows it on this machine only
-  return await discovery(new URL(settings.issuer), settings.clientId, secret, authentication, {
+  return await discovery(new URL(settings.issuer), settings.clientId, metadata, authentication, {
     execute: [enableNonRepudiationChecks, ...isPlain ? [allowInsecureRequests] : []],
     timeout: TIMEOUT_SECONDS,
   });

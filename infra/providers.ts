@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { type Clock, systemClock } from "../domain/shared/clock.ts";
 import type { Config } from "./config.ts";
 import type { MailTransport } from "./mail/mail.ts";
 import { openOutbox, type Outbox } from "./mail/outbox.ts";
@@ -17,11 +18,11 @@ export interface Providers {
 }
 
 /** Opens what the configuration names. The outbox stands in for what is absent in development, never in production. */
-export async function openProviders(config: Config): Promise<Providers> {
+export async function openProviders(config: Config, clock: Clock = systemClock): Promise<Providers> {
   const outbox = config.isProduction ? null : await openOutbox(join(config.DATA_DIR, "outbox"));
-  const mail = await openMail(config.SMTP_URL ?? []);
+  const mail = await openMail(config.SMTP_URL ?? [], clock);
   const push = config.FCM_SERVICE_ACCOUNT
-    ? [createFcm(config.FCM_SERVICE_ACCOUNT, { url: config.FCM_URL })]
+    ? [createFcm(config.FCM_SERVICE_ACCOUNT, { url: config.FCM_URL, now: () => clock.now().getTime() })]
     : [];
   const sms = (config.SMS_URL ?? []).map((url, index) => createTwilio(url, nth("sms", index)));
   if (!outbox) return { mail, push, sms, outbox };
@@ -34,10 +35,10 @@ export async function openProviders(config: Config): Promise<Providers> {
 }
 
 /** The mail library is loaded only where mail leaves by SMTP. */
-async function openMail(urls: string[]): Promise<MailTransport[]> {
+async function openMail(urls: string[], clock: Clock): Promise<MailTransport[]> {
   if (urls.length === 0) return [];
   const { createSmtpTransport } = await import("./mail/smtp.ts");
-  return urls.map((url, index) => createSmtpTransport(url, { name: nth("smtp", index) }));
+  return urls.map((url, index) => createSmtpTransport(url, { name: nth("smtp", index), clock }));
 }
 
 /** Providers are told apart by their place in the order: their hosts are nobody's business but the operator's. */

@@ -40,7 +40,7 @@ const setting = <T extends z.ZodType>(
 
 /**
  * Every setting of the service: name, meaning, how it is read and what development assumes.
- * This table is the one source of parsing (`readConfig`) and of the README's table (`deno task config`).
+ * This table is the one source of parsing (`readConfig`) and of the table in README.md (`deno task config --readme`).
  */
 export const SETTINGS = {
   STEWARD_ENV: setting(
@@ -117,6 +117,11 @@ export const SETTINGS = {
     positive.max(3600),
     "Seconds after which a request that is not answered yet is answered 503; streams go on",
     { development: "90", production: "90" },
+  ),
+  DIRECT_SEND_SECONDS: setting(
+    positive.max(3600),
+    "Seconds a direct email or push message waits for its provider; then it is answered `Sending` and goes on",
+    { development: "20", production: "20" },
   ),
   BODY_TIMEOUT_SECONDS: setting(
     positive.max(3600),
@@ -259,6 +264,11 @@ export const SETTINGS = {
     z.coerce.number().int().min(1).max(3600),
     "Seconds without a sign of life after which a worker counts as dead and its jobs run again",
     { development: "60", production: "60" },
+  ),
+  JOB_POLL_MS: setting(
+    z.coerce.number().int().min(50).max(3_600_000),
+    "Milliseconds between looks for due jobs of which no wake-up told; absent: 2000, without DATABASE_LISTEN 300",
+    { optional: true },
   ),
   JOB_RETENTION_DAYS: setting(
     positive.max(3650),

@@ -14,6 +14,7 @@ import type { Clock } from "../domain/shared/clock.ts";
 
 export const ACCESS_TOKEN_SECONDS = 15 * 60;
 const ALGORITHM = "EdDSA";
+/** How far ahead the clock of whoever signed a token may be. A token is never good after its end. */
 const TOLERANCE_SECONDS = 30;
 const REMEMBERED = 10_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -24,7 +25,7 @@ export interface AccessClaims {
   sub: string;
   sid: string;
   tenantId: string | null;
-  /** The user's security version when the token was given. */
+  /** The security version of the session. */
   ver: number;
   exp: number;
 }
@@ -72,9 +73,9 @@ export async function createTokens(
     async verify(token) {
       const known = remembered.get(token);
       if (known) {
-        if (known.exp + TOLERANCE_SECONDS > seconds()) return known;
+        if (known.exp > seconds()) return known;
         remembered.delete(token);
-        throw new TokenRefused("TOKEN_EXPIRED", "The access token's time is over.");
+        throw tokenExpired();
       }
       const claims = await check(token, byId, o, seconds());
       if (remembered.size >= REMEMBERED) remembered.delete(remembered.keys().next().value ?? "");
@@ -84,6 +85,8 @@ export async function createTokens(
     publicKeys: () => ({ keys: keys.map(({ publicJwk }) => publicJwk) }),
   };
 }
+
+const tokenExpired = () => new TokenRefused("TOKEN_EXPIRED", "The access token's time is over.");
 
 type Key = Awaited<ReturnType<typeof readKey>>;
 
@@ -121,7 +124,8 @@ async function check(
       clockTolerance: TOLERANCE_SECONDS,
       currentDate: new Date(now * 1000),
     });
-    const { sub, sid, ver, iat, exp, tenant_id: tenantId = null } = payload;
+    const { sub, sid, ver, iat, exp = 0, tenant_id: tenantId = null } = payload;
+    if (exp <= now) throw tokenExpired(); // the library's tolerance is also for the end
     const fits = isUuid(sub) && isUuid(sid) && Number.isSafeInteger(ver) &&
       (tenantId === null || isUuid(tenantId));
     if (!fits || (iat ?? Infinity) > now + TOLERANCE_SECONDS) {
@@ -130,12 +134,10 @@ async function check(
         "The access token's claims do not fit, or it is dated in the future.",
       );
     }
-    return { sub, sid, ver: ver as number, tenantId, exp: exp ?? 0 };
+    return { sub, sid, ver: ver as number, tenantId, exp };
   } catch (error) {
     if (error instanceof TokenRefused) throw error;
-    if (error instanceof errors.JWTExpired) {
-      throw new TokenRefused("TOKEN_EXPIRED", "The access token's time is over.");
-    }
+    if (error instanceof errors.JWTExpired) throw tokenExpired();
     throw new TokenRefused(
       "TOKEN_INVALID",
       "The access token is malformed, forged, or meant for another service.",

@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import { type Caller, countedAs } from "../domain/access/caller.ts";
 import { addressKey } from "../domain/auth/address.ts";
 import { problem } from "../domain/problems/problem.ts";
+import type { OnceWork } from "../domain/requests/idempotency.ts";
 import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
 import type { Config } from "../infra/config.ts";
@@ -12,7 +13,7 @@ import type { Answer } from "./shared/answer.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
 import { Cors } from "./shared/cors.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
-import { answeredOnce, idempotencyKey } from "./shared/once.ts";
+import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/once.ts";
 import { refusalCodes } from "./shared/openapi_refusals.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
 import { type Respond, responder } from "./shared/respond.ts";
@@ -38,6 +39,7 @@ export interface AppOptions {
     | "RATE_LIMIT_ANONYMOUS_PER_MINUTE"
     | "REQUEST_TIMEOUT_SECONDS"
     | "BODY_TIMEOUT_SECONDS"
+    | "JOB_LEASE_SECONDS"
   >;
   /** Hears of every answered request: method, pattern of its route, status and seconds it took. */
   answered?: (method: string, route: string, status: number, seconds: number) => void;
@@ -63,8 +65,6 @@ interface Limits {
 
 /** Any other word a caller may use for a method is not worth telling apart. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
-/** So much longer than a request may take, a claim on its Idempotency-Key holds. */
-const CLAIM_MARGIN_S = 60;
 
 /** The HTTP application: every endpoint behind one pipeline of trace, token, permission, shapes, answer. */
 export function createApp(o: AppOptions): Handle {
@@ -83,7 +83,8 @@ export function createApp(o: AppOptions): Handle {
   const app = new Hono<{ Bindings: { ip: string | null } }>();
   const refuse = ({ req }: Context, failure: unknown) => {
     const traceId = traceIdOf(req.raw.headers);
-    const context = { baseUrl: o.baseUrl(), instance: req.path, traceId, errorList: false };
+    const { path } = req;
+    const context = { baseUrl: o.baseUrl(), instance: path, loggedPath: path, traceId, errorList: false };
     const answer = problemAnswer(failure, context, o.log);
     o.answered?.(METHODS.has(req.method) ? req.method : "other", "none", answer.status, 0);
     return pipeline.respond(answer, req.raw, traceId);
@@ -132,7 +133,9 @@ async function serve(
   });
   const refuse = (failure: unknown) => {
     const errorList = AREAS_WITH_ERROR_LISTS.has(spec.area);
-    const context = { baseUrl: o.baseUrl(), instance: call.url.pathname, traceId: call.traceId, errorList };
+    const instance = call.url.pathname;
+    const loggedPath = spec.hasSecretPath ? spec.path : instance;
+    const context = { baseUrl: o.baseUrl(), instance, loggedPath, traceId: call.traceId, errorList };
     const answer = problemAnswer(failure, context, o.log);
     if (o.checkAnswers) checkRefusal(spec, answer);
     return answer;
@@ -143,6 +146,9 @@ async function serve(
   } catch (failure) {
     answer = refuse(failure);
   }
+  if (call.ignoresTenantHeader) {
+    answer = { ...answer, headers: { ...answer.headers, "steward-ignored-headers": "X-Tenant-ID" } };
+  }
   const milliseconds = performance.now() - started;
   o.answered?.(request.method, spec.path, answer.status, milliseconds / 1000);
   o.log.debug("request", {
@@ -152,7 +158,11 @@ async function serve(
     durationMs: Math.round(milliseconds * 10) / 10,
     traceId: call.traceId,
   });
-  return o.respond(answer, request, call.traceId, call.quota ? quotaHeaders(call.quota) : undefined);
+  const { quota, ignoredMembers } = call;
+  return o.respond(answer, request, call.traceId, {
+    ...quota ? quotaHeaders(quota) : {},
+    ...ignoredMembers.size > 0 ? { [IGNORED_HEADER]: listed([...ignoredMembers]) } : {},
+  });
 }
 
 async function run(
@@ -164,7 +174,9 @@ async function run(
 ): Promise<Answer> {
   const { request } = call;
   const presented = o.limits ? await countedCaller(spec, call, o, o.limits) : await present(spec, call, o);
+  call.ignoresTenantHeader = ignoresTenantHeader(presented, request.headers);
   const caller = spec.access.admit(presented);
+  if (spec.showsSecret) requireNoKey(request.headers);
   const key = spec.creates ? idempotencyKey(request.headers) : null;
   const rawQuery = request.url.includes("?") ? queryValues(call.url.searchParams) : {};
   if (request.url.includes("%")) {
@@ -174,14 +186,20 @@ async function run(
   const params = spec.params && parse(spec.params, rawParams);
   const query = spec.query && parse(spec.query, rawQuery);
   const body = spec.body && await call.readJson(spec.body, { optional: spec.bodyOptional });
-  const work = async () => {
-    const answer = await spec.run({ caller, params, query, body, call });
+  const work = async (once: OnceWork | null) => {
+    const answer = await spec.run({ caller, params, query, body, call, once });
     if (o.checkAnswers) checkAnswer(spec, answer);
     return answer;
   };
-  if (key === null || presented === null) return await work();
-  const seconds = o.settings.REQUEST_TIMEOUT_SECONDS + CLAIM_MARGIN_S;
-  return await answeredOnce(o.sql, { spec, caller: presented, key, call, seconds }, work, refuse);
+  if (key === null || presented === null) return await work(null);
+  const leaseSeconds = o.settings.JOB_LEASE_SECONDS;
+  return await answeredOnce(o.sql, { spec, caller: presented, key, call, leaseSeconds }, work, refuse);
+}
+
+/** A token of one tenant acts in that one. Whoever names another is told, else they miss where their change went. */
+function ignoresTenantHeader(caller: Caller | null, headers: Headers): boolean {
+  const named = headers.get("x-tenant-id")?.trim().toLowerCase();
+  return Boolean(named && caller?.tokenTenantId && named !== caller.tokenTenantId);
 }
 
 const present = (spec: Endpoint, call: Call, o: Pipeline): Promise<Caller | null> | null =>
@@ -215,6 +233,16 @@ function countRequest(limit: RateLimit | null, key: string, call: Call): void {
   call.quota = limit.take(key);
   requireQuota(call.quota);
 }
+
+const IGNORED_HEADER = "steward-ignored-members";
+const MOST_NAMED = 20;
+const LONGEST_NAME = 200;
+
+/** Names as a header can carry them: what is no visible ASCII, and the comma, in percent-encoding. */
+const listed = (names: readonly string[]): string =>
+  names.slice(0, MOST_NAMED).map((name) =>
+    name.slice(0, LONGEST_NAME).toWellFormed().replaceAll(/[^\x21-\x7e]|[%,]/gu, encodeURIComponent)
+  ).join(", ");
 
 /** The three fields of draft-ietf-httpapi-ratelimit-headers-06; later drafts have put them into one. */
 const quotaHeaders = ({ limit, remaining, resetSeconds }: Quota): Record<string, string> => ({

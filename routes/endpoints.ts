@@ -1,4 +1,5 @@
 import type { Platform } from "../domain/shared/platform.ts";
+import { requireRoom } from "../infra/postgres/room.ts";
 import { VERSION } from "../infra/version.ts";
 import { accessRoutes } from "./access/mod.ts";
 import { authRoutes } from "./auth/mod.ts";
@@ -17,16 +18,28 @@ import { resourcesRoutes } from "./resources/mod.ts";
 import type { Endpoint } from "./shared/endpoint.ts";
 import { openApiDocument } from "./shared/openapi.ts";
 
+/** What routes ask of the running instance. */
+export interface Instance {
+  isStopping(): boolean;
+  /** Can only a new process reach the database? */
+  isStuck?(): boolean;
+  /** Why no job can start on it; null where jobs can, or where it works none. */
+  obstacleToJobs?(): string | null;
+}
+
 /** Every route of the service. */
-export function allEndpoints(p: Platform, o: { isStopping: () => boolean }): Endpoint[] {
+export function allEndpoints(p: Platform, o: Instance): Endpoint[] {
   const checks = [
     { name: "postgres", required: true, check: () => p.sql`select 1` },
     { name: "objectStore", required: true, check: () => p.objects.ping() },
+    { name: "postgresDisk", required: false, check: rarely(() => requireRoom(p.sql)) },
+    { name: "jobs", required: false, check: () => requireNone(o.obstacleToJobs?.()) },
     { name: "scanner", required: false, check: () => p.scanner.status() },
     ...p.mail.map((transport, index) => ({
       ...{ name: index === 0 ? "mail" : `mail-${index + 1}`, required: false, check: () => transport.ping() },
     })),
   ];
+  const notices = p.scanner.notice === undefined ? [] : [p.scanner.notice];
   let document: unknown;
   const endpoints: Endpoint[] = [
     ...authRoutes(p),
@@ -38,7 +51,7 @@ export function allEndpoints(p: Platform, o: { isStopping: () => boolean }): End
     ...resourcesRoutes(p),
     ...eventsRoutes(p),
     ...overviewRoutes(p),
-    ...healthRoutes(checks, { ...o, log: p.log }),
+    ...healthRoutes(checks, { ...o, log: p.log, notices }),
     ...metricsRoutes(p),
     ...problemRoutes,
     ...outboxRoutes(p.outbox),
@@ -46,3 +59,22 @@ export function allEndpoints(p: Platform, o: { isStopping: () => boolean }): End
   ];
   return endpoints;
 }
+
+const RARELY_MS = 5_000;
+
+/** The check's outcome, found out anew after some seconds: anyone may ask, and it costs the database something. */
+function rarely(check: () => Promise<void>): () => Promise<void> {
+  let checkedAt = -Infinity;
+  let outcome = Promise.resolve();
+  return () => {
+    if (performance.now() - checkedAt > RARELY_MS) {
+      checkedAt = performance.now();
+      outcome = check();
+    }
+    return outcome;
+  };
+}
+
+/** Fails with what is in the way. */
+const requireNone = (obstacle: string | null | undefined): Promise<void> =>
+  obstacle ? Promise.reject(new Error(obstacle)) : Promise.resolve();

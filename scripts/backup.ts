@@ -1,6 +1,7 @@
 // Writes the database and every object of the bucket into a folder: `deno task backup FOLDER`.
 import { dirname } from "node:path";
-import { ObjectNotFound, ObjectStoreError } from "../infra/objectstore/objectstore.ts";
+import { ObjectNotFound, type ObjectStore, ObjectStoreError } from "../infra/objectstore/objectstore.ts";
+import { connectPostgres } from "../infra/postgres/postgres.ts";
 import { readArguments } from "./backup/arguments.ts";
 import { contentOf, dumpOf, holds, type IndexedObject, manifestOf, writeIndex } from "./backup/folder.ts";
 import { EXIT, Failure, runScript } from "./shared/command_line.ts";
@@ -20,6 +21,7 @@ Options:
 
 Example: deno task backup /backups/steward
 
+Only the schema of the service is written; those of a product in the same database are left out and named.
 Needs pg_dump of the server's version or a later one. Keep TOKEN_KEYS and the other settings apart from it: they are
 not in the backup.
 Exit code 0 when the backup is complete, 64 for wrong usage, 69 when database or bucket cannot be used.`;
@@ -31,17 +33,24 @@ await runScript(HELP, async () => {
     return 0;
   }
   const { folder, withObjects, databaseUrl } = given;
+  const store = withObjects ? openConfiguredStore() : null;
   const startedAt = new Date().toISOString();
   await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
   await Deno.remove(manifestOf(folder)).catch(() => {}); // a backup without one is not complete
   const part = `${dumpOf(folder)}.part`;
   await runTool(
     "pg_dump",
-    ["--format=custom", "--no-owner", "--no-privileges", `--file=${part}`],
+    [
+      "--format=custom",
+      "--no-owner",
+      "--no-privileges",
+      `--file=${part}`,
+      ...await withoutOthers(databaseUrl),
+    ],
     databaseUrl,
   );
   await Deno.rename(part, dumpOf(folder));
-  const objects = withObjects ? await copyObjects(folder) : [];
+  const objects = store ? await copyObjects(store, folder) : [];
   await writeIndex(folder, objects);
   const bytes = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const manifest = {
@@ -56,8 +65,22 @@ await runScript(HELP, async () => {
   return 0;
 });
 
-async function copyObjects(folder: string): Promise<IndexedObject[]> {
-  const store = openConfiguredStore();
+/** Leaves out the schemas of others, which a product beside the service may keep from its role. */
+async function withoutOthers(databaseUrl: string): Promise<string[]> {
+  const sql = connectPostgres(databaseUrl, { max: 1, prepare: false, applicationName: "steward backup" });
+  try {
+    const others = await sql<{ name: string }[]>`select nspname as name from pg_namespace
+      where nspname not like 'pg\\_%' and nspname not in ('public', 'information_schema') order by nspname`;
+    if (others.length > 0) {
+      console.log(`left out what is not the service's: schema ${others.map(({ name }) => name).join(", ")}`);
+    }
+    return others.map(({ name }) => `--exclude-schema="${name.replaceAll('"', '""')}"`);
+  } finally {
+    await sql.end();
+  }
+}
+
+async function copyObjects(store: ObjectStore, folder: string): Promise<IndexedObject[]> {
   const copied: IndexedObject[] = [];
   try {
     for await (const { key, sizeBytes } of store.list("")) {

@@ -3,12 +3,12 @@ import { join, resolve } from "node:path";
 import { VERSION } from "../infra/version.ts";
 import { documentOfRoutes } from "./client/document.ts";
 import { generateClient } from "./client/generate.ts";
-import { readWords } from "./shared/words.ts";
+import { EXIT, readWords } from "./shared/words.ts";
 
 const HELP = `Usage: deno task client [FOLDER]
 
 Makes the TypeScript client of this version of the service and packs it as steward-client-${VERSION}.tgz, in the
-folder given or here. Install it with: npm install ./steward-client-${VERSION}.tgz
+folder given, which is made where it is missing, or here. Install it with: npm install ./steward-client-${VERSION}.tgz
 
 Example: deno task client ../my-product
 
@@ -31,6 +31,14 @@ async function writeSources(folder: string): Promise<void> {
   await run(folder, ["check", "--quiet", "mod.ts"]);
 }
 
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true });
+  } catch (error) {
+    throw new Error(`the folder ${path} cannot be made: ${(error as Error).message}`);
+  }
+}
+
 async function run(cwd: string, args: string[]): Promise<void> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd }).output();
   if (success) return;
@@ -48,10 +56,14 @@ const [destination = "."] = readWords(
 const target = join(resolve(destination), `steward-client-${VERSION}.tgz`);
 const folder = await Deno.makeTempDir({ prefix: "steward-client-" });
 try {
+  await makeFolder(resolve(destination));
   await writeSources(folder);
   await run(folder, ["pack", "--quiet", "--allow-dirty", "--no-source-maps", "--output", target]);
   console.log(`wrote ${target}`);
+} catch (error) {
+  console.error((error as Error).message);
+  Deno.exitCode = EXIT.refused;
 } finally {
   await Deno.remove(folder, { recursive: true });
 }
-Deno.exit(0); // what the routes hold on to does not keep this running
+Deno.exit(); // what the routes hold on to does not keep this running

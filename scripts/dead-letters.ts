@@ -55,8 +55,8 @@ await runJobCommand({
       );
       print(items, lines.join("\n") || "no dead letters");
     },
-    async retry({ sql, bell, actor, reach, values, args: [id], print }) {
-      const parts = { sql, bell, jobTypes };
+    async retry({ sql, wakeUps, actor, reach, values, args: [id], print }) {
+      const parts = { sql, wakeUps, jobTypes };
       const filter = {
         jobTypeName: values.type ?? null,
         errorPattern: null,

@@ -65,9 +65,9 @@ await runJobCommand({
       });
       print(page.items, page.items.map(line).join("\n") || "no jobs");
     },
-    async enqueue({ sql, bell, actor, values, args: [jobTypeName, serializedArgs = "{}"], print }) {
+    async enqueue({ sql, wakeUps, actor, values, args: [jobTypeName, serializedArgs = "{}"], print }) {
       if (!jobTypeName) throw new Failure(EXIT.usage, "enqueue needs a job type");
-      const parts = { sql, bell, jobTypes: builtInTypes(), jobWriter: new JobWriter(sql) };
+      const parts = { sql, wakeUps, jobTypes: builtInTypes(), jobWriter: new JobWriter(sql) };
       const retries = values["max-retries"];
       const job = await enqueueRequestedJob(parts, actor, {
         jobTypeName,

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { describeSchema } from "../infra/postgres/describe_schema.ts";
 import { migrate } from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript } from "./shared/command_line.ts";
+import { EXIT, Failure, isPooled, runScript } from "./shared/command_line.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task migrate [--schema FILE]
 
@@ -24,7 +24,13 @@ await runScript(HELP, async () => {
   const url = Deno.env.get("DATABASE_URL")?.trim();
   if (!url) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
   try {
-    const sql = connectPostgres(url, { max: 1, prepare: false, applicationName: "steward migrate" });
+    const sql = connectPostgres(url, {
+      max: 1,
+      prepare: false,
+      work: "migration",
+      pooled: isPooled(),
+      applicationName: "steward migrate",
+    });
     try {
       const names = await migrate(sql);
       console.log(names.length === 0 ? "the database is up to date" : `ran ${names.join(", ")}`);

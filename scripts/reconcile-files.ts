@@ -1,6 +1,5 @@
 // Compares the registry with the bucket, both ways: `deno task reconcile-files`.
 import { type Difference, reconcileFiles } from "../domain/files/reconcile.ts";
-import { systemClock } from "../domain/shared/clock.ts";
 import { ObjectStoreError } from "../infra/objectstore/objectstore.ts";
 import { runCli, wantInteger } from "./shared/cli.ts";
 import { EXIT, Failure } from "./shared/command_line.ts";
@@ -38,7 +37,7 @@ await runCli({
     apply: { type: "boolean", default: false },
     hours: { type: "string", default: "24" },
   },
-  async run({ values, positionals, sql, print }) {
+  async run({ values, positionals, sql, clock, print }) {
     if (positionals.length > 0) throw new Failure(EXIT.usage, `there is no command "${positionals[0]}"`);
     // Twice an upload's own time: an object is there before anybody else could tell that it is wanted.
     const safeAgeMs = wantInteger("--hours", values.hours, 2, 100_000) * HOUR_MS;
@@ -50,7 +49,7 @@ await runCli({
       counts[difference.kind]++;
       if (!json) console.log(lineOf(difference));
     };
-    const seen = await reconcileFiles({ sql, objects: openConfiguredStore(), clock: systemClock }, {
+    const seen = await reconcileFiles({ sql, objects: openConfiguredStore(), clock }, {
       ...{ apply, safeAgeMs, found },
     }).catch((error) => {
       if (!(error instanceof ObjectStoreError)) throw error;

@@ -1,13 +1,13 @@
 // Brings a backup back into an empty database and a bucket: `deno task restore FOLDER`.
 import { createHash } from "node:crypto";
+import { DatabaseClock } from "../infra/postgres/database_clock.ts";
 import { reconcileFiles } from "../domain/files/reconcile.ts";
 import { adoptRestoredContent } from "../domain/files/restored_content.ts";
-import { systemClock } from "../domain/shared/clock.ts";
 import { type ObjectStore, ObjectStoreError } from "../infra/objectstore/objectstore.ts";
 import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
 import { readArguments } from "./backup/arguments.ts";
 import { contentOf, dumpOf, holds, manifestOf, readIndex } from "./backup/folder.ts";
-import { EXIT, Failure, runScript } from "./shared/command_line.ts";
+import { EXIT, Failure, isPooled, runScript } from "./shared/command_line.ts";
 import { openConfiguredStore } from "./shared/object_store.ts";
 import { runTool } from "./shared/postgres_tools.ts";
 
@@ -39,7 +39,13 @@ await runScript(HELP, async () => {
   const manifest = await Deno.readTextFile(manifestOf(folder)).catch(() => null);
   if (manifest === null) throw new Failure(EXIT.noInput, `${folder} holds no complete backup`);
   const objects = openConfiguredStore();
-  const sql = connectPostgres(databaseUrl, { max: 1, prepare: false, applicationName: "steward restore" });
+  const sql = connectPostgres(databaseUrl, {
+    max: 1,
+    prepare: false,
+    work: "migration",
+    pooled: isPooled(),
+    applicationName: "steward restore",
+  });
   try {
     await requireEmpty(sql);
     const args = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction"];
@@ -92,7 +98,9 @@ async function copyObjects(sql: Sql, folder: string, store: ObjectStore): Promis
 async function compare(sql: Sql, objects: ObjectStore): Promise<number> {
   const counts: Record<string, number> = {};
   const found = ({ kind }: { kind: string }) => counts[kind] = (counts[kind] ?? 0) + 1;
-  await reconcileFiles({ sql, objects, clock: systemClock }, { apply: false, safeAgeMs: 2 * HOUR_MS, found });
+  const clock = new DatabaseClock();
+  await clock.start(sql);
+  await reconcileFiles({ sql, objects, clock }, { apply: false, safeAgeMs: 2 * HOUR_MS, found });
   for (const [kind, n] of Object.entries(counts)) console.log(`${kind.padEnd(14)}${n}`);
   const lost = (counts.missing ?? 0) + (counts.altered ?? 0);
   console.log(lost === 0 ? "every file has its content" : "see `deno task reconcile-files`");

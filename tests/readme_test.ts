@@ -1,20 +1,44 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { settingsTable } from "../scripts/config/table.ts";
 
 const root = join(import.meta.dirname ?? ".", "..");
 
-Deno.test("the README shows the settings as they are", async () => {
-  const readme = await Deno.readTextFile(join(root, "README.md"));
+const READMES = [
+  "README.md",
+  "infra/README.md",
+  "routes/README.md",
+  "scripts/README.md",
+  "domain/README.md",
+  ".github/CONTRIBUTING.md",
+  ".github/SECURITY.md",
+];
+
+Deno.test("the front page stays short, and every link between the READMEs leads somewhere", async () => {
+  const front = await Deno.readTextFile(join(root, "README.md"));
+  assert.ok(front.split("\n").length <= 250);
+  const broken: string[] = [];
+  for (const path of READMES) {
+    const text = await Deno.readTextFile(join(root, path));
+    for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+      const found = await Deno.stat(join(root, dirname(path), target)).catch(() => null);
+      if (!found) broken.push(`${path}: ${target}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+Deno.test("infra/README.md shows the settings as they are", async () => {
+  const readme = await Deno.readTextFile(join(root, "infra/README.md"));
   assert.ok(readme.includes(settingsTable()), "run `deno task config --readme`");
 });
 
-Deno.test("every task the README names exists, and every script of a task answers --help", async () => {
-  const readme = await Deno.readTextFile(join(root, "README.md"));
+Deno.test("every task the READMEs name exists, and every script of a task answers --help", async () => {
+  const readmes = await Promise.all(READMES.map((path) => Deno.readTextFile(join(root, path))));
   const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
   const named = new Set(
     Array.from(
-      readme.matchAll(/(?:deno|deno@2\.9\.6) task (?:--\S+ )?([a-z-]+)/g),
+      readmes.join("\n").matchAll(/(?:deno|deno@2\.9\.6) task (?:--\S+ )?([a-z-]+)/g),
       (match) => match[1] ?? "",
     ),
   );

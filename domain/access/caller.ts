@@ -21,7 +21,7 @@ export interface TenantCaller extends Caller {
 }
 
 /** Does the caller hold `permission`, by itself or through admin:system? */
-export function holds(caller: Caller, permission: string): boolean {
+export function holds(caller: Pick<Caller, "permissions">, permission: string): boolean {
   return caller.permissions.has(permission) || caller.permissions.has("admin:system");
 }
 

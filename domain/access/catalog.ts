@@ -54,6 +54,7 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "retain:files": "Change retention and legal holds",
     "purge:files": "Destroy file content",
   }),
+  ...tenantReach("Jobs", { "run:http-requests": "Have jobs call URLs (steward.http-request)" }),
   ...tenantReach("Notifications", { "send:notifications": "Send messages and manage templates" }),
   ...tenantReach("Resources", {
     "manage:applications": "Change applications",
@@ -71,7 +72,11 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
   }),
 ];
 
-const OF_FILES = new Set(CATALOG_PERMISSIONS.filter((p) => p.category === "Files").map((p) => p.code));
+/** The codes of the file module. */
+export const FILE_MODULE: readonly string[] = CATALOG_PERMISSIONS.filter((p) => p.category === "Files").map((
+  p,
+) => p.code);
+const OF_FILES = new Set(FILE_MODULE);
 
 /** Is `code` one of the file module's, which admin:system does not stand in for? */
 export const isOfFileModule = (code: string): boolean => OF_FILES.has(code);

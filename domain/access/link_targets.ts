@@ -42,7 +42,8 @@ export async function lockLinks(tx: Tx, userId: string): Promise<string[]> {
 
 /**
  * Locks what links are about to point at, in the order every writer of links keeps to: after `lockLinks`, tenants by
- * id (their capacity stays as it is seen here), roles by id (they cannot be deleted meanwhile), then the user.
+ * id (their capacity stays as it is seen here), roles by id, then the user. A role that is being changed is waited
+ * for, and its next change waits for the link: else that change would not find the new holder, whose sessions it ends.
  * @param besides tenants whose links may go.
  */
 export async function lockLinkTargets(
@@ -56,7 +57,7 @@ export async function lockLinkTargets(
     where id = any(${tenantIds}::uuid[]) order by id for no key update`;
   const roleIds = [...new Set(assignments.flatMap((a) => a.roleIds))];
   const roles = roleIds.length === 0 ? [] : await tx<{ id: string; tenantId: string }[]>`
-    select id, tenant_id from roles where id = any(${roleIds}::uuid[]) and deleted_at is null order by id for key share`;
+    select id, tenant_id from roles where id = any(${roleIds}::uuid[]) and deleted_at is null order by id for share`;
   return {
     tenants: new Map(tenants.filter((t) => !t.isDeleted).map((t) => [t.id, t])),
     roles: new Set(roles.map((r) => roleKey(r.tenantId, r.id))),
@@ -75,9 +76,17 @@ export function requireTargets(
   }
   for (const { tenantId, roleIds } of assignments) {
     const missing = roleIds.find((roleId) => !targets.roles.has(roleKey(tenantId, roleId)));
-    if (missing) throw problem("ROLE_NOT_FOUND", `Tenant ${tenantId} has no role ${missing}.`);
+    if (missing) throw roleNotOfTenant(targets.tenants.get(tenantId)?.name ?? "", tenantId, missing);
   }
 }
+
+/** One wording for a role that is missing and one of another tenant: the two look the same. */
+const roleNotOfTenant = (tenantName: string, tenantId: string, roleId: string) =>
+  problem(
+    "ROLE_NOT_FOUND",
+    `Tenant "${tenantName}" (${tenantId}) has no role ${roleId}. A role belongs to the tenant it was made in, which ` +
+      "its tenantId and tenantName tell; GET /api/v1/roles lists those of the tenant a request acts in.",
+  );
 
 /** Refuses one more active user in any of these tenants that is full. */
 export function requireCapacity(targets: LinkTargets, tenantIds: string[]): void {

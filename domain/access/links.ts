@@ -37,7 +37,7 @@ export function requireMayAddUsers(caller: Caller, tenantId: string): void {
 
 /**
  * Links a user to one more tenant without touching their other links, and ends the user's tokens. The checks run in
- * the order of the contract's add-link table; a refusal writes nothing.
+ * the order that README.md documents; a refusal writes nothing.
  * @param read what is answered, as the link leaves it: afterwards someone else may have changed it again.
  * @throws USER_NOT_FOUND, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
  * CROSS_TENANT_FORBIDDEN (taking the default from another tenant without reach), USER_ALREADY_ASSIGNED,

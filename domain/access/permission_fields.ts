@@ -4,7 +4,7 @@ import { z } from "zod";
 export const permissionCode = z.string({ error: "expected a code such as approve:invoices" }).max(100).regex(
   /^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/,
   "expected action:resource in lower-case letters, digits and hyphens, such as approve:invoices",
-);
+).refine((code) => code !== "switch:any-group-tenant", { error: "is reserved: no such permission exists" });
 export const permissionDescription = z.string().trim().max(500).nullish().transform((value) =>
   value === "" ? null : value
 );

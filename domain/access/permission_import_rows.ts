@@ -1,4 +1,4 @@
-import { invalid } from "../problems/problem.ts";
+import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { readCsv } from "./csv.ts";
 
 /** `Permissions`: a flat list; `Catalog`: groups by category. */
@@ -23,8 +23,18 @@ export interface ImportRows {
   rows: RawRow[];
 }
 
-/** The rows of an import document. Throws VALIDATION_ERROR where its outer shape does not fit the mode. */
-export function rowsOfDocument(document: unknown, mode: ImportMode | undefined): ImportRows {
+/** What is wrong with members of a document, by dotted path. */
+export type LookAtMembers = (document: unknown) => FieldErrors;
+
+/**
+ * The rows of an import document. Throws VALIDATION_ERROR where its outer shape does not fit the mode.
+ * @param lookAtMembers what it says of an item or group fails its rows.
+ */
+export function rowsOfDocument(
+  document: unknown,
+  mode: ImportMode | undefined,
+  lookAtMembers: LookAtMembers = () => ({}),
+): ImportRows {
   const { permissions, catalog } = isObject(document) ? document : {};
   const found = Array.isArray(catalog) && !Array.isArray(permissions) ? "Catalog" : "Permissions";
   const wanted = mode ?? found;
@@ -33,16 +43,45 @@ export function rowsOfDocument(document: unknown, mode: ImportMode | undefined):
   if (!Array.isArray(list)) throw invalid({ [field]: [`expected a list for an import of mode ${wanted}`] });
   if (wanted === "Permissions") {
     requireFewRows(list.length);
-    return { mode: wanted, rows: list.map(rowOfItem) };
+    const faults = faultsByPlace(lookAtMembers(document));
+    return {
+      mode: wanted,
+      rows: list.map((item, n) => withFault(rowOfItem(item), faults.get(`permissions.${n}`))),
+    };
   }
   requireFewRows(list.reduce((sum, group) => sum + (itemsOf(group)?.length ?? 1), 0));
-  return { mode: wanted, rows: list.flatMap(rowsOfGroup) };
+  const faults = faultsByPlace(lookAtMembers(document));
+  return {
+    mode: wanted,
+    rows: list.flatMap((group, g) =>
+      rowsOfGroup(group).map((row, n) =>
+        withFault(row, faults.get(`catalog.${g}`) ?? faults.get(`catalog.${g}.permissions.${n}`))
+      )
+    ),
+  };
+}
+
+const withFault = (row: RawRow, fault: string | undefined): RawRow =>
+  fault === undefined || row.fault !== undefined ? row : { ...row, fault };
+
+const PLACE = /^(permissions\.\d+|catalog\.\d+(?:\.permissions\.\d+)?)\.(.+)$/s;
+
+/** What is wrong with each item or group; the first of its members speaks for all. */
+function faultsByPlace(errors: FieldErrors): ReadonlyMap<string, string> {
+  const faults = new Map<string, string>();
+  for (const [path, messages] of Object.entries(errors)) {
+    const [, place, member] = PLACE.exec(path) ?? [];
+    if (place === undefined) throw invalid({ [path]: messages });
+    if (!faults.has(place)) faults.set(place, `${member}: ${messages.join("; ")}`);
+  }
+  return faults;
 }
 
 /** The rows of a file: JSON where its name or first character says so, else CSV. Throws VALIDATION_ERROR. */
 export function rowsOfFile(
   file: { fileName: string; bytes: Uint8Array<ArrayBuffer> },
   mode: ImportMode | undefined,
+  lookAtMembers?: LookAtMembers,
 ): ImportRows {
   let text: string;
   try {
@@ -61,7 +100,7 @@ export function rowsOfFile(
   } catch (error) {
     throw invalid({ file: [`expected a JSON document: ${(error as Error).message}`] });
   }
-  return rowsOfDocument(document, mode);
+  return rowsOfDocument(document, mode, lookAtMembers);
 }
 
 /** The permissions of a group, or null where it is none. */

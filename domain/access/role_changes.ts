@@ -50,7 +50,8 @@ export async function createRole(
 }
 
 /**
- * Changes a role; a list of permissions replaces those it has, which ends the validity of its holders' tokens.
+ * Changes a role; a list of permissions replaces those it has, which ends its holders' sessions. Of a catalog role the
+ * description alone can be changed.
  * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, PERMISSION_NOT_FOUND,
  * ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
  */
@@ -64,9 +65,11 @@ export async function updateRole(
   return await transact(p.sql, async (tx) => {
     const role = await lockRole(tx, caller.tenantId, id);
     requireVersion(ifMatch, role.version);
-    requireOwnRole(role, "changed");
     const { value: before } = await readRole(tx, caller.tenantId, id);
     const { name = role.name, description = role.description } = change;
+    if (name !== role.name || change.permissionIds && !carriesJust(before, change.permissionIds)) {
+      requireOwnRole(role, "renamed or given other permissions");
+    }
     const regranted = change.permissionIds
       ? await replacePermissions(p, tx, caller, before, change.permissionIds)
       : 0;
@@ -127,6 +130,11 @@ async function replacePermissions(
     added: await requireGrantable(tx, caller, [...wanted].filter((id) => !had.has(id))),
     removed: role.permissions.filter(({ id }) => !wanted.has(id)),
   });
+}
+
+function carriesJust({ permissions }: Role, ids: string[]): boolean {
+  const wanted = new Set(ids);
+  return wanted.size === permissions.length && permissions.every(({ id }) => wanted.has(id));
 }
 
 const audited = ({ name, description, permissions }: Role) => ({

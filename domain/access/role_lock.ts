@@ -10,7 +10,7 @@ export interface LockedRole {
   version: number;
 }
 
-/** Locks a role of the tenant against other changes, not against users being given it. Throws ROLE_NOT_FOUND. */
+/** Locks a role of the tenant against other changes and against users being given it. Throws ROLE_NOT_FOUND. */
 export async function lockRole(tx: Tx, tenantId: string, id: string): Promise<LockedRole> {
   const [role] = await tx<LockedRole[]>`
     select id, name, description, is_system, version from roles

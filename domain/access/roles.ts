@@ -13,6 +13,7 @@ const SORTS = { name: "lower(r.name)", createdAt: "r.created_at", userCount: "us
 export interface Role {
   id: string;
   tenantId: string;
+  tenantName: string;
   name: string;
   description: string | null;
   isSystemRole: boolean;
@@ -167,16 +168,20 @@ export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFil
 export const roleNotFound = (id: string) =>
   problem("ROLE_NOT_FOUND", `No role ${id} is known in the tenant; the id may be wrong or the role deleted.`);
 
+const ownColumns = (q: Queryable) =>
+  q`r.id, r.tenant_id, (select t.name from tenants t where t.id = r.tenant_id) as tenant_name, r.name, r.description,
+    r.is_system as is_system_role, r.created_at, r.updated_at`;
+
 /** Columns of `Role` over `roles r`. */
-const grantColumns = (q: Queryable) =>
-  q`r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at,
+export const grantColumns = (q: Queryable) =>
+  q`${ownColumns(q)},
     coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code)
       from role_permissions rp join permissions p on p.id = rp.permission_id where rp.role_id = r.id), '[]')
       as permissions`;
 
 /** Columns of `RoleWithUserCount` over `roles r`. Deleted users hold no roles, so an index alone is counted. */
 const countedColumns = (q: Queryable) =>
-  q`r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at,
+  q`${ownColumns(q)},
     (select count(*) from user_tenant_roles h where h.role_id = r.id) as user_count,
     (select count(*) from role_permissions rp where rp.role_id = r.id) as permission_count`;
 

@@ -1,8 +1,8 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { permissionCodes } from "../auth/held_permissions.ts";
 import { problem } from "../problems/problem.ts";
-import { type Caller, holds } from "./caller.ts";
-import type { Role } from "./roles.ts";
+import type { TenantCaller } from "./caller.ts";
+import { grantColumns, type Role } from "./roles.ts";
 import { type Versioned, versioned } from "../shared/versioned.ts";
 
 /** A user as the scoped routes answer it; `roles` are the names held in one tenant. */
@@ -111,16 +111,37 @@ export async function readAdminUser(q: Queryable, userId: string): Promise<Versi
   return versioned(row, () => userNotFound(userId));
 }
 
+/** All of the user's tenants, the default one first. Throws USER_NOT_FOUND. */
+export async function readUserTenants(q: Queryable, userId: string): Promise<UserTenant[]> {
+  await requireUser(q, userId, null);
+  return await readLinks(q, userId, null);
+}
+
 /**
- * The user's tenants, the default one first. Throws USER_NOT_FOUND.
- * @param onlyTenantId tells this link only: the others are other tenants' matter.
+ * All tenants of a user of the caller's tenant, the default one first; an API key, which belongs to one tenant, is told
+ * of that one. Throws USER_NOT_FOUND for everyone else.
  */
-export async function readUserTenants(
+export async function readUserTenantsAs(
+  q: Queryable,
+  caller: TenantCaller,
+  userId: string,
+): Promise<UserTenant[]> {
+  await requireUser(q, userId, caller.tenantId);
+  return await readLinks(q, userId, caller.apiKeyId === null ? null : caller.tenantId);
+}
+
+/** The user's link to one tenant. Throws USER_NOT_FOUND where there is none. */
+export async function readUserTenant(q: Queryable, userId: string, tenantId: string): Promise<UserTenant> {
+  const [link] = await readLinks(q, userId, tenantId);
+  if (!link) throw userNotFound(userId);
+  return link;
+}
+
+async function readLinks(
   q: Queryable,
   userId: string,
-  onlyTenantId: string | null = null,
+  onlyTenantId: string | null,
 ): Promise<UserTenant[]> {
-  await requireUser(q, userId, onlyTenantId);
   return await q<UserTenant[]>`
     select t.id as tenant_id, t.name as tenant_name, t.type as tenant_type, t.is_active as is_tenant_active,
       l.is_active, l.is_default, l.created_at,
@@ -132,30 +153,13 @@ export async function readUserTenants(
     order by l.is_default desc, l.created_at, t.id`;
 }
 
-/**
- * The tenants of a user as `caller` may know them: all of one's own (in person: a key belongs to one tenant) or with
- * reach over users, else the caller's.
- */
-export async function readUserTenantsAs(
-  q: Queryable,
-  caller: Caller & { tenantId: string },
-  userId: string,
-): Promise<UserTenant[]> {
-  await requireUser(q, userId, caller.tenantId);
-  const isSelf = caller.apiKeyId === null && caller.userId === userId;
-  const seesAll = isSelf || holds(caller, "manage:all-users");
-  return await readUserTenants(q, userId, seesAll ? null : caller.tenantId);
-}
-
 /** The roles a user of the tenant holds there, by name. Throws USER_NOT_FOUND. */
 export async function readUserRoles(q: Queryable, userId: string, tenantId: string): Promise<Role[]> {
   await requireUser(q, userId, tenantId);
   return await q<Role[]>`
-    select r.id, r.tenant_id, r.name, r.description, r.is_system as is_system_role, r.created_at, r.updated_at,
-      coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code)
-        from role_permissions rp join permissions p on p.id = rp.permission_id and p.deleted_at is null
-        where rp.role_id = r.id), '[]') as permissions
-    from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
+    select ${
+    grantColumns(q)
+  } from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
     where l.user_id = ${userId} and l.tenant_id = ${tenantId} order by lower(r.name), r.id`;
 }
 

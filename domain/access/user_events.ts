@@ -1,11 +1,11 @@
-import type { Bell } from "../../infra/bell/bell.ts";
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { emitEvents, type NewEvent } from "../events/emit.ts";
 import type { Assignment } from "./link_targets.ts";
 
-/** What a bell may be absent from: the operator's shell. */
-interface Ringing {
-  bell?: Bell;
+/** Wakes workers for the events, where it can: CLI scripts cannot. */
+interface Waking {
+  wakeUps?: WakeUps;
 }
 
 interface UserFields {
@@ -22,7 +22,7 @@ const dataOf = ({ id, email, firstName, lastName, isActive }: UserFields) => ({
 
 /** Tells the tenants a new user is linked to. */
 export async function tellUserCreated(
-  p: Ringing,
+  p: Waking,
   tx: Tx,
   user: UserFields,
   links: Assignment[],
@@ -33,7 +33,7 @@ export async function tellUserCreated(
 
 /** Tells every tenant of a user that `changed` of their fields are others now. */
 export async function tellUserUpdated(
-  p: Ringing,
+  p: Waking,
   tx: Tx,
   user: UserFields,
   changed: string[],
@@ -44,7 +44,7 @@ export async function tellUserUpdated(
 
 /** Tells every tenant of a user that they are deleted. */
 export async function tellUserDeleted(
-  p: Ringing,
+  p: Waking,
   tx: Tx,
   { id, email }: { id: string; email: string },
 ): Promise<void> {
@@ -54,7 +54,7 @@ export async function tellUserDeleted(
 
 /** Tells tenants that a user has come to them, and others that the user has left. */
 export async function tellLinksChanged(
-  p: Ringing,
+  p: Waking,
   tx: Tx,
   userId: string,
   { before, after }: { before: Pick<Assignment, "tenantId">[]; after: Assignment[] },
@@ -72,7 +72,7 @@ export async function tellLinksChanged(
 }
 
 async function emitToTenantsOf(
-  p: Ringing,
+  p: Waking,
   tx: Tx,
   userId: string,
   event: (tenantId: string) => NewEvent,

@@ -6,8 +6,8 @@ import { invalidateUsers } from "./invalidation.ts";
 import { recount } from "./large_counts.ts";
 import { userNotFound } from "./user_details.ts";
 
-/** What changing users needs of the platform; at the shell nobody is rung for what was told of it. */
-export type UserPlatform = Pick<Platform, "sql" | "rights"> & Partial<Pick<Platform, "bell">>;
+/** What changing users needs of the platform; CLI scripts cannot notify; workers find the events by polling. */
+export type UserPlatform = Pick<Platform, "sql" | "rights"> & Partial<Pick<Platform, "wakeUps">>;
 
 /** A user row as it was when it was locked. */
 export interface LockedUser {

@@ -2,9 +2,11 @@ import { type Queryable, type Tx, withCommit } from "../../infra/postgres/postgr
 import type { Caller } from "../access/caller.ts";
 import { newId } from "../shared/ids.ts";
 
-/** Who an audit row names: the caller, or the service itself (all null). */
+/** Who an audit row names: the caller, a visitor without a user, or the service itself (all null). */
 export type Actor =
-  | Pick<Caller, "userId" | "tenantId" | "traceId" | "ip"> & Partial<Pick<Caller, "apiKeyId">>
+  | Pick<Caller, "tenantId" | "traceId" | "ip">
+    & { userId: string | null }
+    & Partial<Pick<Caller, "apiKeyId">>
   | null;
 
 export interface AuditEntry {

@@ -6,6 +6,7 @@ import { newId } from "../shared/ids.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
+import { requireVersion } from "../shared/version.ts";
 import { givenBy } from "./key_permissions.ts";
 import { digest, newSecret } from "./secrets.ts";
 
@@ -72,10 +73,19 @@ export async function listApiKeys(
   return pagedResult<ApiKey>([...items], count?.total ?? 0, request);
 }
 
+/** Revoking is a key's only change. */
+export const apiKeyVersion = ({ revokedAt }: ApiKey): number => revokedAt ? 2 : 1;
+
 /** One key of the tenant, also a revoked one. @throws API_KEY_NOT_FOUND */
-export async function readApiKey(q: Queryable, { tenantId }: TenantCaller, id: string): Promise<ApiKey> {
+export async function readApiKey(
+  q: Queryable,
+  { tenantId }: TenantCaller,
+  id: string,
+  lock = false,
+): Promise<ApiKey> {
   const [key] = await q<ApiKey[]>`
-    select ${columns(q)} from api_keys where id = ${id} and tenant_id = ${tenantId}`;
+    select ${columns(q)} from api_keys where id = ${id} and tenant_id = ${tenantId}
+    ${lock ? q`for update` : q``}`;
   if (!key) throw problem("API_KEY_NOT_FOUND", `The tenant has no API key ${id}.`);
   return key;
 }
@@ -112,17 +122,22 @@ export async function createApiKey(
   });
 }
 
-/** Revokes a key, for the very next request. Again changes nothing. @throws API_KEY_NOT_FOUND */
+/**
+ * Revokes a key, for the very next request. Again changes nothing.
+ * @throws API_KEY_NOT_FOUND, PRECONDITION_FAILED
+ */
 export async function revokeApiKey(
   p: Pick<Platform, "sql" | "rights">,
   caller: TenantCaller,
   id: string,
+  ifMatch: string | null,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    const { name, createdBy } = await readApiKey(tx, caller, id);
-    const revoked = await tx`update api_keys set revoked_at = now(), revoked_by = ${caller.userId}
-      where id = ${id} and revoked_at is null`;
-    if (revoked.count === 0) return;
+    const key = await readApiKey(tx, caller, id, true);
+    requireVersion(ifMatch, apiKeyVersion(key));
+    if (key.revokedAt) return;
+    const { name, createdBy } = key;
+    await tx`update api_keys set revoked_at = now(), revoked_by = ${caller.userId} where id = ${id}`;
     p.rights.changed(tx, [createdBy]);
     await recordAudit(tx, caller, {
       action: "apiKey.revoke",

@@ -4,6 +4,7 @@ import { invalid, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { KEY_PREFIX } from "./api_keys.ts";
 import type { SessionRights } from "./rights.ts";
+import { accessChanged } from "./sessions.ts";
 
 export interface Credentials {
   /** The Authorization header. */
@@ -37,7 +38,8 @@ export async function authenticate(
   const claims = await p.tokens.verify(token).catch((error) => {
     throw error instanceof TokenRefused ? problem(error.fault, error.message) : error;
   });
-  const named = claims.tenantId === null ? namedTenants(c) : [claims.tenantId];
+  const tenantQuery = c.queryIsFilter ? [] : c.tenantQuery;
+  const named = claims.tenantId === null ? namedTenants({ ...c, tenantQuery }) : [claims.tenantId];
   const [first = null] = named;
   const tenantId = first !== null && UUID.test(first) ? first : null;
   let rights = await p.rights.read(claims.sub, claims.sid, tenantId);
@@ -65,10 +67,10 @@ export async function authenticate(
   };
 }
 
-/** A key acts in its own tenant, whatever else the request names. */
+/** A key acts in its own tenant; a request that names another one by header is refused. */
 async function authenticateKey(
   p: Pick<Platform, "rights">,
-  { traceId, ip }: Credentials,
+  { traceId, ip, tenantHeader }: Credentials,
   key: string,
 ): Promise<Caller> {
   const rights = await p.rights.apiKeys.read(key);
@@ -81,6 +83,11 @@ async function authenticateKey(
       "Whoever made the API key is no longer active in its tenant, or the tenant is not active.",
     );
   }
+  const named = namedTenants({ tenantHeader, tenantQuery: [] });
+  requireOneTenant(named);
+  if (named.some((id) => id !== rights.tenantId)) {
+    throw problem("TENANT_FORBIDDEN", `The API key acts in tenant ${rights.tenantId}, not in ${named[0]}.`);
+  }
   p.rights.apiKeys.noteUse(rights.id, ip);
   const { id: apiKeyId, userId, tenantId, permissions } = rights;
   return { userId, sessionId: "", apiKeyId, tokenTenantId: tenantId, tenantId, permissions, traceId, ip };
@@ -88,14 +95,15 @@ async function authenticateKey(
 
 function requireLiveSession(rights: SessionRights, version: number): void {
   if (rights.exists && rights.revoked) throw problem("TOKEN_REVOKED", "The session of this token has ended.");
-  if (!rights.exists || !rights.usable || version !== rights.securityVersion) {
-    throw problem("SESSION_INVALIDATED", "The user or their rights have changed since this token was given.");
+  if (!rights.exists || !rights.usable) {
+    throw problem("SESSION_INVALIDATED", "The user of this token is not active.");
   }
+  if (!rights.current || version !== rights.securityVersion) throw accessChanged();
 }
 
 /** The tenants a global token's request names, each once. */
-function namedTenants(c: Credentials): string[] {
-  const named = [c.tenantHeader, ...c.queryIsFilter ? [] : c.tenantQuery];
+function namedTenants(c: Pick<Credentials, "tenantHeader" | "tenantQuery">): string[] {
+  const named = [c.tenantHeader, ...c.tenantQuery];
   return [...new Set(named.flatMap((id) => id?.trim().toLowerCase() || []))];
 }
 

@@ -14,6 +14,7 @@ export interface BrowserSession {
   userId: string;
   sessionId: string;
   tenantId: string | null;
+  /** The session's; the user's is newer once their access has changed. */
   securityVersion: number;
 }
 
@@ -38,21 +39,21 @@ export async function openBrowserSession(
 
 /**
  * The session a cookie's secret stands for, while it is open, its user active, and it was used within the last twelve
- * hours. Each use keeps it alive.
+ * hours. Each use keeps it alive. `"access-changed"` where a change to its user's role, permission or link has ended it.
  */
-export async function readBrowserSession(q: Queryable, secret: string): Promise<BrowserSession | null> {
-  const [row] = await q<(BrowserSession & { noted: boolean })[]>`
-    select s.user_id, s.id as session_id, u.security_version,
-      b.last_seen_at > now() - make_interval(secs => ${NOTED_EVERY_SECONDS}) as noted,
-      case when exists (
-        select from user_tenants l join tenants t on t.id = l.tenant_id
-        where l.user_id = u.id and l.tenant_id = b.tenant_id and l.is_active and t.is_active and t.deleted_at is null
-      ) then b.tenant_id end as tenant_id
+export async function readBrowserSession(
+  q: Queryable,
+  secret: string,
+): Promise<BrowserSession | "access-changed" | null> {
+  const [row] = await q<(BrowserSession & { noted: boolean; isCurrent: boolean })[]>`
+    select s.user_id, s.id as session_id, s.security_version, s.security_version = u.security_version as is_current,
+      b.tenant_id, b.last_seen_at > now() - make_interval(secs => ${NOTED_EVERY_SECONDS}) as noted
     from browser_sessions b join sessions s on s.id = b.session_id join users u on u.id = s.user_id
     where b.secret_hash = ${digest(secret)} and s.revoked_at is null and s.expires_at > now()
       and b.last_seen_at > now() - make_interval(secs => ${IDLE_SECONDS}) and u.is_active and u.deleted_at is null`;
   if (!row) return null;
-  const { noted, ...session } = row;
+  const { noted, isCurrent, ...session } = row;
+  if (!isCurrent) return "access-changed";
   if (!noted) {
     await q`with seen as (
         update browser_sessions set last_seen_at = now() where secret_hash = ${

@@ -1,18 +1,23 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
+import { FILE_MODULE } from "../access/catalog.ts";
 
 /**
  * The query for the codes a user's roles give in `tenantId`'s context, which needs an active link to an active
- * tenant. Null stands for the service as a whole: there only the platform tenant's platform-reach codes count.
+ * tenant. Null stands for the service as a whole: there only the platform tenant's platform-reach codes count, and for
+ * holders of admin:system, who reach product files there, its codes of the file module.
  */
 export const permissionCodes = (q: Queryable, userId: string, tenantId: string | null) =>
   q`
-  select distinct p.code from user_tenants l
-  join tenants t on t.id = l.tenant_id and t.is_active and t.deleted_at is null
-  join user_tenant_roles r on r.user_id = l.user_id and r.tenant_id = l.tenant_id
-  join roles ro on ro.id = r.role_id and ro.deleted_at is null
-  join role_permissions rp on rp.role_id = ro.id
-  join permissions p on p.id = rp.permission_id and p.deleted_at is null
-  where l.user_id = ${userId} and l.is_active
-    and l.tenant_id = coalesce(${tenantId}::uuid, (select id from tenants where type = 'Platform'))
-    and (${tenantId}::uuid is not null or p.reach = 'Platform')
-  order by p.code`;
+  select distinct held.code from (
+    select p.code, p.reach, bool_or(p.code = 'admin:system') over () as is_system_admin from user_tenants l
+    join tenants t on t.id = l.tenant_id and t.is_active and t.deleted_at is null
+    join user_tenant_roles r on r.user_id = l.user_id and r.tenant_id = l.tenant_id
+    join roles ro on ro.id = r.role_id and ro.deleted_at is null
+    join role_permissions rp on rp.role_id = ro.id
+    join permissions p on p.id = rp.permission_id and p.deleted_at is null
+    where l.user_id = ${userId} and l.is_active
+      and l.tenant_id = coalesce(${tenantId}::uuid, (select id from tenants where type = 'Platform'))
+  ) held
+  where ${tenantId}::uuid is not null or held.reach = 'Platform'
+    or held.is_system_admin and held.code = any(${[...FILE_MODULE]}::text[])
+  order by held.code`;

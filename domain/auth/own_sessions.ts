@@ -27,7 +27,8 @@ export async function listOwnSessions(
   return await q<OwnSession[]>`
     select s.id, s.created_at, s.expires_at, s.ip, s.user_agent, s.id::text = ${caller.sessionId} as is_current,
       coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
-    from sessions s where s.user_id = ${caller.userId} and s.revoked_at is null and s.expires_at > now()
+    from sessions s join users u on u.id = s.user_id and u.security_version = s.security_version
+    where s.user_id = ${caller.userId} and s.revoked_at is null and s.expires_at > now()
     order by s.id desc limit ${MOST}`;
 }
 

@@ -68,7 +68,7 @@ export async function readProfile(
  * @throws PRECONDITION_FAILED
  */
 export async function updateOwnProfile(
-  p: Pick<Platform, "sql" | "bell">,
+  p: Pick<Platform, "sql" | "wakeUps">,
   caller: Caller,
   change: ProfileChange,
   ifMatch: string | null,

@@ -15,6 +15,8 @@ export interface SessionRights {
   revoked: boolean;
   /** The user is active and not deleted. */
   usable: boolean;
+  /** The session was opened after the last change to the user's role, permission or link. */
+  current: boolean;
   securityVersion: number;
   /** The user has an active link to the tenant and the tenant is active. */
   linked: boolean;
@@ -25,6 +27,7 @@ const NO_RIGHTS: SessionRights = {
   exists: false,
   revoked: false,
   usable: false,
+  current: false,
   securityVersion: 0,
   linked: false,
   permissions: new Set(),
@@ -93,7 +96,7 @@ export class Rights {
     const [row] = await sql<(Omit<SessionRights, "exists" | "permissions"> & { permissions: string[] })[]>`
       select s.revoked_at is not null or s.expires_at < now() as revoked,
         u.is_active and u.deleted_at is null as usable,
-        u.security_version,
+        s.security_version = u.security_version as current, u.security_version,
         exists (select from user_tenants l join tenants t on t.id = l.tenant_id
           where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active
             and t.is_active and t.deleted_at is null) as linked,

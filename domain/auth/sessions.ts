@@ -16,24 +16,33 @@ export interface TokenPair {
   refreshExpiresIn: number;
 }
 
+/** Whose session it is, and the security version they had when it was opened: another one ends it. */
 interface SessionUser {
   id: string;
   securityVersion: number;
 }
 
-/** Opens a session and gives its first tokens. */
+/**
+ * Opens a session and gives its first tokens.
+ * @param o.user as read under a lock of their row in this transaction: a change of rights then waits for this session
+ * and ends it.
+ */
 export async function openSession(
   p: Pick<Platform, "tokens">,
   tx: Tx,
   o: { user: SessionUser; tenantId: string | null; ip: string | null; userAgent: string | null },
 ): Promise<TokenPair> {
   const sessionId = newId();
-  await tx`insert into sessions (id, user_id, expires_at, ip, user_agent)
-    values (${sessionId}, ${o.user.id}, now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${o.ip}, ${o.userAgent})`;
+  await tx`insert into sessions (id, user_id, security_version, expires_at, ip, user_agent)
+    values (${sessionId}, ${o.user.id}, ${o.user.securityVersion},
+      now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${o.ip}, ${o.userAgent})`;
   return await giveTokens(p, tx, { user: o.user, sessionId, tenantId: o.tenantId });
 }
 
-/** Gives a session new tokens and lets the session live as long as the new refresh token. */
+/**
+ * Gives a session new tokens and lets the session live as long as the new refresh token.
+ * @param o.user with the session's security version, never a newer one: a change of rights must end these tokens too.
+ */
 export async function giveTokens(
   p: Pick<Platform, "tokens">,
   tx: Tx,
@@ -88,11 +97,13 @@ export async function useRefreshToken(
     userId: string;
     securityVersion: number;
     usable: boolean;
+    isCurrent: boolean;
     ended: boolean;
     expired: boolean;
     usedBefore: boolean;
   }[]>`
-    select r.session_id, r.tenant_id, u.id as user_id, u.security_version,
+    select r.session_id, r.tenant_id, u.id as user_id, s.security_version,
+      s.security_version = u.security_version as is_current,
       u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
       r.expires_at < now() as expired, r.used_at is not null as used_before
     from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
@@ -106,9 +117,14 @@ export async function useRefreshToken(
   }
   if (row.expired) throw problem("TOKEN_EXPIRED", "The refresh token's time is over.");
   if (!row.usable) throw problem("SESSION_INVALIDATED", "The user is not active.");
+  if (!row.isCurrent) throw accessChanged();
   await tx`update refresh_tokens set used_at = now() where token_hash = ${digest(token)}`;
   return { user: { id: userId, securityVersion }, sessionId, tenantId };
 }
+
+/** The refusal of a session that was opened before a change to its user's role, permission or link. */
+export const accessChanged = () =>
+  problem("SESSION_INVALIDATED", "The user's access has changed since the sign-in; they sign in again.");
 
 /**
  * Ends sessions of a user: one, or all but one, or all. Their tokens are refused from the next request on.
@@ -122,6 +138,7 @@ export async function endSessions(
   const { count } = await tx`
     update sessions set revoked_at = now(), revoked_reason = ${o.reason}
     where user_id = ${o.userId} and revoked_at is null
+      and security_version = (select security_version from users where id = ${o.userId})
       and (${o.sessionId ?? null}::uuid is null or id = ${o.sessionId ?? null})
       and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
   p.rights.changed(tx, [o.userId]);

@@ -19,6 +19,7 @@ import {
   type TriedAccount,
 } from "./failed_sign_ins.ts";
 import {
+  accessChanged,
   endSessions,
   giveTokens,
   openSession,
@@ -26,7 +27,7 @@ import {
   type TokenPair,
   useRefreshToken,
 } from "./sessions.ts";
-import { chooseTenant, hasActiveLink, requireActiveLink, type WantedTenant } from "./tenant_choice.ts";
+import { chooseTenant, requireActiveLink, type WantedTenant } from "./tenant_choice.ts";
 
 /** With more sign-ins than this waiting for their hash, the last would wait longer than callers do. */
 const WAITING_AT_MOST = 500;
@@ -101,18 +102,15 @@ export async function signIn(p: Platform, o: SignIn): Promise<SignedIn> {
 }
 
 /**
- * Gives new tokens for a refresh token, in the tenant it was given for; without a tenant where the user's way into
- * that one has been closed since.
+ * Gives new tokens for a refresh token, in the tenant it was given for.
  * @throws TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, SESSION_INVALIDATED
  */
 export async function refresh(p: Platform, refreshToken: string): Promise<SignedIn> {
   const refreshed = await transact(p.sql, async (tx) => {
     const session = await useRefreshToken(p, tx, refreshToken);
     if (!session) return null;
-    const wanted = session.tenantId;
-    const tenantId = wanted && await hasActiveLink(tx, session.user.id, wanted) ? wanted : null;
-    const tokens = await giveTokens(p, tx, { ...session, tenantId });
-    return { tokens, userId: session.user.id, tenantId };
+    const tokens = await giveTokens(p, tx, session);
+    return { tokens, userId: session.user.id, tenantId: session.tenantId };
   });
   if (refreshed) return refreshed;
   throw problem("TOKEN_REVOKED", "The refresh token was used before; its session has been ended.");
@@ -120,14 +118,17 @@ export async function refresh(p: Platform, refreshToken: string): Promise<Signed
 
 /**
  * Gives the caller's session tokens for another tenant and uses up its refresh token.
- * @throws TENANT_FORBIDDEN without an active link, whatever the caller's permissions.
+ * @throws TENANT_FORBIDDEN without an active link, whatever the caller's permissions; SESSION_INVALIDATED when the
+ * user's access has changed meanwhile.
  */
 export async function switchTenant(p: Platform, caller: Caller, tenantId: string): Promise<SignedIn> {
   return await transact(p.sql, async (tx) => {
     await requireActiveLink(tx, caller.userId, tenantId);
     const [user] = await tx<{ id: string; securityVersion: number }[]>`
-      select id, security_version from users where id = ${caller.userId}`;
-    if (!user) throw problem("SESSION_INVALIDATED", "The user is gone.");
+      select u.id, s.security_version from sessions s
+      join users u on u.id = s.user_id and u.security_version = s.security_version
+      where s.id = ${caller.sessionId} and u.id = ${caller.userId}`;
+    if (!user) throw accessChanged();
     await spendRefreshTokens(tx, caller.sessionId);
     const tokens = await giveTokens(p, tx, { user, sessionId: caller.sessionId, tenantId });
     return { tokens, userId: user.id, tenantId };

@@ -79,7 +79,7 @@ export async function listDeliveries(
  * WEBHOOK_ENDPOINT_INACTIVE_CONFLICT
  */
 export async function redeliver(
-  p: Pick<Platform, "sql" | "bell">,
+  p: Pick<Platform, "sql" | "wakeUps">,
   caller: TenantCaller,
   o: { endpointId: string; deliveryId: string },
 ): Promise<Delivery> {
@@ -113,7 +113,7 @@ export async function redeliver(
 
 /** Sends an endpoint a ping. @throws WEBHOOK_ENDPOINT_NOT_FOUND, WEBHOOK_ENDPOINT_INACTIVE_CONFLICT */
 export async function sendPing(
-  p: Pick<Platform, "sql" | "bell" | "clock">,
+  p: Pick<Platform, "sql" | "wakeUps" | "clock">,
   caller: TenantCaller,
   endpointId: string,
 ): Promise<Delivery> {

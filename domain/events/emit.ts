@@ -1,6 +1,6 @@
-import type { Bell } from "../../infra/bell/bell.ts";
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
-import { ringFor, writeJobs } from "../jobs/enqueue.ts";
+import { wakeFor, writeJobs } from "../jobs/enqueue.ts";
 import { newId } from "../shared/ids.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
 import { eventBody, type EventData, type EventType, EVERY_TYPE } from "./event_types.ts";
@@ -13,21 +13,22 @@ export type NewEvent = {
 /**
  * Tells a change to the endpoints of its tenant that want to hear of it, in the change's own transaction: it is told
  * exactly when it commits. Where nobody listens, this is one look at an index. What belongs to no tenant is not told.
- * @param p.bell absent: the workers find the deliveries by themselves, within some two seconds.
+ * @param p.wakeUps absent: the workers find the deliveries by themselves, within some two seconds.
  */
-export async function emitEvents(p: { bell?: Bell }, tx: Tx, events: NewEvent[]): Promise<void> {
+export async function emitEvents(p: { wakeUps?: WakeUps }, tx: Tx, events: NewEvent[]): Promise<void> {
   const owned = events.filter((event) => event.tenantId !== null);
   if (owned.length === 0) return;
   // The lock keeps an endpoint from being deleted between this look and the deliveries that name it.
-  const wanted = await tx<{ endpointId: string; tenantId: string; index: number }[]>`
-    select e.id as endpoint_id, e.tenant_id, (given.position - 1)::int as index
+  const wanted = await tx<{ endpointId: string; tenantId: string; index: number; at: Date }[]>`
+    select e.id as endpoint_id, e.tenant_id, (given.position - 1)::int as index,
+      statement_timestamp() as at
     from unnest(${owned.map((event) => event.tenantId)}::uuid[], ${owned.map((event) => event.type)}::text[])
       with ordinality as given (tenant_id, type, position)
     join webhook_endpoints e on e.tenant_id = given.tenant_id and e.is_active
     where e.event_types && array[${EVERY_TYPE}, given.type] order by e.id for key share of e`;
-  if (wanted.length === 0) return;
-  const at = new Date();
-  const bodies = owned.map(({ type, data }) => eventBody(type, at, data));
+  const [first] = wanted;
+  if (!first) return;
+  const bodies = owned.map(({ type, data }) => eventBody(type, first.at, data));
   await insertDeliveries(
     p,
     tx,
@@ -49,7 +50,7 @@ export interface NewDelivery {
 
 /** Writes deliveries that are due at once, each with its job; returns their ids in the given order. */
 export async function insertDeliveries(
-  p: { bell?: Bell },
+  p: { wakeUps?: WakeUps },
   tx: Tx,
   deliveries: NewDelivery[],
 ): Promise<string[]> {
@@ -68,7 +69,7 @@ export async function insertDeliveries(
 
 /** Enqueues the jobs of deliveries; returns the jobs' ids in the given order. */
 export async function enqueueDeliveries(
-  { bell }: { bell?: Bell },
+  { wakeUps }: { wakeUps?: WakeUps },
   tx: Tx,
   deliveries: { deliveryId: string; tenantId: string }[],
 ): Promise<string[]> {
@@ -80,6 +81,6 @@ export async function enqueueDeliveries(
     tenantId,
   }));
   const rows = await writeJobs(tx, jobs);
-  if (bell) afterCommit(tx, () => ringFor({ bell }, jobs));
+  if (wakeUps) afterCommit(tx, () => wakeFor({ wakeUps }, jobs));
   return rows.map((row) => row.id);
 }

@@ -7,13 +7,17 @@ import type { Platform } from "../shared/platform.ts";
 /** An endpoint that has failed for so long without one success is deactivated. */
 const FAILING_DAYS = 5;
 
-/** A success ends whatever failures came before. */
+/** A success ends whatever failures came before. While another transaction holds the endpoint, a later one does. */
 export async function noteSuccess(tx: Tx, endpointId: string): Promise<void> {
-  await tx`update webhook_endpoints set failing_since = null
-    where id = ${endpointId} and failing_since is not null`;
+  await tx`update webhook_endpoints set failing_since = null where id = (
+    select id from webhook_endpoints where id = ${endpointId} and failing_since is not null
+    for no key update skip locked)`;
 }
 
-/** Notes a failure. An endpoint that says it is gone, or has failed for days, is deactivated and its maker told. */
+/**
+ * Notes a failure. While another transaction holds the endpoint, a later failure is noted, so that deliveries do not
+ * wait for each other; but for an endpoint that says it is gone. An endpoint that says it is gone, or has failed for days, is deactivated and its maker told.
+ */
 export async function noteFailure(
   p: Platform,
   tx: Tx,
@@ -24,7 +28,8 @@ export async function noteFailure(
     with noted as (
       select id, coalesce(failing_since, now()) as since, case when ${isGone} then 'Gone'
         when failing_since < now() - make_interval(days => ${FAILING_DAYS}) then 'Failing' end as reason
-      from webhook_endpoints where id = ${endpointId} and is_active for no key update
+      from webhook_endpoints where id = ${endpointId} and is_active
+      for no key update ${isGone ? tx`` : tx`skip locked`}
     )
     update webhook_endpoints e set failing_since = noted.since, disabled_reason = noted.reason,
       is_active = noted.reason is null, version = e.version + (noted.reason is not null)::int,

@@ -77,6 +77,7 @@ const table = tableSource<Endpoint, Record<string, never>, Record<string, never>
     updatedAt: "updated_at",
   },
   writable: {},
+  search: "search_text",
   sorts: { createdAt: "created_at", url: "url" },
   filters: { isActive: "is_active" },
   softDeleted: false,

@@ -24,7 +24,7 @@ export const upkeepJob = (p: Platform): JobType<Record<string, never>> =>
   });
 
 /** Gives a new job to deliveries whose own has ended without them: it was cancelled, or failed for our own reasons. */
-export async function resumeLost(p: Pick<Platform, "sql" | "bell">): Promise<number> {
+export async function resumeLost(p: Pick<Platform, "sql" | "wakeUps">): Promise<number> {
   return await transact(p.sql, async (tx) => {
     const overdue = await tx<{ id: string; jobId: string; tenantId: string }[]>`
       select d.id, d.job_id, e.tenant_id from webhook_deliveries d

@@ -13,7 +13,7 @@ export interface Reading {
 
 /** What the bytes of a file came to. */
 export interface Examination extends Reading {
-  /** The real type; null where a signature settled the matter first. */
+  /** The real type; null where the engine settled the matter first. */
   detectedContentType: string | null;
 }
 
@@ -25,6 +25,8 @@ export class ContentUnreadable extends Error {
 interface Content {
   finalKey: string;
   sizeBytes: number;
+  /** The service wrote it itself. */
+  isOwn: boolean;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function examineContent(
 ): Promise<Examination> {
   const probe = new ContentProbe(content.declaredContentType);
   const { sha256, verdict } = await readThroughEngine(p, content, signal, (chunk) => probe.feed(chunk));
-  const detectedContentType = verdict.verdict === "Infected" ? null : await detectContentType(
+  const detectedContentType = verdict.verdict !== "Clean" ? null : await detectContentType(
     probe,
     (start, end) => readRange(p.objects, content.finalKey, start, end, signal),
   );
@@ -51,7 +53,7 @@ export async function examineContent(
  */
 export async function readThroughEngine(
   p: Pick<Platform, "objects" | "scanner">,
-  { finalKey, sizeBytes }: Content,
+  { finalKey, sizeBytes, isOwn }: Content,
   signal: AbortSignal,
   look: (chunk: Uint8Array) => void = () => {},
 ): Promise<Reading> {
@@ -76,7 +78,7 @@ export async function readThroughEngine(
         else controller.close();
       },
     }, { highWaterMark: 0 });
-    verdict = await p.scanner.scan(content, { signal });
+    verdict = await p.scanner.scan(content, { signal, isOwn });
     while (await next()); // an engine may be sure before the end; hash and size are of all bytes
   } catch (error) {
     source.cancel();

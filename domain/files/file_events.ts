@@ -1,4 +1,4 @@
-import type { Bell } from "../../infra/bell/bell.ts";
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { emitEvents } from "../events/emit.ts";
 import type { FileRow } from "./file.ts";
@@ -8,9 +8,9 @@ type Told = Pick<
   "id" | "tenantId" | "profile" | "fileName" | "declaredContentType" | "detectedContentType" | "sizeBytes"
 >;
 
-/** Rings for what was told, where there is a bell. */
-interface Ringing {
-  bell?: Bell;
+/** Wakes workers for the events, where it can: CLI scripts cannot. */
+interface Waking {
+  wakeUps?: WakeUps;
 }
 
 const dataOf = (file: Told) => ({
@@ -22,12 +22,12 @@ const dataOf = (file: Told) => ({
 });
 
 /** Tells the file's tenant that it can be downloaded. */
-export const tellAvailable = (p: Ringing, tx: Tx, file: Told): Promise<void> =>
+export const tellAvailable = (p: Waking, tx: Tx, file: Told): Promise<void> =>
   emitEvents(p, tx, [{ type: "file.available", tenantId: file.tenantId, data: dataOf(file) }]);
 
 /** Tells the file's tenant that a signature was found in it. */
 export const tellInfected = (
-  p: Ringing,
+  p: Waking,
   tx: Tx,
   file: Told & Pick<FileRow, "signatureName">,
 ): Promise<void> =>
@@ -39,7 +39,7 @@ export const tellInfected = (
 
 /** Tells the files' tenants that their content is gone: refused for what it was, or no longer wanted. */
 export const tellPurged = (
-  p: Ringing,
+  p: Waking,
   tx: Tx,
   files: (Told & Pick<FileRow, "purgeReason" | "rejectionCode">)[],
 ): Promise<void> =>

@@ -1,5 +1,6 @@
 import type { AnyJobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
+import { watchScanJob } from "./crashed_scan.ts";
 import { rescanJobTypes } from "./rescan.ts";
 import { tellOwnersJob } from "./rescan_notice.ts";
 import { scanFileJob } from "./scan_job.ts";
@@ -8,4 +9,10 @@ import { fileSweeps } from "./sweeps.ts";
 /** The background work of the files area. The registry forgets argument types: `args` proves them at run time. */
 export const filesJobTypes = (
   p: Platform,
-): AnyJobType[] => [scanFileJob(p), ...fileSweeps(p), ...rescanJobTypes(p), tellOwnersJob(p)];
+): AnyJobType[] => [
+  scanFileJob(p),
+  watchScanJob(p),
+  ...fileSweeps(p),
+  ...rescanJobTypes(p),
+  tellOwnersJob(p),
+];

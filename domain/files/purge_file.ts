@@ -1,5 +1,5 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { recordAudit } from "../audit/audit.ts";
+import { recordAudit, recordAudits } from "../audit/audit.ts";
 import type { Caller } from "../access/caller.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
@@ -20,6 +20,7 @@ import { holdingScopes } from "./references.ts";
 /** Why the service itself turned a file into a tombstone. Callers may not give reasons of this kind. */
 export const JOB_REASONS = {
   typeRejected: "job:tipo-reprovado",
+  archiveRejected: "job:archive-limits",
   uploadExpired: "job:upload-expired",
   sizeMismatch: "job:size-mismatch",
   retentionExpired: "job:retention-expired",
@@ -30,13 +31,13 @@ export const isJobReason = (reason: string): boolean =>
   /^job:/i.test(reason.normalize("NFKC").replaceAll(/[\p{C}\p{Z}]/gu, ""));
 
 /**
- * Destroys the content of a file on a caller's word and leaves the tombstone. The checks come in the contract's
- * order: rights, state, hold, references.
+ * Destroys the content of a file on a caller's word and leaves the tombstone. The checks come in this order:
+ * rights, state, hold, references.
  * @throws FILE_NOT_FOUND, MISSING_PERMISSION, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT,
  * FILE_PURGED_CONFLICT, FILE_LEGAL_HOLD_CONFLICT, FILE_STILL_REFERENCED_CONFLICT
  */
 export async function purgeFile(
-  p: Pick<Platform, "sql" | "objects" | "clock" | "log" | "bell">,
+  p: Pick<Platform, "sql" | "objects" | "clock" | "log" | "wakeUps">,
   caller: Caller,
   fileId: string,
   reason: string,
@@ -94,16 +95,18 @@ export interface Purging {
   from: FileStatus;
   reason: string;
   rejectionCode?: ProblemCode;
+  /** Absent: the service itself. */
   purgedBy?: string;
   now: Date;
 }
 
 /**
- * Turns a file into its tombstone and marks its objects for deletion; the caller deletes them after the commit.
+ * Turns a file into its tombstone and marks its objects for deletion; the caller deletes them after the commit. Where the
+ * service itself does so, an audit row is written too.
  * @returns the tombstone, or null when the file was not in `from` any more.
  */
 export async function markPurged(
-  p: Pick<Platform, "bell">,
+  p: Pick<Platform, "wakeUps">,
   tx: Tx,
   o: Purging,
 ): Promise<FileRow | null> {
@@ -115,5 +118,19 @@ export async function markPurged(
   if (!row) return null;
   await discardObjects(tx, [o.fileId], o.now);
   await tellPurged(p, tx, [row]);
+  if (o.purgedBy === undefined) await auditOwnPurges(tx, o.from, [row]);
   return row;
+}
+
+/** Writes down that the service itself turned these files into tombstones. */
+export async function auditOwnPurges(tx: Tx, from: FileStatus | null, rows: FileRow[]): Promise<void> {
+  const entries = rows.map(({ id, tenantId, sha256, sizeBytes, purgeReason: reason, rejectionCode }) => ({
+    action: "file.purge",
+    targetType: "file",
+    targetId: id,
+    tenantId,
+    before: { ...(from === null ? {} : { status: from }), sha256, sizeBytes },
+    after: { status: "Purged", reason, rejectionCode },
+  }));
+  await recordAudits(tx, null, entries);
 }

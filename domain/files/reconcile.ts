@@ -14,7 +14,7 @@ type Parts = Pick<Platform, "sql" | "objects" | "clock">;
  * - `upload`: an unfinished multipart upload without a row; ended
  * - `unregistered`: a file's content whose object row is gone, so that a purge would leave it; the row is written anew
  * - `missing`, `altered`: an Available file whose content is gone, or is not what was examined; written to the audit
- *   log, since no state the contract knows says so
+ *   log, since no state of a file says so
  */
 export type Difference =
   | { kind: "orphan"; object: string; sizeBytes: number; at: Date }

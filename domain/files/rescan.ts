@@ -4,7 +4,7 @@ import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { type AnyJobType, defineJob, type JobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
-import { rescanFile, type RescanOutcome } from "./rescan_file.ts";
+import { passOverFile, rescanFile, type RescanOutcome } from "./rescan_file.ts";
 import { generationOf } from "./rescan_generation.ts";
 import { SCAN_TIMEOUT_MS } from "./scan.ts";
 
@@ -46,7 +46,7 @@ const rescanBatchJob = (p: Platform): JobType<BatchArgs> =>
     args: BatchArgs,
     timeoutMs: SCAN_TIMEOUT_MS,
     concurrency: 1,
-    run: (args, { signal }) => rescanBatch(p, args, signal),
+    run: (args, { signal, lostLeases }) => rescanBatch(p, args, signal, lostLeases),
   });
 
 /**
@@ -82,11 +82,14 @@ interface OutdatedFile {
 /**
  * Examines one batch and enqueues the next. What was examined clean is outdated no more, so a batch that runs again after
  * dying goes on where it stopped; files that gave an error are passed over until the walk begins anew.
+ * @param lostLeases workers that died of this batch. From the first on it has one file, so that from the second on it is
+ * known which one they died of: that one is passed over.
  */
 export async function rescanBatch(
   p: Platform,
   args: BatchArgs,
   signal: AbortSignal,
+  lostLeases = 0,
 ): Promise<Partial<Record<RescanOutcome, number>> | string> {
   const { generation, after } = args;
   if (!await setWalk(p, args, { untilMs: SILENCE_MS })) return "overtaken";
@@ -95,16 +98,19 @@ export async function rescanBatch(
     await setWalk(p, args, { untilMs: REST_WITHOUT_ENGINE_MS });
     return "the engine is away, or another one";
   }
+  const size = lostLeases === 0 ? BATCH : 1;
   const files = await p.sql<OutdatedFile[]>`
     select id, scan_generation from files where status = 'Available' and scan_generation < ${generation}
       and (scan_generation, id) > (${after?.generation ?? -1}, ${after?.fileId ?? NO_ID})
-    order by scan_generation, id limit ${BATCH}`;
+    order by scan_generation, id limit ${size}`;
   const outcomes: Partial<Record<RescanOutcome, number>> = {};
   const endsAt = performance.now() + BATCH_MS;
   let last: OutdatedFile | undefined;
   for (const file of files) {
     signal.throwIfAborted();
-    const outcome = await rescanFile(p, file.id, { engine, generation }, signal);
+    const outcome = lostLeases < 2
+      ? await rescanFile(p, file.id, { engine, generation }, signal)
+      : await passOverFile(p, file.id, { engine, generation });
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
     if (outcome === "Error" && !await askEngine(p)) {
       await setWalk(p, args, { untilMs: REST_WITHOUT_ENGINE_MS });
@@ -114,7 +120,7 @@ export async function rescanBatch(
     if (performance.now() > endsAt) break;
   }
   const errors = args.errors + (outcomes.Error ?? 0);
-  if (last && (last !== files.at(-1) || files.length === BATCH)) {
+  if (last && (last !== files.at(-1) || files.length === size)) {
     await enqueueNext(p, { ...args, errors, after: { generation: last.scanGeneration, fileId: last.id } });
   } else {
     await setWalk(p, args, { untilMs: errors > 0 ? REST_AFTER_ERRORS_MS : null });

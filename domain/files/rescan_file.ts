@@ -4,6 +4,7 @@ import { recordAudit } from "../audit/audit.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import type { Platform } from "../shared/platform.ts";
 import { ContentUnreadable, type Reading, readThroughEngine } from "./examine.ts";
+import { profilesOf } from "./configured_profiles.ts";
 import type { FileRow } from "./file.ts";
 import { tellInfected } from "./file_events.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";
@@ -36,7 +37,8 @@ export async function rescanFile(
   const startedAt = p.clock.now();
   try {
     const { finalKey, sizeBytes } = file;
-    const found = await readThroughEngine(p, { finalKey, sizeBytes }, signal);
+    const isOwn = profilesOf(p.config).get(file.profile)?.serviceOnly ?? false;
+    const found = await readThroughEngine(p, { finalKey, sizeBytes, isOwn }, signal);
     if (found.verdict.verdict === "Clean" && found.sha256 !== file.sha256) {
       throw new ContentUnreadable("the bytes are not those that were examined first");
     }
@@ -72,6 +74,9 @@ async function settleRescan(
       await tx`update files set scan_generation = ${generation} where id = ${fileId}`;
       return "Clean";
     }
+    if (verdict.verdict === "Rejected") { // it was accepted by an engine that looks further
+      return await passOver(tx, fileId, { ...attempt, errorMessage: verdict.reason, generation });
+    }
     const { signatureName } = verdict;
     await insertScanAttempt(tx, fileId, { ...attempt, verdict: "Infected", signatureName });
     await tx`update files set status = 'Infected', signature_name = ${signatureName}, version = version + 1
@@ -89,6 +94,31 @@ async function settleRescan(
     await enqueueJob(p, tx, tellOwnersJob(p), { fileId }, { tenantId: file.tenantId });
     return "Infected";
   });
+}
+
+/** Leaves a file Available that workers died of, as scanned as this knowledge can. */
+export async function passOverFile(
+  p: Pick<Platform, "sql" | "clock">,
+  fileId: string,
+  { engine, generation }: Knowledge,
+): Promise<RescanOutcome> {
+  return await transact(p.sql, async (tx) => {
+    if (!await lockAvailable(tx, fileId)) return "Gone";
+    const now = p.clock.now();
+    const errorMessage = "The scan ended its worker process more than once.";
+    return await passOver(tx, fileId, { startedAt: now, completedAt: now, engine, generation, errorMessage });
+  });
+}
+
+/** Keeps an attempt without a verdict that only other knowledge is worth repeating with. */
+async function passOver(
+  tx: Tx,
+  fileId: string,
+  { generation, ...attempt }: Frame & { completedAt: Date; errorMessage: string },
+): Promise<RescanOutcome> {
+  await insertScanAttempt(tx, fileId, { ...attempt, verdict: "Error" });
+  await tx`update files set scan_generation = ${generation} where id = ${fileId}`;
+  return "Error";
 }
 
 async function noteFailedRescan(

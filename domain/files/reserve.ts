@@ -47,7 +47,7 @@ export interface ReservationRequest {
 }
 
 /**
- * Reserves a file and signs its upload. The checks come in the contract's order: product, profile, type, size.
+ * Reserves a file and signs its upload. The checks come in this order: product, profile, type, size.
  * @throws MISSING_PERMISSION, FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE,
  * FILE_TOO_LARGE_UNPROCESSABLE; with parts also VALIDATION_ERROR, FILE_STORAGE_UNAVAILABLE
  */

@@ -16,9 +16,10 @@ import { purgedConflict } from "./file_state.ts";
 /** What a file is kept by. */
 export type Retention = Pick<FileRow, "retentionClass" | "retainUntil" | "legalHold">;
 
-/** What is left out stays as it is. */
+/** What is left out stays as it is. A class and a hold have no empty value, so null leaves them too. */
 export interface RetentionChange {
   retentionClass?: RetentionClass | null | undefined;
+  /** Null: no date any more. */
   retainUntil?: Date | null | undefined;
   legalHold?: boolean | null | undefined;
   /** Kept in the audit log. */
@@ -26,7 +27,7 @@ export interface RetentionChange {
 }
 
 /**
- * Changes how long a file is kept. The checks come in the contract's order: coherence, state, rights, promise.
+ * Changes how long a file is kept. The checks come in this order: coherence, state, rights, promise.
  * @throws FILE_NOT_FOUND, 400 without code, FILE_PURGED_CONFLICT, MISSING_PERMISSION,
  * FILE_RETENTION_SHORTENED_UNPROCESSABLE, PRECONDITION_FAILED
  */
@@ -44,7 +45,7 @@ export async function changeRetention(
     if (file.status === "Purged") throw purgedConflict(file);
     if (file.tenantId === null) requireSystemAdmin(caller, "Changing the retention of a product file");
     if (file.legalHold && !next.legalHold) requireSystemAdmin(caller, "Releasing a legal hold");
-    requireNotShorter(file, next);
+    requireNotShorter(file, next, p.clock.now());
     requireVersion(ifMatch, file.version);
     if (isSame(file, next)) return file;
 
@@ -72,9 +73,10 @@ const retentionOf = ({ retentionClass, retainUntil, legalHold }: Retention): Ret
 /** A file that becomes Permanent needs no date any more; one that is keeps none. */
 function mergeRetention(file: Retention, change: RetentionChange): Retention {
   const becomesPermanent = change.retentionClass === "Permanent";
+  const kept = becomesPermanent ? null : file.retainUntil;
   return {
     retentionClass: change.retentionClass ?? file.retentionClass,
-    retainUntil: change.retainUntil ?? (becomesPermanent ? null : file.retainUntil),
+    retainUntil: change.retainUntil === undefined ? kept : change.retainUntil,
     legalHold: change.legalHold ?? file.legalHold,
   };
 }
@@ -95,18 +97,20 @@ function requireCoherence(next: Retention, change: RetentionChange, now: Date): 
 
 const rank = (retentionClass: RetentionClass) => RETENTION_CLASSES.indexOf(retentionClass);
 
-function requireNotShorter(file: Retention, next: Retention): void {
+function requireNotShorter(file: Retention, next: Retention, now: Date): void {
   if (rank(next.retentionClass) < rank(file.retentionClass)) {
     throw problem(
       "FILE_RETENTION_SHORTENED_UNPROCESSABLE",
       `The file is ${file.retentionClass}; ${next.retentionClass} would keep it for less.`,
     );
   }
-  if (file.retainUntil && next.retainUntil && next.retainUntil < file.retainUntil) {
+  if (!file.retainUntil || next.retentionClass === "Permanent") return;
+  const isShorter = next.retainUntil ? next.retainUntil < file.retainUntil : now < file.retainUntil;
+  if (isShorter) {
     throw problem(
       "FILE_RETENTION_SHORTENED_UNPROCESSABLE",
-      `The file is kept until ${file.retainUntil.toISOString()}; found ${next.retainUntil.toISOString()}, ` +
-        "expected no earlier instant.",
+      `The file is kept until ${file.retainUntil.toISOString()}; found ` +
+        `${next.retainUntil?.toISOString() ?? "no date"}, expected no earlier instant.`,
     );
   }
 }

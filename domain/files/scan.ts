@@ -40,12 +40,9 @@ export async function scanFile(p: Platform, fileId: string, signal: AbortSignal)
     engine = await p.scanner.status();
     const finalKey = await takeFinalCopy(p, file);
     if (finalKey !== null) {
-      const found = await examineContent(p, { ...file, finalKey }, signal);
-      const allowed = typeAllowed(
-        profileOf(p, file),
-        file.declaredContentType,
-        found.detectedContentType ?? "",
-      );
+      const profile = profileOf(p, file);
+      const found = await examineContent(p, { ...file, finalKey, isOwn: profile.serviceOnly }, signal);
+      const allowed = typeAllowed(profile, file.declaredContentType, found.detectedContentType ?? "");
       await settleScan(p, file, { ...found, isTypeAllowed: allowed }, { startedAt, engine });
     }
   } catch (error) {
@@ -67,7 +64,7 @@ async function beginAttempt(p: Platform, fileId: string): Promise<FileRow | null
   return file ?? null;
 }
 
-async function statusOf(p: Platform, fileId: string): Promise<FileStatus> {
+export async function statusOf(p: Pick<Platform, "sql">, fileId: string): Promise<FileStatus> {
   const [row] = await p.sql<{ status: FileStatus }[]>`select status from files where id = ${fileId}`;
   if (!row) throw new Error(`there is no file ${fileId}`);
   return row.status;

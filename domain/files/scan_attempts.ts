@@ -1,5 +1,7 @@
 import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
 import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
+import { pageOf } from "../shared/list_order.ts";
+import type { PageRequest } from "../shared/paging.ts";
 
 export type ScanAttemptVerdict = "Clean" | "Infected" | "TypeRejected" | "Error";
 
@@ -17,15 +19,16 @@ export interface ScanAttempt {
   errorMessage: string | null;
 }
 
-/** Attempts kept of a file: an engine that is away for weeks is asked every ten minutes, newer signatures come daily. */
-const MOST_ATTEMPTS = 100;
-
-/** The attempts at a file, newest first: the last hundred of them. */
-export async function listScanAttempts(q: Queryable, fileId: string): Promise<ScanAttempt[]> {
+/** The attempts at a file, newest first. */
+export async function listScanAttempts(
+  q: Queryable,
+  fileId: string,
+  page: PageRequest,
+): Promise<ScanAttempt[]> {
   const rows = await q<Omit<ScanAttempt, "durationMs">[]>`
     select attempt_number, started_at, completed_at, engine, database_version, verdict, detected_content_type,
       signature_name, error_message
-    from file_scan_attempts where file_id = ${fileId} order by attempt_number desc limit ${MOST_ATTEMPTS}`;
+    from file_scan_attempts where file_id = ${fileId} order by attempt_number desc ${pageOf(q, page)}`;
   return rows.map((row) => ({ ...row, durationMs: row.completedAt.getTime() - row.startedAt.getTime() }));
 }
 
@@ -45,7 +48,7 @@ interface NewScanAttempt extends AttemptFrame {
 }
 
 /**
- * Keeps an attempt, in place of the hundredth before it; the caller's lock on the file's row keeps the numbers apart.
+ * Keeps an attempt; the caller's lock on the file's row keeps the numbers apart.
  * @returns its number
  */
 export async function insertScanAttempt(tx: Tx, fileId: string, o: NewScanAttempt): Promise<number> {
@@ -58,10 +61,5 @@ export async function insertScanAttempt(tx: Tx, fileId: string, o: NewScanAttemp
       ${o.isUnreadable ?? false}
     from file_scan_attempts where file_id = ${fileId}
     returning attempt_number`;
-  const attemptNumber = row?.attemptNumber ?? 0;
-  if (attemptNumber > MOST_ATTEMPTS) {
-    await tx`delete from file_scan_attempts
-      where file_id = ${fileId} and attempt_number <= ${attemptNumber - MOST_ATTEMPTS}`;
-  }
-  return attemptNumber;
+  return row?.attemptNumber ?? 0;
 }

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
-import { SCAN_TIMEOUT_MS, scanFile } from "./scan.ts";
+import { scanUnlessDeadly } from "./crashed_scan.ts";
+import { SCAN_TIMEOUT_MS } from "./scan.ts";
 
 const ScanArgs = z.object({ fileId: z.uuid() });
 
@@ -14,5 +15,6 @@ export const scanFileJob = (p: Platform): JobType<{ fileId: string }> =>
     name: "files.scan",
     args: ScanArgs,
     timeoutMs: SCAN_TIMEOUT_MS,
-    run: async ({ fileId }, { signal }) => ({ status: await scanFile(p, fileId, signal) }),
+    share: 1 / 2,
+    run: async ({ fileId }, context) => ({ status: await scanUnlessDeadly(p, fileId, context) }),
   });

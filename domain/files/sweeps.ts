@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { recordAudit } from "../audit/audit.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
 import { tellPurged } from "./file_events.ts";
 import { deleteDiscarded, deleteDueObjects, discardObjects } from "./objects.ts";
-import { JOB_REASONS } from "./purge_file.ts";
+import { auditOwnPurges, JOB_REASONS } from "./purge_file.ts";
 import { scanFileJob } from "./scan_job.ts";
 
 const BATCH = 100;
@@ -55,6 +54,7 @@ export async function expireReservations(p: Platform, signal?: AbortSignal): Pro
         select id from files where status = 'Pending' and not legal_hold and upload_expires_at <= ${now}
         order by upload_expires_at limit ${BATCH} for update skip locked)
       returning *`;
+    await auditOwnPurges(tx, "Pending", rows);
     await tellPurged(p, tx, rows);
     return await discarded(tx, rows, now);
   });
@@ -75,15 +75,7 @@ export async function collectExpired(p: Platform, signal?: AbortSignal): Promise
           and retention_class <> 'Permanent' and collect_at <= ${now}
         order by collect_at limit ${BATCH} for update skip locked)
       returning *`;
-    for (const { id, tenantId } of rows) {
-      await recordAudit(tx, null, {
-        action: "file.purge",
-        targetType: "file",
-        targetId: id,
-        tenantId,
-        after: { status: "Purged", reason: JOB_REASONS.retentionExpired },
-      });
-    }
+    await auditOwnPurges(tx, null, rows);
     await tellPurged(p, tx, rows);
     return await discarded(tx, rows, now);
   });

@@ -1,4 +1,5 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Examination } from "./examine.ts";
 import type { FileRow } from "./file.ts";
@@ -8,12 +9,21 @@ import { JOB_REASONS, markPurged } from "./purge_file.ts";
 import { generationOf } from "./rescan_generation.ts";
 import { type AttemptFrame, insertScanAttempt } from "./scan_attempts.ts";
 
+const TYPE_REJECTED = {
+  reason: JOB_REASONS.typeRejected,
+  rejectionCode: "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
+} as const;
+const ARCHIVE_REJECTED = {
+  reason: JOB_REASONS.archiveRejected,
+  rejectionCode: "FILE_ARCHIVE_LIMITS_UNPROCESSABLE",
+} as const;
+
 /**
  * Settles a Scanning file by what its bytes came to: Available, Infected (content destroyed) or Purged (its type is
- * not one of the profile). Only the first verdict counts: a file that is not Scanning any more stays as it is.
+ * not one of the profile, or the engine does not look so far into an archive). Only the first verdict counts: a file that is not Scanning any more stays as it is.
  */
 export async function settleScan(
-  p: Pick<Platform, "sql" | "clock" | "bell">,
+  p: Pick<Platform, "sql" | "clock" | "wakeUps">,
   file: FileRow,
   found: Examination & { isTypeAllowed: boolean },
   frame: AttemptFrame,
@@ -21,7 +31,12 @@ export async function settleScan(
   const { id } = file;
   const signatureName = found.verdict.verdict === "Infected" ? found.verdict.signatureName : null;
   const { sha256, detectedContentType, isTypeAllowed } = found;
-  const verdict = signatureName !== null ? "Infected" : isTypeAllowed ? "Clean" : "TypeRejected";
+  const tooMuch = found.verdict.verdict === "Rejected" ? found.verdict.reason : null;
+  const verdict = signatureName !== null
+    ? "Infected"
+    : tooMuch === null && isTypeAllowed
+    ? "Clean"
+    : "TypeRejected";
   await transact(p.sql, async (tx) => {
     if (!await lockScanning(tx, id)) return;
     const now = p.clock.now();
@@ -31,20 +46,28 @@ export async function settleScan(
       verdict,
       detectedContentType,
       signatureName,
+      ...(tooMuch === null ? {} : { errorMessage: tooMuch }),
     });
     await tx`update files set sha256 = ${sha256}, detected_content_type = ${detectedContentType} where id = ${id}`;
     if (verdict === "TypeRejected") {
       await markPurged(p, tx, {
         fileId: id,
         from: "Scanning",
-        reason: JOB_REASONS.typeRejected,
-        rejectionCode: "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
+        ...(tooMuch === null ? TYPE_REJECTED : ARCHIVE_REJECTED),
         now,
       });
     } else if (verdict === "Infected") {
       await tx`update files set status = 'Infected', signature_name = ${signatureName}, scan_due_at = null,
         version = version + 1 where id = ${id}`;
       await discardObjects(tx, [id], now);
+      await recordAudit(tx, null, {
+        action: "file.infected",
+        targetType: "file",
+        targetId: id,
+        tenantId: file.tenantId,
+        before: { status: "Scanning", sha256, sizeBytes: file.sizeBytes },
+        after: { status: "Infected", signatureName },
+      });
       await tellInfected(p, tx, { ...file, detectedContentType, signatureName });
     } else {
       const generation = frame.engine === null ? 0 : await generationOf(tx, frame.engine);
@@ -92,10 +115,30 @@ export async function noteFailedAttempt(
   });
 }
 
-/** Gives up on a Scanning file whose content cannot be read; its objects stay until retention lets go of them. */
-export async function failScan(p: Pick<Platform, "sql">, fileId: string): Promise<void> {
-  await p.sql`update files set status = 'Failed', scan_due_at = null, version = version + 1
-    where id = ${fileId} and status = 'Scanning'`;
+/**
+ * Gives up on a Scanning file that cannot be scanned; its objects stay until retention lets go of them.
+ * @param reason kept as one more attempt, where no attempt says it.
+ */
+export async function failScan(
+  p: Pick<Platform, "sql" | "clock">,
+  fileId: string,
+  reason?: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    if (!await lockScanning(tx, fileId)) return;
+    if (reason !== undefined) {
+      const now = p.clock.now();
+      const attempt = {
+        startedAt: now,
+        completedAt: now,
+        engine: null,
+        verdict: "Error",
+        errorMessage: reason,
+      } as const;
+      await insertScanAttempt(tx, fileId, attempt);
+    }
+    await tx`update files set status = 'Failed', scan_due_at = null, version = version + 1 where id = ${fileId}`;
+  });
 }
 
 async function lockScanning(tx: Tx, fileId: string): Promise<boolean> {

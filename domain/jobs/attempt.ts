@@ -1,17 +1,21 @@
+import { asUpkeep } from "../../infra/postgres/shared_transaction.ts";
 import { inTrace } from "../../infra/telemetry/tracing.ts";
 import type { AttemptNotes, Notebook } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
-import { timeOfId } from "./job_ids.ts";
+import { newId, timeOfId } from "./job_ids.ts";
 import { HopelessJob, type JobTypes, PostponeJob } from "./job_type.ts";
-import { failed, interrupted, type Settlement, succeeded } from "./settle.ts";
+import { failed, interrupted, type Settlement, succeeded, waitsForDependencies } from "./settle.ts";
 
 const OUTPUT_LENGTH = 64_000;
 
-/** An attempt under way. `stop` ends it from outside: the job is settled without waiting for its code. */
+/** An attempt under way. What is aborted or stopped counts for nothing, whatever its code comes to. */
 export interface Attempt {
   job: ClaimedJob;
   settlement: Promise<Settlement>;
-  stop(reason: "interrupted" | "lease lost"): void;
+  /** Aborts its signal; the job is settled once its code has ended. */
+  abort(reason: string): void;
+  /** Aborts its signal and settles the job without waiting for its code. */
+  stop(reason: string): void;
 }
 
 /** Runs one claimed job to its settlement; never throws, whatever the job's code does. */
@@ -23,7 +27,9 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
   let timer: ReturnType<typeof setTimeout> | undefined;
   let opened: Notebook | undefined;
   const notebook = () => opened ??= notes.open(job);
-  const finish = (settlement: Settlement) => {
+  let abortedFor: string | null = null;
+  const finish = (outcome: Settlement) => {
+    const settlement = abortedFor === null ? outcome : interrupted(job, times(), abortedFor);
     clearTimeout(timer);
     if (!opened) resolve(settlement);
     else opened.kept().then(() => resolve(settlement)); // who sees the job ended sees all it reported
@@ -50,6 +56,8 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
       attempt: job.attempts,
       failures: job.failures,
       maxRetries: job.maxRetries,
+      waitsForDependencies: waitsForDependencies(job),
+      lostLeases: job.lostLeases,
       signal: controller.signal,
       get log() {
         return notebook().log;
@@ -57,18 +65,24 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
       progress: (percent: number, note?: string) => notebook().progress(percent, note),
     };
     const attributes = { "steward.job.id": job.id, "steward.job.attempt": job.attempts };
-    const work = async () => printOutput(await type.run(args.value, context));
+    const run = () => type.run(args.value, context);
+    const work = async () => printOutput(await (type.cron === undefined ? run() : asUpkeep(run)));
     inTrace(job.traceId, `job ${type.name}`, attributes, work).then(
       (output) => finish(succeeded(job, output, times())),
       fail,
     );
   }
+  const abort = (reason: string) => {
+    abortedFor = reason;
+    controller.abort(new Error(`the attempt was ended: ${reason}`));
+  };
   return {
     job,
     settlement: promise,
+    abort,
     stop(reason) {
-      controller.abort(new Error(`the attempt was ended: ${reason}`));
-      finish(interrupted(job, times()));
+      abort(reason);
+      finish(interrupted(job, times(), reason));
     },
   };
 }
@@ -79,7 +93,7 @@ const ASK_AGAIN_MS = 20_000;
 
 function unknownType(job: ClaimedJob): Error {
   const reason = `no job type is called ${job.jobTypeName}`;
-  const isNew = Date.now() - timeOfId(job.id).getTime() < UNKNOWN_TYPE_MS;
+  const isNew = timeOfId(newId()).getTime() - timeOfId(job.id).getTime() < UNKNOWN_TYPE_MS;
   return isNew ? new PostponeJob(`${reason} in this instance`, ASK_AGAIN_MS) : new HopelessJob(reason);
 }
 

@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Claim, type ClaimedJob, claimFromLanes, claimLimited } from "./claim.ts";
 import type { JobTypes } from "./job_type.ts";
-import { type ClaimPlan, findLanes, laneParts, LaneTurns, nextLook } from "./lanes.ts";
+import { type ClaimPlan, findLanes, laneParts, LaneTurns, nextLook, withinRoom } from "./lanes.ts";
 
 /** New lanes, and ones of a higher priority, are seen at the latest this much later. */
 const LOOK_AGAIN_MS = 100;
@@ -12,9 +12,17 @@ export class Claimer {
   #lookedAt = -Infinity;
   #lookFrom = "";
 
-  /** @param queues those worked; null: all. */
-  constructor(private readonly sql: Sql, private readonly types: JobTypes, queues: string[] | null) {
-    this.#turns = new LaneTurns(({ lane }) => queues === null || queues.includes(laneParts(lane).queue));
+  /**
+   * @param queues those worked; null: all.
+   * @param roomFor how many more jobs of a limited type this worker may take.
+   */
+  constructor(
+    private readonly sql: Sql,
+    private readonly types: JobTypes,
+    queues: string[] | null,
+    private readonly roomFor: (typeName: string) => number,
+  ) {
+    this.#turns = new LaneTurns((lane) => queues === null || queues.includes(laneParts(lane).queue));
   }
 
   /** Forgets what is known of the lanes, so that the next claim looks first. */
@@ -45,11 +53,15 @@ export class Claimer {
     this.#turns.replace(lanes);
   }
 
-  #take(workerId: string, plan: ClaimPlan): Promise<Claim> {
-    const { limitKey } = laneParts(plan.lanes[0]?.lane ?? "");
-    const most = limitKey === null ? undefined : this.types.get(limitKey)?.concurrency;
+  async #take(workerId: string, plan: ClaimPlan): Promise<Claim> {
+    const { limitKey } = laneParts(plan.lanes[0] ?? "");
+    if (limitKey === null) return await claimFromLanes(this.sql, workerId, plan);
+    const room = this.roomFor(limitKey);
+    if (room <= 0) return { jobs: [], exhausted: plan.lanes };
+    const fitting = withinRoom(plan, room);
+    const most = this.types.get(limitKey)?.concurrency;
     return most === undefined
-      ? claimFromLanes(this.sql, workerId, plan)
-      : claimLimited(this.sql, workerId, plan, most);
+      ? await claimFromLanes(this.sql, workerId, fitting)
+      : await claimLimited(this.sql, workerId, fitting, most);
   }
 }

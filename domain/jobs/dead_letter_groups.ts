@@ -56,7 +56,7 @@ export interface DeadLetterFilter {
  * @returns how many matched, how many were retried, and the first hundred new jobs' ids.
  */
 export async function retryDeadLetters(
-  p: Pick<Platform, "sql" | "bell" | "jobTypes">,
+  p: Pick<Platform, "sql" | "wakeUps" | "jobTypes">,
   caller: JobActor,
   o: { filter: DeadLetterFilter; reach: JobReach; dryRun: boolean },
 ): Promise<{ matched: number; retried: number; dryRun: boolean; jobIds: string[] }> {

@@ -8,7 +8,7 @@ import { isForCreator, limitKeyOf } from "./job_type.ts";
 import { readJob } from "./jobs.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 
-type RetryParts = Pick<Platform, "sql" | "bell" | "jobTypes">;
+type RetryParts = Pick<Platform, "sql" | "wakeUps" | "jobTypes">;
 
 /**
  * Enqueues the job of a dead letter anew, once. The dead-lettered job itself stays as it is.

@@ -1,4 +1,4 @@
-import type { Bell } from "../../infra/bell/bell.ts";
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import {
   afterCommit,
   type PendingQuery,
@@ -45,7 +45,7 @@ export type JobOptions = Omit<NewJob, "jobTypeName" | "serializedArgs" | "maxRet
 
 /** Enqueues a job of a known type in the caller's transaction: it exists exactly when the change around it does. */
 export async function enqueueJob<A>(
-  p: { bell: Bell },
+  p: { wakeUps: WakeUps },
   tx: Tx,
   type: JobType<A>,
   args: A,
@@ -62,25 +62,30 @@ export async function enqueueJob<A>(
   return id;
 }
 
-/** Writes jobs to the ledger and rings for them once `tx` has committed; returns their ids in the given order. */
-export async function insertJobs(p: { bell: Bell }, tx: Tx, jobs: NewJob[]): Promise<string[]> {
+/** Writes jobs to the ledger and wakes workers for them once `tx` has committed; returns their ids in the given order. */
+export async function insertJobs(p: { wakeUps: WakeUps }, tx: Tx, jobs: NewJob[]): Promise<string[]> {
   if (jobs.length === 0) return [];
   const parents = await lockParents(tx, jobs.flatMap((job) => job.parentJobId ?? []));
   const traceId = activeSpan()?.traceId ?? null;
   const named = jobs.map((job) => ({ ...job, id: job.id ?? newId(), traceId: job.traceId ?? traceId }));
   await withCommit(tx, writeJobs(tx, named, parents));
-  afterCommit(tx, () => ringFor(p, jobs));
+  afterCommit(tx, () => wakeFor(p, jobs));
   return named.map(({ id }) => id);
 }
 
-/** Rings for jobs that have been written: now, or when they come due. */
-export function ringFor(p: { bell: Bell }, jobs: NewJob[]): void {
+/** Wakes workers for jobs that have been written: now, or when they come due. */
+export function wakeFor(p: { wakeUps: WakeUps }, jobs: NewJob[]): void {
   const dueTimes = new Set(jobs.map((job) => job.scheduledAt?.getTime() ?? 0));
-  for (const time of dueTimes) p.bell.ring(new Date(time));
+  for (const time of dueTimes) p.wakeUps.at(new Date(time));
+}
+
+/** Sets a wake-up for the tick of a schedule once `tx` has committed. */
+export function wakeAt(p: { wakeUps: WakeUps }, tx: Tx, tick: Date | null): void {
+  if (tick) afterCommit(tx, () => p.wakeUps.at(tick));
 }
 
 /**
- * Writes jobs in one statement and returns their rows in the given order. Who calls it rings after the commit.
+ * Writes jobs in one statement and returns their rows in the given order. Who calls it wakes workers after the commit.
  * @param parents what `lockParents` found, where jobs have parents.
  */
 export function writeJobs(
@@ -93,8 +98,8 @@ export function writeJobs(
 }
 
 /**
- * The insertion of jobs, for a statement that writes more: all of it is there or nothing. Who runs it rings after the
- * commit.
+ * The insertion of jobs, for a statement that writes more: all of it is there or nothing. Who runs it wakes workers
+ * after the commit.
  * @param parents what `lockParents` found, where jobs have parents.
  */
 export function jobInsertion(

@@ -1,12 +1,14 @@
 import { transact, whenCommitted } from "../../infra/postgres/postgres.ts";
+import { holds } from "../access/caller.ts";
 import { invalid, Problem, problem } from "../problems/problem.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, refuseAllFor } from "../shared/bulk.ts";
 import type { Platform } from "../shared/platform.ts";
 import { lockParents } from "./continuations.ts";
-import { type JobPriority, type NewJob, ringFor, writeJobs } from "./enqueue.ts";
+import { type JobPriority, type NewJob, wakeFor, writeJobs } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
 import { type AnyJobType, isForCreator, limitKeyOf } from "./job_type.ts";
 import { type JobActor, jobReach, within } from "./reach.ts";
+import { requireNoHidden } from "./secret_args.ts";
 
 /** What a caller asks to be enqueued. */
 export interface RequestedJob {
@@ -20,11 +22,11 @@ export interface RequestedJob {
   parentJobId: string | null;
 }
 
-type Parts = Pick<Platform, "sql" | "bell" | "jobTypes" | "jobWriter">;
+type Parts = Pick<Platform, "sql" | "wakeUps" | "jobTypes" | "jobWriter">;
 
 /**
  * Enqueues a job for the caller's tenant.
- * @throws JOB_TYPE_UNKNOWN, FORBIDDEN (a key, where the type is for persons), VALIDATION_ERROR (arguments that are no
+ * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN (a key, where the type is for persons), VALIDATION_ERROR (arguments that are no
  * JSON or do not fit, a parent out of reach)
  */
 export async function enqueueRequestedJob(
@@ -41,7 +43,7 @@ export async function enqueueRequestedJob(
  * Enqueues many jobs in one transaction. With `continueOnError` those that can be are, and the rest is reported;
  * without it one failure refuses all.
  * @param items either what is asked for or why the item could not be read.
- * @throws JOB_TYPE_UNKNOWN, FORBIDDEN, VALIDATION_ERROR when not `continueOnError`
+ * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN, VALIDATION_ERROR when not `continueOnError`
  */
 export async function enqueueRequestedJobs(
   p: Parts,
@@ -74,7 +76,7 @@ async function enqueueAll(p: Parts, caller: JobActor, jobs: NewJob[]): Promise<J
     for (const id of parentIds) if (!found.has(id)) throw noSuchParent(id);
     return await writeJobs(tx, jobs, found);
   });
-  whenCommitted(() => ringFor(p, jobs));
+  whenCommitted(() => wakeFor(p, jobs));
   return rows.map(jobSummary);
 }
 
@@ -118,8 +120,17 @@ export function requireExposedType(p: Pick<Platform, "jobTypes">, name: string):
   );
 }
 
-/** @throws FORBIDDEN to a key where the job would have all the rights of the key's maker. */
+/**
+ * @throws MISSING_PERMISSION where the type needs one, FORBIDDEN to a key where the job would have all the rights of the
+ * key's maker.
+ */
 export function requireMayAskFor(type: AnyJobType | undefined, caller: JobActor): void {
+  if (type?.permission && !holds(caller, type.permission)) {
+    throw problem(
+      "MISSING_PERMISSION",
+      `Jobs of type ${type.name} need ${type.permission}, which the caller does not hold.`,
+    );
+  }
   if (!isForCreator(type) || caller.apiKeyId === null) return;
   const what = type?.name ?? "A job of a type that is not known here";
   throw problem(
@@ -130,17 +141,21 @@ export function requireMayAskFor(type: AnyJobType | undefined, caller: JobActor)
 
 /** @throws VALIDATION_ERROR when the arguments are no JSON or do not fit the type. */
 export function requireFittingArgs(type: AnyJobType, serializedArgs: string): void {
-  let value: unknown;
-  try {
-    value = JSON.parse(serializedArgs);
-  } catch (error) {
-    throw invalid({ serializedArgs: [`expected a JSON document: ${(error as Error).message}`] });
-  }
+  const value = requireJson(serializedArgs);
   const fit = type.args.safeParse(value);
-  if (fit.success) return;
+  if (fit.success) return requireNoHidden(type, value);
   throw invalid({
     serializedArgs: fit.error.issues.map(({ path, message }) =>
       path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
     ),
   });
+}
+
+/** The value a text of JSON holds. @throws VALIDATION_ERROR */
+export function requireJson(serializedArgs: string): unknown {
+  try {
+    return JSON.parse(serializedArgs);
+  } catch (error) {
+    throw invalid({ serializedArgs: [`expected a JSON document: ${(error as Error).message}`] });
+  }
 }

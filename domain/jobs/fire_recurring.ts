@@ -7,7 +7,7 @@ import type { RecurringRow } from "./recurring_row.ts";
 
 const AT_ONCE = 500;
 
-type Parts = Pick<Platform, "sql" | "bell" | "jobTypes" | "clock" | "log">;
+type Parts = Pick<Platform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
 type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZoneId"> & {
   isUnfinished: boolean;
 };

@@ -14,3 +14,15 @@ export async function readJobEnds(q: Queryable, ids: string[]): Promise<Map<stri
     where id = any(${ids}::uuid[]) and status in ('Succeeded', 'DeadLettered', 'Cancelled')`;
   return new Map(rows.map(({ id, ...end }) => [id, end]));
 }
+
+/**
+ * The arguments of the jobs of a type that were cancelled in the last day before they were due, by id; for areas whose
+ * rows wait for the same time.
+ */
+export async function readCancelledEarly(q: Queryable, jobTypeName: string): Promise<Map<string, string>> {
+  const rows = await q<{ id: string; serializedArgs: string }[]>`
+    select id, serialized_args from jobs
+    where status = 'Cancelled' and job_type_name = ${jobTypeName} and completed_at > now() - interval '1 day'
+      and scheduled_at > completed_at`;
+  return new Map(rows.map(({ id, serializedArgs }) => [id, serializedArgs]));
+}

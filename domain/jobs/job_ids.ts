@@ -1,8 +1,6 @@
 import { v5 } from "uuid";
-export { newId } from "../shared/ids.ts";
-
-/** The millisecond a UUIDv7 was made in. A job's `createdAt` is this very time, so order by id is order by creation. */
-export const timeOfId = (id: string): Date => new Date(parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+/** A job's `createdAt` is the very time of its id, so order by id is order by creation. */
+export { newId, timeOfId } from "../shared/ids.ts";
 
 /** The least UUIDv7 of a time: ids made before it are smaller, ids made from then on are not. */
 export function firstIdOf(time: Date): string {

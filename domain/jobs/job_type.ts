@@ -14,12 +14,29 @@ export interface JobContext {
   /** Attempts that failed before this one; as many as `maxRetries` make this the last. */
   failures: number;
   maxRetries: number;
+  /**
+   * True while an outage of a dependency is waited out: the handler may throw `DependencyAway`. False once this job has
+   * met nothing but outages for 24 hours: another one counts as a failure, so the handler should treat it as one.
+   */
+  waitsForDependencies: boolean;
+  /** How many workers lost their lease while they ran this job: they crashed, froze or lost the database. */
+  lostLeases: number;
   /** Aborted when the attempt's time is over, its lease is lost, or the service stops. */
   signal: AbortSignal;
   /** Its lines go to the service's log and are kept with the execution. */
   log: Log;
   /** Reports how far the attempt is, 0 to 100; the last report is kept with the execution. */
   progress(percent: number, note?: string): void;
+}
+
+/** Where arguments hold a secret. */
+export interface SecretArg {
+  /** Members from the outside in, joined by dots; `*` stands for all members there. */
+  path: string;
+  /** Lower-case names `*` does not stand for. */
+  except?: readonly string[];
+  /** Only this part of a URL is secret. */
+  part?: "userinfo";
 }
 
 /** A kind of background work: its name, the shape of its arguments, and what it does. */
@@ -34,12 +51,23 @@ export interface JobType<A = unknown> {
    * fewer rights than whoever made it, and running it again or changing it never lends it somebody else's rights.
    */
   actsForCreator?: true;
+  /** What callers need to enqueue it, or to change what it does; absent: nothing. */
+  permission?: string;
+  /** Arguments that are stored as given and shown as `***` everywhere. */
+  secretArgs?: readonly SecretArg[];
+  /** Whom the secrets are for: a change of the arguments keeps them for the same receiver only. */
+  receiver?(args: unknown): string;
   /** An attempt that takes longer is ended and counts as failed. */
   timeoutMs: number;
   /** Retries after the first attempt, unless the job says otherwise. */
   maxRetries: number;
   /** Most jobs of this type that run at once in the whole service; absent: no limit. */
   concurrency?: number;
+  /**
+   * Most of an instance's places that jobs of this type take, as a part of them, at least one job; absent: no limit. For
+   * slow work, so that it leaves places for other jobs.
+   */
+  share?: number;
   /**
    * Places of a worker that one attempt takes; absent: one. Less for work that mostly waits for another server, so that
    * more of it runs at once. A power of two, so that sums are exact.
@@ -68,6 +96,24 @@ export class PostponeJob extends Error {
   }
 }
 
+/** How long a job waits for a dependency that is away before each further outage counts as a failed attempt. */
+export const LONGEST_OUTAGE_MS = 24 * 3_600_000;
+
+/**
+ * Thrown by a job whose dependency does not answer now (a store, a mail server, a database): the job runs again after
+ * growing pauses, from 2 s to 5 min, and maxRetries is not touched. After 24 h of outages in a row another one counts
+ * as a failed attempt. Only for what ends by itself: a refusal is an ordinary error or a `HopelessJob`.
+ */
+export class DependencyAway extends Error {
+  override name = "DependencyAway";
+  /** Shortest pause the dependency asked for, in ms. */
+  readonly retryAfterMs: number;
+  constructor(reason: string, o: { retryAfterMs?: number; cause?: unknown } = {}) {
+    super(reason, { cause: o.cause });
+    this.retryAfterMs = o.retryAfterMs ?? 0;
+  }
+}
+
 /** Thrown by a job for which no retry can help: it is dead-lettered at once. */
 export class HopelessJob extends Error {
   override name = "HopelessJob";
@@ -84,9 +130,11 @@ export type AnyJobType = JobType<any>;
 export const isForCreator = (type: AnyJobType | undefined): boolean =>
   type === undefined || type.actsForCreator === true;
 
+const isLimited = (type: AnyJobType): boolean => type.concurrency !== undefined || type.share !== undefined;
+
 /** What keeps jobs of this type together where it limits how many run at once; null where it does not. */
 export const limitKeyOf = (type: AnyJobType | undefined): string | null =>
-  type?.concurrency === undefined ? null : type.name;
+  type && isLimited(type) ? type.name : null;
 
 /** The job types of a service, by name. */
 export class JobTypes {
@@ -99,7 +147,7 @@ export class JobTypes {
     for (const type of types) {
       if (this.#byName.has(type.name)) throw new Error(`two job types are called ${type.name}`);
       this.#byName.set(type.name, type);
-      this.hasLimits ||= type.concurrency !== undefined;
+      this.hasLimits ||= isLimited(type);
     }
   }
 
@@ -121,8 +169,6 @@ export class JobTypes {
 
   /** Names of those that limit how many of them run at once. */
   limitedNames(): string[] {
-    return [...this.#byName.values()].filter((type) => type.concurrency !== undefined).map((type) =>
-      type.name
-    );
+    return [...this.#byName.values()].filter(isLimited).map((type) => type.name);
   }
 }

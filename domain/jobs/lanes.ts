@@ -1,17 +1,11 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 
-/** Most lanes of one priority that one look finds; the next look goes on behind them. */
+/** Most lanes that one look finds; the next look goes on behind them. */
 const LANES_AT_ONCE = 1_000;
 
-/** A line of jobs due now: one queue's, one limited type's, one tenant's, at one priority (0 is Critical). */
-export interface Lane {
-  priority: number;
-  lane: string;
-}
-
-/** What one claim takes: up to `take` jobs from the front of each of these lanes of one priority and limited type. */
+/** What one claim takes: up to `take` jobs from the front of each of these lanes, which are of one limited type or none. */
 export interface ClaimPlan {
-  lanes: Lane[];
+  lanes: string[];
   take: number;
 }
 
@@ -20,7 +14,10 @@ export const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 export const QUEUE_NAME_EXPECTED =
   "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, beginning with a letter or digit";
 
-/** The name of the lane jobs of this queue, limited type and tenant wait in. */
+/**
+ * The name of the lane jobs of this queue and tenant wait in. Types that limit how many run at once have lanes of their
+ * own, so that a type at its limit does not hold up the jobs behind it.
+ */
 export const laneName = (queue: string, limitKey?: string | null, tenantId?: string | null): string =>
   `${queue}|${limitKey ?? ""}|${tenantId ?? ""}`;
 
@@ -35,29 +32,24 @@ export function laneParts(lane: string): { queue: string; limitKey: string | nul
  * however many jobs wait in each.
  * @param after lanes up to this one are left for the next look; the empty text begins at the front.
  */
-export async function findLanes(sql: Sql, after: string): Promise<Lane[]> {
-  return await sql<Lane[]>`
-    with recursive found (priority, lane, n) as (
-      select ranked.priority, first.lane, 1
-      from unnest('{0,1,2,3}'::smallint[]) ranked (priority)
-      cross join lateral (
-        select j.lane from jobs j where j.status = 'Enqueued' and j.priority = ranked.priority and j.lane > ${after}
-        order by j.lane limit 1
-      ) first
+export async function findLanes(sql: Sql, after: string): Promise<string[]> {
+  const rows = await sql<{ lane: string }[]>`
+    with recursive found (lane, n) as (
+      (select j.lane, 1 from jobs j where j.status = 'Enqueued' and j.lane > ${after} order by j.lane limit 1)
       union all
-      select found.priority, following.lane, found.n + 1
+      select following.lane, found.n + 1
       from found cross join lateral (
-        select j.lane from jobs j where j.status = 'Enqueued' and j.priority = found.priority and j.lane > found.lane
-        order by j.lane limit 1
+        select j.lane from jobs j where j.status = 'Enqueued' and j.lane > found.lane order by j.lane limit 1
       ) following
       where found.n < ${LANES_AT_ONCE}
     )
-    select priority, lane from found`;
+    select lane from found`;
+  return rows.map(({ lane }) => lane);
 }
 
-/** Finds all lanes that have due jobs, however many; some may come twice. */
-export async function findAllLanes(sql: Sql): Promise<Lane[]> {
-  const lanes: Lane[] = [];
+/** Finds all lanes that have due jobs, however many. */
+export async function findAllLanes(sql: Sql): Promise<string[]> {
+  const lanes: string[] = [];
   let after = "";
   do {
     const found = await findLanes(sql, after);
@@ -68,22 +60,22 @@ export async function findAllLanes(sql: Sql): Promise<Lane[]> {
 }
 
 /**
- * Plans claims fairly: higher priorities first, and within one the lanes take turns, so that a tenant with a hundred
- * thousand jobs delays another tenant's single one by no more than one turn.
+ * Plans claims fairly: lanes take turns, so that a tenant with a hundred thousand jobs, of whatever priority, delays
+ * another tenant's single one by no more than one turn.
  */
 export class LaneTurns {
-  #lanes: Lane[] = [];
-  #lastServed = ["", "", "", ""];
+  #lanes: string[] = [];
+  #lastServed = "";
 
-  constructor(private readonly works: (lane: Lane) => boolean) {}
+  constructor(private readonly works: (lane: string) => boolean) {}
 
   get isEmpty(): boolean {
     return this.#lanes.length === 0;
   }
 
   /** Takes what `findLanes` found. Turns go by the order of texts here, whatever the database's collation. */
-  replace(lanes: Lane[]): void {
-    this.#lanes = lanes.filter(this.works).sort((a, b) => a.lane < b.lane ? -1 : 1);
+  replace(lanes: string[]): void {
+    this.#lanes = lanes.filter(this.works).sort();
   }
 
   /**
@@ -91,31 +83,28 @@ export class LaneTurns {
    * all others, since only theirs are counted.
    */
   plan(limit: number): ClaimPlan | null {
-    const priority = Math.min(...this.#lanes.map((lane) => lane.priority));
-    const waiting = this.#lanes.filter((lane) => lane.priority === priority);
-    if (waiting.length === 0) return null;
-    const last = this.#lastServed[priority] ?? "";
-    const turn = waiting.findIndex((lane) => lane.lane > last);
-    const inTurn = turn > 0 ? [...waiting.slice(turn), ...waiting.slice(0, turn)] : waiting;
-    const limitKeys = inTurn.map(({ lane }) => laneParts(lane).limitKey);
+    if (this.isEmpty) return null;
+    const turn = this.#lanes.findIndex((lane) => lane > this.#lastServed);
+    const inTurn = turn > 0 ? [...this.#lanes.slice(turn), ...this.#lanes.slice(0, turn)] : this.#lanes;
+    const limitKeys = inTurn.map((lane) => laneParts(lane).limitKey);
     const alike = limitKeys.findIndex((limitKey) => limitKey !== limitKeys[0]);
     const lanes = inTurn.slice(0, alike < 0 ? limit : Math.min(limit, alike));
-    this.#lastServed[priority] = lanes.at(-1)?.lane ?? "";
+    this.#lastServed = lanes.at(-1) ?? "";
     return { lanes, take: Math.floor(limit / lanes.length) };
   }
 
   /** Drops lanes that gave less than was asked of them. */
-  drop(exhausted: Lane[]): void {
-    const gone = new Set(exhausted.map(nameOf));
-    this.#lanes = this.#lanes.filter((lane) => !gone.has(nameOf(lane)));
+  drop(exhausted: string[]): void {
+    const gone = new Set(exhausted);
+    this.#lanes = this.#lanes.filter((lane) => !gone.has(lane));
   }
 }
 
-const nameOf = ({ priority, lane }: Lane): string => `${priority} ${lane}`;
+/** A plan of at most `room` jobs, at least one. */
+export function withinRoom({ lanes, take }: ClaimPlan, room: number): ClaimPlan {
+  const fitting = lanes.slice(0, room);
+  return { lanes: fitting, take: Math.min(take, Math.floor(room / fitting.length)) };
+}
 
 /** Where the next look begins: behind the last lane found when there may be more, else at the front. */
-export function nextLook(found: Lane[]): string {
-  const counts = Map.groupBy(found, (lane) => lane.priority);
-  const full = [...counts.values()].filter((lanes) => lanes.length >= LANES_AT_ONCE);
-  return full.map((lanes) => lanes.at(-1)?.lane ?? "").sort()[0] ?? "";
-}
+export const nextLook = (found: string[]): string => found.length < LANES_AT_ONCE ? "" : found.at(-1) ?? "";

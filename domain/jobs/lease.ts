@@ -20,13 +20,23 @@ export async function renewLease(sql: Sql, workerId: string): Promise<boolean> {
   return rows.count === 1;
 }
 
+/** Seconds since the worker that runs the job renewed its lease, Infinity where it is gone; null: the job does not run. */
+export async function heartbeatAge(sql: Sql, jobId: string): Promise<number | null> {
+  const [job] = await sql<{ age: number | null }[]>`
+    select extract(epoch from now() - w.heartbeat_at)::float8 as age
+    from jobs j left join job_workers w on w.id = j.worker_id
+    where j.id = ${jobId} and j.status = 'Processing'`;
+  return job ? job.age ?? Infinity : null;
+}
+
 export async function closeLease(sql: Sql, workerId: string): Promise<void> {
   await sql`delete from job_workers where id = ${workerId}`;
 }
 
 /**
- * Takes jobs away from dead workers, in batches of their own transactions: each is due at once as a new attempt, or
- * dead-lettered when its retries are used up, so that a job that kills its process does not do so forever.
+ * Takes jobs away from dead workers, in batches of their own transactions: each is due at once as a new attempt. The first
+ * lost lease of a job may be its worker's fault and does not count; each further one counts as a failed attempt, so that
+ * a job that kills its process is dead-lettered in the end.
  * @returns how many jobs were taken away.
  */
 export async function recoverLostJobs(sql: Sql, leaseSeconds = LEASE_SECONDS): Promise<number> {
@@ -41,10 +51,11 @@ async function recoverBatch(sql: Sql, leaseSeconds: number): Promise<number> {
   return await transact(sql, async (tx) => {
     await tx`delete from job_workers where heartbeat_at < now() - make_interval(secs => ${leaseSeconds})`;
     const lost = await tx<{ id: string; isLast: boolean }[]>`
-      select id, failures >= max_retries as is_last from jobs j
+      select id, lost_leases > 0 and failures >= max_retries as is_last from jobs j
       where status = 'Processing' and not exists (select from job_workers w where w.id = j.worker_id)
       limit ${RECOVERED_AT_ONCE} for update skip locked`;
     if (lost.length === 0) return 0;
+    const dead = lost.filter((job) => job.isLast).map((job) => job.id);
     const error =
       `The worker stopped renewing its lease of ${leaseSeconds} s; it died, froze, or lost the database.`;
     await tx`
@@ -52,11 +63,11 @@ async function recoverBatch(sql: Sql, leaseSeconds: number): Promise<number> {
       select id, tenant_id, attempts, 'Abandoned', started_at, now(), ${error}, worker_id
       from jobs where id = any(${lost.map((job) => job.id)}::uuid[])`;
     await tx`
-      update jobs set worker_id = null, failures = failures + 1, last_error = ${error}, due_at = now(),
-        status = case when failures >= max_retries then 'DeadLettered' else 'Enqueued' end::job_status,
-        completed_at = case when failures >= max_retries then now() end
+      update jobs set worker_id = null, lost_leases = lost_leases + 1,
+        failures = failures + (lost_leases > 0)::int, last_error = ${error}, due_at = now(),
+        status = case when id = any(${dead}::uuid[]) then 'DeadLettered' else 'Enqueued' end::job_status,
+        completed_at = case when id = any(${dead}::uuid[]) then now() end
       where id = any(${lost.map((job) => job.id)}::uuid[])`;
-    const dead = lost.filter((job) => job.isLast).map((job) => job.id);
     await writeDeadLetters(tx, dead);
     await releaseContinuations(tx, dead.map((id) => ({ id, status: "DeadLettered" })));
     return lost.length;

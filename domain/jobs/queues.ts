@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { JobStatus } from "./job_row.ts";
-import { findAllLanes, type Lane, laneName } from "./lanes.ts";
+import { findAllLanes, laneName } from "./lanes.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
 /** What one queue holds that is not over yet. */
@@ -68,26 +68,20 @@ async function lanesOf(
   { sql, jobTypes }: Pick<Platform, "sql" | "jobTypes">,
   reach: JobReach,
   queues: string[],
-): Promise<Lane[]> {
+): Promise<string[]> {
   if (queues.length === 0) return [];
   if (reach.everything) return await findAllLanes(sql);
   const limitKeys = [null, ...jobTypes.limitedNames()];
-  return queues.flatMap((queue) =>
-    limitKeys.flatMap((limitKey) =>
-      [0, 1, 2, 3].map((priority) => ({ priority, lane: laneName(queue, limitKey, reach.tenantId) }))
-    )
-  );
+  return queues.flatMap((queue) => limitKeys.map((limitKey) => laneName(queue, limitKey, reach.tenantId)));
 }
 
-async function oldestByQueue(sql: Sql, lanes: Lane[]): Promise<Map<string, Date>> {
+async function oldestByQueue(sql: Sql, lanes: string[]): Promise<Map<string, Date>> {
   if (lanes.length === 0) return new Map();
   const rows = await sql<{ queue: string; dueAt: Date }[]>`
     select split_part(named.lane, '|', 1) as queue, min(first.due_at) as due_at
-    from unnest(${lanes.map((l) => l.priority)}::smallint[], ${
-    lanes.map((l) => l.lane)
-  }::text[]) named (priority, lane)
+    from unnest(${lanes}::text[]) named (lane) cross join unnest('{0,1,2,3}'::smallint[]) ranked (priority)
     cross join lateral (
-      select j.due_at from jobs j where j.status = 'Enqueued' and j.priority = named.priority and j.lane = named.lane
+      select j.due_at from jobs j where j.status = 'Enqueued' and j.priority = ranked.priority and j.lane = named.lane
       order by j.due_at, j.id limit 1
     ) first
     group by 1`;

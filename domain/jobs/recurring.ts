@@ -6,8 +6,14 @@ import { type PagedResult, pagedResult, type PageRequest } from "../shared/pagin
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import { nextRun, nextRuns, requireSchedule } from "./cron.ts";
-import { requireExposedType, requireFittingArgs, requireMayAskFor } from "./enqueue_requested.ts";
-import { isForCreator } from "./job_type.ts";
+import { wakeAt } from "./enqueue.ts";
+import {
+  requireExposedType,
+  requireFittingArgs,
+  requireJson,
+  requireMayAskFor,
+} from "./enqueue_requested.ts";
+import { type AnyJobType, isForCreator } from "./job_type.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 import {
   readRecurring,
@@ -16,6 +22,7 @@ import {
   recurringJob,
   type RecurringRow,
 } from "./recurring_row.ts";
+import { keepSecrets } from "./secret_args.ts";
 
 /** What makes a recurring job. */
 export type NewRecurringJob = Pick<
@@ -26,7 +33,7 @@ export type NewRecurringJob = Pick<
 /** What an update changes; absent fields stay. */
 export type RecurringChange = Partial<Omit<NewRecurringJob, "jobId" | "jobTypeName">>;
 
-type Parts = Pick<Platform, "sql" | "clock" | "jobTypes">;
+type Parts = Pick<Platform, "sql" | "wakeUps" | "clock" | "jobTypes">;
 /** A recurring job and the version its ETag names. */
 export type Versioned = { job: RecurringJob; version: number };
 const versioned = (row: RecurringRow): Versioned => ({ job: recurringJob(row), version: row.version });
@@ -83,7 +90,7 @@ export async function readNextRuns(
 
 /**
  * Creates a recurring job for the caller's tenant.
- * @throws JOB_TYPE_UNKNOWN, FORBIDDEN (a key, where the type is for persons), VALIDATION_ERROR,
+ * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN (a key, where the type is for persons), VALIDATION_ERROR,
  * JOB_RECURRING_ALREADY_EXISTS (by its constraint)
  */
 export async function createRecurringJob(
@@ -108,6 +115,7 @@ export async function createRecurringJob(
       ownTenantId: caller.tenantId,
       jobId,
     });
+    wakeAt(p, tx, row.nextRunAt);
     await auditRecurring(tx, caller, "create", { after: row });
     return versioned(row);
   });
@@ -116,7 +124,8 @@ export async function createRecurringJob(
 /**
  * Changes a recurring job and works out anew when it runs next. Whoever changes what a job does in its creator's name
  * becomes its creator.
- * @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN (such a change by a key), VALIDATION_ERROR
+ * @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED, MISSING_PERMISSION (for changed arguments), FORBIDDEN (such a
+ * change by a key), VALIDATION_ERROR
  */
 export async function updateRecurringJob(
   p: Parts,
@@ -128,10 +137,12 @@ export async function updateRecurringJob(
   return await transact(p.sql, async (tx) => {
     const before = await lockRecurring(tx, caller, jobId);
     requireVersion(ifMatch, before.version);
-    const { cronExpression, timeZoneId, queue, serializedArgs, argsTypeName } = { ...before, ...change };
+    const { cronExpression, timeZoneId, queue, argsTypeName } = { ...before, ...change };
     requireSchedule(cronExpression, timeZoneId);
     const type = p.jobTypes.get(before.jobTypeName);
-    if (type && change.serializedArgs !== undefined) requireFittingArgs(type, serializedArgs);
+    const serializedArgs = change.serializedArgs === undefined
+      ? before.serializedArgs
+      : changedArgs(type, change.serializedArgs, before.serializedArgs);
     const isRewritten = serializedArgs !== before.serializedArgs;
     if (isRewritten) requireMayAskFor(type, caller);
     const createdBy = isRewritten && isForCreator(type) ? caller.userId : before.createdBy;
@@ -142,9 +153,18 @@ export async function updateRecurringJob(
         args_type_name = ${argsTypeName}, next_run_at = ${nextRunAt}, version = version + 1, updated_at = now()
       where id = ${before.id}`;
     const after = await lockRecurring(tx, caller, jobId);
+    wakeAt(p, tx, after.nextRunAt);
     await auditRecurring(tx, caller, "update", { before, after });
     return versioned(after);
   });
+}
+
+function changedArgs(type: AnyJobType | undefined, given: string, stored: string): string {
+  if (!type) return given;
+  requireJson(given);
+  const kept = keepSecrets(type, given, stored);
+  requireFittingArgs(type, kept);
+  return kept;
 }
 
 /** Removes a recurring job; jobs it made stay. @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED */

@@ -2,7 +2,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { nextRun, requireSchedule } from "./cron.ts";
-import { insertJobs, type NewJob } from "./enqueue.ts";
+import { insertJobs, type NewJob, wakeAt } from "./enqueue.ts";
 import { type JobSummary, jobSummary } from "./job_row.ts";
 import { isForCreator, limitKeyOf } from "./job_type.ts";
 import { readJob } from "./jobs.ts";
@@ -38,7 +38,7 @@ export async function pauseRecurringJob(
  * @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_NOT_PAUSED, VALIDATION_ERROR (its time zone is none any more)
  */
 export async function resumeRecurringJob(
-  p: Pick<Platform, "sql" | "clock">,
+  p: Pick<Platform, "sql" | "wakeUps" | "clock">,
   caller: JobActor,
   jobId: string,
 ): Promise<RecurringJob> {
@@ -53,6 +53,7 @@ export async function resumeRecurringJob(
       update recurring_jobs set is_paused = false, next_run_at = ${next}, version = version + 1, updated_at = now()
       where id = ${before.id}`;
     const after = await lockRecurring(tx, caller, jobId);
+    wakeAt(p, tx, after.nextRunAt);
     await auditRecurring(tx, caller, "resume", { before, after });
     return recurringJob(after);
   });
@@ -60,7 +61,7 @@ export async function resumeRecurringJob(
 
 /** Enqueues one run at once, outside the schedule and also while paused. @throws JOB_RECURRING_NOT_FOUND */
 export async function triggerRecurringJob(
-  p: Pick<Platform, "sql" | "bell" | "jobTypes">,
+  p: Pick<Platform, "sql" | "wakeUps" | "jobTypes">,
   caller: JobActor,
   jobId: string,
 ): Promise<JobSummary> {

@@ -11,7 +11,7 @@ import { auditActor, type JobActor, jobReach } from "./reach.ts";
  * @throws JOB_NOT_FOUND, JOB_CANNOT_RETRY
  */
 export async function retryJobNow(
-  p: Pick<Platform, "sql" | "bell">,
+  p: Pick<Platform, "sql" | "wakeUps">,
   caller: JobActor,
   id: string,
 ): Promise<JobSummary> {
@@ -35,7 +35,7 @@ export async function retryJobNow(
       before: { status: job.status, nextRetryAt: job.dueAt },
       after: { status: row.status },
     });
-    afterCommit(tx, () => p.bell.ring(new Date(0)));
+    afterCommit(tx, () => p.wakeUps.at(new Date(0)));
     return jobSummary(row);
   });
 }

@@ -1,13 +1,21 @@
-import { type Queryable, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import {
+  databaseTrouble,
+  type Queryable,
+  type Sql,
+  transact,
+  type Tx,
+} from "../../infra/postgres/postgres.ts";
 import { DELIVERY_JOB } from "../events/delivery_job.ts";
 import { emitEvents } from "../events/emit.ts";
 import { newId } from "../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { releaseContinuations } from "./continuations.ts";
-import { HopelessJob, PostponeJob } from "./job_type.ts";
+import { DependencyAway, HopelessJob, LONGEST_OUTAGE_MS, PostponeJob } from "./job_type.ts";
 
 const FIRST_DELAY_MS = 5_000;
 const LONGEST_DELAY_MS = 3_600_000;
+const FIRST_OUTAGE_PAUSE_MS = 2_000;
+const LONGEST_OUTAGE_PAUSE_MS = 5 * 60_000;
 const MESSAGE_LENGTH = 8_000;
 
 /** How one attempt ended and what becomes of its job. Times are `performance.now()` of the worker. */
@@ -16,6 +24,8 @@ export interface Settlement {
   execution: "Succeeded" | "Failed" | "Abandoned";
   next: "Succeeded" | "Failed" | "DeadLettered" | "Enqueued";
   countsAsFailure: boolean;
+  /** Was a dependency away? Null where the attempt tells nothing of it. */
+  isOutage: boolean | null;
   delayMs: number;
   error: string | null;
   output: string | null;
@@ -37,13 +47,17 @@ export const succeeded = (job: ClaimedJob, output: string | null, times: Times):
   execution: "Succeeded",
   next: "Succeeded",
   countsAsFailure: false,
+  isOutage: false,
   delayMs: 0,
   error: null,
   output,
   ...times,
 });
 
-/** What a thrown error comes to: a retry after a growing delay, a postponement, or the dead-letter queue. */
+/**
+ * What a thrown error comes to: a retry after a growing delay, a postponement, or the dead-letter queue. A database that
+ * is away, full or busy is a dependency that is away.
+ */
 export function failed(job: ClaimedJob, error: unknown, times: Times): Settlement {
   const base = {
     job,
@@ -53,11 +67,26 @@ export function failed(job: ClaimedJob, error: unknown, times: Times): Settlemen
     ...times,
   };
   if (error instanceof PostponeJob) {
-    return { ...base, next: "Failed", countsAsFailure: false, delayMs: error.delayMs };
+    return { ...base, next: "Failed", countsAsFailure: false, isOutage: null, delayMs: error.delayMs };
+  }
+  const isOutage = error instanceof DependencyAway || databaseTrouble(error) !== null;
+  if (isOutage && waitsForDependencies(job)) {
+    const askedMs = error instanceof DependencyAway ? error.retryAfterMs : 0;
+    const delayMs = Math.max(outagePauseMs(job.outageMs ?? 0), askedMs);
+    return { ...base, next: "Failed", countsAsFailure: false, isOutage, delayMs };
   }
   const isLast = error instanceof HopelessJob || job.failures >= job.maxRetries;
   const delayMs = isLast ? 0 : retryDelayMs(job.failures + 1);
-  return { ...base, next: isLast ? "DeadLettered" : "Failed", countsAsFailure: true, delayMs };
+  return { ...base, next: isLast ? "DeadLettered" : "Failed", countsAsFailure: true, isOutage, delayMs };
+}
+
+/** Is an outage of a dependency still waited out for this job? */
+export const waitsForDependencies = (job: ClaimedJob): boolean => (job.outageMs ?? 0) < LONGEST_OUTAGE_MS;
+
+/** Pause after an attempt that found a dependency away: half of what the outage has lasted, from 2 s to 5 min ± 20 %. */
+function outagePauseMs(outageMs: number): number {
+  const pauseMs = Math.min(LONGEST_OUTAGE_PAUSE_MS, Math.max(FIRST_OUTAGE_PAUSE_MS, outageMs / 2));
+  return pauseMs * (0.8 + 0.4 * Math.random());
 }
 
 /** Code may throw anything, also what cannot be made a text. */
@@ -69,14 +98,15 @@ function messageOf(error: unknown): string {
   }
 }
 
-/** The attempt was cut short by a stop of the service: it counts for nothing and the job is due at once. */
-export const interrupted = (job: ClaimedJob, times: Times): Settlement => ({
+/** The attempt was cut short from outside: it counts for nothing and the job is due at once. */
+export const interrupted = (job: ClaimedJob, times: Times, reason: string): Settlement => ({
   job,
   execution: "Abandoned",
   next: "Enqueued",
   countsAsFailure: false,
+  isOutage: null,
   delayMs: 0,
-  error: "The service stopped before the attempt ended.",
+  error: `The attempt was ended: ${reason}.`,
   output: null,
   ...times,
 });
@@ -126,13 +156,18 @@ async function writeSettlements(
         statement_timestamp() - ended_ago * interval '1 ms' as ended_at
       from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
         ${column((s) => s.execution)}::text[], ${column((s) => s.next)}::text[],
-        ${column((s) => Number(s.countsAsFailure))}::int[], ${column((s) => s.delayMs)}::float8[],
+        ${column((s) => Number(s.countsAsFailure))}::int[], ${
+    column((s) => s.isOutage === null ? null : Number(s.isOutage))
+  }::int[],
+        ${column((s) => s.delayMs)}::float8[],
         ${column((s) => s.error)}::text[], ${column((s) => s.output)}::text[],
         ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
-        as e (id, attempt, execution, next, counts, delay_ms, error, output, started_ago, ended_ago)
+        as e (id, attempt, execution, next, counts, is_outage, delay_ms, error, output, started_ago, ended_ago)
     ), settled as (
       update jobs j set status = e.next::job_status, worker_id = null, failures = j.failures + e.counts,
         last_error = coalesce(e.error, j.last_error),
+        outage_since = case when e.is_outage = 1 then coalesce(j.outage_since, now())
+          when e.is_outage is null then j.outage_since end,
         due_at = case when e.next in ('Failed', 'Enqueued') then now() + e.delay_ms * interval '1 ms' else j.due_at end,
         completed_at = case when e.next in ('Succeeded', 'DeadLettered') then greatest(e.ended_at, j.started_at) end
       from ended e

@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
-/** JobDashboardStatsDto of the contract. Jobs and executions are those the ledger still keeps. */
+/** The counters of the dashboard. Jobs and executions are those the ledger still keeps. */
 export interface JobDashboardStats {
   totalJobs: number;
   enqueuedJobs: number;

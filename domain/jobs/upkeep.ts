@@ -1,30 +1,23 @@
 import type { Platform } from "../shared/platform.ts";
 import { releaseStrandedContinuations } from "./continuations.ts";
 import { foldCounts } from "./counts.ts";
-import { fireDueRecurringJobs } from "./fire_recurring.ts";
-import { ensureServiceRecurringJobs } from "./service_recurring.ts";
+import { recoverLostJobs } from "./lease.ts";
 
-const MINUTE_MS = 60_000;
 const FOLD_EVERY_MS = 1_000;
-/** Timers may ring a little before the clock shows the minute. */
-const LATE_MS = 5;
 
 /** What keeps the ledger going besides the workers. */
 export interface Upkeep {
-  /** Does what a timer or a dying process may have missed; called once a minute. */
+  /** Does what a dying process may have left; called once a minute. */
   sweep(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/**
- * Starts firing recurring jobs: at once for what was missed while down, then at every full minute, which is when
- * schedules come due. Also folds the job counters while there is something to fold.
- */
-export async function startRecurring(
-  p: Pick<Platform, "sql" | "bell" | "jobTypes" | "clock" | "log">,
-): Promise<Upkeep> {
+/** Folds the job counters while there is something to fold; the rest is done by `sweep`. */
+export function startUpkeep(
+  p: Pick<Platform, "sql" | "wakeUps" | "clock" | "log">,
+  leaseSeconds: number,
+): Upkeep {
   let stopping = false;
-  let minuteTimer: ReturnType<typeof setTimeout> | undefined;
   let work: Promise<unknown> = Promise.resolve();
 
   /** One thing at a time: what is asked for meanwhile waits. Failures are left to the next time. */
@@ -35,19 +28,7 @@ export async function startRecurring(
     }).catch((error) => p.log.error(`${what} failed; it is tried again`, { error }));
     return work;
   }
-  const fire = () => run("firing recurring jobs", () => fireDueRecurringJobs(p));
 
-  function awaitMinute(): void {
-    const wait = MINUTE_MS - p.clock.now().getTime() % MINUTE_MS + LATE_MS;
-    minuteTimer = setTimeout(() => {
-      fire();
-      awaitMinute();
-    }, wait);
-  }
-
-  await ensureServiceRecurringJobs(p);
-  await fire();
-  awaitMinute();
   let folding = false;
   const foldTimer = setInterval(() => {
     if (folding) return;
@@ -57,15 +38,16 @@ export async function startRecurring(
 
   return {
     async sweep() {
-      await fire();
       await run("folding job counters", () => foldCounts(p.sql, { always: true }));
       await run("releasing continuations", async () => {
-        if (await releaseStrandedContinuations(p.sql) > 0) p.bell.ring(p.clock.now());
+        if (await releaseStrandedContinuations(p.sql) > 0) p.wakeUps.at(p.clock.now());
+      });
+      await run("taking over from dead workers", async () => {
+        if (await recoverLostJobs(p.sql, leaseSeconds) > 0) p.wakeUps.at(p.clock.now());
       });
     },
     async stop() {
       stopping = true;
-      clearTimeout(minuteTimer);
       clearInterval(foldTimer);
       await work;
     },

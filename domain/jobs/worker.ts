@@ -1,11 +1,12 @@
 import type { Log } from "../../infra/log.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import { connectApart, type Sql } from "../../infra/postgres/postgres.ts";
 import { type Attempt, runAttempt } from "./attempt.ts";
 import { AttemptNotes } from "./attempt_notes.ts";
-import { type ClaimedJob, promoteDueJobs } from "./claim.ts";
+import type { ClaimedJob } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
 import type { JobTypes } from "./job_type.ts";
-import { closeLease, LEASE_SECONDS, openLease, recoverLostJobs, renewLease } from "./lease.ts";
+import { LEASE_SECONDS } from "./lease.ts";
+import { LeaseKeeper } from "./lease_keeper.ts";
 import { Pace } from "./pace.ts";
 import { giveBackJobs, giveBackUnknownJobs, type SettledJob, type Settlement } from "./settle.ts";
 import { Settler } from "./settler.ts";
@@ -20,12 +21,14 @@ export interface WorkerOptions {
   concurrency: number;
   /** Queues worked; null: all. */
   queues: string[] | null;
-  /** How often the ledger is looked at without any ring, in ms. */
+  /** How often the ledger is looked at without any wake-up, in ms. */
   pollMs: number;
   /** Seconds without a renewal after which a worker counts as dead; 60 unless told. */
   leaseSeconds?: number;
   /** Hears of every job whose result counted; tests and waiting callers hang on it. */
   onSettled?: (jobs: SettledJob[]) => void;
+  /** Hears of jobs that wait for a retry or their time, and for how long. */
+  dueLater?: (inMs: number) => void;
   /** Hears of every claim, and of every attempt that ended. */
   onClaimed?: (jobs: number) => void;
   onEnded?: (settlement: Settlement) => void;
@@ -34,10 +37,10 @@ export interface WorkerOptions {
 export interface Worker {
   /** How many jobs run now. */
   busy(): number;
+  /** Why no job can start, where none has been able to for some time; null otherwise. */
+  obstacle(): string | null;
   /** Looks at the ledger for jobs due now. */
   wake(): void;
-  /** Looks at the ledger for jobs whose time has come. */
-  wakeWaiting(): void;
   /** Stops claiming, lets running jobs finish for `graceMs`, gives the rest back, settles everything. */
   stop(graceMs: number): Promise<void>;
 }
@@ -51,6 +54,9 @@ const AHEAD_MS = 60;
 const HELD_AHEAD_MS = 250;
 const HELD_LONGEST_MS = 1_000;
 const RETRY_DATABASE_MS = 1_000;
+/** A claim takes milliseconds; and of many jobs at once, one ends now and then. */
+const CLAIM_STALLED_MS = 3_000;
+const PLACES_STALLED_MS = 30_000;
 
 /** A claimed job that waits for a free place. */
 interface Held {
@@ -58,26 +64,34 @@ interface Held {
   since: number;
 }
 
-/** Starts a worker: claims in batches, runs, settles in batches, renews its lease, takes over from dead workers. */
+/** Starts a worker: claims in batches, runs, settles in batches, renews its lease. */
 export async function startWorker(o: WorkerOptions): Promise<Worker> {
   const { sql, log } = o;
   const leaseSeconds = o.leaseSeconds ?? LEASE_SECONDS;
-  let workerId = await openLease(sql, o.host);
   let stopping = false;
   let claiming: Promise<void> | null = null;
-  let rungMeanwhile = false;
+  let wokenMeanwhile = false;
   let mayHaveMore = true;
   let claimMayBeLost = false;
   const ahead: Held[] = [];
   const running = new Set<Attempt>();
   let placesTaken = 0;
   let begun = 0;
+  /** Since when claims have been tried without success, and since when all places are taken by the same jobs. */
+  let unclaimedSince: number | null = null;
+  let fullSince: number | null = null;
   const pace = new Pace();
   const notes = new AttemptNotes(sql, log);
-  const claimer = new Claimer(sql, o.types, o.queues);
-  const settler = new Settler({ sql, log, workerId: () => workerId, moved });
+  const claimer = new Claimer(sql, o.types, o.queues, roomFor);
+  const settler = new Settler({ sql, log, workerId: () => lease.id, moved });
+  const lease = await LeaseKeeper.start({
+    ...{ connect: () => connectApart(sql), host: o.host, leaseSeconds, log, replaced },
+    atRisk: () => running.forEach((attempt) => attempt.abort("the worker's lease could not be renewed")),
+    safeAgain: () => pump(),
+  });
 
   function pump(): void {
+    if (!lease.isSafe) return;
     while (placesTaken < o.concurrency) {
       const held = ahead.shift();
       if (!held) break;
@@ -88,6 +102,13 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
     if (!stopping && mayHaveMore && !claiming && room > 0 && ahead.length <= aheadTarget() / 2) claim(room);
   }
 
+  /** How many more jobs of a limited type fit in the part of the places it may take. */
+  function roomFor(typeName: string): number {
+    const { share = Infinity, places = 1 } = o.types.get(typeName) ?? {};
+    const held = [...ahead, ...running].filter(({ job }) => job.jobTypeName === typeName).length;
+    return Math.max(1, Math.floor(o.concurrency * share / places)) - held;
+  }
+
   const aheadTarget = () => Math.min(LARGEST_CLAIM, Math.round(pace.perMs * AHEAD_MS));
 
   function begin(job: ClaimedJob): void {
@@ -96,9 +117,11 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
     running.add(attempt);
     begun++;
     placesTaken += places;
+    fullSince = placesTaken >= o.concurrency ? performance.now() : null;
     attempt.settlement.then((settlement) => {
       running.delete(attempt);
       placesTaken -= places;
+      fullSince = null;
       pace.count();
       settler.add(settlement);
       o.onEnded?.(settlement);
@@ -107,15 +130,17 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   }
 
   function claim(room: number): void {
-    rungMeanwhile = false;
+    wokenMeanwhile = false;
+    unclaimedSince ??= performance.now();
     pace.measure();
-    const lease = workerId;
-    claiming = recoverLostClaim().then(() => claimer.claim(lease, Math.min(LARGEST_CLAIM, room))).then(
+    const workerId = lease.id;
+    claiming = recoverLostClaim().then(() => claimer.claim(workerId, Math.min(LARGEST_CLAIM, room))).then(
       (claimed) => {
-        mayHaveMore = claimed.mayHaveMore || rungMeanwhile;
-        if (rungMeanwhile) claimer.lookAgain();
+        unclaimedSince = null;
+        mayHaveMore = claimed.mayHaveMore || wokenMeanwhile;
+        if (wokenMeanwhile) claimer.lookAgain();
         if (stopping) return giveBackJobs(sql, workerId, claimed.jobs);
-        if (lease !== workerId) return; // lost meanwhile, and with it what was claimed
+        if (lease.id !== workerId) return; // lost meanwhile, and with it what was claimed
         const since = performance.now();
         o.onClaimed?.(claimed.jobs.length);
         ahead.push(...claimed.jobs.map((job) => ({ job, since })));
@@ -141,7 +166,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
       const held = performance.now() - oldest.since;
       if (claiming || held < (beginsSoon ? HELD_LONGEST_MS : HELD_AHEAD_MS)) return releaseAheadInTime();
       pace.forget();
-      claiming = giveBackJobs(sql, workerId, ahead.splice(0).map((held) => held.job)).catch((error) => {
+      claiming = giveBackJobs(sql, lease.id, ahead.splice(0).map((held) => held.job)).catch((error) => {
         log.error("jobs fetched ahead could not be given back", { error });
         claimMayBeLost = true;
       }).then(() => {
@@ -155,98 +180,63 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   async function recoverLostClaim(): Promise<void> {
     if (!claimMayBeLost) return;
     const known = [...ahead, ...running].map(({ job }) => job.id);
-    await giveBackUnknownJobs(sql, workerId, [...known, ...settler.unwritten()]);
+    await giveBackUnknownJobs(sql, lease.id, [...known, ...settler.unwritten()]);
     claimMayBeLost = false;
   }
 
   function moved(jobs: SettledJob[]): void {
     o.onSettled?.(jobs);
-    const later = jobs.filter((job) => job.status === "Failed" || job.status === "Scheduled");
-    if (later.length > 0) promoteIn(Math.min(...later.map((job) => job.dueInMs)));
+    for (const { status, dueInMs } of jobs) {
+      if (status === "Failed" || status === "Scheduled") o.dueLater?.(dueInMs);
+    }
     if (!mayHaveMore && (o.types.hasLimits || jobs.some((job) => job.status === "Enqueued"))) wake();
   }
 
   function wake(): void {
-    rungMeanwhile = true;
+    wokenMeanwhile = true;
     if (!claiming) claimer.lookAgain();
     mayHaveMore = true;
     pump();
   }
 
-  let promotion: { at: number; timer: ReturnType<typeof setTimeout> } | null = null;
-  function promoteIn(ms: number): void {
-    const at = performance.now() + ms;
-    if (stopping || ms > o.pollMs || (promotion && promotion.at <= at)) return;
-    clearTimeout(promotion?.timer);
-    promotion = { at, timer: setTimeout(() => promote().catch(report), ms) };
-  }
-
-  async function promote(): Promise<void> {
-    clearTimeout(promotion?.timer);
-    promotion = null;
-    const { promoted, nextInMs } = await promoteDueJobs(sql, o.pollMs);
-    if (promoted > 0) wake();
-    if (nextInMs !== null) promoteIn(Math.max(1, nextInMs));
-  }
-
   /** The lease had run out, so all this worker held belongs to others now. */
-  async function replaceLease(): Promise<void> {
+  function replaced(): void {
     log.warn("the worker's lease had run out; what it held runs elsewhere", { running: running.size });
-    workerId = await openLease(sql, o.host);
     ahead.length = 0;
-    for (const attempt of running) attempt.stop("lease lost");
+    for (const attempt of running) attempt.stop("its lease was lost");
+    wake();
+  }
+
+  function obstacle(): string | null {
+    const seconds = (since: number | null) => (performance.now() - (since ?? Infinity)) / 1000;
+    const [unclaimed, full] = [seconds(unclaimedSince), seconds(fullSince)];
+    if (unclaimed > CLAIM_STALLED_MS / 1000) return `no job could be claimed for ${Math.round(unclaimed)} s`;
+    if (full > PLACES_STALLED_MS / 1000) {
+      return `all ${o.concurrency} places have been taken by the same jobs for ${Math.round(full)} s`;
+    }
+    return null;
   }
 
   const report = (error: unknown) => log.error("the worker could not reach the ledger", { error });
-  const poll = every(o.pollMs, async () => {
-    wake();
-    await promote();
-  }, report);
-  const heartbeat = every(leaseSeconds * 250, async () => {
-    if (!await renewLease(sql, workerId)) await replaceLease();
-    if (await recoverLostJobs(sql, leaseSeconds) > 0) wake();
-  }, report);
-
-  await recoverLostJobs(sql, leaseSeconds);
+  const poll = setInterval(wake, o.pollMs);
   wake();
-  promote().catch(report);
 
   return {
     busy: () => running.size,
+    obstacle,
     wake,
-    wakeWaiting: () => void promote().catch(report),
     async stop(graceMs) {
       stopping = true;
-      clearTimeout(promotion?.timer);
       clearTimeout(release);
-      await poll.stop();
+      clearInterval(poll);
       await claiming;
-      await giveBackJobs(sql, workerId, ahead.splice(0).map((held) => held.job)).catch(report);
+      await giveBackJobs(sql, lease.id, ahead.splice(0).map((held) => held.job)).catch(report);
       await settledWithin(Promise.all([...running].map((attempt) => attempt.settlement)), graceMs);
-      for (const attempt of running) attempt.stop("interrupted");
+      for (const attempt of running) attempt.stop("the service stopped");
       await Promise.all([...running].map((attempt) => attempt.settlement));
       await notes.flush();
       await settler.flush(5_000);
-      await heartbeat.stop();
-      await closeLease(sql, workerId).catch(report);
-    },
-  };
-}
-
-/** Does `work` every `ms`, never twice at once. */
-function every(
-  ms: number,
-  work: () => Promise<void>,
-  report: (error: unknown) => void,
-): { stop(): Promise<void> } {
-  let current: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    current ??= work().catch(report).finally(() => current = null);
-  }, ms);
-  return {
-    async stop() {
-      clearInterval(timer);
-      await current;
+      await lease.stop();
     },
   };
 }

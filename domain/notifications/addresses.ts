@@ -30,6 +30,12 @@ function fits(channel: NotificationChannel, address: string): boolean {
   return local.length <= 64 && domain.length <= 253 && LOCAL.test(local) && DOMAIN.test(domain);
 }
 
+/** The domain of an email address, in the form that tells whether two are the same. */
+export function addressDomain(address: string): string {
+  const key = addressKey("Email", address);
+  return key.slice(key.lastIndexOf("@") + 1);
+}
+
 /** The form of an address that tells whether two are the same. */
 export function addressKey(channel: NotificationChannel, address: string): string {
   if (channel === "InApp") return address.toLowerCase();

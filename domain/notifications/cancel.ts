@@ -1,20 +1,27 @@
 import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { problem } from "../problems/problem.ts";
-import { notificationNotFound } from "./read.ts";
+import { contentTag, requireTag } from "../shared/version.ts";
+import { notificationNotFound, readNotification } from "./read.ts";
 import { type NotificationResult, type NotificationStatus, resultOf } from "./status.ts";
 
 /**
  * Cancels a scheduled message and its job. A job that has just begun finds the message cancelled and does nothing:
  * whoever changes the status first wins.
- * @throws NOTIFICATION_NOT_FOUND, NOTIFICATION_ALREADY_CANCELLED, NOTIFICATION_CANNOT_CANCEL
+ * @throws NOTIFICATION_NOT_FOUND, PRECONDITION_FAILED, NOTIFICATION_ALREADY_CANCELLED, NOTIFICATION_CANNOT_CANCEL
  */
 export async function cancelScheduled(
   sql: Sql,
   tenantId: string | null,
   id: string,
+  ifMatch: string | null = null,
 ): Promise<NotificationResult> {
   return await transact(sql, async (tx) => {
+    if (ifMatch !== null) {
+      await tx`select from notifications
+        where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid for update`;
+      requireTag(ifMatch, contentTag(await readNotification(tx, tenantId, id)));
+    }
     const [cancelled] = await tx<{ jobId: string }[]>`
       update notifications set status = 'Cancelled', updated_at = now()
       where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid and status = 'Scheduled'

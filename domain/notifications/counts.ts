@@ -117,7 +117,7 @@ const dayOf = (instant: Date): string => instant.toISOString().slice(0, 10);
 export const ofTenant = (q: Queryable, tenantId: string | null) =>
   tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
 
-/** The contract's stats: what is under way counts as pending. */
+/** The counters of messages: what is under way counts as pending. */
 export async function readStats(q: Queryable, filter: NotificationFilter) {
   const counts = await countByStatus(q, filter);
   const of = (status: NotificationStatus) => counts.get(status) ?? 0;

@@ -4,20 +4,21 @@ import { transactByKey } from "../../infra/postgres/by_key.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, HopelessJob, type JobType, PostponeJob } from "../jobs/job_type.ts";
+import { defineJob, DependencyAway, HopelessJob, type JobType, PostponeJob } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { inAppProviders } from "./channels/in_app.ts";
 import { pushProviders } from "./channels/push.ts";
 import { smsProviders } from "./channels/sms.ts";
-import { type Content, contentOf } from "./content.ts";
+import { type Content, contentOf, type PreparedMessage } from "./content.ts";
 import { writeSurely } from "./database_away.ts";
 import {
   type DeliveryResult,
   type HeldNotification,
   type Hold,
   holdNotifications,
+  INTERRUPTED,
   type Settlement,
   settleNotification,
   settleNotifications,
@@ -28,6 +29,7 @@ import { screenRecipients } from "./preferences_screen.ts";
 import type { RecipientStatus } from "./status.ts";
 import { suppressBounced } from "./suppression_bounces.ts";
 import type { Rendition } from "./templates/render.ts";
+import { orLockedOut, unlessLocked } from "./unless_locked.ts";
 import { userMailProviders } from "./unsubscribe_mail.ts";
 
 /** After so many attempts a provider's request to come back later no longer keeps a message from running out of retries. */
@@ -42,10 +44,15 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
   // the machine to the mail itself, and the pause is short beside a mail server's answer
   const together = { atOnce: 1, largest: 250, pauseMs: 10 };
   const holds = new GroupCommit(
-    (items: Hold[]) => transactByKey(p.sql, (tx) => holdNotifications(tx, items)),
+    (items: Hold[]) =>
+      transactByKey(p.sql, (tx) => unlessLocked(tx, items, ({ id }) => id, holdNotifications)),
     together,
   );
-  const settle = (items: Settlement[]) => transactByKey(p.sql, (tx) => settleNotifications(tx, items));
+  const settle = (items: Settlement[]) =>
+    transactByKey(
+      p.sql,
+      (tx) => unlessLocked(tx, items, ({ held }) => held.id, settleNotifications),
+    );
   const settlements = new GroupCommit(settle, {
     ...together,
     heaviest: 4_000_000,
@@ -56,25 +63,37 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
     name: "notifications.deliver",
     args,
     places: 1 / 4, // it waits for a mail server most of the time, and many at once share their statements
-    async run({ notificationId }, { jobId, createdBy, attempt, failures, maxRetries, signal }) {
-      const held = await holds.add({ id: notificationId, jobId, attempt, failures });
+    async run({ notificationId }, context) {
+      const { jobId, createdBy, attempt, failures, maxRetries, signal } = context;
+      const held = await orLockedOut(holds.add({ id: notificationId, jobId, attempt, failures }));
       if (!held) return { skipped: "the message is not waiting for this job" };
       const run = await deliverOwed(p, held, signal);
       const settleRun = (result: DeliveryResult) =>
         writeSurely<unknown>(() =>
-          result.waitsUntil ? postpone(p, held, result, createdBy) : settlements.add({ held, result })
+          result.waitsUntil
+            ? postpone(p, held, result, createdBy)
+            : orLockedOut(settlements.add({ held, result }))
         );
       if (signal.aborted) return await settleRun(resultOf(held, run, true));
       const pauseMs = attempt < PATIENCE ? run.retryAfterMs : null;
-      const result = resultOf(held, run, pauseMs !== null || failures < maxRetries);
+      const isAway = isOutage(run);
+      const isWaitedOut = pauseMs !== null || isAway && context.waitsForDependencies;
+      const result = resultOf(held, run, isWaitedOut || failures < maxRetries);
       await settleRun(result);
       if (held.templateSlug === DIGEST_TEMPLATE) await settleDigests(p, held.id);
       if (result.status === "DeadLettered") throw new HopelessJob(result.error ?? "");
       if (result.status === "Failed" && pauseMs !== null) throw new PostponeJob(result.error ?? "", pauseMs);
+      if (result.status === "Failed" && isAway) throw new DependencyAway(result.error ?? "");
       if (result.status === "Failed") throw new Error(result.error ?? "");
       return { status: result.status };
     },
   });
+}
+
+/** Is everybody who has not got it owed it because of an outage, or of a refusal for now? */
+function isOutage({ outcomes }: DeliveryRun): boolean {
+  const owed = outcomes.filter(({ status }) => status === "Owed");
+  return owed.length > 0 && owed.every(({ isTransient }) => isTransient);
 }
 
 /** Leaves the message to a further job, for those who wait for their quiet hours to end. */
@@ -115,7 +134,7 @@ export async function deliverOwed(
   held: HeldNotification,
   signal?: AbortSignal,
 ): Promise<DeliveryRun> {
-  let prepared: Awaited<ReturnType<typeof contentOf>>;
+  let prepared: PreparedMessage;
   try {
     prepared = await contentOf(p, held);
   } catch (error) {
@@ -125,30 +144,28 @@ export async function deliverOwed(
       ...{ retryAfterMs: null, waitsUntil: null, isCollected: false },
     };
   }
-  const { content, rendition } = prepared;
   const owed = held.recipients.filter((recipient) => recipient.status === "Owed");
   const interrupted = interruptedTry(held);
   const { due, skipped, waitsUntil, isCollected } = await screenRecipients(p, held, owed);
-  const tried = await tryProviders(providersOf(p, held, content), due, { signal, log: p.log });
+  const tried = await tryProviders(providersOf(p, held, prepared.content), due, { signal, log: p.log });
   for (const { status } of tried.outcomes) p.metrics.deliveries.add([held.channel, status]);
   await suppressBounced(p, held, due, tried.outcomes);
   const outcomes = [...skipped, ...tried.outcomes];
   const tries = [...interrupted, ...tried.tries];
+  const { rendition } = prepared;
   return { ...tried, tries, outcomes, rendition, hopeless: null, waitsUntil, isCollected };
 }
 
 /** The run that was taken over: nobody can tell whether a provider had taken the message, and the sender should know. */
 function interruptedTry({ interruptedAt }: HeldNotification): Tried[] {
   if (!interruptedAt) return [];
-  const errorMessage =
-    "The process of this attempt ended or fell silent; whether it was delivered is not known.";
   return [{
     id: newId(),
     providerName: "unknown",
     isSuccess: false,
     durationMs: 0,
     attemptedAt: interruptedAt,
-    errorMessage,
+    errorMessage: INTERRUPTED,
   }];
 }
 

@@ -37,6 +37,9 @@ export interface HeldNotification extends Holder {
   textBody: string | null;
   locale: string | null;
   templateSlug: string | null;
+  /** The version it was accepted with; null where it has no template, or was accepted before versions were kept. */
+  templateVersionId: string | null;
+  /** The version it was filled in from; null before that. */
   templateVersion: number | null;
   templateData: Record<string, unknown> | null;
   pushData: Record<string, string> | null;
@@ -51,6 +54,10 @@ export interface HeldNotification extends Holder {
   recipients: HeldRecipient[];
   attachments: MessageAttachment[];
 }
+
+/** What is told of an attempt whose end nobody saw. */
+export const INTERRUPTED =
+  "The process of this attempt ended or fell silent; whether it was delivered is not known.";
 
 /** A run of a job that asks for its message. */
 export interface Hold {
@@ -95,7 +102,7 @@ export async function readDirectNotification(q: Queryable, id: string): Promise<
 
 const heldColumns = (q: Queryable) =>
   q`n.id, n.tenant_id, n.channel, n.priority, n.subject, n.html_body, n.text_body, n.locale, n.template_slug,
-    n.template_version, n.template_data, n.push_data, n.category, n.icon, n.action_url, n.from_address, n.from_name,
+    n.template_version_id, n.template_version, n.template_data, n.push_data, n.category, n.icon, n.action_url, n.from_address, n.from_name,
     n.is_confidential, n.job_id, n.job_attempt as attempt,
     (select coalesce(json_agg(json_build_object('id', r.id, 'kind', r.kind, 'address', r.address,
         'displayName', r.display_name, 'status', r.status, ${heldUserColumns(q)}) order by r.id), '[]')

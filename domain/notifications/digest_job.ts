@@ -7,7 +7,7 @@ import type { Platform } from "../shared/platform.ts";
 import { DIGEST_JOB, openDigests } from "./digest_collect.ts";
 import { DIGEST_TEMPLATE, settleCollected } from "./digest_settle.ts";
 import { readDigestLocale, readOptedOut } from "./preferences.ts";
-import { htmlToText } from "./rendering/mod.ts";
+import { textOf } from "./templates/render.ts";
 import { sendNotification } from "./send.ts";
 import type { SkipReason } from "./status.ts";
 import { tenantOfKey } from "./tenant_key.ts";
@@ -115,7 +115,7 @@ async function mailDigest(
 ): Promise<string | null> {
   const told = await Promise.all(items.map(async ({ subject, category, textBody, htmlBody }) => {
     const url = await unsubscribeUrl(p, { userId: user.id, category });
-    const text = withOwnLink(textBody ?? (htmlBody === null ? "" : htmlToText(htmlBody)), url);
+    const text = withOwnLink(textBody ?? (htmlBody === null ? "" : await textOf(p, tenantId, htmlBody)), url);
     return { subject: subject ?? category, text: shortened(text), category, unsubscribeUrl: url };
   }));
   const { email: address, firstName, lastName } = user;

@@ -1,23 +1,30 @@
-import { transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { onItsOwn } from "../../infra/postgres/shared_transaction.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
+import type { OnceWork } from "../requests/idempotency.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
-import { addressMistake } from "./addresses.ts";
+import { addressDomain, addressMistake } from "./addresses.ts";
+import { defaultSender } from "./channels/email.ts";
 import { requireChannel } from "./channels/configured.ts";
 import { writeSurely } from "./database_away.ts";
 import { deliverOwed, deliveryJob, type DeliveryRun, resultOf } from "./deliver.ts";
 import { type HeldNotification, readDirectNotification, settleNotification } from "./delivery_ledger.ts";
 import { findDeviceTokens } from "./devices.ts";
 import { checkMessage, type Message, type MessageRecipient } from "./message.ts";
-import { type NotificationResult, resultOf as answerOf } from "./status.ts";
+import { type NotificationResult, type NotificationStatus, resultOf as answerOf } from "./status.ts";
 import { insertNotifications, type MessageSender } from "./store_notification.ts";
 
 const RETRY_AFTER_MS = 5_000;
+/** How often a message under way is marked as alive; the sweep settles those that have long not been. */
+const ALIVE_MS = 2_000;
+/** Deliveries under way, by the service's database: more than those whose request waits. */
+const underWay = new WeakMap<Sql, Set<Promise<unknown>>>();
 
-/** The contract's direct email request. */
+/** A direct email. */
 export interface DirectEmail {
   to: string[];
   cc: string[];
@@ -38,6 +45,7 @@ export async function sendDirectEmail(
   p: Platform,
   sender: MessageSender,
   email: DirectEmail,
+  once: OnceWork | null = null,
 ): Promise<NotificationResult> {
   const errors: FieldErrors = {};
   const recipients = (["to", "cc", "bcc"] as const).flatMap((kind) =>
@@ -47,11 +55,22 @@ export async function sendDirectEmail(
       return { address, kind };
     })
   );
+  const mistake = email.fromAddress && senderMistake(p, email.fromAddress);
+  if (mistake) errors.fromAddress = [mistake];
   if (Object.keys(errors).length > 0) throw invalid(errors);
-  return await sendNow(p, sender, { channel: "Email", recipients, ...email });
+  return await sendNow(p, sender, { channel: "Email", recipients, ...email }, once);
 }
 
-/** The contract's direct push request; `userIds` stand for all devices of those users. */
+/** Why a mail may not say it comes from `address`: only the domain of MAIL_FROM is known to be the service's own. */
+function senderMistake(p: Platform, address: string): string | null {
+  if (addressMistake("Email", address)) return null; // `checkMessage` says what is wrong with it
+  const own = addressDomain(defaultSender(p.config.MAIL_FROM).address);
+  return addressDomain(address) === own
+    ? null
+    : `"${address.slice(0, 100)}" is not of ${own}, the domain this service sends from`;
+}
+
+/** A direct push; `userIds` stand for all devices of those users. */
 export interface DirectPush {
   title: string;
   body: string | null;
@@ -69,6 +88,7 @@ export async function sendDirectPush(
   p: Platform,
   sender: MessageSender,
   push: DirectPush,
+  once: OnceWork | null = null,
 ): Promise<NotificationResult> {
   const errors: FieldErrors = {};
   push.deviceTokens.forEach((token, index) => {
@@ -92,26 +112,108 @@ export async function sendDirectPush(
     subject: push.title,
     textBody: push.body,
     pushData: push.data,
-  });
+  }, once);
 }
 
-async function sendNow(p: Platform, sender: MessageSender, given: Message): Promise<NotificationResult> {
+async function sendNow(
+  p: Platform,
+  sender: MessageSender,
+  given: Message,
+  once: OnceWork | null,
+): Promise<NotificationResult> {
+  const earlier = once?.isRepeat ? await readInterrupted(p.sql, once.id) : null;
+  if (earlier) return earlier;
   const message = await checkMessage(p.sql, sender.tenantId, given);
   requireChannel(p, message.channel);
-  const id = newId();
+  const id = once?.id ?? newId();
   const { maxRetries } = deliveryJob(p);
-  const notification = { id, sender, message, jobId: null, scheduledAt: null, maxRetries };
+  const notification = {
+    id,
+    sender,
+    message,
+    jobId: null,
+    scheduledAt: null,
+    maxRetries,
+    templateVersionId: null,
+  };
   await transact(p.sql, (tx) => insertNotifications(tx, [{ ...notification, status: "Sending" }]));
   const held = await readDirectNotification(p.sql, id);
-  const run = await deliverOwed(p, held);
-  const status = await settleDirect(p, sender, held, run);
-  const isAnyoneReached = run.outcomes.some((outcome) => outcome.status === "Sent");
-  if (isAnyoneReached) return answerOf(id, status);
-  const { error } = resultOf(held, run, true);
-  throw problem("NOTIFICATION_DELIVERY_FAILED", `The notification ${id} was not delivered: ${error}`);
+  const delivery = deliverDirect(p, sender, held);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), p.config.DIRECT_SEND_SECONDS * 1000);
+  });
+  const ended = await Promise.race([delivery, late]).finally(() => clearTimeout(timer));
+  if (ended === null) {
+    delivery.catch((error) => p.log.error("a direct message could not be settled", { id, error }));
+    return answerOf(id, "Sending");
+  }
+  const { status, run } = ended;
+  if (run.outcomes.some((outcome) => outcome.status === "Sent")) return answerOf(id, status);
+  throw notDelivered(id, resultOf(held, run, true).error);
 }
 
-async function settleDirect(p: Platform, sender: MessageSender, held: HeldNotification, run: DeliveryRun) {
+/** Delivers a direct message and settles it; until then it is marked as alive, so that a crash is told from patience. */
+async function deliverDirect(
+  p: Platform,
+  sender: MessageSender,
+  held: HeldNotification,
+): Promise<{ run: DeliveryRun; status: "Sent" | "Failed" }> {
+  const marking = setInterval(() => {
+    onItsOwn(() =>
+      p.sql`update notifications set updated_at = now() where id = ${held.id} and status = 'Sending' and job_id is null`
+    ).catch(() => {}); // with the database away the next one tells
+  }, ALIVE_MS);
+  const deliver = async () => {
+    try {
+      const run = await deliverOwed(p, held);
+      return { run, status: await settleDirect(p, sender, held, run) };
+    } finally {
+      clearInterval(marking);
+    }
+  };
+  const deliveries = underWay.get(p.sql) ?? new Set();
+  underWay.set(p.sql, deliveries);
+  const delivery = deliver();
+  deliveries.add(delivery);
+  try {
+    return await delivery;
+  } finally {
+    deliveries.delete(delivery);
+  }
+}
+
+/** Resolves when the direct messages that are under way have been settled. */
+export async function finishDirectMessages(p: Pick<Platform, "sql">): Promise<void> {
+  await Promise.allSettled(underWay.get(p.sql) ?? []);
+}
+
+/**
+ * What has become of the message an interrupted request has written; null where there is none. It is never sent again:
+ * the mail server may have it.
+ */
+async function readInterrupted(sql: Sql, id: string): Promise<NotificationResult | null> {
+  const [message] = await sql<
+    { status: NotificationStatus; lastError: string | null; isAnyoneReached: boolean }[]
+  >`
+    select status, last_error, exists (select from notification_recipients r
+        where r.notification_id = n.id and r.status = 'Sent') as is_anyone_reached
+    from notifications n where id = ${id}`;
+  if (!message) return null;
+  const { status, lastError, isAnyoneReached } = message;
+  if (status === "Failed" && !isAnyoneReached) throw notDelivered(id, lastError);
+  return answerOf(id, status);
+}
+
+const notDelivered = (id: string, error: string | null) =>
+  problem("NOTIFICATION_DELIVERY_FAILED", `The notification ${id} was not delivered: ${error}`);
+
+async function settleDirect(
+  p: Platform,
+  sender: MessageSender,
+  held: HeldNotification,
+  run: DeliveryRun,
+): Promise<"Sent" | "Failed"> {
   const result = resultOf(held, run, true);
   const status = result.status === "Sent" ? "Sent" : "Failed";
   const isPartial = status === "Failed" && run.outcomes.some((outcome) => outcome.status === "Sent");
@@ -122,7 +224,7 @@ async function settleDirect(p: Platform, sender: MessageSender, held: HeldNotifi
           tenantId: sender.tenantId,
           createdBy: sender.userId,
           traceId: sender.traceId,
-          scheduledAt: new Date(Date.now() + Math.max(RETRY_AFTER_MS, run.retryAfterMs ?? 0)),
+          scheduledAt: new Date(p.clock.now().getTime() + Math.max(RETRY_AFTER_MS, run.retryAfterMs ?? 0)),
         })
         : undefined;
       const isOurs = await settleNotification(tx, held, {

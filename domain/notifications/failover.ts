@@ -2,7 +2,7 @@ import type { Log } from "../../infra/log.ts";
 import { oneLine } from "../../infra/mail/message_safety.ts";
 import { inSpan } from "../../infra/telemetry/tracing.ts";
 import { Problem } from "../problems/problem.ts";
-import { newId } from "../shared/ids.ts";
+import { newId, timeOfId } from "../shared/ids.ts";
 import type { HeldRecipient } from "./delivery_ledger.ts";
 import type { SkipReason } from "./status.ts";
 
@@ -29,6 +29,8 @@ export interface Outcome {
   reason?: SkipReason;
   /** The refusal is of this very recipient, not of the message. */
   isOfRecipient?: boolean;
+  /** Owed because of an outage, or of a refusal for now: it is waited out and uses up no retry. */
+  isTransient?: boolean;
 }
 
 /** A provider's answer about one recipient. */
@@ -42,6 +44,8 @@ export type RecipientAnswer = { accepted: true } | {
   isOfRecipient?: boolean;
   /** The provider could not be used at all, so that another message would fare no better now. */
   isAway?: boolean;
+  /** What stands in the way ends by itself: an outage, or a refusal for now. */
+  isTransient?: boolean;
 };
 
 /** A provider as failover sees it: hands a message over for the given recipients, one answer each in their order. */
@@ -52,12 +56,20 @@ export interface Provider {
 
 /**
  * Thrown by a provider that took the message for nobody. `permanent`: the same message would be refused again.
- * `isAway`: no other message would have been taken either.
+ * `isAway`: no other message would have been taken either. `isTransient`: what stands in the way ends by itself.
  */
 export class ProviderFailed extends Error {
   override readonly name = "ProviderFailed";
-  constructor(message: string, readonly permanent: boolean, readonly isAway = false) {
+  readonly isAway: boolean;
+  readonly isTransient: boolean;
+  constructor(
+    message: string,
+    readonly permanent: boolean,
+    o: { isAway?: boolean; isTransient?: boolean } = {},
+  ) {
     super(message);
+    this.isAway = o.isAway ?? false;
+    this.isTransient = o.isTransient ?? false;
   }
 }
 
@@ -87,7 +99,7 @@ export async function tryProviders(
   let retryAfterMs: number | null = null;
   for (const provider of providers) {
     if (owed.length === 0 || signal?.aborted) break;
-    const [id, attemptedAt] = [newId(), new Date()];
+    const id = newId();
     const started = performance.now();
     const answers = await answersOf(provider, owed, signal, log);
     owed.forEach(({ id }, index) => outcomes.set(id, outcomeOf(id, answers[index])));
@@ -99,7 +111,7 @@ export async function tryProviders(
       providerName: provider.name,
       isSuccess: answers.some((answer) => answer.accepted),
       durationMs: Math.round(performance.now() - started),
-      attemptedAt,
+      attemptedAt: timeOfId(id),
       errorMessage: refusals[0]?.reason ?? null,
     });
     owed = owed.filter(({ id }) => outcomes.get(id)?.status === "Owed");
@@ -126,12 +138,15 @@ async function answersOf(
 
 /** What a provider's failure as a whole means for each recipient it was asked about. */
 export function failureAnswer(error: unknown, provider: string, log: Log): RecipientAnswer {
-  const failed = error instanceof ProviderFailed ? error : { permanent: false, isAway: true };
+  const failed = error instanceof ProviderFailed
+    ? error
+    : { permanent: false, isAway: true, isTransient: false };
   const isTold = error instanceof ProviderFailed || error instanceof Problem;
   if (!isTold) log.warn("a provider failed", { provider, error });
   // whatever else went wrong is ours, and its words may name hosts of ours
   const reason = isTold ? shorten(error.message) : "the message could not be handed over";
-  return { accepted: false, reason, permanent: failed.permanent, isAway: failed.isAway };
+  const { permanent, isAway, isTransient } = failed;
+  return { accepted: false, reason, permanent, isAway, isTransient };
 }
 
 function outcomeOf(recipientId: string, answer: RecipientAnswer | undefined): Outcome {
@@ -141,6 +156,7 @@ function outcomeOf(recipientId: string, answer: RecipientAnswer | undefined): Ou
     status: answer?.permanent ? "Refused" : "Owed",
     errorMessage: answer?.reason ?? "the provider said nothing about this recipient",
     ...(answer?.isOfRecipient ? { isOfRecipient: true } : {}),
+    ...(answer?.isTransient ? { isTransient: true } : {}),
   };
 }
 

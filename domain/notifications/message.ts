@@ -24,7 +24,7 @@ export interface MessageAttachment {
   contentType: string;
 }
 
-/** A message to be sent: the contract's send request, and what only the service itself may add. */
+/** A message to be sent: what a caller may say, and what only the service itself may add. */
 export interface Message {
   channel: NotificationChannel;
   recipients: MessageRecipient[];

@@ -48,21 +48,39 @@ export async function readPreferences(
   return { preferences: preferencesOf(userId, row), version: row.version };
 }
 
+/** What is to change; a part that is left out stays as it is. */
+export type PreferencesChange =
+  & Pick<Preferences, "userId" | "timeZoneId">
+  & { [Part in "quietHours" | "categories"]?: Preferences[Part] | undefined }
+  & {
+    digest?:
+      | { [Member in keyof Preferences["digest"]]?: Preferences["digest"][Member] | undefined }
+      | undefined;
+  };
+
 /**
- * Replaces a user's preferences; they count for every message that has not been delivered yet.
+ * Changes a user's preferences; they count for every message that has not been delivered yet.
  * @throws VALIDATION_ERROR, USER_NOT_FOUND, PRECONDITION_FAILED
  */
 export async function writePreferences(
   sql: Sql,
-  given: Preferences,
+  given: PreferencesChange,
   ifMatch: string | null,
 ): Promise<{ preferences: Preferences; version: number }> {
-  const row = checkedRow(given);
-  const { userId } = given;
+  const { userId, timeZoneId } = given;
   return await transact(sql, async (tx) => {
     const [user] = await findUsersInTenant(tx, null, [userId]);
     if (!user) throw problem("USER_NOT_FOUND", `There is no active user ${userId}.`);
     requireVersion(ifMatch, await lockVersion(tx, userId));
+    const { preferences: before } = await readPreferences(tx, userId);
+    const { quietHours = before.quietHours, categories = before.categories } = given;
+    const {
+      isEnabled = before.digest.isEnabled,
+      at = before.digest.at,
+      locale = before.digest.locale,
+    } = given.digest ?? {};
+    const digest = { isEnabled, at, locale };
+    const row = checkedRow({ userId, timeZoneId, quietHours, categories, digest });
     await tx`
       update notification_preferences set time_zone_id = ${row.timeZoneId}, quiet_from = ${row.quietFrom},
         quiet_to = ${row.quietTo}, has_digest = ${row.hasDigest}, digest_at = ${row.digestAt},
@@ -149,11 +167,14 @@ function checkedRow({ timeZoneId, quietHours, categories, digest }: Preferences)
     errors["quietHours.to"] ??= ["expected another time than that of from: quiet hours have an end"];
   }
   const digestAt = minutes(digest.at, "digest.at");
+  // the names stay as given: only the database folds them, as it does those of messages
   const named = new Map<string, Record<NotificationChannel, boolean>>();
+  const folded = new Set<string>();
   categories.forEach(({ category, channels: { email, push, inApp, sms } }, index) => {
     const name = category.toLowerCase();
-    if (named.has(name)) errors[`categories.${index}.category`] = [`"${category}" is named twice`];
-    named.set(name, { Email: email, Push: push, InApp: inApp, Sms: sms });
+    if (folded.has(name)) errors[`categories.${index}.category`] = [`"${category}" is named twice`];
+    folded.add(name);
+    named.set(category, { Email: email, Push: push, InApp: inApp, Sms: sms });
   });
   if (Object.keys(errors).length > 0) throw invalid(errors);
   const digestLocale = digest.locale === null ? null : canonicalLocale(digest.locale, "digest.locale");

@@ -63,10 +63,12 @@ export async function readNotification(
   id: string,
 ): Promise<NotificationDetail> {
   const [row] = await q<NotificationRow[]>`
-    select id, channel, status, priority, subject, case when not is_confidential then html_body end as html_body,
-      case when not is_confidential then text_body end as text_body, template_slug, template_locale, template_version,
+    select n.id, channel, status, priority, subject, case when not is_confidential then html_body end as html_body,
+      case when not is_confidential then text_body end as text_body, template_slug,
+      coalesce(n.template_locale, v.locale) as template_locale, coalesce(n.template_version, v.version) as template_version,
       from_address, from_name, retry_count, max_retries, last_error, category, scheduled_at, sent_at, created_at
-    from notifications where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
+    from notifications n left join notification_template_versions v on v.id = n.template_version_id
+    where n.id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
   if (!row) throw notificationNotFound(id);
   const [recipients, deliveryAttempts] = await Promise.all([
     q<NotificationDetail["recipients"]>`

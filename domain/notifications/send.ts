@@ -2,7 +2,7 @@ import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import { afterCommit, type Queryable, type Tx, whenCommitted } from "../../infra/postgres/postgres.ts";
 import { sharedTransaction } from "../../infra/postgres/shared_transaction.ts";
 import { activeSpan } from "../../infra/telemetry/tracing.ts";
-import { ringFor } from "../jobs/enqueue.ts";
+import { wakeFor } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -15,7 +15,7 @@ import {
   type RecipientStatus,
   resultOf,
 } from "./status.ts";
-import { insertNotifications, type MessageSender } from "./store_notification.ts";
+import { insertNotifications, type MessageSender, type NewNotification } from "./store_notification.ts";
 import { KnownTemplates } from "./templates/known_templates.ts";
 import { findTemplate } from "./templates/read.ts";
 import { requireRenderable } from "./templates/render.ts";
@@ -33,9 +33,12 @@ export async function sendNotification(
 ): Promise<{ notificationId: string }> {
   const outgoing = await prepareMessage(tx, sender, message, { scheduledAt: null, field: "" });
   const templates = { find: findTemplate.bind(null, tx) };
-  await requireRenderable(templates, sender.tenantId, outgoing.message);
-  const { ids: [notificationId = ""], ring } = await storeMessages(p, tx, [outgoing]);
-  afterCommit(tx, ring);
+  const templateVersionId = await requireRenderable(templates, sender.tenantId, outgoing.message);
+  const { ids: [notificationId = ""], wake } = await storeMessages(p, tx, [{
+    ...outgoing,
+    templateVersionId,
+  }]);
+  afterCommit(tx, wake);
   return { notificationId };
 }
 
@@ -76,14 +79,14 @@ export async function sendTemplatedMail(
  */
 export class MessageWriter {
   readonly #templates: KnownTemplates;
-  readonly #writes: GroupCommit<OutgoingMessage, string>;
+  readonly #writes: GroupCommit<AcceptedMessage, string>;
 
   constructor(p: Platform) {
     this.#templates = new KnownTemplates(p.sql);
     this.#writes = new GroupCommit(
       async (messages) => {
-        const { ids, ring } = await storeMessages(p, sharedTransaction() ?? p.sql, messages);
-        whenCommitted(ring);
+        const { ids, wake } = await storeMessages(p, sharedTransaction() ?? p.sql, messages);
+        whenCommitted(wake);
         return ids;
       },
       {
@@ -98,8 +101,9 @@ export class MessageWriter {
 
   /** Returns the message's id. Refusals as `sendNotification`. */
   async write(outgoing: OutgoingMessage): Promise<string> {
-    await requireRenderable(this.#templates, outgoing.sender.tenantId, outgoing.message);
-    return await this.#writes.add(outgoing);
+    const { tenantId } = outgoing.sender;
+    const templateVersionId = await requireRenderable(this.#templates, tenantId, outgoing.message);
+    return await this.#writes.add({ ...outgoing, templateVersionId });
   }
 }
 
@@ -135,6 +139,9 @@ export interface OutgoingMessage {
   scheduledAt: Date | null;
 }
 
+/** A message whose template is settled: the version it will be filled in from. */
+type AcceptedMessage = OutgoingMessage & Pick<NewNotification, "templateVersionId">;
+
 /** @param o.field where the message stands in the request, for the field names of refusals. */
 async function prepareMessage(
   q: Queryable,
@@ -149,13 +156,13 @@ async function prepareMessage(
 
 /**
  * Stores messages, each with the job that delivers it, in one statement.
- * @returns their ids in the given order, and what rings for the jobs once they are committed.
+ * @returns their ids in the given order, and what wakes workers for the jobs once they are committed.
  */
 async function storeMessages(
   p: Platform,
   q: Queryable,
-  messages: OutgoingMessage[],
-): Promise<{ ids: string[]; ring: () => void }> {
+  messages: AcceptedMessage[],
+): Promise<{ ids: string[]; wake: () => void }> {
   const type = deliveryJob(p);
   const { name: jobTypeName, maxRetries } = type;
   const stored = messages.map((message) => ({ ...message, id: newId(), jobId: newId() }));
@@ -169,7 +176,7 @@ async function storeMessages(
     ...{ status: message.scheduledAt ? "Scheduled" as const : "Queued" as const, maxRetries },
   }));
   await insertNotifications(q, notifications, jobs);
-  return { ids: stored.map(({ id }) => id), ring: () => ringFor(p, jobs) };
+  return { ids: stored.map(({ id }) => id), wake: () => wakeFor(p, jobs) };
 }
 
 /** How a message stands, for the area that sent it; null when there is none of this id. */

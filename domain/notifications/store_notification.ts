@@ -22,11 +22,13 @@ export interface NewNotification {
   jobId: string | null;
   scheduledAt: Date | null;
   maxRetries: number;
+  /** The version of its template that it keeps; null where it has no template. */
+  templateVersionId: string | null;
 }
 
 /**
  * Writes messages with their recipients and attachments, and the jobs that deliver them: one statement, all or none of
- * it. Who calls it rings for the jobs after the commit.
+ * it. Who calls it wakes workers for the jobs after the commit.
  */
 export async function insertNotifications(
   q: Queryable,
@@ -38,15 +40,15 @@ export async function insertNotifications(
       select * from json_to_recordset(${jsonRows(notifications.map(rowOf))}::text::json) as n (
         id uuid, tenant_id uuid, channel notification_channel, status notification_status,
         priority notification_priority, subject text, html_body text, text_body text, locale text,
-        template_slug text, template_data jsonb, push_data jsonb, category text, icon text, action_url text,
+        template_slug text, template_version_id uuid, template_data jsonb, push_data jsonb, category text, icon text, action_url text,
         from_address text, from_name text, is_confidential boolean, max_retries integer,
         scheduled_at timestamptz, job_id uuid, created_by uuid, recipients json, attachments json)
     ), messages as (
       insert into notifications (id, tenant_id, channel, status, priority, subject, html_body, text_body, locale,
-        template_slug, template_data, push_data, category, icon, action_url, from_address, from_name,
+        template_slug, template_version_id, template_data, push_data, category, icon, action_url, from_address, from_name,
         is_confidential, recipient_count, max_retries, scheduled_at, job_id, created_by)
       select id, tenant_id, channel, status, priority, subject, html_body, text_body, locale,
-        template_slug, template_data, push_data, category, icon, action_url, from_address, from_name,
+        template_slug, template_version_id, template_data, push_data, category, icon, action_url, from_address, from_name,
         is_confidential, json_array_length(recipients), max_retries, scheduled_at, job_id, created_by
       from given
     ), files as (
@@ -62,13 +64,13 @@ export async function insertNotifications(
 }
 
 /** A message under the names of its columns. What is left out is null. */
-function rowOf({ id, sender, message: m, status, jobId, scheduledAt, maxRetries }: NewNotification) {
+function rowOf({ id, sender, message: m, status, jobId, scheduledAt, maxRetries, ...rest }: NewNotification) {
   return {
     ...{ id, status, tenant_id: sender.tenantId, created_by: sender.userId },
     ...{ job_id: jobId, scheduled_at: scheduledAt, max_retries: maxRetries },
     ...{ channel: m.channel, priority: m.priority ?? "Normal", is_confidential: m.isConfidential ?? false },
     ...{ subject: m.subject, html_body: m.htmlBody, text_body: m.textBody },
-    ...{ locale: m.locale, template_slug: m.templateSlug },
+    ...{ locale: m.locale, template_slug: m.templateSlug, template_version_id: rest.templateVersionId },
     ...{ template_data: m.templateData, push_data: m.pushData },
     ...{ category: m.category, icon: m.icon, action_url: m.actionUrl },
     ...{ from_address: m.fromAddress, from_name: m.fromName },

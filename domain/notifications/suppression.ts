@@ -5,6 +5,7 @@ import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { requireVersion } from "../shared/version.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
 import type { NotificationChannel } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
@@ -94,12 +95,24 @@ export async function addSuppression(
   });
 }
 
-/** Lets the tenant's messages go to an address again. @throws NOTIFICATION_SUPPRESSION_NOT_FOUND */
-export async function liftSuppression(sql: Sql, caller: Caller, id: string): Promise<void> {
+/** It is made and lifted, never changed. */
+export const SUPPRESSION_VERSION = 1;
+
+/**
+ * Lets the tenant's messages go to an address again.
+ * @throws NOTIFICATION_SUPPRESSION_NOT_FOUND, PRECONDITION_FAILED
+ */
+export async function liftSuppression(
+  sql: Sql,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
   await transact(sql, async (tx) => {
     const [lifted] = await tx<Suppression[]>`delete from notification_suppressions
       where id = ${id} and tenant_key = ${tenantKeyOf(caller.tenantId)} returning ${columns(tx)}`;
     if (!lifted) throw suppressionNotFound(id);
+    requireVersion(ifMatch, SUPPRESSION_VERSION);
     const { channel, address, reason, detail } = lifted;
     await recordAudit(tx, caller, {
       ...{ action: "notification-suppression.lift", targetType: "notification-suppression" },

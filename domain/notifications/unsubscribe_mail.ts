@@ -82,5 +82,9 @@ async function ownMail(
   const url = await unsubscribeUrl(p, { userId, category: held.category });
   const filled = (text: string | null) => text === null ? null : withOwnLink(text, url);
   const headers = { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" };
-  return [{ ...held, id }, { ...content, html: filled(content.html), text: filled(content.text), headers }];
+  const own = ({ linked, ...words }: Content): Content => ({
+    ...{ ...words, html: filled(words.html), text: filled(words.text), headers },
+    ...(linked ? { linked: async () => own(await linked()) } : {}),
+  });
+  return [{ ...held, id }, own(content)];
 }

@@ -7,6 +7,7 @@ export const ATTENTION_KINDS = [
   "ScannerUnavailable",
   "QueueStuck",
   "DeadLetters",
+  "NotificationsDeadLettered",
   "NotificationsFailed",
   "ReportsFailed",
   "ScannerStale",
@@ -47,7 +48,8 @@ export function attentionOf(o: Omit<Overview, "attention">, now: Date): Attentio
   add("DeadLetters", "Warning", o.openDeadLetters);
   if (o.notifications) {
     const { failedNotifications, deadLetteredNotifications } = o.notifications;
-    add("NotificationsFailed", "Warning", failedNotifications + deadLetteredNotifications);
+    add("NotificationsDeadLettered", "Warning", deadLetteredNotifications);
+    add("NotificationsFailed", "Warning", failedNotifications);
   }
   add("ReportsFailed", "Warning", o.reports.failed);
   if (o.scanner?.databaseStale) add("ScannerStale", "Warning", null);

@@ -28,9 +28,9 @@ export const AUTH_PROBLEMS = {
   ),
   SESSION_INVALIDATED: entry(
     401,
-    "The session is out of date",
-    "The user, or a role, permission or tenant link of theirs, has changed since the token was given.",
-    "Sign in again, or refresh, to get a token that carries the new rights.",
+    "The session ended with a change of access",
+    "The user, or a role, permission or tenant link of theirs, has changed since the sign-in.",
+    "Sign in again; the refresh token of the session has ended too.",
   ),
   CREDENTIALS_INVALID_UNAUTHORIZED: entry(
     401,

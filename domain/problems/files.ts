@@ -26,6 +26,13 @@ export const FILE_PROBLEMS = {
     "The declared or the real content type is not one of the profile.",
     "Use a profile that takes this type.",
   ),
+  FILE_ARCHIVE_LIMITS_UNPROCESSABLE: entry(
+    422,
+    "The archive cannot be scanned up to its end",
+    "The archive has too many levels or entries, unpacks to too much, or is not what its directory says. The last scan " +
+      "attempt says which. The content was destroyed.",
+    "Send a smaller or plainer archive, or its files one by one.",
+  ),
   FILE_NOT_UPLOADED_CONFLICT: entry(
     409,
     "Nothing was uploaded",

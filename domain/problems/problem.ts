@@ -7,7 +7,7 @@ export interface ProblemExtras {
   /** Field name → messages of a validation failure, or a plain list. */
   errors?: FieldErrors | string[];
   headers?: Record<string, string>;
-  /** Status of this occurrence, where the contract's table names another than the catalogue's. */
+  /** Status of this occurrence, where it differs from the catalogue's. */
   status?: number;
   /** True for a refusal that has no code of its own: its document has no `code` and the type `about:blank`. */
   uncoded?: boolean;
@@ -41,6 +41,6 @@ export function invalid(errors: FieldErrors): Problem {
   return new Problem("VALIDATION_ERROR", detail, { errors });
 }
 
-/** The 400 the contract gives no code: a well-formed body whose parts contradict each other. */
+/** The one 400 without a code: a well-formed body whose parts contradict each other. */
 export const incoherent = (detail: string): Problem =>
   new Problem("VALIDATION_ERROR", detail, { uncoded: true });

@@ -26,6 +26,18 @@ export const REPORT_PROBLEMS = {
     "The execution has not completed, so there is nothing to download.",
     "Poll the execution until its status is Completed.",
   ),
+  REPORT_LINK_NOT_FOUND: entry(
+    404,
+    "No such report link",
+    "The link to the report is unknown or older than 24 hours, or the report was deleted.",
+    "Ask whoever sent the link for a new one.",
+  ),
+  REPORT_BUSY_UNAVAILABLE: entry(
+    503,
+    "Too many reports at once",
+    "As many reports as may run at once are running, and none of them ended in time; nothing was generated.",
+    "Try again after as long as Retry-After says, or use generate-async, which waits for its turn.",
+  ),
   REPORT_TOO_LARGE_FOR_SYNC: entry(
     400,
     "Too large to wait for",

@@ -50,12 +50,6 @@ export const REQUEST_PROBLEMS = {
     "A request with this Idempotency-Key has not ended yet.",
     "Send it again after Retry-After seconds; it is then answered with what the first one came to.",
   ),
-  IDEMPOTENCY_OUTCOME_UNKNOWN_CONFLICT: entry(
-    409,
-    "The first request was interrupted",
-    "The request with this Idempotency-Key had begun to take effect when the service broke off.",
-    "Look whether what you asked for is there; if it is not, ask for it again with a new key.",
-  ),
   BODY_TIMED_OUT: entry(
     408,
     "The body came too slowly",
@@ -71,8 +65,14 @@ export const REQUEST_PROBLEMS = {
   DATABASE_UNAVAILABLE: entry(
     503,
     "The database does not answer",
-    "The service cannot reach its database for the moment.",
+    "The service cannot reach its database for the moment, or the database has run out of disk space or memory.",
     "Try again in a moment; after a change, read first whether it took effect.",
+  ),
+  DATABASE_BUSY_UNAVAILABLE: entry(
+    503,
+    "The database is busy",
+    "Other work held what the request needs for too long. Nothing was changed.",
+    "Send the request again after Retry-After seconds.",
   ),
   INTERNAL_ERROR: entry(
     500,

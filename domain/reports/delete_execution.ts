@@ -3,6 +3,7 @@ import type { Caller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import type { Platform } from "../shared/platform.ts";
+import { requireVersion } from "../shared/version.ts";
 import { type Execution, readVisibleExecution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 import { FILE_SCOPE } from "./run.ts";
@@ -11,11 +12,17 @@ import { noteScheduledEnd } from "./scheduled_end.ts";
 /**
  * Soft-deletes an execution and lets go of its file. One that is Queued or Generating is Cancelled with it; the run,
  * wherever it is, notices within half a second and its query is cancelled.
- * @throws REPORT_NOT_FOUND, MISSING_PERMISSION
+ * @throws REPORT_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED
  */
-export async function deleteExecution(p: Platform, caller: Caller, id: string): Promise<void> {
+export async function deleteExecution(
+  p: Platform,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
   await transact(p.sql, async (tx) => {
-    const { status, runId, templateId } = await readVisibleExecution(tx, caller, id, true);
+    const { status, runId, templateId, version } = await readVisibleExecution(tx, caller, id, true);
+    requireVersion(ifMatch, version);
     const isOpen = status === STATUS.Queued || status === STATUS.Generating;
     const next = isOpen ? STATUS.Cancelled : status;
     const [deleted] = await tx<Execution[]>`update report_executions set deleted_at = now(), status = ${next},

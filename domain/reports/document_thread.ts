@@ -100,7 +100,11 @@ export class DocumentThread {
   }
 }
 
-function errorOf({ message, stack, code, isPostgres }: Failure): Error {
+function errorOf({ message, stack, code, isPostgres, isOfQuery }: Failure): Error {
   const error = isPostgres ? new PostgresError(message) : new Error(message);
-  return Object.assign(error, { ...(code ? { code } : {}), ...(stack ? { stack } : {}) });
+  return Object.assign(error, {
+    ...(code ? { code } : {}),
+    ...(stack ? { stack } : {}),
+    ...(isOfQuery ? { query: "" } : {}),
+  });
 }

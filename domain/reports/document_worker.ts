@@ -24,6 +24,8 @@ export interface Failure {
   stack?: string;
   code?: string;
   isPostgres: boolean;
+  /** Of a query: the driver notes it on its errors, and by that a lost connection to the database is told from others. */
+  isOfQuery: boolean;
 }
 
 /** Pieces sent ahead of their `more`. */
@@ -88,13 +90,14 @@ async function send(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
 }
 
 function failureOf(error: unknown): Failure {
-  if (!(error instanceof Error)) return { message: String(error), isPostgres: false };
+  if (!(error instanceof Error)) return { message: String(error), isPostgres: false, isOfQuery: false };
   const code = "code" in error ? String(error.code) : undefined;
   return {
     message: error.message,
     ...(error.stack ? { stack: error.stack } : {}),
     ...(code ? { code } : {}),
     isPostgres: error instanceof PostgresError,
+    isOfQuery: "query" in error,
   };
 }
 

@@ -32,7 +32,9 @@ export interface Execution {
   /** The value of the burst it is for, for people to read. */
   burstValue: string | null;
   runId: string | null;
+  /** Runs that were begun, and how many of them failed on their own. */
   attempts: number;
+  failures: number;
   traceId: string | null;
   downloadCount: number;
   createdAt: Date;
@@ -40,6 +42,8 @@ export interface Execution {
   completedAt: Date | null;
   expiresAt: Date | null;
   deletedAt: Date | null;
+  /** Raised by every change but a counted download. */
+  version: number;
 }
 
 /** One recipient's part of a delivery. */

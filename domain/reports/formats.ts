@@ -1,8 +1,8 @@
-/** ReportFormat of the contract. */
+/** Formats of a document; the numbers are those of the API. */
 export const FORMAT = { Pdf: 1, Excel: 2, Csv: 3, Html: 4 } as const;
 export type ReportFormat = typeof FORMAT[keyof typeof FORMAT];
 
-/** ReportStatus of the contract; README.md draws the moves between them. */
+/** States of an execution; the numbers are those of the API; README.md draws the moves between them. */
 export const STATUS = {
   Queued: 1,
   Generating: 2,

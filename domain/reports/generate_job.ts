@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { defineJob, HopelessJob, type JobContext, type JobType, PostponeJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
+import { outageOf, waitingOutOutages } from "./outage.ts";
 import { carryOut, describeFailure, isHopeless, RunSuperseded } from "./produce.ts";
-import { beginRun, failRun, MOST_ATTEMPTS, requeueRun, type Run } from "./run.ts";
+import { beginRun, failRun, MOST_FAILURES, requeueRun, type Run } from "./run.ts";
 
 const args = z.object({ executionId: z.uuid() });
 const TIMEOUT_MS = 30 * 60_000;
@@ -14,21 +15,23 @@ export const generateJob = (p: Platform): JobType<z.output<typeof args>> =>
     name: "steward.report-generate",
     args,
     timeoutMs: TIMEOUT_MS,
-    // The execution counts its own attempts (MOST_ATTEMPTS); the job only has to outlast them.
+    // The execution counts the runs that fail (MOST_FAILURES); the job's retries are for those cut short by a crash.
     maxRetries: 10,
-    run: async ({ executionId }, context) => {
-      const release = await takeSlot(p, context.signal);
-      try {
-        const run = await beginRun(p, executionId);
-        if (!run) return { generated: false };
-        return await generate(p, run, context);
-      } finally {
-        release();
-      }
-    },
+    run: ({ executionId }, context) =>
+      waitingOutOutages(async () => {
+        const release = await takeSlot(p, context.signal);
+        try {
+          const run = await beginRun(p, executionId);
+          if (!run) return { generated: false };
+          return await generate(p, run, context);
+        } finally {
+          release();
+        }
+      }),
   });
 
-async function generate(p: Platform, run: Run, { signal, log }: JobContext): Promise<unknown> {
+async function generate(p: Platform, run: Run, context: JobContext): Promise<unknown> {
+  const { signal, log } = context;
   try {
     const { storedFileId, fileSizeBytes, rowCount } = await carryOut(p, run, signal);
     return { generated: true, storedFileId, fileSizeBytes, rowCount };
@@ -38,12 +41,13 @@ async function generate(p: Platform, run: Run, { signal, log }: JobContext): Pro
     if (signal.aborted) throw error;
     log.error("a report could not be generated", { executionId: run.id, templateId: run.templateId, error });
     const message = describeFailure(error);
-    if (isHopeless(error) || run.attempts >= MOST_ATTEMPTS) {
+    const outage = context.waitsForDependencies ? outageOf(error) : null;
+    if (!outage && (isHopeless(error) || run.failures + 1 >= MOST_FAILURES)) {
       await failRun(p, run, message);
       throw new HopelessJob(message);
     }
-    await requeueRun(p.sql, run, message);
-    throw error;
+    await requeueRun(p.sql, run, outage ? `${outage.message} It is tried again.` : message, !outage);
+    throw outage ?? error;
   }
 }
 

@@ -4,7 +4,6 @@ import { deliverJob } from "./delivery/deliver_job.ts";
 import { expiryJob } from "./expiry.ts";
 import { generateJob } from "./generate_job.ts";
 import { reportJob } from "./report_job.ts";
-import { schedulesJob } from "./schedule_runs.ts";
 import { sweepJob } from "./sweep.ts";
 
 /** The background work of the reports area. */
@@ -12,7 +11,6 @@ export const reportsJobTypes = (p: Platform): AnyJobType[] => [
   reportJob(p),
   generateJob(p),
   deliverJob(p),
-  schedulesJob(p),
   expiryJob(p),
   sweepJob(p),
 ];

@@ -6,9 +6,11 @@ import { oweDeliveries } from "./delivery/owe.ts";
 import { DocumentThreadLost } from "./document_thread.ts";
 import type { Execution } from "./execution.ts";
 import { FORMATS } from "./formats.ts";
+import { outageOf } from "./outage.ts";
 import { requireTemplate } from "./registry.ts";
 import { completeRun, FILE_SCOPE, isCurrent, type MadeDocument, type Run } from "./run.ts";
 import { noteScheduledEnd } from "./scheduled_end.ts";
+import { isTemplateFault } from "./rows.ts";
 import { readScope } from "./scope.ts";
 
 const WATCH_MS = 500;
@@ -103,14 +105,18 @@ function watchRun(p: Platform, run: Run): { signal: AbortSignal; stop(): void } 
 /** What an execution says of its failure: enough to act on, nothing of the inside. */
 export function describeFailure(error: unknown): string {
   if (error instanceof Problem) return error.message;
+  const outage = outageOf(error);
+  if (outage) return outage.message;
   if (error instanceof PostgresError) return `The query failed (SQLSTATE ${error.code}).`;
+  if (isTemplateFault(error)) return `The template is at fault: ${error.message}.`;
   if (error instanceof DocumentThreadLost) {
     return "What made the document ended unexpectedly; the service's log has the reason under the trace id.";
   }
   return "The document could not be made or stored; the service's log has the reason under the trace id.";
 }
 
-/** Will it fail again, however often it is tried? A query's own mistakes and refusals do. */
+/** Will it fail again, however often it is tried? A template's or query's own mistakes and refusals do. */
 export function isHopeless(error: unknown): boolean {
-  return error instanceof Problem || error instanceof PostgresError && /^(22|42)/.test(error.code);
+  return error instanceof Problem || isTemplateFault(error) ||
+    error instanceof PostgresError && /^(22|42)/.test(error.code);
 }

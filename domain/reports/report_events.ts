@@ -1,11 +1,11 @@
-import type { Bell } from "../../infra/bell/bell.ts";
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { emitEvents } from "../events/emit.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 
 /** Tells an execution's tenant how it has ended; of a cancelled one nothing is told. */
-export async function tellEnd(p: { bell?: Bell }, tx: Tx, execution: Execution): Promise<void> {
+export async function tellEnd(p: { wakeUps?: WakeUps }, tx: Tx, execution: Execution): Promise<void> {
   const { id: executionId, tenantId, templateId, reportName, scheduleId, status, errorMessage } = execution;
   const data = { executionId, templateId, reportName, scheduleId };
   if (status === STATUS.Failed) {

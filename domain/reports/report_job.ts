@@ -5,6 +5,7 @@ import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { DeliveryOptionsShape } from "./delivery/options.ts";
 import type { ReportFormat } from "./formats.ts";
+import { waitingOutOutages } from "./outage.ts";
 import { checkRequest, queueReport } from "./request_report.ts";
 import { readRequester } from "./requester.ts";
 
@@ -25,19 +26,22 @@ export const reportJob = (p: Platform): JobType<z.output<typeof args>> =>
     args,
     exposed: true,
     actsForCreator: true,
-    run: async (request, { jobId, tenantId, createdBy }) => {
-      return await transact(p.sql, async (tx) => {
-        const [known] = await tx`select from report_executions where id = ${jobId}`;
-        if (known) return { executionId: jobId };
-        const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
-        if (!requester) throw new HopelessJob("The job's creator is no longer an active user of the tenant.");
-        try {
-          const checked = checkRequest(p, requester, { ...request, requestedBy: null });
-          await queueReport(p, tx, requester, checked, { id: jobId });
-        } catch (error) {
-          throw error instanceof Problem ? new HopelessJob(error.message) : error;
-        }
-        return { executionId: jobId };
-      });
-    },
+    run: (request, { jobId, tenantId, createdBy }) =>
+      waitingOutOutages(() =>
+        transact(p.sql, async (tx) => {
+          const [known] = await tx`select from report_executions where id = ${jobId}`;
+          if (known) return { executionId: jobId };
+          const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
+          if (!requester) {
+            throw new HopelessJob("The job's creator is no longer an active user of the tenant.");
+          }
+          try {
+            const checked = checkRequest(p, requester, { ...request, requestedBy: null });
+            await queueReport(p, tx, requester, checked, { id: jobId });
+          } catch (error) {
+            throw error instanceof Problem ? new HopelessJob(error.message) : error;
+          }
+          return { executionId: jobId };
+        })
+      ),
   });

@@ -64,6 +64,11 @@ export interface ReportDefinition<P extends z.ZodObject = z.ZodObject, C extends
 /** A definition as the registry keeps it, its parameter types checked where it was made. */
 export type ReportTemplate = ReportDefinition;
 
+const MEMBERS: ReadonlySet<string> = new Set<keyof ReportDefinition>([
+  ...["id", "name", "description", "version", "permissions", "isGlobal", "formats"] as const,
+  ...["parameters", "columns", "query", "chart"] as const,
+]);
+
 const CHILD_TENANTS = {
   includeChildTenants: z.boolean().default(false).meta({
     title: "Include child tenants",
@@ -76,7 +81,8 @@ export const GROUP_DATA = "read:group-data";
 
 /**
  * Declares a report. Templates that are not global get the parameter `includeChildTenants`.
- * @throws Error when the definition cannot work: a malformed id, no columns, parameters that JSON cannot carry.
+ * @throws Error when the definition cannot work: a malformed id, an unknown member, no columns, parameters that JSON
+ * cannot carry.
  */
 export function defineReport<P extends z.ZodObject, C extends string>(
   definition: ReportDefinition<P, C>,
@@ -84,6 +90,10 @@ export function defineReport<P extends z.ZodObject, C extends string>(
   const { id, columns, chart, isGlobal } = definition;
   if (!/^[a-z][a-z0-9-]{0,63}$/.test(id)) {
     throw new Error(`report "${id}": expected an id of lower-case letters, digits and hyphens`);
+  }
+  for (const member of Object.keys(definition)) {
+    if (MEMBERS.has(member)) continue;
+    throw new Error(`report "${id}": unknown member "${member}"; expected one of ${[...MEMBERS].join(", ")}`);
   }
   if (Object.keys(columns).length === 0) throw new Error(`report "${id}" has no columns`);
   for (const column of chart ? [chart.by, ...chart.sum ? [chart.sum] : []] : []) {

@@ -3,11 +3,15 @@ import { DocumentThreads } from "./document_threads.ts";
 import { loadReportTemplates, type ReportTemplates } from "./registry.ts";
 import { Slots } from "./slots.ts";
 
+const SLOT_WAIT_MS = 20_000;
+
 /** What the reports area keeps in process. */
 export interface Reports {
   templates: ReportTemplates;
   /** Documents made at once by this instance: each holds a database connection and a core. */
   slots: Slots;
+  /** How long a caller who waits for the document waits for a slot; with the limit, less than a request may take. */
+  slotWaitMs: number;
   /** What documents are made on. */
   threads: DocumentThreads;
 }
@@ -21,5 +25,6 @@ export async function openReports(
     templates: await loadReportTemplates(templatesFolder),
     threads: new DocumentThreads({ databaseUrl: config.DATABASE_URL ?? "", templatesFolder }),
     slots: new Slots(config.REPORT_CONCURRENCY),
+    slotWaitMs: SLOT_WAIT_MS,
   };
 }

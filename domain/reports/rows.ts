@@ -80,10 +80,24 @@ export class RowBatch {
   }
 }
 
+const FAULT = "REPORT_TEMPLATE_FAULT";
+
+/** A mistake of the template itself, told to whoever reads the execution. */
+class TemplateFault extends Error {
+  override name = "TemplateFault";
+  /** By which it is known when it comes from another thread. */
+  readonly code = FAULT;
+}
+
+/** Is the failure a mistake of the template itself? */
+export const isTemplateFault = (error: unknown): error is Error =>
+  error instanceof Error && "code" in error && error.code === FAULT;
+
 /**
  * The rows of a template, batch by batch, over a connection of their own: the pool is for requests, and a long report
  * must not hold one of its connections. All batches see the same snapshot. An abort cancels the query at the server.
- * @throws the signal's reason once it is aborted; Error when the query lacks a column.
+ * @throws the signal's reason once it is aborted; what `isTemplateFault` knows when the query was not made with the `sql`
+ * it was given, or lacks a column.
  */
 export async function* readRows(
   databaseUrl: string,
@@ -96,6 +110,11 @@ export async function* readRows(
   try {
     await beginReading(reader.sql);
     const query = template.query(reader.sql, { ...input, parameters: withNulls(template, input.parameters) });
+    if (!reader.isOwn(query)) {
+      throw new TemplateFault(
+        `the query of report "${template.id}" was not made with the "sql" it was given; a report reads the service's own database`,
+      );
+    }
     let pick: number[] | null = null;
     for await (const frames of reader.rows(query, signal)) {
       pick ??= positionsOf(template, reader.columns());
@@ -116,6 +135,8 @@ function positionsOf(template: ReportTemplate, names: string[]): number[] {
   return Object.keys(template.columns).map((column) => {
     const position = names.indexOf(column);
     if (position >= 0) return position;
-    throw new Error(`the query of report "${template.id}" gives no ${column}; it gives ${names.join(", ")}`);
+    throw new TemplateFault(
+      `the query of report "${template.id}" gives no ${column}; it gives ${names.join(", ")}`,
+    );
   });
 }

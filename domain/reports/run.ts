@@ -22,31 +22,22 @@ export interface MadeDocument {
 /** Scope of the references executions hold their files by; the owner is the run, so that a late run lets go of its own only. */
 export const FILE_SCOPE = "reports";
 
-/** After so many runs that came to nothing an execution is Failed. */
-export const MOST_ATTEMPTS = 3;
+/** After so many runs that failed an execution is Failed. Runs cut short by a crash or an outage are not counted. */
+export const MOST_FAILURES = 3;
 
 const OPEN = [STATUS.Queued, STATUS.Generating];
 
 /**
  * Queued or (after a crash) Generating → Generating under a new run. What an earlier run may have stored is let go.
- * @returns null when there is nothing to generate any more: completed, cancelled, or out of attempts (then Failed).
+ * @returns null when there is nothing to generate any more: completed, failed or cancelled.
  */
-export async function beginRun(p: Platform, executionId: string): Promise<Run | null> {
+export async function beginRun(p: Pick<Platform, "sql">, executionId: string): Promise<Run | null> {
   return await transact(p.sql, async (tx) => {
-    const [before] = await tx<{ runId: string | null; attempts: number; errorMessage: string | null }[]>`
-      select run_id, attempts, error_message from report_executions
+    const [before] = await tx<{ runId: string | null }[]>`
+      select run_id from report_executions
       where id = ${executionId} and status = any(${OPEN}::smallint[]) for update`;
     if (!before) return null;
     if (before.runId) await releaseOwnerReferences(tx, FILE_SCOPE, before.runId);
-    if (before.attempts >= MOST_ATTEMPTS) {
-      const last = before.errorMessage ?? "the attempts were cut short";
-      const [failed] = await tx<Execution[]>`
-        update report_executions set status = ${STATUS.Failed}, completed_at = now(),
-          error_message = ${`Given up after ${before.attempts} attempts; the last: ${last}`}
-        where id = ${executionId} returning *`;
-      if (failed) await noteScheduledEnd(p, tx, failed);
-      return null;
-    }
     const [run] = await tx<Run[]>`
       update report_executions set status = ${STATUS.Generating}, run_id = ${newId()}, attempts = attempts + 1,
         started_at = now() where id = ${executionId} returning *`;
@@ -89,9 +80,30 @@ export async function failRun(p: Platform, run: Run, message: string): Promise<b
   });
 }
 
-/** Generating → Queued, to be tried again; false when the run no longer counts. */
-export async function requeueRun(q: Queryable, run: Run, message: string): Promise<boolean> {
-  const rows = await q`update report_executions set status = ${STATUS.Queued}, error_message = ${message}
+/**
+ * Generating → Queued, to be tried again; false when the run no longer counts.
+ * @param isFailure counts towards MOST_FAILURES.
+ */
+export async function requeueRun(
+  q: Queryable,
+  run: Run,
+  message: string,
+  isFailure: boolean,
+): Promise<boolean> {
+  const rows = await q`update report_executions set status = ${STATUS.Queued}, error_message = ${message},
+      failures = failures + ${Number(isFailure)}
     where id = ${run.id} and run_id = ${run.runId} and status = ${STATUS.Generating}`;
   return rows.count === 1;
+}
+
+/** Completed → Failed: the document did not pass its scan, so that nobody can have it. */
+export async function rejectDocument(p: Platform, executionId: string, reason: string): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const [failed] = await tx<Execution[]>`
+      update report_executions set status = ${STATUS.Failed}, error_message = ${reason}
+      where id = ${executionId} and status = ${STATUS.Completed} returning *`;
+    if (!failed) return;
+    if (failed.runId) await releaseOwnerReferences(tx, FILE_SCOPE, failed.runId);
+    await noteScheduledEnd(p, tx, failed);
+  });
 }

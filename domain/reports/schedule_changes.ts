@@ -3,6 +3,7 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { nextRun, requireSchedule } from "../jobs/cron.ts";
+import { wakeAt } from "../jobs/enqueue.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -31,7 +32,7 @@ export interface NewSchedule {
 /** What an update changes; absent fields stay. The JSON texts are as the record has them. */
 export interface ScheduleChange {
   name?: string | undefined;
-  description?: string | undefined;
+  description?: string | null | undefined;
   cronExpression?: string | undefined;
   timeZoneId?: string | undefined;
   format?: ReportFormat | undefined;
@@ -64,6 +65,7 @@ export async function createSchedule(p: Platform, caller: Caller, given: NewSche
       nextRun(given.cronExpression, given.timeZoneId, p.clock.now())
     }, ${caller.userId})`;
     const after = await readVisibleSchedule(tx, caller, id);
+    wakeAt(p, tx, after.nextRunAt);
     await auditSchedule(tx, caller, "create", { after });
     return after;
   });
@@ -108,10 +110,9 @@ export async function updateSchedule(
         burst_json = ${run.burstJson}, created_by = ${keepsCreator ? before.createdBy : caller.userId},
         version = version + 1, updated_at = now(), next_run_at = ${before.isActive ? nextRunAt : null}
       where id = ${id}`;
-    await auditSchedule(tx, caller, "update", {
-      before,
-      after: await readVisibleSchedule(tx, caller, id),
-    });
+    const after = await readVisibleSchedule(tx, caller, id);
+    wakeAt(p, tx, after.nextRunAt);
+    await auditSchedule(tx, caller, "update", { before, after });
   });
 }
 
@@ -145,7 +146,7 @@ export async function pauseSchedule(p: Pick<Platform, "sql">, caller: Caller, id
 
 /** Failures before the pause are forgotten. @throws REPORT_SCHEDULE_NOT_FOUND, REPORT_SCHEDULE_NOT_PAUSED */
 export async function resumeSchedule(
-  p: Pick<Platform, "sql" | "clock">,
+  p: Pick<Platform, "sql" | "wakeUps" | "clock">,
   caller: Caller,
   id: string,
 ): Promise<void> {
@@ -155,6 +156,7 @@ export async function resumeSchedule(
     const next = nextRun(before.cronExpression, before.timeZoneId, p.clock.now());
     await tx`update report_schedules set is_active = true, next_run_at = ${next}, failures_in_a_row = 0,
       version = version + 1, updated_at = now() where id = ${id}`;
+    wakeAt(p, tx, next);
     await auditSchedule(tx, caller, "resume", { before });
   });
 }

@@ -1,15 +1,7 @@
-import { z } from "zod";
-import {
-  isDatabaseAway,
-  PostgresError,
-  shareTransaction,
-  SQLSTATE,
-  transact,
-  type Tx,
-} from "../../infra/postgres/postgres.ts";
+import { databaseTrouble, shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { nextRun } from "../jobs/cron.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { type MsRow, readMs, type TimedWork } from "../jobs/due_times.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -24,21 +16,17 @@ import { noteScheduledEnd } from "./scheduled_end.ts";
 
 const AT_ONCE = 50;
 
-/** Fires due schedules at every full minute; the jobs area enqueues it once however many instances there are. */
-export const schedulesJob = (p: Platform): JobType<Record<string, never>> =>
-  defineJob({
-    name: "steward.report-schedules",
-    args: z.object({}),
-    cron: "* * * * *",
-    maxRetries: 0, // the next minute's job does what this one could not
-    run: async () => {
-      for (let fired = 0;;) {
-        const batch = await fireDueSchedules(p);
-        fired += batch.fired;
-        if (batch.due < AT_ONCE) return { fired };
-      }
-    },
-  });
+/** Report schedules, as work that comes due by time. */
+export const scheduleWork = (p: Platform): TimedWork => ({
+  name: "report schedules",
+  nextInMs: () =>
+    readMs(p.sql<MsRow[]>`
+      select extract(epoch from min(next_run_at) - ${p.clock.now()}::timestamptz)::float8 * 1000 as ms
+      from report_schedules where is_active`),
+  async doDue() {
+    while ((await fireDueSchedules(p)).due === AT_ONCE);
+  },
+});
 
 /**
  * Runs schedules that are due. Ticks missed while nothing fired come to one run; a tick that comes while an earlier
@@ -65,7 +53,7 @@ async function fireSchedule(p: Platform, schedule: Schedule): Promise<void> {
   try {
     await transact(p.sql, (tx) => runSchedule(p, tx, schedule, null));
   } catch (error) {
-    if (isDatabaseAway(error) || isRetried(error)) throw error;
+    if (databaseTrouble(error)) throw error; // the job runs again, and with it all that is due
     p.log.error("a report schedule could not be run", { error, scheduleId: schedule.id });
     await transact(p.sql, async (tx) => {
       const failed = await insertFailed(p, tx, schedule, { reason: UNEXPECTED }, null);
@@ -74,11 +62,6 @@ async function fireSchedule(p: Platform, schedule: Schedule): Promise<void> {
     });
   }
 }
-
-/** Is the whole transaction run again for it? */
-const isRetried = (error: unknown): boolean =>
-  error instanceof PostgresError &&
-  (error.code === SQLSTATE.deadlock || error.code === SQLSTATE.serializationFailure);
 
 const UNEXPECTED =
   "The report could not be started; the service's log has the reason under the schedule's id.";

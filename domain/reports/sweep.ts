@@ -5,6 +5,7 @@ import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { sumUpDelivery } from "./delivery/delivery.ts";
+import { pruneReportLinks } from "./delivery/link.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 import { FILE_SCOPE } from "./run.ts";
@@ -19,7 +20,11 @@ export const sweepJob = (p: Platform): JobType<Record<string, never>> =>
     name: "steward.report-sweep",
     args: z.object({}),
     cron: "*/5 * * * *",
-    run: async () => ({ executions: await endAbandoned(p), deliveries: await failAbandonedDeliveries(p) }),
+    run: async () => ({
+      executions: await endAbandoned(p),
+      deliveries: await failAbandonedDeliveries(p),
+      links: await pruneReportLinks(p.sql),
+    }),
   });
 
 /**

@@ -37,6 +37,7 @@ export const applications = defineResource({
   query: z.object({ isActive: z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional() }),
   table: "applications",
   softDeleted: true,
+  search: "search_text",
   sorts: { createdAt: "created_at", code: "lower(code)", name: "lower(name)" },
   computed: { isDeleted: "deleted_at is not null" },
   notFound: "APPLICATION_NOT_FOUND",

@@ -45,7 +45,7 @@ export interface Resource<R extends Shape = Shape, C extends Shape = Shape, U ex
   many: string;
   /** Last part of the path; absent: `many`. */
   path?: string;
-  /** Creating answers a secret that is shown once: such answers are not kept under an Idempotency-Key. */
+  /** Creating answers a secret that is shown once: an Idempotency-Key is refused. */
   showsSecret?: true;
   /** Heading of the API document. */
   area: string;

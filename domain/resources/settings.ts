@@ -17,6 +17,7 @@ export const settings = defineSimpleResource({
   }).meta({ id: "SettingDto" }),
   table: "settings",
   softDeleted: false,
+  search: "search_text",
   sorts: { key: "key", createdAt: "created_at" },
   notFound: "SETTING_NOT_FOUND",
   problems: ["SETTING_ALREADY_EXISTS"],

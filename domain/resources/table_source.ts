@@ -3,6 +3,7 @@ import type { TenantCaller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { type Problem, problem } from "../problems/problem.ts";
+import { exactNumber } from "../shared/exact_number.ts";
 import { newId } from "../shared/ids.ts";
 import { matches, orderBy, pageOf } from "../shared/list_order.ts";
 import { pagedResult } from "../shared/paging.ts";
@@ -12,13 +13,17 @@ import type { ResourceListRequest, ResourceSource } from "./resource.ts";
 
 /**
  * What a resource's table looks like. Besides its own columns it has `id`, `tenant_id`, `version`, `created_at`,
- * `updated_at`, `search_text`, and `deleted_at` when it is `softDeleted`.
+ * `updated_at`, and `deleted_at` when it is `softDeleted`.
  */
 export interface TableDefinition {
   one: string;
   table: string;
   /** Fields of a result and the SQL that reads each. Written in code, like all names here. */
   columns: Record<string, string>;
+  /** Fields answered as numbers: a `numeric` column comes from the database as text. */
+  numbers?: string[];
+  /** The folded text, as SQL, that `search` looks into. */
+  search: string;
   /** Fields that may be written, and their columns. */
   writable: Record<string, string>;
   /** `sortBy` names and the SQL they order by. The first is the order without one. */
@@ -39,6 +44,15 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
   const [defaultSort = "created_at"] = Object.values(d.sorts);
   const selected = Object.entries(d.columns).map(([field, sql]) => `${sql} as "${field}"`).join(", ");
   const live = d.softDeleted ? "deleted_at is null" : "true";
+  /** A row as the resource declares its fields. */
+  const declared = <R extends Row>(row: R): R => {
+    const decimals = (d.numbers ?? []).filter((field) => typeof row[field] === "string");
+    if (decimals.length === 0) return row;
+    return {
+      ...row,
+      ...Object.fromEntries(decimals.map((field) => [field, exactNumber(row[field] as string)])),
+    };
+  };
   const missing = (id: string): Problem => problem(d.notFound, `The tenant has no ${d.one} ${id}.`);
 
   async function read(q: Queryable, caller: TenantCaller, id: string): Promise<Versioned<Result>> {
@@ -46,7 +60,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
       select ${q.unsafe(selected)}, version from ${q(d.table)}
       where id = ${id} and tenant_id = ${caller.tenantId} and ${q.unsafe(live)}`;
     const { value, version } = versioned(row, () => missing(id));
-    return { value: value as Result, version };
+    return { value: declared(value as Row) as Result, version };
   }
 
   /** The row as it stands, locked until the change has been committed. */
@@ -71,7 +85,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
   return {
     read,
     async list(sql, caller, request) {
-      const where = sql`tenant_id = ${caller.tenantId} and ${matches(sql, "search_text", request.search)}
+      const where = sql`tenant_id = ${caller.tenantId} and ${matches(sql, d.search, request.search)}
         and ${sql.unsafe(request.includeDeleted ? "true" : live)} ${fitting(sql, d, request)}`;
       const expression = request.sortBy ? d.sorts[request.sortBy] ?? defaultSort : defaultSort;
       const order = orderBy(sql, expression, "id", request.sortDirection);
@@ -80,16 +94,17 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
         sql`select ${sql.unsafe(selected)} from ${sql(d.table)} where ${where}
           ${order} ${pageOf(sql, request)}`,
       ]);
-      return pagedResult<Result>(items as unknown as Result[], count?.total ?? 0, request);
+      return pagedResult<Result>(items.map(declared) as Result[], count?.total ?? 0, request);
     },
     async create(tx, caller, input) {
       const id = newId();
       const [row] = await tx<(Result & { version: number })[]>`insert into ${tx(d.table)} ${
         tx({ id, tenant_id: caller.tenantId, ...written(input) } as Record<string, string>)
       } returning ${tx.unsafe(selected)}, version`;
-      const { value, version } = versioned(row, () => missing(id));
+      const made = versioned(row, () => missing(id));
+      const value = declared(made.value as Row);
       await audit(tx, caller, "create", id, { after: value });
-      return { value: value as Result, version };
+      return { value: value as Result, version: made.version };
     },
     async update(tx, caller, id, input, ifMatch) {
       const before = await lock(tx, caller, id, ifMatch);

@@ -1,4 +1,4 @@
-import type { Bell } from "../../infra/bell/bell.ts";
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Config } from "../../infra/config.ts";
 import type { Log } from "../../infra/log.ts";
 import type { ObjectStore } from "../../infra/objectstore/objectstore.ts";
@@ -10,6 +10,7 @@ import type { AuditWriter } from "../audit/audit_writer.ts";
 import type { Rights } from "../auth/rights.ts";
 import type { JobTypes } from "../jobs/job_type.ts";
 import type { JobWriter } from "../jobs/job_writer.ts";
+import type { RenderThreads } from "../notifications/rendering/mod.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import type { Reports } from "../reports/reports.ts";
 import type { Clock } from "./clock.ts";
@@ -25,8 +26,8 @@ export interface Platform extends Providers {
   sql: Sql;
   tokens: Tokens;
   rights: Rights;
-  /** Rings workers for jobs that are due. */
-  bell: Bell;
+  /** Wakes workers for jobs that are due, now or when they come due. */
+  wakeUps: WakeUps;
   jobTypes: JobTypes;
   /** Writes jobs that callers enqueue one by one. */
   jobWriter: JobWriter;
@@ -36,6 +37,8 @@ export interface Platform extends Providers {
   scanner: Scanner;
   /** Report templates, and how many documents are made at once. */
   reports: Reports;
+  /** Where templates are filled in. */
+  renderThreads: RenderThreads;
   /** What this instance counts of itself. */
   metrics: Metrics;
   /** Aborted when the service begins to stop; answers without an end of their own end then. */

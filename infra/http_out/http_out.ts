@@ -5,7 +5,8 @@ import { isIP } from "node:net";
 import { type AllowList, isPublicAddress, readAllowList } from "./addresses.ts";
 
 const CONNECT_MS = 10_000;
-const WHOLE_MS = 30_000;
+/** A whole exchange takes at most so long. */
+export const OUTBOUND_MS = 30_000;
 const ANSWER_BYTES = 1024 * 1024;
 const REDIRECTS = 5;
 /** Headers the connection owns; a caller's own are left out. */
@@ -79,7 +80,7 @@ export function createHttpOut(
   const resolve = o.resolve ?? ((hostname) => lookup(hostname, { all: true }));
   return {
     async send(request) {
-      const deadline = AbortSignal.timeout(o.wholeMs ?? WHOLE_MS);
+      const deadline = AbortSignal.timeout(o.wholeMs ?? OUTBOUND_MS);
       const signal = request.signal ? AbortSignal.any([deadline, request.signal]) : deadline;
       let url = readUrl(request.url);
       let { method = "GET", body = null } = request;

@@ -34,7 +34,8 @@ export async function askProvider(
       ...request,
       signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
     });
-    const retryAfterMs = readRetryAfter(response.headers.get("retry-after"));
+    const sentAt = Date.parse(response.headers.get("date") ?? ""); // its own clock: only the difference counts
+    const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), sentAt || Date.now());
     return { status: response.status, json: await readJson(response), retryAfterMs };
   } catch (cause) {
     signal?.throwIfAborted();
@@ -59,7 +60,7 @@ async function readJson(response: Response): Promise<unknown> {
 }
 
 /** Reads Retry-After, seconds or an HTTP date, as milliseconds from now, an hour at most. */
-export function readRetryAfter(value: string | null, now = Date.now()): number | null {
+export function readRetryAfter(value: string | null, now: number): number | null {
   if (value === null || value.trim() === "") return null;
   const ms = /^\s*\d+\s*$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), LONGEST_PAUSE_MS);

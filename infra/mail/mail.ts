@@ -61,6 +61,8 @@ export interface DeliveryFailure {
   responseCode: number | null;
   response: string | null;
   refused: RefusedRecipient[];
+  /** The server takes no message of this size. */
+  isTooLarge: boolean;
 }
 
 /**
@@ -76,6 +78,7 @@ export class MailDeliveryFailed extends Error implements DeliveryFailure {
   readonly responseCode: number | null;
   readonly response: string | null;
   readonly refused: RefusedRecipient[];
+  readonly isTooLarge: boolean;
 
   constructor(message: string, failure: Partial<DeliveryFailure> & { permanent: boolean; code: string }) {
     super(message);
@@ -85,5 +88,6 @@ export class MailDeliveryFailed extends Error implements DeliveryFailure {
     this.responseCode = failure.responseCode ?? null;
     this.response = failure.response ?? null;
     this.refused = failure.refused ?? [];
+    this.isTooLarge = failure.isTooLarge ?? false;
   }
 }

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "../../domain/shared/clock.ts";
 import { Readable } from "node:stream";
 import { createTransport } from "nodemailer";
 import { type MailAddress, type MailAttachment, MailDeliveryFailed, type MailReceipt } from "./mail.ts";
@@ -15,15 +16,16 @@ const CLOSE_MILLISECONDS = 10_000;
  */
 export function createSmtpTransport(
   smtpUrl: string,
-  options: { ca?: string; name?: string } = {},
+  options: { ca?: string; name?: string; clock?: Clock } = {},
 ): MailTransport {
   const settings = parseSmtpUrl(smtpUrl);
+  const { clock = systemClock } = options;
   const server = `${settings.host}:${settings.port}`;
   const pool = createTransport(poolOptions(settings, options.ca));
   const underWay = new Set<Promise<unknown>>();
 
   const deliver = async (message: MailMessage, signal: AbortSignal): Promise<MailReceipt> => {
-    const info = await pool.sendMail({ ...compose(message), signal });
+    const info = await pool.sendMail({ ...compose(message), date: clock.now(), signal });
     return {
       accepted: info.accepted,
       refused: (info.rejectedErrors ?? []).map(refusedRecipient),
@@ -97,7 +99,7 @@ function compose(message: MailMessage) {
     from: mailbox(message.from),
     to: message.to.map(mailbox),
     cc: message.cc.map(mailbox),
-    envelope: { from: message.from.address, to: recipientsOf(message) },
+    envelope: { from: message.from.address, to: recipientsOf(message), size: encodedSize(message) },
     subject: message.subject,
     ...(message.html === null ? {} : { html: message.html }),
     ...(message.text === null && message.html !== null ? {} : { text: message.text ?? "" }),
@@ -110,6 +112,13 @@ function compose(message: MailMessage) {
     })),
     xMailer: false as const,
   };
+}
+
+/** About the size of the message on its way: attachments in base64, lines of 76 characters. Servers hold it to their limit. */
+function encodedSize({ html, text, attachments }: MailMessage): number {
+  const words = (html?.length ?? 0) + (text?.length ?? 0);
+  const content = attachments.reduce((sum, { sizeBytes }) => sum + Math.ceil(sizeBytes / 57) * 78 + 300, 0);
+  return 2_000 + words + content;
 }
 
 function mailbox({ address, displayName }: MailAddress) {

@@ -31,7 +31,18 @@ export function smtpFailure(error: SmtpError, attempted: string): MailDeliveryFa
     responseCode: error.responseCode ?? null,
     response,
     refused,
+    isTooLarge: isTooLarge(error) || refused.length > 0 && (error.rejectedErrors ?? []).every(isTooLarge),
   });
+}
+
+/**
+ * Is it the message's size the server minds? 552 alone is a full mailbox where it answers RCPT. Without an answer it was
+ * nodemailer that compared the size with the limit the server had announced.
+ */
+function isTooLarge({ code, command, message, response, responseCode }: SmtpError): boolean {
+  if (response === undefined) return code === "EMESSAGE" && message.startsWith("Message size larger than");
+  if (/\b5\.(3\.4|2\.3)\b/.test(response)) return true;
+  return responseCode === 552 && command !== "RCPT TO" && !/\b5\.\d\.\d\b/.test(response);
 }
 
 /** Our hosts and accounts are not the sender's business: only the server's words about the message are passed on. */

@@ -9,6 +9,9 @@ export function encodeRfc3986(text: string): string {
     .replaceAll(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
 }
 
+/** A time as signatures have it, in whole seconds. */
+export const amzDate = (time: Date): string => time.toISOString().replaceAll(/[:-]|\.\d{3}/g, "");
+
 /**
  * The URL of an object (or of the bucket itself, for the empty key) at `endpoint`, path-style or virtual-host.
  * A path in the endpoint is kept in front, as gateways mounted below a path need it.

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "../../domain/shared/clock.ts";
 import { assertConfig, assertKey, encodeRfc3986 } from "./address.ts";
 import {
   ObjectChanged,
@@ -16,8 +17,9 @@ import {
 } from "./multipart.ts";
 import { listUploads, type UnfinishedUpload } from "./list_uploads.ts";
 import { writeStream } from "./multipart_write.ts";
-import { presignDownload, presignPart, presignUpload } from "./presign.ts";
+import { presignDownload, presignPart, presignUpload, urlSigning } from "./presign.ts";
 import { BoundedS3Client, type CallBounds } from "./s3_client.ts";
+import { StoreClock } from "./store_clock.ts";
 import { METADATA_TIMEOUT_MS } from "./timeouts.ts";
 import { unquoteEtag } from "./xml.ts";
 
@@ -129,10 +131,15 @@ const COPY_TIMEOUT_MS = 300_000; // the store copies at its own speed before it 
 const UNLIKE = new Set(["InvalidPart", "InvalidPartOrder", "EntityTooSmall"]); // what a completion's list may be
 const COPIED_CONTENT_TYPE = "application/octet-stream"; // what signDownload answers anyway
 
-/** Binds the interface to a bucket. Nothing is sent yet. Throws TypeError for a configuration that cannot work. */
-export function connectObjectStore(config: ObjectStoreConfig): ObjectStore {
+/**
+ * Binds the interface to a bucket. Nothing is sent yet. All times are by the clock of the `service`, whatever the
+ * store's own shows. Throws TypeError for a configuration that cannot work.
+ */
+export function connectObjectStore(config: ObjectStoreConfig, service: Clock = systemClock): ObjectStore {
   assertConfig(config);
-  const clientFor = (bounds: CallBounds) => new BoundedS3Client(config, bounds);
+  const clock = new StoreClock(service);
+  const signing = urlSigning(config, clock);
+  const clientFor = (bounds: CallBounds) => new BoundedS3Client(config, bounds, clock);
   const calling = (action: string, signal?: AbortSignal) =>
     clientFor({ action, timeoutMs: METADATA_TIMEOUT_MS, signal });
 
@@ -201,9 +208,9 @@ export function connectObjectStore(config: ObjectStoreConfig): ObjectStore {
       }
     },
 
-    signUpload: (key, o) => presignUpload(config, key, o),
-    signDownload: (key, o) => presignDownload(config, key, o),
-    signPart: (key, o) => presignPart(config, key, o),
+    signUpload: (key, o) => presignUpload(signing, key, o),
+    signDownload: (key, o) => presignDownload(signing, key, o),
+    signPart: (key, o) => presignPart(signing, key, o),
 
     async startParts(key, o) {
       assertKey(key);
@@ -290,7 +297,11 @@ export function connectObjectStore(config: ObjectStoreConfig): ObjectStore {
       });
     },
 
-    listUploads: (prefix) => listUploads(clientFor, prefix),
+    async *listUploads(prefix) {
+      for await (const upload of listUploads(clientFor, prefix)) {
+        yield { ...upload, startedAt: clock.toService(upload.startedAt) };
+      }
+    },
 
     async *list(prefix) {
       const action = "listing objects";
@@ -298,7 +309,7 @@ export function connectObjectStore(config: ObjectStoreConfig): ObjectStore {
         for await (
           const found of clientFor({ action, timeoutMs: CONTENT_TIMEOUT_MS }).listObjects({ prefix })
         ) {
-          yield { key: found.key, sizeBytes: found.size, lastModified: found.lastModified };
+          yield { key: found.key, sizeBytes: found.size, lastModified: clock.toService(found.lastModified) };
         }
       } catch (error) {
         if (error instanceof ObjectStoreError) throw error;

@@ -1,7 +1,9 @@
-import { assertKey, objectUrl } from "./address.ts";
+import { S3Client } from "@bradenmacdonald/s3-lite-client";
+import { AwsV4Signer } from "aws4fetch";
+import { amzDate, assertKey, objectUrl } from "./address.ts";
 import { attachment } from "./content_disposition.ts";
 import type { ObjectStoreConfig, SignedUpload, SignedUrl } from "./objectstore.ts";
-import { signQuery } from "./sign_query.ts";
+import type { StoreClock } from "./store_clock.ts";
 
 interface Presigning {
   method: "GET" | "PUT";
@@ -9,15 +11,39 @@ interface Presigning {
   headers: Record<string, string>;
   query: Record<string, string>;
   expiresInSeconds: number;
-  now: Date;
+  /** Of the service's clock; absent: now. */
+  now: Date | undefined;
 }
+
+/** Where to sign for, by which clock the store will judge, and what signs. */
+interface Signing extends ObjectStoreConfig {
+  clock: StoreClock;
+  client: S3Client;
+  /** Signing keys of aws4fetch: one a day. */
+  signingKeys: Map<string, ArrayBuffer>;
+}
+
+/** What signs URLs for the public endpoint of a bucket. */
+export const urlSigning = (config: ObjectStoreConfig, clock: StoreClock): Signing => ({
+  ...config,
+  clock,
+  client: new S3Client({
+    endPoint: config.publicEndpoint,
+    region: config.region,
+    bucket: config.bucket,
+    accessKey: config.accessKey,
+    secretKey: config.secretKey,
+    pathStyle: config.pathStyle,
+  }),
+  signingKeys: new Map(),
+});
 
 /**
  * A PUT URL that only takes a body of exactly `sizeBytes` sent with exactly `contentType`: both headers are part of the
  * signature, so the store itself refuses another. Throws TypeError for a type or size no header can carry.
  */
 export async function presignUpload(
-  config: ObjectStoreConfig,
+  signing: Signing,
   key: string,
   o: { contentType: string; sizeBytes: number; expiresInSeconds: number; now?: Date },
 ): Promise<SignedUpload> {
@@ -28,31 +54,31 @@ export async function presignUpload(
     throw new TypeError("contentType: expected printable ASCII without leading, trailing or double spaces");
   }
   const headers = { "Content-Type": o.contentType, "Content-Length": String(o.sizeBytes) };
-  const signed = await presign(config, {
+  const signed = await presign(signing, {
     method: "PUT",
     key,
     headers,
     query: {},
     expiresInSeconds: o.expiresInSeconds,
-    now: o.now ?? new Date(),
+    now: o.now,
   });
   return { ...signed, requiredHeaders: headers };
 }
 
 /** A PUT URL of one part of a multipart upload that only takes a body of exactly `sizeBytes`. */
 export async function presignPart(
-  config: ObjectStoreConfig,
+  signing: Signing,
   key: string,
   o: { uploadId: string; partNumber: number; sizeBytes: number; expiresInSeconds: number; now?: Date },
 ): Promise<SignedUpload> {
   const headers = { "Content-Length": String(o.sizeBytes) };
-  const signed = await presign(config, {
+  const signed = await presign(signing, {
     method: "PUT",
     key,
     headers,
     query: { partNumber: String(o.partNumber), uploadId: o.uploadId },
     expiresInSeconds: o.expiresInSeconds,
-    now: o.now ?? new Date(),
+    now: o.now,
   });
   return { ...signed, requiredHeaders: headers };
 }
@@ -62,7 +88,7 @@ export async function presignPart(
  * object was stored with.
  */
 export function presignDownload(
-  config: ObjectStoreConfig,
+  signing: Signing,
   key: string,
   o: { fileName: string; expiresInSeconds: number; now?: Date },
 ): Promise<SignedUrl> {
@@ -70,34 +96,62 @@ export function presignDownload(
     "response-content-disposition": attachment(o.fileName),
     "response-content-type": "application/octet-stream",
   };
-  return presign(config, {
+  return presign(signing, {
     method: "GET",
     key,
     headers: {},
     query,
     expiresInSeconds: o.expiresInSeconds,
-    now: o.now ?? new Date(),
+    now: o.now,
   });
 }
 
-const presign = (config: ObjectStoreConfig, p: Presigning): Promise<SignedUrl> =>
-  Promise.try(() => signedUrl(config, p));
-
-function signedUrl(config: ObjectStoreConfig, p: Presigning): SignedUrl {
+async function presign(signing: Signing, p: Presigning): Promise<SignedUrl> {
   assertKey(p.key);
   if (!Number.isInteger(p.expiresInSeconds) || p.expiresInSeconds < 1 || p.expiresInSeconds > 604_800) {
     throw new TypeError(
       `expiresInSeconds: found ${p.expiresInSeconds}, expected a whole number from 1 to 604800`,
     );
   }
-  const signedAt = new Date(Math.floor(p.now.getTime() / 1000) * 1000); // the format has whole seconds
-  const url = signQuery({
-    ...p,
-    url: objectUrl(config.publicEndpoint, config, p.key),
-    signedAt,
-    region: config.region,
-    accessKey: config.accessKey,
-    secretKey: config.secretKey,
+  const { clock } = signing;
+  const told = p.now ? clock.toStore(p.now) : clock.now();
+  const signedAt = new Date(Math.floor(told.getTime() / 1000) * 1000); // the format has whole seconds
+  const url = await signUrl(signing, p, signedAt);
+  return { url, expiresAt: clock.toService(new Date(signedAt.getTime() + p.expiresInSeconds * 1000)) };
+}
+
+const PLAIN_KEY = /^[\w.~/-]+$/;
+
+/**
+ * s3-lite-client signs downloads. It leaves Content-Length and Content-Type out of what it signs, also as extra headers,
+ * so aws4fetch signs uploads, whose size and type the store must hold to; and it signs another path than it gives for
+ * keys with characters that a URL escapes, so aws4fetch signs those too.
+ */
+function signUrl(signing: Signing, p: Presigning, signedAt: Date): Promise<string> {
+  if (p.method === "PUT" || !PLAIN_KEY.test(p.key)) return signByAws4fetch(signing, p, signedAt);
+  return signing.client.getPresignedUrl(p.method, p.key, {
+    parameters: p.query,
+    expirySeconds: p.expiresInSeconds,
+    requestDate: signedAt,
   });
-  return { url, expiresAt: new Date(signedAt.getTime() + p.expiresInSeconds * 1000) };
+}
+
+async function signByAws4fetch(signing: Signing, p: Presigning, signedAt: Date): Promise<string> {
+  const url = objectUrl(signing.publicEndpoint, signing, p.key);
+  for (const [name, value] of Object.entries(p.query)) url.searchParams.set(name, value);
+  url.searchParams.set("X-Amz-Expires", String(p.expiresInSeconds));
+  const signed = await new AwsV4Signer({
+    method: p.method,
+    url: url.href,
+    headers: p.headers,
+    service: "s3",
+    region: signing.region,
+    accessKeyId: signing.accessKey,
+    secretAccessKey: signing.secretKey,
+    datetime: amzDate(signedAt),
+    signQuery: true,
+    allHeaders: true,
+    cache: signing.signingKeys,
+  }).sign();
+  return signed.url.href.replaceAll("+", "%20"); // a store need not read + as a space
 }

@@ -1,11 +1,12 @@
 import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
 import { AwsV4Signer } from "aws4fetch";
 import { createHash } from "node:crypto";
-import { encodeRfc3986, objectUrl } from "./address.ts";
+import { amzDate, encodeRfc3986, objectUrl } from "./address.ts";
 import { boundedBody } from "./bounded_body.ts";
 import { errorOfAnswer, errorOfNetwork, ObjectStoreError, ObjectStoreUnavailable } from "./errors.ts";
 import { inSpan } from "../telemetry/tracing.ts";
 import type { ObjectStoreConfig } from "./objectstore.ts";
+import type { StoreClock } from "./store_clock.ts";
 import { putLarge, STEP_BYTES } from "./put_large.ts";
 
 /** What one call may take, and what it is called in error messages. */
@@ -30,8 +31,9 @@ type Bytes = Uint8Array<ArrayBuffer>;
 export class BoundedS3Client extends S3Client {
   readonly #config: ObjectStoreConfig;
   readonly #bounds: CallBounds;
+  readonly #clock: StoreClock;
 
-  constructor(config: ObjectStoreConfig, bounds: CallBounds) {
+  constructor(config: ObjectStoreConfig, bounds: CallBounds, clock: StoreClock) {
     super({
       endPoint: config.endpoint,
       region: config.region,
@@ -41,6 +43,7 @@ export class BoundedS3Client extends S3Client {
     });
     this.#config = config;
     this.#bounds = bounds;
+    this.#clock = clock;
   }
 
   /** Signs, sends and checks one request. Throws the errors of `errors.ts`, or the signal's reason. */
@@ -51,7 +54,6 @@ export class BoundedS3Client extends S3Client {
   async #exchange(o: RequestOptions): Promise<Response> {
     const { action, timeoutMs, streamed, signal } = this.#bounds;
     const expected = o.statusCode ?? 200;
-    const request = await this.#sign(o);
     signal?.throwIfAborted();
     const abort = new AbortController();
     const onAbort = () => abort.abort(signal?.reason);
@@ -65,7 +67,7 @@ export class BoundedS3Client extends S3Client {
       signal?.removeEventListener("abort", onAbort);
     };
     try {
-      const response = await send(request, abort.signal);
+      const response = await this.#clock.signing(async () => send(await this.#sign(o), abort.signal));
       if (response.status !== expected) {
         const { code } = await S3Errors.parseServerError(response);
         throw errorOfAnswer(action, expected, response.status, code);
@@ -105,6 +107,7 @@ export class BoundedS3Client extends S3Client {
       url: url.href,
       headers,
       service: "s3",
+      datetime: amzDate(this.#clock.now()),
       region: this.#config.region,
       accessKeyId: this.#config.accessKey,
       secretAccessKey: this.#config.secretKey,

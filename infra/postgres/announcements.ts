@@ -41,7 +41,7 @@ export async function openAnnouncements(
   let greet = () => {};
 
   const channel = await openChannel({ ...o, quietMs: 0, heard: take });
-  greet = () => channel.ring(`hello ${me}`);
+  greet = () => channel.notify(`hello ${me}`);
   if (o.listens) greet();
 
   function take(message: string): void {
@@ -58,12 +58,12 @@ export async function openAnnouncements(
     if (from === "") return o.heard(""); // from an instance of another version: whatever it was, something has changed
     if (kind === "told") {
       o.heard(rest.join(" "));
-      return channel.ring(`heard ${me} ${from} ${third}`);
+      return channel.notify(`heard ${me} ${from} ${third}`);
     }
     if (kind === "bye") peers.delete(from);
     else if (kind !== "heard") peers.set(from, Math.max(echoed, peers.get(from) ?? 0));
     else if (third === me) peers.set(from, Math.max(Number(rest[0]), peers.get(from) ?? 0));
-    if (kind === "hello") channel.ring(`here ${me}`);
+    if (kind === "hello") channel.notify(`here ${me}`);
     settle();
   }
 
@@ -75,7 +75,7 @@ export async function openAnnouncements(
   return {
     async tell(payload) {
       const number = ++told;
-      channel.ring(`told ${me} ${number} ${payload}`);
+      channel.notify(`told ${me} ${number} ${payload}`);
       if (peers.size === 0) return;
       await new Promise<void>((resolve) => {
         const late = setTimeout(() => {
@@ -95,7 +95,7 @@ export async function openAnnouncements(
     },
     async stop() {
       isLeaving = true;
-      if (o.listens) channel.ring(`bye ${me}`);
+      if (o.listens) channel.notify(`bye ${me}`);
       await channel.stop();
       peers.clear();
       settle();

@@ -2,20 +2,20 @@ import type { Log } from "../log.ts";
 import type { Sql } from "./postgres.ts";
 
 /**
- * A named bell between instances over LISTEN/NOTIFY. Rings are hints: they may be lost or doubled, so whoever
+ * A named channel between instances over LISTEN/NOTIFY. Notifications are hints: they may be lost or doubled, so whoever
  * hears one looks at the tables, and whoever must not miss one also looks now and then.
  */
 export interface Channel {
-  /** Tells every instance, this one included; what is rung while others are on their way goes together, each payload once. */
-  ring(payload?: string): void;
+  /** Tells every instance, this one included; what is sent while others are on their way goes together, each payload once. */
+  notify(payload?: string): void;
   stop(): Promise<void>;
 }
 
 /**
- * Listens on `name`; `heard` gets each payload, and `""` after every (re)connection, when rings may have been missed.
+ * Listens on `name`; `heard` gets each payload, and `""` after every (re)connection, when notifications may have been missed.
  * Payloads are sent outside of any transaction: NOTIFY inside one would make all commits queue behind each other. For
  * the same reason an instance sends them one after the other, `quietMs` apart.
- * @param listens false where LISTEN does not work; rings are still sent for instances that hear them.
+ * @param listens false where LISTEN does not work; notifications are still sent for instances that hear them.
  */
 export async function openChannel(
   o: {
@@ -39,7 +39,7 @@ export async function openChannel(
     try {
       await sql`select pg_notify(${name}, payload) from unnest(${payloads}::text[]) payload`;
     } catch (error) {
-      log.warn("a ring to other instances was lost", { channel: name, error });
+      log.warn("a notification to other instances was lost", { channel: name, error });
     }
   }
 
@@ -54,7 +54,7 @@ export async function openChannel(
   }
 
   return {
-    ring(payload = "") {
+    notify(payload = "") {
       waiting.add(payload);
       if (!sending && quiet === undefined) sendWaiting();
     },

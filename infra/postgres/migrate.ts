@@ -23,7 +23,7 @@ export async function migrate(sql: Sql): Promise<string[]> {
   return await sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK})`;
     await tx`create table if not exists schema_migrations
-      (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())`;
+      (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz(3) not null default now())`;
     const applied = await tx<
       { version: number; sha256: string }[]
     >`select version, sha256 from schema_migrations`;

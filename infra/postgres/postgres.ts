@@ -1,8 +1,13 @@
 import postgres from "postgres";
 import { inSpan } from "../telemetry/tracing.ts";
 import { arrayTypes } from "./arrays.ts";
+import { sessionSettings, statementLimitMs, transactionSettings, type Work } from "./limits.ts";
+import { Listener } from "./listener.ts";
+import { openSocket, type ServerAddress } from "./server_socket.ts";
+import { SilenceWatch } from "./silence.ts";
 import { timeType } from "./times.ts";
 import { firstInTransaction, sharedTransaction, sharing } from "./shared_transaction.ts";
+import { WatchedSocket } from "./watched_socket.ts";
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 /** A transaction's connection; usable wherever a query is run. */
@@ -19,15 +24,26 @@ export const SQLSTATE = {
   foreignKeyViolation: "23503",
   serializationFailure: "40001",
   deadlock: "40P01",
+  lockNotAvailable: "55P03",
 } as const;
 
-/** The server is going down, or not up yet. */
-const SHUTTING_DOWN = ["57P01", "57P02", "57P03"];
+/** Postgres error codes of failures that pass; some name a whole class. */
+const PASSING = {
+  /** The server is going down or not up yet, takes no more connections, or has ended this one. */
+  away: ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "53300", "08"],
+  /** The server lacks disk space, memory or another resource, or its disk fails. */
+  full: ["53", "58"],
+  /** Another transaction was in the way for too long, or the statement took too long. */
+  busy: [SQLSTATE.lockNotAvailable, "57014", SQLSTATE.deadlock, SQLSTATE.serializationFailure],
+} as const;
 /** The connection could not be made, or broke. */
 const UNREACHABLE = [
+  "EAI_AGAIN",
+  "ECONNABORTED",
   "ECONNREFUSED",
   "ECONNRESET",
   "EHOSTUNREACH",
+  "ENETUNREACH",
   "ENOTFOUND",
   "EPIPE",
   "ETIMEDOUT",
@@ -36,6 +52,7 @@ const UNREACHABLE = [
   "CONNECTION_DESTROYED",
 ];
 
+const CONNECT_SECONDS = 5;
 const ATTEMPTS = 4;
 const RETRIED: readonly string[] = [SQLSTATE.serializationFailure, SQLSTATE.deadlock];
 /** What is done once a transaction has committed; whoever opened it waits for it. */
@@ -51,21 +68,40 @@ interface Open {
 }
 const openOf = new WeakMap<Tx, Open>();
 
+export interface PoolOptions {
+  max: number;
+  applicationName?: string;
+  /** What its connections are for; `service` unless told. */
+  work?: Work;
+  /** Longest run of a statement, in ms; that of its kind of work unless told. */
+  statementMs?: number;
+  /** False for connections that last shorter than a named statement is worth. */
+  prepare?: boolean;
+  /** True behind a pooler in transaction mode: each transaction gets another connection, which knows no earlier one. */
+  pooled?: boolean;
+  /** Hears of every connection that was given up because the database no longer answered on it. */
+  onGivenUp?: (silentMs: number) => void;
+  /** Seconds after which an unused connection is closed; none unless told. */
+  idleSeconds?: number;
+}
+
 /**
  * A connection pool. Column names come as camelCase, bigint as number (sizes and counts stay under 2^53),
  * `undefined` parameters as null.
- * @param o.prepare false where a pooler gives each transaction another connection, which knows no earlier statement.
  */
-export function connectPostgres(
-  url: string,
-  o: { max: number; applicationName?: string; prepare?: boolean },
-): Sql {
-  return postgres(url, {
-    max: o.max,
-    prepare: o.prepare ?? true,
-    connect_timeout: 10,
-    backoff: (attempt) => Math.min(2 ** attempt / 20, 1), // seconds; a restarted server is found within a second
-    connection: { application_name: o.applicationName ?? "steward" },
+export function connectPostgres(url: string, o: PoolOptions): Sql {
+  const work = o.work ?? "service";
+  const pooled = o.pooled ?? false;
+  const statementMs = o.statementMs ?? statementLimitMs(work);
+  const address = addressOf(url);
+  const settings = {
+    prepare: !pooled && (o.prepare ?? true),
+    connect_timeout: CONNECT_SECONDS,
+    backoff: (attempt: number) => Math.min(2 ** attempt / 20, 1), // seconds; a restarted server is found within a second
+    connection: {
+      application_name: o.applicationName ?? "steward",
+      ...(pooled ? {} : sessionSettings(work, statementMs)),
+    },
     onnotice: () => {},
     transform: { column: { from: postgres.toCamel }, undefined: null },
     fetch_types: false,
@@ -74,8 +110,69 @@ export function connectPostgres(
       bigint: { to: 20, from: [20], serialize: String, parse: Number },
       ...arrayTypes,
     },
-  }) as unknown as Sql;
+    // The sockets choose among several hosts and come encrypted.
+    ...(address.path ? {} : { host: address.host[0] ?? "", port: address.port[0] ?? 5432 }),
+    ssl: false as const,
+  };
+  const watch = new SilenceWatch({ url, address, statementMs, pooled, onGivenUp: o.onGivenUp });
+  const sql = postgres(
+    url,
+    {
+      ...settings,
+      ...{ max: o.max, socket: () => watch.open() },
+      ...(o.idleSeconds === undefined ? {} : { idle_timeout: o.idleSeconds }),
+    } as typeof settings,
+  ) as unknown as Sql;
+  if (pooled) limitTransactions(sql, transactionSettings(work, statementMs));
+  return Object.assign(sql, listening(sql, url, settings, address));
 }
+
+/** What the driver reads from a connection URL; it connects with the first query only. */
+export const addressOf = (url: string): ServerAddress => postgres(url).options as unknown as ServerAddress;
+
+/** The pool's `listen`, on a connection of its own that is opened by its first use, and an `end` that ends it too. */
+function listening(
+  sql: Sql,
+  url: string,
+  settings: object,
+  address: ServerAddress,
+): Pick<Sql, "listen" | "end"> {
+  const end = sql.end.bind(sql);
+  let listener: Listener | undefined;
+  const open = () =>
+    new Listener((notified, lost) => {
+      let current: WatchedSocket | undefined;
+      let opened = 0;
+      const own = {
+        ...{ max: 1, max_lifetime: null, onnotify: notified, onclose: lost },
+        socket: () => current = new WatchedSocket(openSocket(address, opened++)),
+      };
+      return { sql: postgres(url, { ...settings, ...own }), socket: () => current };
+    });
+  return {
+    listen:
+      (async (channel, heard, started = () => {}) =>
+        await (listener ??= open()).listen(channel, heard, started)) as Sql["listen"],
+    end: async (o) => void await Promise.all([listener?.close(), end(o)]),
+  };
+}
+
+/** Has every transaction of the pool begin with `settings`. */
+function limitTransactions(sql: Sql, settings: string): void {
+  const begin = sql.begin.bind(sql) as <T>(work: (tx: Tx) => T) => Promise<T>;
+  const limited = <T>(work: (tx: Tx) => T) =>
+    begin((tx) => {
+      tx.unsafe(settings).execute(); // its failure fails the transaction, as the driver does it
+      return work(tx);
+    });
+  Object.assign(sql, { begin: limited });
+}
+
+/** One more connection to the same database, apart from the pool: nothing that holds up the pool holds it up. */
+export const connectApart = (sql: Sql): Sql =>
+  postgres(
+    { ...sql.options, max: 1 } as unknown as postgres.Options<Record<string, never>>,
+  ) as unknown as Sql;
 
 /**
  * Runs `work` in one transaction; hooks given to `afterCommit` run once it has committed. A deadlock or
@@ -176,11 +273,38 @@ function isConnectionLost(error: unknown): boolean {
   return UNREACHABLE.includes(String(error.code));
 }
 
-/** Did a query fail because the database is away for now? Whether its effect was committed is then unknown. */
-export function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error) || !("code" in error)) return false;
-  return (error instanceof PostgresError ? SHUTTING_DOWN : UNREACHABLE).includes(String(error.code));
+/**
+ * Why a query failed that may succeed later; null for any other failure. `away`: the database could not be reached, and
+ * whether the query took effect is unknown. `full`: it lacks disk space, memory or the like. `busy`: a lock or the
+ * statement took too long. With the latter two, nothing was changed.
+ */
+export function databaseTrouble(error: unknown): "away" | "full" | "busy" | null {
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  const code = String(error.code);
+  if (error instanceof LockedOut) return "busy";
+  if (!(error instanceof PostgresError)) {
+    // Other clients' sockets fail with the same codes: only the driver notes the query, or has a code of its own.
+    const isOurs = "query" in error || code.startsWith("CONNECT");
+    return isOurs && UNREACHABLE.includes(code) ? "away" : null;
+  }
+  for (const trouble of ["away", "full", "busy"] as const) {
+    if (PASSING[trouble].some((known) => code.startsWith(known))) return trouble;
+  }
+  return null;
 }
+
+/** Did a query fail because the database is away for now? */
+export const isDatabaseAway = (error: unknown): boolean => databaseTrouble(error) === "away";
+
+/** Another transaction holds what was to be changed. Nothing was changed. */
+export class LockedOut extends Error {
+  override name = "LockedOut";
+  readonly code = SQLSTATE.lockNotAvailable;
+}
+
+/** Did a query fail because another transaction kept a lock for too long? */
+export const isLockedOut = (error: unknown): boolean =>
+  error instanceof PostgresError && error.code === SQLSTATE.lockNotAvailable;
 
 /** Has `hook` run once `tx` has committed, before `transact` resolves; never when it rolls back. */
 export function afterCommit(tx: Tx, hook: Hook): void {

@@ -1,6 +1,7 @@
 import postgres from "postgres";
-import type { Sql } from "./postgres.ts";
-import { openServerSocket, type ServerAddress, type ServerSocket } from "./report_socket.ts";
+import { reportSettings } from "./limits.ts";
+import { addressOf, type Sql } from "./postgres.ts";
+import { openServerSocket, type ServerSocket } from "./server_socket.ts";
 import { type RowFrames, RowTap } from "./row_tap.ts";
 
 type ReportQuery = postgres.PendingQuery<postgres.Row[]>;
@@ -8,6 +9,8 @@ type ReportQuery = postgres.PendingQuery<postgres.Row[]>;
 /** A single connection that reads rows as Postgres sends them: every value its text, or null. */
 export interface ReportReader {
   sql: Sql;
+  /** Was the query made with `sql`? Rows of any other never come by this connection. */
+  isOwn(query: unknown): boolean;
   /**
    * The rows of a query of `sql`, in batches to be used up one by one. Leaving early or aborting cancels the query at
    * the server.
@@ -28,10 +31,13 @@ export interface ReportReader {
 export async function beginReading(sql: Sql): Promise<void> {
   await sql`begin isolation level repeatable read read only`;
   // No select: the tap would take what it gives for a row of the report.
-  await sql`do $$ begin
-    set local client_connection_check_interval = '5s';
-  exception when others then null;
-  end $$`;
+  await sql.unsafe(`do $$ begin
+    ${reportSettings()};
+    begin
+      set local client_connection_check_interval = '5s';
+    exception when others then null;
+    end;
+  end $$`);
 }
 
 const asPrinted = (value: string) => value;
@@ -76,16 +82,18 @@ export function connectReportReader(url: string): ReportReader {
     transform: { undefined: null },
     types: TYPES,
   };
-  const address = postgres(url).options as unknown as ServerAddress; // only read: it connects with the first query
+  const address = addressOf(url);
   const socket = async () => {
     const opened = tap.attach(await openServerSocket(address));
     sockets.push(opened);
     return opened;
   };
   // The tap has to see what was deciphered already, so the socket comes encrypted.
-  const sql = postgres(url, { ...settings, ssl: false, socket } as typeof settings) as unknown as Sql;
+  const client = postgres(url, { ...settings, ssl: false, socket } as typeof settings) as unknown as Sql;
+  const { sql, isOwn } = rememberingQueries(client);
   return {
     sql,
+    isOwn,
     rows: (query, signal) => rowsOf(tap, query, signal),
     columns: () => tap.columns.map(postgres.toCamel),
     async close() {
@@ -93,6 +101,21 @@ export function connectReportReader(url: string): ReportReader {
       for (const opened of sockets) opened.destroy();
     },
   };
+}
+
+/** The client, except that it knows which queries were made with it. */
+function rememberingQueries(client: Sql): { sql: Sql; isOwn: (query: unknown) => boolean } {
+  const made = new WeakSet();
+  const remembering = <F extends (...args: never[]) => object>(make: F): F =>
+    new Proxy(make, {
+      apply(target, self, args) {
+        const query = Reflect.apply(target, self, args);
+        made.add(query);
+        return query;
+      },
+    });
+  const sql = Object.assign(remembering(client), { unsafe: remembering(client.unsafe) });
+  return { sql, isOwn: (query) => typeof query === "object" && query !== null && made.has(query) };
 }
 
 /** How long a cancelled query may take to end before its connection is cut. */

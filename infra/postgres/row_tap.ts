@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { ServerSocket } from "./report_socket.ts";
+import type { ServerSocket } from "./server_socket.ts";
 
 /** Rows as Postgres sends them: so many DataRow messages, one behind the other. */
 export interface RowFrames {

@@ -41,9 +41,19 @@ export async function beginningWith<T>(first: (tx: Tx) => Promise<void>, work: (
 /** Runs `work` for nobody in particular, whoever has set it off. */
 export const onItsOwn = <T>(work: () => T): T => scopes.run({ tx: null, first: null }, work);
 
-/** The pool, except that queries of work that shares a transaction run on that transaction's connection. */
-export function joiningPool(sql: Sql): Sql {
-  const query = (...args: Parameters<Sql>) => (sharedTransaction() ?? sql)(...args);
-  const unsafe: Sql["unsafe"] = (...args) => (sharedTransaction() ?? sql).unsafe(...args);
-  return Object.assign(query, sql, { unsafe }) as Sql;
+const upkeep = new AsyncLocalStorage<true>();
+
+/** Runs `work` as upkeep: its statements go over whole tables and may take their time. */
+export const asUpkeep = <T>(work: () => T): T => upkeep.run(true, work);
+
+/**
+ * The pool, except that queries of work that shares a transaction run on that transaction's connection, and those of
+ * upkeep in the pool for upkeep.
+ */
+export function joiningPool(sql: Sql, upkeepSql: Sql): Sql {
+  const pool = () => upkeep.getStore() ? upkeepSql : sql;
+  const query = (...args: Parameters<Sql>) => (sharedTransaction() ?? pool())(...args);
+  const unsafe: Sql["unsafe"] = (...args) => (sharedTransaction() ?? pool()).unsafe(...args);
+  const begin = ((...args: Parameters<Sql["begin"]>) => pool().begin(...args)) as Sql["begin"];
+  return Object.assign(query, sql, { unsafe, begin }) as Sql;
 }

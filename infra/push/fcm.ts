@@ -32,6 +32,7 @@ export function createFcm(
           : { permanent: false, isDead: false };
         receipt.refused.push({ token, reason: verdict.reason, permanent, isDead });
         if (verdict.kind === "refused") return;
+        if (verdict.kind === "halted" && verdict.isAway) receipt.isAway = true;
         if (verdict.kind === "halted" && verdict.retryAfterMs !== null) {
           receipt.retryAfterMs = Math.max(receipt.retryAfterMs ?? 0, verdict.retryAfterMs);
         }
@@ -65,7 +66,8 @@ async function sendOne(
     return verdict.kind === "signed-out" ? await ask() : verdict;
   } catch (error) {
     if (error instanceof ProviderAway || error instanceof SignInRefused) {
-      return { kind: "halted", reason: error.message, retryAfterMs: null };
+      const isAway = error instanceof ProviderAway;
+      return { kind: "halted", reason: error.message, retryAfterMs: null, isAway };
     }
     if (signal?.aborted) {
       return {

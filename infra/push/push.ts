@@ -23,6 +23,8 @@ export interface PushReceipt {
   refused: RefusedToken[];
   /** How long the provider asks to be left alone, where it does. */
   retryAfterMs: number | null;
+  /** It could not be reached, or did not answer; who is in neither list was not tried for that reason. */
+  isAway?: boolean;
 }
 
 /** A way to send push messages. */

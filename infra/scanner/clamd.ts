@@ -41,9 +41,9 @@ export function clamdScanner(options: ClamdOptions): Scanner {
   async function session<T>(signal: AbortSignal | undefined, use: (s: Session) => Promise<T>): Promise<T> {
     const stop = AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]);
     stop.throwIfAborted();
-    const endsAt = Date.now() + limits.totalTimeoutMs;
+    const endsAt = performance.now() + limits.totalTimeoutMs;
     const wait = <W>(ms: number, work: Promise<W>, waitedFor: string) => {
-      const left = Math.min(ms, endsAt - Date.now());
+      const left = Math.min(ms, endsAt - performance.now());
       return within(
         left,
         work,

@@ -4,6 +4,7 @@ import type { Scanner } from "./scanner.ts";
 export function countedScanner(scanner: Scanner, tell: (verdict: string) => void): Scanner {
   return {
     name: scanner.name,
+    ...(scanner.notice === undefined ? {} : { notice: scanner.notice }),
     async scan(content, o) {
       try {
         const result = await scanner.scan(content, o);

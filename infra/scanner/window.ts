@@ -30,6 +30,12 @@ export class ScanWindow {
     this.#examine = examine;
   }
 
+  /** Begins another content; the buffer is used again. */
+  begin(): void {
+    this.#filled = 0;
+    this.#sliding = false;
+  }
+
   /** Takes the next bytes of the content; examines a piece whenever a window is full and more follows. */
   push(bytes: Uint8Array): void {
     for (let rest = bytes; rest.length > 0;) {

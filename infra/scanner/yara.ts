@@ -1,4 +1,5 @@
 import yaraPackage from "@virustotal/yara-x/package.json" with { type: "json" };
+import { ARCHIVE_LIMITS, type ArchiveLimits } from "./archives/budget.ts";
 import { type Scanner, type ScannerStatus, ScanUnavailable, type ScanVerdict } from "./scanner.ts";
 import type { WindowSizes } from "./window.ts";
 import { within } from "./within.ts";
@@ -20,13 +21,16 @@ export interface YaraOptions {
 }
 
 const mebibyte = 1024 * 1024;
-const batchBytes = 256 * 1024;
+/** So few that one step has an end soon, also where they are many small entries of an archive. */
+const batchBytes = 64 * 1024;
+/** A large report of the service unpacks to more than uploads may. */
+const OWN_LIMITS: ArchiveLimits = { ...ARCHIVE_LIMITS, unpackedBytes: Infinity, ratio: Infinity };
 
 /**
  * YARA-X in process, on worker threads, with flat memory. Content up to one window is matched exactly. Of longer content
  * every window is matched by itself (see `ScanWindow`): a rule whose strings lie further apart than the overlap,
- * or that counts, or that asks for `filesize` above the window, may miss there. Archives are not unpacked.
- */
+ * or that counts, or that asks for `filesize` above the window, may miss there. Zip, gzip and tar are looked into within
+ * `ARCHIVE_LIMITS`; what is beyond them is Rejected. */
 export function yaraScanner(options: YaraOptions = {}): Scanner {
   const folder = options.rulesFolder ?? new URL("./rules/", import.meta.url);
   const sizes = options.windowSizes ?? { window: 32 * mebibyte, overlap: 4 * mebibyte, head: mebibyte };
@@ -97,18 +101,23 @@ export function yaraScanner(options: YaraOptions = {}): Scanner {
 
   return {
     name: "yara",
+    notice:
+      "The embedded scanner (YARA-X) is for trials: it ships a few rules only. Production uses clamd (SCANNER=clamd).",
     async scan(content, o): Promise<ScanVerdict> {
       const signal = AbortSignal.any([closing.signal, ...(o?.signal ? [o.signal] : [])]);
       const reader = content.getReader();
       try {
-        const matched = await withThread(signal, async (thread) => {
-          await thread.step({ do: "begin" }, signal);
+        const limits = o?.isOwn ? OWN_LIMITS : ARCHIVE_LIMITS;
+        const { matched, beyondLimits } = await withThread(signal, async (thread) => {
+          await thread.step({ do: "begin", limits }, signal);
           for await (const bytes of batches(reader, idleTimeoutMs, signal)) {
-            await thread.step({ do: "feed", bytes }, signal);
+            const known = await thread.step({ do: "feed", bytes }, signal);
+            if (known.matched !== null || known.beyondLimits !== null) return known;
           }
           return await thread.step({ do: "finish" }, signal);
         });
-        return matched === null ? { verdict: "Clean" } : { verdict: "Infected", signatureName: matched };
+        if (matched !== null) return { verdict: "Infected", signatureName: matched };
+        return beyondLimits === null ? { verdict: "Clean" } : { verdict: "Rejected", reason: beyondLimits };
       } catch (error) {
         reader.cancel(error).catch(() => {});
         throw error;

@@ -4,6 +4,9 @@ import { within } from "./within.ts";
 import type { RuleSet } from "./yara_rules.ts";
 import type { FromWorker, ToWorker } from "./yara_worker.ts";
 
+/** The first rule that has matched, and why the content cannot be looked into up to its end. */
+export type Knowledge = Exclude<FromWorker, { failed: string }>;
+
 let compiledModule: Promise<WebAssembly.Module> | undefined;
 
 /** The engine's WebAssembly, compiled once per process and shared by all its threads. */
@@ -49,8 +52,8 @@ export class YaraThread {
     return this.#usable;
   }
 
-  /** Has the worker do one thing; answers the first rule matched in this scan so far. Throws `ScanUnavailable`, or the signal's reason. */
-  async step(message: ToWorker, signal?: AbortSignal): Promise<string | null> {
+  /** Has the worker do one thing; answers what it knows of this scan so far. Throws `ScanUnavailable`, or the signal's reason. */
+  async step(message: ToWorker, signal?: AbortSignal): Promise<Knowledge> {
     this.#pending = Promise.withResolvers<FromWorker>();
     try {
       this.#worker.postMessage(message, message.do === "feed" ? [message.bytes.buffer] : []);
@@ -58,7 +61,7 @@ export class YaraThread {
         new ScanUnavailable(`YARA-X: the step "${message.do}" took longer than ${this.#stepTimeoutMs} ms`);
       const answer = await within(this.#stepTimeoutMs, this.#pending.promise, late, signal);
       if ("failed" in answer) throw new ScanUnavailable(`YARA-X: ${answer.failed}`);
-      return answer.matched;
+      return answer;
     } catch (error) {
       this.terminate();
       throw error;

@@ -1,7 +1,9 @@
 // The thread that matching runs on. It does no input or output of its own: the WebAssembly module, the rules and the
 // content all arrive as messages, one at a time, and each is answered by exactly one message.
 import { Compiler, initSync, type Scanner } from "@virustotal/yara-x";
-import { ScanWindow, type WindowSizes } from "./window.ts";
+import { type ArchiveLimits, BeyondLimits, Budget } from "./archives/budget.ts";
+import { ContentScan } from "./content_scan.ts";
+import type { WindowSizes } from "./window.ts";
 
 /** What the worker is told. `begin` … `feed` … `finish` make one scan; `begin` forgets an unfinished one. */
 export type ToWorker =
@@ -11,12 +13,15 @@ export type ToWorker =
     sources: { namespace: string; text: string }[];
     sizes: WindowSizes;
   }
-  | { do: "begin" }
+  | { do: "begin"; limits: ArchiveLimits }
   | { do: "feed"; bytes: Uint8Array<ArrayBuffer> }
   | { do: "finish" };
 
-/** What it answers: the first rule that has matched so far in this scan, or why it could not go on. */
-export type FromWorker = { matched: string | null } | { failed: string };
+/**
+ * What it answers: the first rule that has matched so far in this scan, or why the content cannot be looked into up to
+ * its end, or why the worker could not go on.
+ */
+export type FromWorker = { matched: string | null; beyondLimits: string | null } | { failed: string };
 
 interface YaraResult {
   valid: boolean;
@@ -26,8 +31,11 @@ interface YaraResult {
 
 let scanner: Scanner | undefined;
 let sizes: WindowSizes;
-let window: ScanWindow | undefined;
+let scan: ContentScan | undefined;
+let budget: Budget;
+let fedBytes = 0;
 let matched: string | null = null;
+let beyondLimits: string | null = null;
 
 function load(message: Extract<ToWorker, { do: "load" }>): void {
   initSync({ module: message.module });
@@ -59,14 +67,31 @@ function handle(message: ToWorker): void {
     case "load":
       return load(message);
     case "begin":
-      matched = null;
-      window = new ScanWindow(sizes, examine);
+      matched = beyondLimits = null;
+      fedBytes = 0;
+      budget = new Budget(message.limits);
+      scan = new ContentScan({ sizes, examine, budget });
       return;
     case "feed":
-      return window?.push(message.bytes);
+      fedBytes += message.bytes.length;
+      return look(() => scan?.push(message.bytes));
     case "finish":
-      window?.end();
-      window = undefined;
+      look(() => {
+        scan?.end();
+        budget.requireRatio(fedBytes);
+      });
+      scan = undefined;
+  }
+}
+
+/** Looks on, unless the verdict is certain already. */
+function look(step: () => void): void {
+  if (matched !== null || beyondLimits !== null) return;
+  try {
+    step();
+  } catch (error) {
+    if (!(error instanceof BeyondLimits)) throw error;
+    beyondLimits = error.message;
   }
 }
 
@@ -77,7 +102,7 @@ const scope = globalThis as unknown as {
 scope.onmessage = ({ data }) => {
   try {
     handle(data);
-    scope.postMessage({ matched });
+    scope.postMessage({ matched, beyondLimits });
   } catch (error) {
     scope.postMessage({ failed: error instanceof Error ? error.message : String(error) });
   }

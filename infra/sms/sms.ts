@@ -15,16 +15,22 @@ export interface SmsTransport {
 
 /**
  * The provider's answer about one message. `permanent`: the same message would be refused again. `isHalt`: others
- * would fare no better now; `retryAfterMs` is how long the provider then asks to be left alone.
+ * would fare no better now; `retryAfterMs` is how long the provider then asks to be left alone. `isAway`: it could not
+ * be reached, or did not answer.
  */
 export class SmsRefused extends Error {
   override readonly name = "SmsRefused";
   readonly permanent: boolean;
   readonly isHalt: boolean;
   readonly retryAfterMs: number | null;
+  readonly isAway: boolean;
 
-  constructor(message: string, o: { permanent?: boolean; isHalt?: boolean; retryAfterMs?: number | null }) {
+  constructor(
+    message: string,
+    o: { permanent?: boolean; isHalt?: boolean; retryAfterMs?: number | null; isAway?: boolean },
+  ) {
     super(message);
+    this.isAway = o.isAway ?? false;
     this.permanent = o.permanent ?? false;
     this.isHalt = o.isHalt ?? false;
     this.retryAfterMs = o.retryAfterMs ?? null;

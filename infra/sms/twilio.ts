@@ -28,7 +28,9 @@ export function createTwilio(smsUrl: string, name = "sms"): SmsTransport {
           signal,
         );
       } catch (error) {
-        if (error instanceof ProviderAway) throw new SmsRefused(error.message, { isHalt: true });
+        if (error instanceof ProviderAway) {
+          throw new SmsRefused(error.message, { isHalt: true, isAway: true });
+        }
         throw error;
       }
       if (answer.status !== 201 && answer.status !== 200) throw refusalOf(answer);

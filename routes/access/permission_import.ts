@@ -6,6 +6,7 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import { ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import {
+  ImportItems,
   importQuery,
   importTemplateQuery,
   PermissionImportRequestDto,
@@ -50,12 +51,14 @@ export const permissionImportRoutes = (p: Platform): Endpoint[] => [
     query: importQuery,
     lateBody: PermissionImportRequestDto,
     bodyLimit: IMPORT_LIMIT,
+    creates: "atomically",
     answers: outcome,
     problems: [],
     async run({ caller, query: { mode, ...options }, call }) {
       // A row of text no database can hold fails by itself, as any other that does not fit.
       const document = await call.readJson(PermissionImportRequestDto, { anyText: true });
-      return ok(await importPermissionsAs(p, caller, rowsOfDocument(document, mode), options));
+      const rows = rowsOfDocument(document, mode, (document) => call.lookAtMembers(ImportItems, document));
+      return ok(await importPermissionsAs(p, caller, rows, options));
     },
   }),
   endpoint({
@@ -68,9 +71,13 @@ export const permissionImportRoutes = (p: Platform): Endpoint[] => [
     query: importQuery,
     filePart: "file",
     bodyLimit: IMPORT_LIMIT,
+    creates: "atomically",
     answers: outcome,
     problems: ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"],
-    run: async ({ caller, query: { mode, ...options }, call }) =>
-      ok(await importPermissionsAs(p, caller, rowsOfFile(await call.readFile("file"), mode), options)),
+    async run({ caller, query: { mode, ...options }, call }) {
+      const file = await call.readFile("file");
+      const rows = rowsOfFile(file, mode, (document) => call.lookAtMembers(ImportItems, document));
+      return ok(await importPermissionsAs(p, caller, rows, options));
+    },
   }),
 ];

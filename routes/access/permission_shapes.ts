@@ -66,6 +66,14 @@ export const PermissionImportRequestDto = z.object({
   }),
 }).meta({ id: "PermissionImportRequestDto" });
 
+const importedPermission = z.object({ code: z.unknown(), description: z.unknown(), category: z.unknown() });
+
+/** The members the items and groups of an import may have; their own rows say what does not fit. */
+export const ImportItems = z.object({
+  permissions: z.array(importedPermission),
+  catalog: z.array(z.object({ category: z.unknown(), permissions: z.array(importedPermission) })),
+});
+
 export const PermissionImportResultDto = z.object({
   mode: z.enum(IMPORT_MODES),
   dryRun: z.boolean(),

@@ -2,14 +2,15 @@ import { z } from "zod";
 import { ROLE_SORTS } from "../../domain/access/roles.ts";
 import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryBoolean, queryIds, requiredText, uuid } from "../shared/validation.ts";
-import { LOOKUP_LIMIT } from "./tenant_shapes.ts";
+import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenant_shapes.ts";
 
 const timestamp = z.iso.datetime();
 const search = z.string().max(200).optional();
 
 export const RoleDto = z.object({
   id: z.uuid(),
-  tenantId: z.uuid(),
+  tenantId: z.uuid().meta({ description: "The tenant the role belongs to; it is given in no other" }),
+  tenantName: z.string(),
   name: z.string(),
   description: z.string().nullable(),
   isSystemRole: z.boolean().meta({ description: "The catalog owns the role" }),
@@ -68,11 +69,12 @@ export const rolesSummaryQuery = z.object({ search });
 
 /** Without system roles where `includeSystemRoles` is false. */
 export const roleLookupQuery = z.object({
-  ...pageQuery(LOOKUP_LIMIT),
+  ...lookupPageQuery,
   search,
   includeSystemRoles: queryBoolean.default(true),
   ids: queryIds(LOOKUP_LIMIT).optional(),
 }).transform(({ includeSystemRoles, ...rest }) => ({
   ...rest,
+  pageSize: lookupPageSize(rest),
   ...includeSystemRoles ? {} : { isSystemRole: false },
 }));

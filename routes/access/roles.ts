@@ -104,6 +104,9 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     area: "Roles",
     id: "createRole",
     summary: "Create a role",
+    details:
+      "The role belongs to the tenant the request acts in, as `tenantId` and `tenantName` of the answer tell, and " +
+      "is given in no other. Whoever gives it to users must hold all of its permissions there.",
     access: inTenant("create:roles"),
     body: CreateRoleDto,
     creates: "atomically",

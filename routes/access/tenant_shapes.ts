@@ -1,11 +1,21 @@
 import { z } from "zod";
 import { HIERARCHY_SCOPES, TENANT_SORTS, TENANT_TYPES } from "../../domain/access/tenants.ts";
 import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, queryBoolean, queryIds, requiredText, uuid } from "../shared/validation.ts";
+import { enumName, queryBoolean, queryIds, queryInteger, requiredText, uuid } from "../shared/validation.ts";
 
 /** Most rows a page and most ids of a lookup. */
 export const LOOKUP_LIMIT = 50;
 const LARGEST_INTEGER = 2_147_483_647;
+
+/** `page` and `pageSize` of a lookup, whose page holds every id that may be named. */
+export const lookupPageQuery = {
+  ...pageQuery(LOOKUP_LIMIT),
+  pageSize: queryInteger(1, LOOKUP_LIMIT).optional().meta({
+    description: `20 where it is left out, ${LOOKUP_LIMIT} with \`ids\``,
+  }),
+};
+export const lookupPageSize = (o: { pageSize?: number | undefined; ids?: string[] | undefined }): number =>
+  o.pageSize ?? (o.ids ? LOOKUP_LIMIT : 20);
 
 const timestamp = z.iso.datetime();
 const search = z.string().max(200).optional();
@@ -77,8 +87,8 @@ export const tenantsQuery = z.object({
 export const tenantsSummaryQuery = z.object({ search, isActive: queryBoolean.optional(), ...placed });
 
 export const tenantLookupQuery = z.object({
-  ...pageQuery(LOOKUP_LIMIT),
+  ...lookupPageQuery,
   search,
   ids: queryIds(LOOKUP_LIMIT).optional(),
   ...placed,
-});
+}).transform((query) => ({ ...query, pageSize: lookupPageSize(query) }));

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { signedIn } from "../../domain/access/checks.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/links.ts";
-import { readUserTenants } from "../../domain/access/user_details.ts";
+import { readUserTenant } from "../../domain/access/user_details.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { created } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -37,12 +37,12 @@ export const tenantUsersRoutes = (p: Platform): Endpoint[] => [
       const tenantId = params.id;
       const { userId, ...roles } = await call.readJson(AddTenantUserRequest);
       const assignment = { ...roles, tenantId, isActive: true };
-      const [link] = await linkUserToTenant(
+      const link = await linkUserToTenant(
         p,
         caller,
         userId,
         assignment,
-        (tx) => readUserTenants(tx, userId, tenantId),
+        (tx) => readUserTenant(tx, userId, tenantId),
       );
       return created(link, `/api/v1/users/${userId}/tenants`);
     },

@@ -86,6 +86,9 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
     area: "Tenants",
     id: "createTenant",
     summary: "Create a tenant with its catalog roles",
+    details:
+      "Whoever makes a tenant is not linked to it: POST /api/v1/admin/users/{id}/tenants does that, and ends the " +
+      "sessions of the user.",
     access: inTenant("create:tenants", CHANGES_CHILDREN),
     lateBody: CreateTenantDto,
     creates: "atomically",

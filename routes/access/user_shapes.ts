@@ -118,12 +118,12 @@ export const CreateUserRequest = z.object({
   isActive: optionalBoolean(true),
 }).meta({ id: "CreateUserDto" });
 
-/** Fields left out stay as they are; a null phoneNumber takes the number away. */
+/** Fields left out stay as they are; null takes a name, the number or the applications away. */
 const changes = {
-  firstName: name.nullish().transform((value) => value ?? undefined),
-  lastName: name.nullish().transform((value) => value ?? undefined),
+  firstName: name.nullish().transform((value) => value === null ? "" : value),
+  lastName: name.nullish().transform((value) => value === null ? "" : value),
   phoneNumber,
-  appIds: appIds.nullish().transform((value) => value ?? undefined),
+  appIds: appIds.nullish().transform((value) => value === null ? [] : value),
   isActive: z.boolean().nullish().transform((value) => value ?? undefined),
 };
 export const UpdateUserRequest = z.object(changes).meta({ id: "UpdateUserDto" });

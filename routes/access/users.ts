@@ -13,7 +13,7 @@ import { listTenantUsers } from "../../domain/access/user_list.ts";
 import { setTenantUserRoles } from "../../domain/access/user_roles.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/user_update.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { created, ok, okEmpty } from "../shared/answer.ts";
+import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { versionedAnswer } from "./answers.ts";
@@ -151,9 +151,14 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     summary: "The roles a user holds in the tenant",
     access: inTenant("read:users"),
     params: userPath,
-    answers: { 200: { description: "Roles with their permissions", schema: z.array(RoleDto) } },
+    answers: {
+      200: { etag: true, description: "Roles with their permissions", schema: z.array(RoleDto) },
+    },
     problems: ["USER_NOT_FOUND"],
-    run: async ({ caller, params }) => ok(await readUserRoles(p.sql, params.userId, caller.tenantId)),
+    async run({ caller, params: { userId } }) {
+      const { version } = await readTenantUser(p.sql, userId, caller.tenantId); // first: never newer than the roles
+      return okVersioned(await readUserRoles(p.sql, userId, caller.tenantId), version);
+    },
   }),
   endpoint({
     method: "put",
@@ -180,7 +185,7 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     path: "/api/v1/users/{userId}/tenants",
     area: "Users",
     id: "listUserTenants",
-    summary: "A user's tenants: all of one's own or with manage:all-users, else the token's",
+    summary: "All tenants of a user of the tenant; an API key is told of its own only",
     access: inTenant("read:users"),
     params: userPath,
     answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },

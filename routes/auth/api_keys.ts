@@ -2,6 +2,7 @@ import { z } from "zod";
 import { byPerson, inTenant } from "../../domain/access/checks.ts";
 import {
   API_KEY_SORTS,
+  apiKeyVersion,
   createApiKey,
   listApiKeys,
   LONGEST_LIFE_DAYS,
@@ -9,7 +10,7 @@ import {
   revokeApiKey,
 } from "../../domain/auth/api_keys.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { created, noContent, ok } from "../shared/answer.ts";
+import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { instant, requiredText, uuid } from "../shared/validation.ts";
@@ -55,9 +56,12 @@ export const apiKeyRoutes = (p: Platform): Endpoint[] => [
   endpoint({
     ...{ method: "get", path: `${path}/{id}`, area, id: "readApiKey", access, params },
     summary: "One API key",
-    answers: { 200: { description: "The key's record", schema: ApiKeyDto } },
+    answers: { 200: { etag: true, description: "The key's record", schema: ApiKeyDto } },
     problems: ["API_KEY_NOT_FOUND"],
-    run: async ({ caller, params }) => ok(await readApiKey(p.sql, caller, params.id)),
+    async run({ caller, params }) {
+      const key = await readApiKey(p.sql, caller, params.id);
+      return okVersioned(key, apiKeyVersion(key));
+    },
   }),
   endpoint({
     ...{ method: "post", path, area, id: "createApiKey", access },
@@ -69,6 +73,7 @@ export const apiKeyRoutes = (p: Platform): Endpoint[] => [
         .meta({ description: `At most ${LONGEST_LIFE_DAYS} days ahead; absent: until it is revoked` }),
     }).meta({ id: "CreateApiKeyRequest" }),
     answers: { 201: { description: "Made; Location leads to its record", schema: ApiKeyCreatedDto } },
+    showsSecret: true,
     problems: ["ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "PERMISSION_NOT_FOUND"],
     async run({ caller, body }) {
       const made = await createApiKey(p, caller, body);
@@ -79,9 +84,9 @@ export const apiKeyRoutes = (p: Platform): Endpoint[] => [
     ...{ method: "delete", path: `${path}/{id}`, area, id: "revokeApiKey", access, params },
     summary: "Revoke an API key, at once",
     answers: { 204: { description: "Revoked" } },
-    problems: ["API_KEY_NOT_FOUND"],
-    async run({ caller, params }) {
-      await revokeApiKey(p, caller, params.id);
+    problems: ["API_KEY_NOT_FOUND", "PRECONDITION_FAILED"],
+    async run({ caller, params, call }) {
+      await revokeApiKey(p, caller, params.id, call.ifMatch);
       return noContent();
     },
   }),

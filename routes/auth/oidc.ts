@@ -15,7 +15,7 @@ const provider = z.object({ provider: z.string().min(1).max(40) });
 
 /** Sign-in by an OpenID provider: the list, the way there, the way back, and fetching its tokens. */
 export function oidcRoutes(p: Platform): Endpoint[] {
-  const providers = openIdProviders(p.config);
+  const providers = openIdProviders(p);
   return [
     endpoint({
       method: "get",

@@ -7,6 +7,8 @@ import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 
+const RefreshRequest = z.object({ refreshToken: z.string() }).meta({ id: "RefreshRequest" });
+
 /** Signing in and out, refreshing, switching tenant. Every route is served under `/auth` too. */
 export function signInRoutes(p: Platform): Endpoint[] {
   return [
@@ -46,10 +48,13 @@ export function signInRoutes(p: Platform): Endpoint[] {
       id: "refresh",
       summary: "Exchange a refresh token for new tokens",
       access: anyone,
-      body: z.object({ refreshToken: z.string().min(1).max(200) }).meta({ id: "RefreshRequest" }),
+      lateBody: RefreshRequest,
       answers: signInAnswers,
       problems: ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_REVOKED", "SESSION_INVALIDATED"],
-      run: async ({ body }) => await signedInAnswer(p, await refresh(p, body.refreshToken)),
+      async run({ call }) {
+        const { refreshToken } = await call.readJson(RefreshRequest, { anyText: true }); // any text is unknown or known
+        return await signedInAnswer(p, await refresh(p, refreshToken));
+      },
     }),
     endpoint({
       method: "post",

@@ -5,10 +5,11 @@ import { Problem } from "../../domain/problems/problem.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { ProfileDto } from "../auth/shapes.ts";
 import type { Mount } from "../shared/mounts.ts";
+import { NO_UUID } from "../shared/validation.ts";
 import type { z } from "zod";
 import { Notice } from "./components/notice.tsx";
 import { accountPages } from "./account/account.tsx";
-import { createSignIn } from "./account/sign_in.tsx";
+import { ACCESS_CHANGED, createSignIn } from "./account/sign_in.tsx";
 import { sections } from "./sections.ts";
 import type { Handle } from "../app.ts";
 import { Api, Refusal, refusalOf } from "./shared/api.ts";
@@ -48,6 +49,16 @@ export async function createConsole(
     return new Response(null, { status: 303, headers });
   };
 
+  /** Has the viewer sign in, told why where a change of access has ended the session, and come back. */
+  const toSignIn = (request: Request, code: string | null): Response => {
+    const to = request.method === "GET" ? addressOf(request) : backTo(request, base());
+    const query = new URLSearchParams({
+      ...to ? { to } : {},
+      ...code === "SESSION_INVALIDATED" ? { reason: ACCESS_CHANGED } : {},
+    });
+    return goTo(`sign-in${query.size > 0 ? `?${query}` : ""}`, [cookieWriter(place()).noSession()]);
+  };
+
   app.get("/console", () => goTo("", []));
   app.get("/console/assets/:name", (c) => assets.answer(c.req.param("name")));
   const signIn = createSignIn({ p, handle, html, goTo, frame, place });
@@ -69,11 +80,10 @@ export async function createConsole(
     const state = readCookies(request.headers);
     const cookies = cookieWriter(place());
     const url = new URL(request.url);
-    const address = `${url.pathname.replace(/^\/console\/?/, "")}${url.search}`;
+    const address = addressOf(request);
     const session = state.secret && await readBrowserSession(p.sql, state.secret);
-    if (!state.secret || !session) {
-      return goTo(`sign-in${address ? `?to=${encodeURIComponent(address)}` : ""}`, [cookies.noSession()]);
-    }
+    if (!state.secret || !session) return toSignIn(request, null);
+    if (session === "access-changed") return toSignIn(request, "SESSION_INVALIDATED");
     const traceparent = request.headers.get("traceparent");
     const api = new Api(handle, {
       token: await browserToken(p, session),
@@ -138,7 +148,7 @@ export async function createConsole(
     } catch (thrown) {
       const failure = thrown instanceof Problem ? refusalOf(thrown) : thrown;
       if (!(failure instanceof Refusal)) throw failure;
-      if (failure.status === 401) return goTo("sign-in", [cookies.noSession()]);
+      if (failure.status === 401) return toSignIn(request, failure.code);
       if (request.method === "POST") {
         const flash = {
           tone: "bad" as const,
@@ -159,7 +169,7 @@ export async function createConsole(
     const { locale, theme } = readCookies(c.req.raw.headers);
     const w = shared[locale];
     const refusal = error instanceof Refusal ? error : null; // of what comes before a page: who looks
-    if (refusal?.status === 401) return goTo("sign-in", [cookieWriter(place()).noSession()]);
+    if (refusal?.status === 401) return toSignIn(c.req.raw, refusal.code);
     const trace = crypto.randomUUID();
     if (!refusal) p.log.error("a console page failed", { error, trace });
     return await html(
@@ -218,7 +228,7 @@ const refusedView = (title: string, text: string, status: number): View => ({
 
 function refusalView(refusal: Refusal, v: Visit): View {
   const w = shared[v.locale];
-  if (refusal.status === 404) return refusedView(w.notFound, w.notFoundText, 404);
+  if (refusal.status === 404 || namesNothing(refusal)) return refusedView(w.notFound, w.notFoundText, 404);
   if (refusal.code === "FORBIDDEN" && v.viewer.tenant === null) {
     return refusedView(w.needsTenant, w.needsTenantText, 403);
   }
@@ -232,6 +242,18 @@ function refusalView(refusal: Refusal, v: Visit): View {
       </Notice>
     ),
   };
+}
+
+/** Was what the address names refused for not being an id at all? */
+function namesNothing({ status, fields }: Refusal): boolean {
+  const messages = Object.values(fields).flat();
+  return status === 400 && messages.length > 0 && messages.every((message) => message === NO_UUID);
+}
+
+/** The address of a page under /console, with its query. */
+function addressOf(request: Request): string {
+  const { pathname, search } = new URL(request.url);
+  return pathname.replace(/^\/console\/?/, "") + search;
 }
 
 /** The page a form was sent from, when it is one of the console's. */

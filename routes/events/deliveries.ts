@@ -55,6 +55,7 @@ export const deliveryRoutes = (p: Platform): Endpoint[] => [
     summary: "Send a delivery that has ended once more, with the same id",
     access,
     params: z.object({ id: uuid, deliveryId: uuid }),
+    creates: "atomically",
     answers: { 202: { description: "It is due at once", schema: WebhookDeliveryDto } },
     problems: [
       "WEBHOOK_ENDPOINT_NOT_FOUND",
@@ -77,6 +78,7 @@ export const deliveryRoutes = (p: Platform): Endpoint[] => [
   endpoint({
     ...{ method: "post", path: `${path}/rotate-secret`, area, id: "rotateWebhookSecret", access, params },
     summary: "Give an endpoint a new secret; the old one signs along for a day",
+    showsSecret: true,
     answers: {
       200: {
         description: "The new secret, shown this once",

@@ -14,7 +14,9 @@ import {
   FileId,
   FileRecordDto,
   LateDownloadQuery,
+  LateScanAttemptsQuery,
   ScanAttemptDto,
+  ScanAttemptsQuery,
   ScannerStatusDto,
 } from "./shapes.ts";
 
@@ -76,14 +78,15 @@ export const readRoutes = (p: Platform): Endpoint[] => [
     path: "/api/v1/files/{id}/scan-attempts",
     area: "Files",
     id: "listScanAttempts",
-    summary: "The last hundred looks the engine took at the content, newest first",
+    summary: "The scan attempts of a file, newest first",
     access,
     params: FileId,
+    query: LateScanAttemptsQuery,
     answers: { 200: { description: "The attempts", schema: z.array(ScanAttemptDto) } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
-    async run({ caller, params }) {
+    async run({ caller, params, query }) {
       const file = await readVisibleFile(p.sql, caller, params.id);
-      return ok(await listScanAttempts(p.sql, file.id));
+      return ok(await listScanAttempts(p.sql, file.id, parse(ScanAttemptsQuery, query)));
     },
   }),
 ];

@@ -3,6 +3,7 @@ import { DOWNLOAD_PURPOSES } from "../../domain/files/download.ts";
 import { FILE_STATUSES, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { MAX_PARTS } from "../../domain/files/parts.ts";
 import { isJobReason } from "../../domain/files/purge_file.ts";
+import { pageQuery } from "../shared/paging.ts";
 import { enumName, instant, uuid } from "../shared/validation.ts";
 
 const time = z.iso.datetime();
@@ -101,6 +102,13 @@ export const LateDownloadQuery = z.object({
   purpose: z.unknown().optional().meta({ type: "string", enum: [...DOWNLOAD_PURPOSES], default: "download" }),
 });
 
+export const ScanAttemptsQuery = z.object(pageQuery(100, 100));
+/** The same query as the document tells it; what it really holds is looked at after the file. */
+export const LateScanAttemptsQuery = z.object({
+  page: z.unknown().optional().meta({ type: "integer", minimum: 1, default: 1 }),
+  pageSize: z.unknown().optional().meta({ type: "integer", minimum: 1, maximum: 100, default: 100 }),
+});
+
 export const ScanAttemptDto = z.object({
   attemptNumber: z.int(),
   startedAt: time,
@@ -133,7 +141,10 @@ export const RetentionRequest = z.object({
   retainUntil: instant.nullish(),
   legalHold: z.boolean().nullish(),
   reason: z.string().max(1000).nullish(),
-}).meta({ id: "RetentionRequest", description: "What is left out or null stays as it is." });
+}).meta({
+  id: "RetentionRequest",
+  description: "What is left out stays as it is; retainUntil null takes the date away.",
+});
 
 export const PurgeRequest = z.object({
   reason: z.string().trim().min(1).max(1000).refine(

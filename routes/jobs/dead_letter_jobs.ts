@@ -116,6 +116,7 @@ export function deadLetterRoutes(p: Platform): Endpoint[] {
       summary: "Enqueue a dead letter's job anew",
       access,
       params: z.object({ id: uuid }),
+      creates: "atomically",
       answers: { 200: { description: "The new job", schema: JobSummaryDto } },
       problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"],
       run: async ({ caller, params }) => ok(await retryDeadLetter(p, caller, params.id)),

@@ -122,7 +122,7 @@ export function jobRoutes(p: Platform): Endpoint[] {
       body: EnqueueRequest,
       creates: "atomically",
       answers: { 201: { description: "The job", schema: JobSummaryDto } },
-      problems: ["JOB_TYPE_UNKNOWN"],
+      problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
       async run({ caller, body }) {
         const job = await enqueueRequestedJob(p, caller, body);
         return created(job, `/api/v1/jobs/${job.id}`);
@@ -138,11 +138,11 @@ export function jobRoutes(p: Platform): Endpoint[] {
       lateBody: BulkEnqueueRequest,
       creates: "atomically",
       answers: { 200: { description: "What was enqueued and what was not", schema: BulkEnqueueResponse } },
-      problems: ["JOB_TYPE_UNKNOWN"],
+      problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
       async run({ caller, call }) {
         const { items, continueOnError } = await call.readJson(BulkEnqueueRequest, { anyText: true }); // each item's own
         return ok(
-          await enqueueRequestedJobs(p, caller, readItems(EnqueueRequest, items), continueOnError),
+          await enqueueRequestedJobs(p, caller, readItems(call, EnqueueRequest, items), continueOnError),
         );
       },
     }),

@@ -108,7 +108,7 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
       body: CreateRecurringJobRequest,
       creates: "atomically",
       answers: { 201: { description: "The recurring job", schema: RecurringJobDto } },
-      problems: ["JOB_TYPE_UNKNOWN", "JOB_RECURRING_ALREADY_EXISTS"],
+      problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION", "JOB_RECURRING_ALREADY_EXISTS"],
       async run({ caller, body }) {
         const { job } = await createRecurringJob(p, caller, body);
         return created(job, `/api/v1/recurring-jobs/${encodeURIComponent(job.jobId)}`);
@@ -124,7 +124,7 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
       params: byId,
       body: UpdateRecurringJobRequest,
       answers: theVersionedJob,
-      problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
+      problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED", "MISSING_PERMISSION"],
       async run({ caller, params, body, call }) {
         const { job, version } = await updateRecurringJob(p, caller, params.id, given(body), call.ifMatch);
         return okVersioned(job, version);
@@ -176,9 +176,9 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
   ];
 }
 
-/** The fields that were sent with a value. */
-function given<T extends object>(body: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(
-    Object.entries(body).filter(([, value]) => value !== null && value !== undefined),
-  ) as { [K in keyof T]?: NonNullable<T[K]> };
+/** The fields that were sent. */
+function given<T extends object>(body: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
 }

@@ -180,13 +180,20 @@ export const CreateRecurringJobRequest = z.object({
   argsTypeName: optionalText(200),
 }).meta({ id: "CreateRecurringJobRequest" });
 
+/** What null makes of a member is what it is where it is left out at creation. */
+const cleared = <S extends z.ZodType<string>>(schema: S, fallback: string) =>
+  schema.nullish().transform((value) => value === null ? fallback : value);
+
 export const UpdateRecurringJobRequest = z.object({
-  cronExpression: schedule.cronExpression.nullish(),
-  timeZoneId: schedule.timeZoneId.nullish(),
-  queue: queue.nullish(),
-  serializedArgs: serializedArgs.nullish(),
+  cronExpression: schedule.cronExpression.nullish().transform((value) => value ?? undefined),
+  timeZoneId: cleared(schedule.timeZoneId, "UTC"),
+  queue: cleared(queue, "default"),
+  serializedArgs: cleared(serializedArgs, "{}"),
   argsTypeName: z.string().max(200).nullish(),
-}).meta({ id: "UpdateRecurringJobRequest", description: "What is left out or null stays as it is" });
+}).meta({
+  id: "UpdateRecurringJobRequest",
+  description: "What is left out stays as it is; null is as if it was left out at creation",
+});
 
 export const DeadLetterJobDto = z.object({
   id: z.uuid(),

@@ -24,6 +24,7 @@ export function deviceRoutes(p: Platform): Endpoint[] {
       ...{ method: "post", path, area, id: "registerUserDevice", access, query },
       summary: "Register a device for a user's push messages; a known token passes to this user",
       lateBody: RegisterDeviceRequest,
+      creates: "atomically",
       answers: { 200: { description: "The device", schema: UserDeviceDto } },
       problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
       async run({ caller, query: { userId }, call }) {

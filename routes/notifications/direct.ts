@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/access/checks.ts";
 import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/direct.ts";
+import type { NotificationResult } from "../../domain/notifications/status.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { ok } from "../shared/answer.ts";
+import { type Answer, ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { optionalText, requiredText, uuid } from "../shared/validation.ts";
 import { addressList, bodyText, NotificationResultDto } from "./shapes.ts";
@@ -11,10 +12,18 @@ const access = inTenantOrService("send:notifications");
 const addresses = addressList.nullish().transform((list) => list ?? []);
 const answers = {
   200: {
-    description: "Sent; `Failed` where some recipients took it and the others are tried again by a job",
+    description:
+      "Sent; `Failed` where some recipients took it and the others are tried again by a job; `Sending` " +
+      "where the provider has not answered in time, and to a repeat with the same Idempotency-Key meanwhile",
     schema: NotificationResultDto,
   },
 };
+
+/** A repeat may find the first request's message not delivered yet: what becomes of it is told to the next repeat. */
+const sent = (result: NotificationResult): Answer => ({
+  ...ok(result),
+  isProvisional: result.status === "Sending",
+});
 
 /** Messages that are sent before the answer. */
 export function directRoutes(p: Platform): Endpoint[] {
@@ -24,7 +33,7 @@ export function directRoutes(p: Platform): Endpoint[] {
       path: "/api/v1/notifications/email",
       area: "Notifications",
       id: "sendDirectEmail",
-      summary: "Send an email and wait for the mail server's answer",
+      summary: "Send an email and wait for the mail server's answer, 20 s unless configured otherwise",
       access,
       body: z.object({
         to: addressList.min(1, "expected at least one address"),
@@ -33,13 +42,14 @@ export function directRoutes(p: Platform): Endpoint[] {
         subject: optionalText(1_000),
         htmlBody: bodyText,
         textBody: bodyText,
-        fromAddress: z.string().trim().max(320).nullish().transform((value) => value || null),
+        fromAddress: z.string().trim().max(320).nullish().transform((value) => value || null)
+          .meta({ description: "Of exactly the domain of MAIL_FROM; absent: MAIL_FROM itself" }),
         fromName: optionalText(200),
       }).meta({ id: "DirectEmailRequest" }),
       creates: "in steps",
       answers,
       problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
-      run: async ({ caller, body }) => ok(await sendDirectEmail(p, caller, body)),
+      run: async ({ caller, body, once }) => sent(await sendDirectEmail(p, caller, body, once)),
     }),
     endpoint({
       method: "post",
@@ -58,7 +68,7 @@ export function directRoutes(p: Platform): Endpoint[] {
       creates: "in steps",
       answers,
       problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
-      run: async ({ caller, body }) => ok(await sendDirectPush(p, caller, body)),
+      run: async ({ caller, body, once }) => sent(await sendDirectPush(p, caller, body, once)),
     }),
   ];
 }

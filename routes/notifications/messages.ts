@@ -8,6 +8,7 @@ import { retryNotification } from "../../domain/notifications/retry.ts";
 import { MessageWriter, scheduleMessage, sendMessage } from "../../domain/notifications/send.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
+import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -73,8 +74,14 @@ export function messageRoutes(p: Platform): Endpoint[] {
       access,
       params,
       answers: result("The message is cancelled"),
-      problems: ["NOTIFICATION_NOT_FOUND", "NOTIFICATION_ALREADY_CANCELLED", "NOTIFICATION_CANNOT_CANCEL"],
-      run: async ({ caller, params }) => ok(await cancelScheduled(p.sql, caller.tenantId, params.id)),
+      problems: [
+        "NOTIFICATION_NOT_FOUND",
+        "PRECONDITION_FAILED",
+        "NOTIFICATION_ALREADY_CANCELLED",
+        "NOTIFICATION_CANNOT_CANCEL",
+      ],
+      run: async ({ caller, params, call }) =>
+        ok(await cancelScheduled(p.sql, caller.tenantId, params.id, call.ifMatch)),
     }),
     endpoint({
       method: "post",
@@ -84,6 +91,7 @@ export function messageRoutes(p: Platform): Endpoint[] {
       summary: "Send a failed message again to all who have not got it",
       access,
       params,
+      creates: "atomically",
       answers: result("The message is queued again"),
       problems: ["NOTIFICATION_NOT_FOUND", "NOTIFICATION_CANNOT_RETRY"],
       run: async ({ caller, params }) => ok(await retryNotification(p, caller, params.id)),
@@ -121,9 +129,12 @@ export function messageRoutes(p: Platform): Endpoint[] {
       summary: "A message, its recipients and every attempt to deliver it",
       access,
       params,
-      answers: { 200: { description: "The message", schema: NotificationDetailDto } },
+      answers: { 200: { etag: true, description: "The message", schema: NotificationDetailDto } },
       problems: ["NOTIFICATION_NOT_FOUND"],
-      run: async ({ caller, params }) => ok(await readNotification(p.sql, caller.tenantId, params.id)),
+      async run({ caller, params }) {
+        const detail = await readNotification(p.sql, caller.tenantId, params.id);
+        return ok(detail, { etag: contentTag(detail) });
+      },
     }),
   ];
 }

@@ -5,7 +5,7 @@ import { readPreferences, writePreferences } from "../../domain/notifications/pr
 import type { Platform } from "../../domain/shared/platform.ts";
 import { okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
-import { optionalText, uuid } from "../shared/validation.ts";
+import { uuid } from "../shared/validation.ts";
 
 const path = "/api/v1/user-notifications/preferences";
 const area = "Notifications";
@@ -17,17 +17,20 @@ const wanted = z.boolean().default(true);
 
 const PreferencesRequest = z.object({
   timeZoneId: z.string().min(1).max(100).meta({ example: "Europe/Lisbon" }),
-  quietHours: z.object({ from: clock, to: clock }).nullish().transform((value) => value ?? null),
+  quietHours: z.object({ from: clock, to: clock }).nullish(),
   categories: z.array(z.object({
     category: z.string().trim().min(1).max(100),
     channels: z.object({ email: wanted, push: wanted, inApp: wanted, sms: wanted }),
-  })).max(MOST_CATEGORIES).nullish().transform((value) => value ?? []),
+  })).max(MOST_CATEGORIES).nullish().transform((value) => value === null ? [] : value),
   digest: z.object({
-    isEnabled: z.boolean().default(false),
-    at: clock.default("08:00"),
-    locale: optionalText(35),
-  }).nullish().transform((value) => value ?? { isEnabled: false, at: "08:00", locale: null }),
-}).meta({ id: "NotificationPreferencesRequest" });
+    isEnabled: z.boolean().optional(),
+    at: clock.optional(),
+    locale: z.string().max(35).nullish(),
+  }).nullish().transform((value) => value === null ? { isEnabled: false, at: "08:00", locale: null } : value),
+}).meta({
+  id: "NotificationPreferencesRequest",
+  description: "What is left out stays as it is; null takes it away",
+});
 
 export const NotificationPreferencesDto = z.object({
   userId: z.uuid(),
@@ -56,7 +59,8 @@ export function preferenceRoutes(p: Platform): Endpoint[] {
     }),
     endpoint({
       ...{ method: "put", path, area, id: "writeNotificationPreferences", access, query },
-      summary: "Replace a user's preferences; a category that is not named is wanted on every channel",
+      summary:
+        "Change a user's preferences; a category that `categories` does not name is wanted on every channel",
       lateBody: PreferencesRequest,
       answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
       problems: ["NOTIFICATION_INAPP_FORBIDDEN", "USER_NOT_FOUND", "PRECONDITION_FAILED"],

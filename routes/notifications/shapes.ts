@@ -81,7 +81,7 @@ export const NotificationDetailDto = z.object({
   templateSlug: z.string().nullable(),
   templateLocale: z.string().nullable(),
   templateVersion: z.int().nullable().meta({
-    description: "The version that was filled in; null before that",
+    description: "The version it was accepted with, and is filled in from",
   }),
   fromAddress: z.string().nullable(),
   fromName: z.string().nullable(),
@@ -143,6 +143,25 @@ export const NotificationTemplateDetailDto = NotificationTemplateDto.extend({
   requiredVariables: z.string(),
   updatedAt: timestamp,
 }).meta({ id: "NotificationTemplateDetailDto" });
+
+const versionMade = {
+  version: z.int(),
+  changedAt: timestamp,
+  changedBy: z.uuid().nullable().meta({ description: "The user; null for the service itself" }),
+};
+export const NotificationTemplateVersionItem = z.object(versionMade)
+  .meta({ id: "NotificationTemplateVersionItem" });
+
+export const NotificationTemplateVersionDto = z.object({
+  templateId: z.uuid(),
+  ...versionMade,
+  name: z.string(),
+  locale: z.string(),
+  subjectTemplate: z.string().nullable(),
+  htmlBodyTemplate: z.string().nullable(),
+  textBodyTemplate: z.string().nullable(),
+  requiredVariables: z.string(),
+}).meta({ id: "NotificationTemplateVersionDto" });
 
 export const TemplatePreview = z.object({
   subject: z.string().nullable(),

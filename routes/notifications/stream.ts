@@ -9,7 +9,7 @@ import { uuid } from "../shared/validation.ts";
 
 /** New in-app notifications as they come. */
 export function streamRoutes(p: Platform): Endpoint[] {
-  const bell = new UserBell(p);
+  const wakeUps = new UserBell(p);
   return [
     endpoint({
       method: "get",
@@ -29,7 +29,7 @@ export function streamRoutes(p: Platform): Endpoint[] {
       async run({ caller, query: { userId }, call }) {
         requireOwner(caller, userId);
         const lastEventId = call.request.headers.get("last-event-id");
-        const body = await streamUserNotifications(p, bell, caller, { userId, lastEventId });
+        const body = await streamUserNotifications(p, wakeUps, caller, { userId, lastEventId });
         return {
           status: 200,
           headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },

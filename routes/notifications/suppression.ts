@@ -7,9 +7,10 @@ import {
   readSuppression,
   SUPPRESSED_CHANNELS,
   SUPPRESSION_REASONS,
+  SUPPRESSION_VERSION,
 } from "../../domain/notifications/suppression.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { created, noContent, ok } from "../shared/answer.ts";
+import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, optionalText, uuid } from "../shared/validation.ts";
@@ -53,9 +54,10 @@ export function suppressionRoutes(p: Platform): Endpoint[] {
     endpoint({
       ...{ method: "get", path: `${path}/{id}`, area, id: "readNotificationSuppression", access, params },
       summary: "One suppressed address",
-      answers: { 200: { description: "The address", schema: NotificationSuppressionDto } },
+      answers: { 200: { etag: true, description: "The address", schema: NotificationSuppressionDto } },
       problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND"],
-      run: async ({ caller, params }) => ok(await readSuppression(p.sql, caller.tenantId, params.id)),
+      run: async ({ caller, params }) =>
+        okVersioned(await readSuppression(p.sql, caller.tenantId, params.id), SUPPRESSION_VERSION),
     }),
     endpoint({
       ...{ method: "post", path, area, id: "addNotificationSuppression", access },
@@ -76,9 +78,9 @@ export function suppressionRoutes(p: Platform): Endpoint[] {
       ...{ method: "delete", path: `${path}/{id}`, area, id: "liftNotificationSuppression", access, params },
       summary: "Let the tenant's messages go to an address again",
       answers: { 204: { description: "The address is not suppressed any more" } },
-      problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND"],
-      async run({ caller, params }) {
-        await liftSuppression(p.sql, caller, params.id);
+      problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND", "PRECONDITION_FAILED"],
+      async run({ caller, params, call }) {
+        await liftSuppression(p.sql, caller, params.id, call.ifMatch);
         return noContent();
       },
     }),

@@ -6,23 +6,28 @@ import {
   readTemplate,
   type StoredTemplate,
 } from "../../domain/notifications/templates/read.ts";
-import { previewTemplate, renderTemplate } from "../../domain/notifications/templates/render.ts";
+import { previewTemplate, renderForRequest } from "../../domain/notifications/templates/render.ts";
 import {
   createTemplate,
   deleteTemplate,
+  restoreTemplateVersion,
   setDefaultLocale,
   updateTemplate,
 } from "../../domain/notifications/templates/write.ts";
+import { listTemplateVersions, readTemplateVersion } from "../../domain/notifications/templates/versions.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
+import { contentTag } from "../../domain/shared/version.ts";
 import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { optionalText, queryBoolean, requiredText, uuid } from "../shared/validation.ts";
+import { optionalText, queryBoolean, queryInteger, requiredText, uuid } from "../shared/validation.ts";
 import {
   bodyText,
   NotificationTemplateDetailDto,
   NotificationTemplateDto,
   NotificationTemplateListItem,
+  NotificationTemplateVersionDto,
+  NotificationTemplateVersionItem,
   RenderedNotification,
   slug,
   templateData,
@@ -32,6 +37,10 @@ import {
 const area = "Notification templates";
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
+const versionParams = z.object({
+  id: uuid,
+  version: queryInteger(1, 2_147_483_647),
+});
 const variables = z.string().max(2_000);
 const kept = (max: number) => z.string().max(max).nullish();
 const Settings = z.object({ defaultLocale: z.string().nullable() }).meta({ id: "NotificationSettingsDto" });
@@ -44,7 +53,10 @@ const summaryOf = ({ id, slug, name, locale, version, createdAt }: StoredTemplat
   version,
   createdAt,
 });
-const detailOf = ({ tenantId, ...rest }: StoredTemplate) => ({ ...rest, isShipped: tenantId === null });
+const detailOf = ({ tenantId, changedBy: _, ...rest }: StoredTemplate) => ({
+  ...rest,
+  isShipped: tenantId === null,
+});
 
 /** Texts with variables, and filling them in to look at. */
 export function templateRoutes(p: Platform): Endpoint[] {
@@ -62,7 +74,7 @@ export function templateRoutes(p: Platform): Endpoint[] {
         subjectTemplate: optionalText(1_000),
         htmlBodyTemplate: bodyText,
         textBodyTemplate: bodyText,
-        locale: requiredText(35).default("en"),
+        locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
         requiredVariables: variables.nullish().transform((list) => list ?? ""),
       }).meta({ id: "CreateNotificationTemplateRequest" }),
       creates: "atomically",
@@ -84,11 +96,11 @@ export function templateRoutes(p: Platform): Endpoint[] {
       params,
       body: z.object({
         templateId: uuid,
-        name: requiredText(200).optional(),
+        name: requiredText(200).nullish().transform((value) => value ?? undefined),
         subjectTemplate: kept(1_000),
         htmlBodyTemplate: kept(1_000_000),
         textBodyTemplate: kept(1_000_000),
-        requiredVariables: variables.optional(),
+        requiredVariables: variables.nullish().transform((value) => value === null ? "" : value),
       }).meta({ id: "UpdateNotificationTemplateRequest" }),
       answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDto } },
       problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
@@ -151,6 +163,49 @@ export function templateRoutes(p: Platform): Endpoint[] {
       },
     }),
     endpoint({
+      method: "get",
+      path: "/api/v1/notification-templates/{id}/versions",
+      area,
+      id: "listNotificationTemplateVersions",
+      summary: "The versions of a template, newest first",
+      access,
+      params,
+      answers: { 200: { description: "The versions", schema: z.array(NotificationTemplateVersionItem) } },
+      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
+      run: async ({ caller, params }) => ok(await listTemplateVersions(p.sql, caller.tenantId, params.id)),
+    }),
+    endpoint({
+      method: "get",
+      path: "/api/v1/notification-templates/{id}/versions/{version}",
+      area,
+      id: "readNotificationTemplateVersion",
+      summary: "One version of a template with its texts; it never changes",
+      access,
+      params: versionParams,
+      answers: { 200: { description: "The version", schema: NotificationTemplateVersionDto } },
+      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
+      async run({ caller, params: { id, version } }) {
+        const { id: _, ...rest } = await readTemplateVersion(p.sql, caller.tenantId, id, version);
+        return ok(rest);
+      },
+    }),
+    endpoint({
+      method: "post",
+      path: "/api/v1/notification-templates/{id}/versions/{version}/restore",
+      area,
+      id: "restoreNotificationTemplateVersion",
+      summary: "Make a new version with the texts of an earlier one",
+      access,
+      params: versionParams,
+      creates: "atomically",
+      answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDto } },
+      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
+      async run({ caller, params: { id, version }, call }) {
+        const template = await restoreTemplateVersion(p, caller, id, version, call.ifMatch);
+        return okVersioned(summaryOf(template), template.version);
+      },
+    }),
+    endpoint({
       method: "post",
       path: "/api/v1/notification-templates/render",
       area,
@@ -166,7 +221,7 @@ export function templateRoutes(p: Platform): Endpoint[] {
         "NOTIFICATION_TEMPLATE_INVALID",
       ],
       run: async ({ caller, body: { templateSlug, locale, data } }) =>
-        ok(await renderTemplate(p.sql, caller.tenantId, { slug: templateSlug, locale, data: data ?? {} })),
+        ok(await renderForRequest(p, caller.tenantId, { slug: templateSlug, locale, data: data ?? {} })),
     }),
     endpoint({
       method: "post",
@@ -179,13 +234,14 @@ export function templateRoutes(p: Platform): Endpoint[] {
         subjectTemplate: optionalText(1_000),
         htmlBodyTemplate: bodyText,
         textBodyTemplate: bodyText,
-        locale: requiredText(35).default("en"),
+        locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
         requiredVariables: variables.nullish().transform((list) => list ?? ""),
         data: templateData.nullish(),
       }).meta({ id: "PreviewNotificationTemplateRequest" }),
       answers: { 200: { description: "What a message of them would say", schema: TemplatePreview } },
       problems: ["NOTIFICATION_TEMPLATE_VARIABLES_MISSING", "NOTIFICATION_TEMPLATE_INVALID"],
-      run: ({ body: { data, ...texts } }) => ok(previewTemplate(texts, data ?? {})),
+      run: async ({ caller, body: { data, ...texts } }) =>
+        ok(await previewTemplate(p, caller.tenantId, texts, data ?? {})),
     }),
     endpoint({
       method: "get",
@@ -194,22 +250,27 @@ export function templateRoutes(p: Platform): Endpoint[] {
       id: "readNotificationSettings",
       summary: "The locale the tenant's templates fall back to",
       access: inTenant("send:notifications"),
-      answers: { 200: { description: "The settings", schema: Settings } },
+      answers: { 200: { etag: true, description: "The settings", schema: Settings } },
       problems: [],
-      run: async ({ caller }) => ok({ defaultLocale: await readDefaultLocale(p.sql, caller.tenantId) }),
+      run: async ({ caller }) => settingsAnswer(await readDefaultLocale(p.sql, caller.tenantId)),
     }),
     endpoint({
       method: "put",
       path: "/api/v1/notification-settings",
       area,
       id: "updateNotificationSettings",
-      summary: "Set the locale the tenant's templates fall back to",
+      summary: "Set the locale the tenant's templates fall back to; null takes it away",
       access: inTenant("send:notifications"),
-      body: z.object({ defaultLocale: requiredText(35) }).meta({ id: "UpdateNotificationSettingsRequest" }),
-      answers: { 200: { description: "The settings", schema: Settings } },
-      problems: [],
-      run: async ({ caller, body }) =>
-        ok({ defaultLocale: await setDefaultLocale(p.sql, caller.tenantId, body.defaultLocale) }),
+      body: z.object({ defaultLocale: requiredText(35).nullable() }).meta({
+        id: "UpdateNotificationSettingsRequest",
+      }),
+      answers: { 200: { etag: true, description: "The settings", schema: Settings } },
+      problems: ["PRECONDITION_FAILED"],
+      run: async ({ caller, body, call }) =>
+        settingsAnswer(await setDefaultLocale(p.sql, caller.tenantId, body.defaultLocale, call.ifMatch)),
     }),
   ];
 }
+
+const settingsAnswer = (defaultLocale: string | null) =>
+  ok({ defaultLocale }, { etag: contentTag(defaultLocale) });

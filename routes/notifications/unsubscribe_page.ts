@@ -1,4 +1,5 @@
 import { escapeHtml, page } from "../operations/page.ts";
+import { languageOf } from "../shared/accept_language.ts";
 
 /** Nothing runs on the page, and its form goes nowhere but back. */
 export const UNSUBSCRIBE_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; ` +
@@ -46,16 +47,4 @@ export function unsubscribePage(
 <p><button>${escapeHtml(words.button)}</button></p></form>`;
   const html = page(words.title, `<h1>${escapeHtml(words.title)}</h1>${body}`);
   return html.replace('<html lang="en">', `<html lang="${language}">`);
-}
-
-/** The language of ours the reader likes best; English where none of them is named. */
-function languageOf(acceptLanguage: string | null): "en" | "pt" {
-  const liked = (acceptLanguage ?? "").split(",").map((part) => {
-    const [tag = "", ...parameters] = part.trim().toLowerCase().split(";");
-    const weight = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/.exec(parameter)?.[1]).find(Boolean);
-    return { language: tag.split("-")[0], weight: weight === undefined ? 1 : Number(weight) };
-  });
-  const weightOf = (language: string) =>
-    Math.max(0, ...liked.filter((l) => l.language === language).map((l) => l.weight || 0));
-  return weightOf("pt") > weightOf("en") ? "pt" : "en";
 }

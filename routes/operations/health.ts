@@ -13,14 +13,18 @@ export interface HealthCheck {
 
 const PATIENCE_MS = 2_000;
 
-const Health = z.object({ status: z.literal("ok") }).meta({ id: "Health" });
+const Health = z.object({ status: z.enum(["ok", "stuck"]) }).meta({ id: "Health" });
 const Readiness = z.object({
   status: z.enum(["ready", "degraded", "unavailable"]),
   checks: z.record(z.string(), z.enum(["ok", "failed"])),
+  notices: z.array(z.string()).optional().describe("What should be otherwise in production"),
 }).meta({ id: "Readiness" });
 
-/** `/healthz` tells that the process answers; `/readyz` whether it can do its work. Why not, the log has. */
-export function healthRoutes(checks: HealthCheck[], o: { isStopping: () => boolean; log: Log }): Endpoint[] {
+/** `/healthz` tells that the process answers and need not be replaced; `/readyz` whether it can do its work. Why not, the log has. */
+export function healthRoutes(
+  checks: HealthCheck[],
+  o: { isStopping: () => boolean; isStuck?: () => boolean; log: Log; notices?: string[] },
+): Endpoint[] {
   const look = lookedAtOnce(checks, o.log);
   return [
     endpoint({
@@ -31,9 +35,16 @@ export function healthRoutes(checks: HealthCheck[], o: { isStopping: () => boole
       summary: "The process answers",
       access: anyone,
       unlimited: true,
-      answers: { 200: { description: "Alive", schema: Health } },
+      answers: {
+        200: { description: "Alive", schema: Health },
+        503: {
+          description:
+            "The connections to Postgres no longer answer although it does: only a new process helps",
+          schema: Health,
+        },
+      },
       problems: [],
-      run: () => ok({ status: "ok" }),
+      run: () => o.isStuck?.() ? { ...ok({ status: "stuck" }), status: 503 } : ok({ status: "ok" }),
     }),
     endpoint({
       method: "get",
@@ -57,7 +68,8 @@ export function healthRoutes(checks: HealthCheck[], o: { isStopping: () => boole
         const degraded = results.some(({ works }) => !works);
         const status = unavailable ? "unavailable" : degraded ? "degraded" : "ready";
         const outcome = Object.fromEntries(results.map(({ name, works }) => [name, works ? "ok" : "failed"]));
-        return { ...ok({ status, checks: outcome }), status: unavailable ? 503 : 200 };
+        const notices = o.notices?.length ? { notices: o.notices } : {};
+        return { ...ok({ status, checks: outcome, ...notices }), status: unavailable ? 503 : 200 };
       },
     }),
   ];

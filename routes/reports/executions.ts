@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/access/checks.ts";
+import { readFileState } from "../../domain/files/service_files.ts";
 import { deleteExecution } from "../../domain/reports/delete_execution.ts";
 import { redeliver } from "../../domain/reports/delivery/redeliver.ts";
 import { downloadReport } from "../../domain/reports/download_report.ts";
 import { listDeliveries, listExecutions, readVisibleExecution } from "../../domain/reports/execution.ts";
 import { visibleTemplates } from "../../domain/reports/registry.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { accepted, noContent, ok } from "../shared/answer.ts";
+import { accepted, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { instant, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
@@ -84,11 +85,15 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
     summary: "One execution with all that is known of it",
     access,
     params: ReportId,
-    answers: { 200: { description: "The execution", schema: ExecutionDetailDto } },
+    answers: { 200: { etag: true, description: "The execution", schema: ExecutionDetailDto } },
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "FORBIDDEN"],
     async run({ caller, params }) {
       const execution = await readVisibleExecution(p.sql, caller, params.id);
-      return ok(executionDetail(execution, await listDeliveries(p.sql, execution.id)));
+      const [file, deliveries] = await Promise.all([
+        execution.storedFileId === null ? null : readFileState(p.sql, execution.storedFileId),
+        listDeliveries(p.sql, execution.id),
+      ]);
+      return okVersioned(executionDetail(execution, file?.status ?? null, deliveries), execution.version);
     },
   }),
   endpoint({
@@ -120,6 +125,7 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
     access,
     params: ReportId,
     answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
+    creates: "atomically",
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "REPORT_NOT_AVAILABLE", "FORBIDDEN"],
     async run({ caller, params }) {
       const execution = await redeliver(p, caller, params.id);
@@ -135,9 +141,9 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
     access,
     params: ReportId,
     answers: { 204: { description: "Deleted; its file is collected after the grace period" } },
-    problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "FORBIDDEN"],
-    async run({ caller, params }) {
-      await deleteExecution(p, caller, params.id);
+    problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "PRECONDITION_FAILED", "FORBIDDEN"],
+    async run({ caller, params, call }) {
+      await deleteExecution(p, caller, params.id, call.ifMatch);
       return noContent();
     },
   }),

@@ -36,9 +36,15 @@ export const generationRoutes = (p: Platform): Endpoint[] => [
     body: GenerationRequest,
     creates: "in steps",
     answers: { 201: { description: "The completed execution", schema: GenerationResultDto } },
-    problems: [...refusals, "REPORT_TOO_LARGE_FOR_SYNC", "REPORT_NOT_FOUND", "FILE_TOO_LARGE_UNPROCESSABLE"],
-    async run({ caller, body }) {
-      const execution = await generateNow(p, caller, { ...body, delivery: null });
+    problems: [
+      ...refusals,
+      "REPORT_BUSY_UNAVAILABLE",
+      "REPORT_TOO_LARGE_FOR_SYNC",
+      "REPORT_NOT_FOUND",
+      "FILE_TOO_LARGE_UNPROCESSABLE",
+    ],
+    async run({ caller, body, once }) {
+      const execution = await generateNow(p, caller, { ...body, delivery: null }, undefined, once);
       return created(generationResult(execution), reportLocation(execution.id));
     },
   }),

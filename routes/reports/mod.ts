@@ -2,6 +2,7 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import { executionRoutes } from "./executions.ts";
 import { generationRoutes } from "./generation.ts";
+import { linkRoutes } from "./links.ts";
 import { scheduleRoutes } from "./schedules.ts";
 
 /** Every route of the reports area. */
@@ -9,4 +10,5 @@ export const reportsRoutes = (p: Platform): Endpoint[] => [
   ...generationRoutes(p),
   ...scheduleRoutes(p), // before `/reports/{id}`, which their paths would match as well
   ...executionRoutes(p),
+  ...linkRoutes(p),
 ];

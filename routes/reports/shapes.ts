@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FILE_STATUSES, type FileStatus } from "../../domain/files/file.ts";
 import { BurstShape } from "../../domain/reports/burst.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import type { DeliveryOutcome, Execution } from "../../domain/reports/execution.ts";
@@ -8,6 +9,7 @@ import type { ReportTemplate } from "../../domain/reports/report_template.ts";
 import type { Schedule } from "../../domain/reports/schedule.ts";
 import { formatsOf } from "../../domain/reports/writers/mod.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
+import { LAST_PAGE } from "../shared/paging.ts";
 import { pathOf } from "../shared/respond.ts";
 import { optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
 
@@ -57,6 +59,9 @@ export const ExecutionDetailDto = z.object({
   ...summaryFields,
   parametersJson: z.string(),
   storedFileId: z.uuid().nullable(),
+  fileStatus: z.enum(FILE_STATUSES).nullable().meta({
+    description: "State of that file; the document can be downloaded while it is Available",
+  }),
   fileName: z.string().nullable(),
   contentType: z.string().nullable(),
   generationDuration: duration,
@@ -124,7 +129,7 @@ export const ReportId = z.object({ id: uuid });
 
 /** `pageNumber` and `pageSize`, as the report lists take them. */
 export const reportPage = {
-  pageNumber: queryInteger(1, 10_000_000).default(1),
+  pageNumber: queryInteger(1, LAST_PAGE).default(1),
   pageSize: queryInteger(1, 100).default(20),
 };
 
@@ -149,10 +154,15 @@ export const executionSummary = (e: Execution) => ({
   completedAt: e.completedAt,
 });
 
-export const executionDetail = (e: Execution, deliveries: DeliveryOutcome[]) => ({
+export const executionDetail = (
+  e: Execution,
+  fileStatus: FileStatus | null,
+  deliveries: DeliveryOutcome[],
+) => ({
   ...executionSummary(e),
   parametersJson: e.parametersJson,
   storedFileId: e.storedFileId,
+  fileStatus,
   fileName: e.fileName,
   contentType: e.contentType,
   generationDuration: printDuration(e.generationMs),
@@ -230,12 +240,13 @@ export const ScheduleDto = z.object({
 
 const cronExpression = requiredText(200);
 const timeZoneId = requiredText(100);
+const DEFAULT_ZONE = "UTC";
 export const CreateScheduleRequest = z.object({
   templateId: requestFields.templateId,
   name: requiredText(200),
   description: optionalText(2_000),
   cronExpression,
-  timeZoneId: timeZoneId.nullish().transform((value) => value ?? "UTC"),
+  timeZoneId: timeZoneId.nullish().transform((value) => value ?? DEFAULT_ZONE),
   format: requestFields.format,
   parameters: requestFields.parameters,
   delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
@@ -244,18 +255,25 @@ export const CreateScheduleRequest = z.object({
 
 const unlessNull = <S extends z.ZodType>(schema: S) =>
   schema.nullish().transform((value) => value ?? undefined);
+/** Null sets it back to `cleared`; absent, it stays. */
+const orCleared = <S extends z.ZodType>(schema: S, cleared: z.output<S>) =>
+  schema.nullish().transform((value) => value === null ? cleared : value);
 export const UpdateScheduleRequest = z.object({
   name: unlessNull(requiredText(200)),
-  description: unlessNull(z.string().max(2_000)),
+  description: z.string().max(2_000).nullish(),
   cronExpression: unlessNull(cronExpression),
-  timeZoneId: unlessNull(timeZoneId),
+  timeZoneId: orCleared(timeZoneId, DEFAULT_ZONE),
   format: unlessNull(requestFields.format),
-  parametersJson: unlessNull(z.string().max(100_000)),
-  deliveryOptionsJson: unlessNull(z.string().max(100_000)),
-  burstJson: unlessNull(z.string().max(1_000_000)).meta({
-    description: "As `burst` of the creation; the text `null` makes it one document again",
+  parametersJson: orCleared(z.string().max(100_000), "{}"),
+  deliveryOptionsJson: orCleared(z.string().max(100_000), "null"),
+  burstJson: orCleared(z.string().max(1_000_000), "null").meta({
+    description: "As `burst` of the creation; null makes it one document again",
   }),
-}).meta({ id: "UpdateReportScheduleRequest", description: "Absent and null fields stay as they are" });
+}).meta({
+  id: "UpdateReportScheduleRequest",
+  description:
+    "What is left out stays; null clears it or sets its default. Name, cron expression and format stay then",
+});
 
 export const scheduleDto = (s: Schedule) => ({
   id: s.id,

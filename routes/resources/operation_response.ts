@@ -12,7 +12,7 @@ const QueryMeta = z.object({
   sortDirection: z.enum(["Ascending", "Descending"]),
 }).meta({ id: "QueryMeta" });
 
-/** The wrapper of a resource's custom lists: OperationResponse of the generic contract. */
+/** The wrapper of a resource's custom lists: `OperationResponse`. */
 export const operationResponseOf = (data: z.ZodType) =>
   z.object({
     success: z.boolean(),

@@ -18,7 +18,7 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
   const Many = r.many.charAt(0).toUpperCase() + r.many.slice(1);
   const [one, many] = [inWords(r.one), inWords(r.many)];
   const a = /^[aeiou]/.test(one) ? `an ${one}` : `a ${one}`;
-  const creates = r.showsSecret ? {} : { creates: "atomically" as const };
+  const creates = r.showsSecret ? { showsSecret: true as const } : { creates: "atomically" as const };
   const params = z.object({ id: uuid });
   const changing = inTenant(r.managedBy);
   const reading = r.isPrivate ? changing : inTenant();
@@ -91,7 +91,9 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       problems: r.problems,
       async run({ caller, call }) {
         const { items, continueOnError } = await call.readJson(bulk, { anyText: true }); // each item's own matter
-        return ok(await createMany(p.sql, caller, r.source, readItems(r.create, items), continueOnError));
+        return ok(
+          await createMany(p.sql, caller, r.source, readItems(call, r.create, items), continueOnError),
+        );
       },
     }),
     endpoint({
@@ -106,7 +108,7 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       answers: { 200: { etag: true, description: `The ${one} as it is now`, schema: r.result } },
       problems: [r.notFound, "PRECONDITION_FAILED", ...r.problems],
       async run({ caller, params, call }) {
-        await r.source.read(p.sql, caller, params.id); // the contract: what is absent is so whatever was sent
+        await r.source.read(p.sql, caller, params.id); // an absent resource is 404 whatever was sent
         const body = await call.readJson(r.update);
         const { value, version } = await transact(
           p.sql,

@@ -3,6 +3,8 @@ export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: unknown;
+  /** True where a repeat with the same Idempotency-Key is to be answered anew. */
+  isProvisional?: boolean;
 }
 
 /** 200 with a JSON body. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Problem } from "../../domain/problems/problem.ts";
 import { requireStorableText } from "../../domain/shared/storable.ts";
-import { parse } from "./call.ts";
+import type { Call } from "./call.ts";
 
 /** Most items of one bulk request. */
 export const BULK_LIMIT = 1000;
@@ -29,12 +29,16 @@ export const bulkResponseOf = (item: z.ZodType) =>
     failures: z.array(BulkItemFailure),
   });
 
-/** Each item as `schema` reads it, or why it does not fit. */
-export function readItems<S extends z.ZodType>(schema: S, items: unknown[]): (z.output<S> | Problem)[] {
-  return items.map((item) => {
+/** Each item of the call's body as `schema` reads it, or why it does not fit. */
+export function readItems<S extends z.ZodType>(
+  call: Call,
+  schema: S,
+  items: unknown[],
+): (z.output<S> | Problem)[] {
+  return items.map((item, index) => {
     try {
       requireStorableText(item);
-      return parse(schema, item);
+      return call.parseBody(schema, item, ["items", index]);
     } catch (refusal) {
       if (refusal instanceof Problem) return refusal;
       throw refusal;

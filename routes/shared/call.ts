@@ -1,7 +1,8 @@
 import type { z } from "zod";
-import { invalid, Problem, problem } from "../../domain/problems/problem.ts";
+import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { DEEPEST, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
+import { unknownMembers } from "./unknown_members.ts";
 import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;
@@ -10,6 +11,10 @@ export const BODY_LIMIT = 1024 * 1024;
 export class Call {
   /** Where its caller stands, when requests are limited. */
   quota: Quota | null = null;
+  /** Members of its body that no shape knows, as `tenants[0].colour`. */
+  readonly ignoredMembers = new Set<string>();
+  /** X-Tenant-ID names another tenant than the token, which goes by its own. */
+  ignoresTenantHeader = false;
   #url: URL | undefined;
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
   #ending: AbortController | undefined;
@@ -46,7 +51,7 @@ export class Call {
 
   /**
    * Reads and validates a JSON body.
-   * @param o.optional an absent body counts as `{}`.
+   * @param o.optional an absent body counts as `{}`, and so does `null`.
    * @param o.anyText leaves it to the route to look for text no database can hold.
    * @throws VALIDATION_ERROR, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE
    */
@@ -61,12 +66,31 @@ export class Call {
     try {
       raw = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
       value = raw.trim() === "" && optional ? {} : JSON.parse(raw);
+      if (optional) value ??= {};
     } catch (error) {
       throw invalid({ body: [`expected a JSON document in UTF-8: ${(error as Error).message}`] });
     }
     if (raw.length > 2 * DEEPEST) requireShallow(value);
     if (!anyText && (raw.includes("\\u") || raw.includes("\0"))) requireStorableText(value);
-    return parse(schema, value);
+    return this.parseBody(schema, value);
+  }
+
+  /**
+   * Validates `value`, which stands in the body at `at`; notes members that are ignored.
+   * @throws VALIDATION_ERROR by field, also for an unknown member that looks like a known one
+   */
+  parseBody<S extends z.ZodType>(schema: S, value: unknown, at: (string | number)[] = []): z.output<S> {
+    const errors = this.lookAtMembers(schema, value, at);
+    const result = schema.safeParse(value);
+    if (result.success && Object.keys(errors).length === 0) return result.data;
+    throw invalid({ ...result.error ? fieldErrors(result.error) : {}, ...errors });
+  }
+
+  /** What is wrong with members of `value` that `schema` does not know; notes those that are ignored. */
+  lookAtMembers(schema: z.ZodType, value: unknown, at: (string | number)[] = []): FieldErrors {
+    const { errors, ignored } = unknownMembers(schema, value, at);
+    for (const name of ignored) this.ignoredMembers.add(name);
+    return errors;
   }
 
   /** Reads one file part of a multipart body, with the other parts as text. */

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Access } from "../../domain/access/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
+import type { OnceWork } from "../../domain/requests/idempotency.ts";
 import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
 
@@ -50,6 +51,8 @@ export interface EndpointInput<C, P, Q, B> {
   query: Parsed<Q>;
   body: Parsed<B>;
   call: Call;
+  /** For work "in steps" under an Idempotency-Key, else null. */
+  once: OnceWork | null;
 }
 
 /** A route as it is declared: shape, permission, answers, refusals, and the one thing it does. */
@@ -59,10 +62,14 @@ export interface EndpointSpec<C, P, Q, B> {
   path: string;
   /** Further paths that answer the same. */
   alsoAt?: string[];
+  /** True where the path holds a secret: the log gets the route's pattern instead. */
+  hasSecretPath?: true;
   area: Area;
   /** Operation id of the API document. */
   id: string;
   summary: string;
+  /** What the API document says of it besides. */
+  details?: string;
   access: Access<C>;
   params?: P;
   query?: Q;
@@ -77,10 +84,12 @@ export interface EndpointSpec<C, P, Q, B> {
   bodyLimit?: number;
   /**
    * Honours the Idempotency-Key header, for a route that makes something on behalf of a caller: `atomically` where its
-   * work is all in the database, `in steps` where it reaches outside. Never where the answer holds a lasting secret:
-   * answers are kept for a day.
+   * work is all in the database, `in steps` where it reaches outside; then a request that was interrupted is repeated
+   * with `once`.
    */
   creates?: "atomically" | "in steps";
+  /** The answer holds a lasting secret, which is never kept: an Idempotency-Key is refused. */
+  showsSecret?: true;
   /** True where requests are never counted against a rate limit. */
   unlimited?: true;
   answers: Record<number, AnswerSpec>;

@@ -152,7 +152,7 @@ function addExample(content: Content, schemas: Record<string, Schema>): void {
   }
 }
 
-function descriptionOf({ access, alsoAt = [], unlimited }: Endpoint): string {
+function descriptionOf({ access, alsoAt = [], unlimited, details }: Endpoint): string {
   const codes = (list: string[], between: string) => list.map((text) => `\`${text}\``).join(between);
   const { permissions, needsCaller, needsTenant, personsOnly } = access;
   const who = !needsCaller
@@ -164,6 +164,7 @@ function descriptionOf({ access, alsoAt = [], unlimited }: Endpoint): string {
     who,
     ...(personsOnly ? ["Not for API keys."] : []),
     ...(alsoAt.length > 0 ? [`Also at ${codes(alsoAt, ", ")}.`] : []),
+    ...(details ? [details] : []),
     ...(unlimited ? ["Never counted against a rate limit."] : []),
   ].join(" ");
 }
@@ -190,6 +191,8 @@ function answerHeaders(spec: Endpoint, status: number, answer: AnswerSpec): obje
     ...(leadsOn ? ref("headers", "Location") : {}),
     ...(isRedirect ? ref("headers", "Set-Cookie") : {}),
     ...(spec.creates ? ref("headers", "Idempotency-Replayed") : {}),
+    ...(spec.body ?? spec.lateBody ? ref("headers", "Steward-Ignored-Members") : {}),
+    ...(spec.access.needsCaller ? ref("headers", "Steward-Ignored-Headers") : {}),
     ...(spec.unlimited ? {} : RATE_LIMIT_HEADERS),
     ...TRACE_HEADER,
   };

@@ -11,6 +11,16 @@ export const SHARED_HEADERS = {
     { enum: ["true"] },
     "true",
   ),
+  "Steward-Ignored-Members": header(
+    "Members of the body that were ignored, at most 20; present where there were any.",
+    {},
+    "colour, tenants[0].shape",
+  ),
+  "Steward-Ignored-Headers": header(
+    "Present where X-Tenant-ID names another tenant than the token, which the request has acted in.",
+    { enum: ["X-Tenant-ID"] },
+    "X-Tenant-ID",
+  ),
   "WWW-Authenticate": header(
     "The way to authenticate; `code` says what was wrong.",
     {},
@@ -37,7 +47,8 @@ export const SHARED_PARAMETERS = {
     '"3"',
   ),
   "X-Tenant-ID": parameter(
-    "The tenant to act in, for a token without one; its holder must be linked to it.",
+    "The tenant to act in, for a token without one; its holder must be linked to it. A token of one tenant ignores the " +
+      "header, and the answer says so in Steward-Ignored-Headers; an API key is refused where it names another tenant.",
     "X-Tenant-ID",
     { format: "uuid" },
     "0198f1c2-7a3b-7c4d-8e5f-6a7b8c9d0e1f",
@@ -69,12 +80,20 @@ export const INTRODUCTION =
 - **Who asks.** A bearer token in \`Authorization\`. A token without a tenant names one by \`X-Tenant-ID\` or
   \`?tenantId=\`. \`x-permissions\` lists what an operation needs, any one of them; \`admin:system\` stands in for all but
   those of files.
+- **Where a change goes.** Into the tenant of the token; \`/auth/me\` names it, and what is made names it in its answer.
+  Administrators of the platform sign in to the platform tenant, so the roles they make are the platform's. To make roles
+  in another tenant: \`POST /api/v1/tenants\` (in the platform tenant), link yourself with \`POST
+  /api/v1/admin/users/{id}/tenants\` and the id of the tenant's \`Admin\` role (\`GET
+  /api/v1/admin/tenants/{tenantId}/roles\`), which ends your sessions; sign in with \`"global": true\` and name the tenant
+  of each request by \`X-Tenant-ID\`, or sign in with its \`tenantId\`.
 - **Refusals** are problem documents (RFC 9457) with a stable \`code\`; each \`type\` leads to a page that tells how to
   mend it. An unknown path is 404 \`ROUTE_NOT_FOUND\`, a known one with another method 405 \`METHOD_NOT_ALLOWED\` with
   \`Allow\`.
 - **Versions.** What is read with an \`ETag\` is changed or deleted with \`If-Match\`; without it, the last one wins.
 - **Repeating.** Creating operations take an \`Idempotency-Key\`. 429 and 503 carry \`Retry-After\`.
 - **Traces.** A W3C \`traceparent\` is carried through to \`traceresponse\`, to jobs and to the log.
+- **Unknown members** of a JSON body are ignored, and named in \`Steward-Ignored-Members\`. One that looks like a known
+  member is refused with \`VALIDATION_ERROR\`, which names the member that was probably meant.
 - Every GET answers HEAD as well. Bodies are JSON in UTF-8 of at most 1 MiB where nothing else is said; empty query
   values count as absent.`;
 

@@ -53,7 +53,7 @@ const SHARED: Record<string, ProblemCode[]> = {
   UnsupportedMediaType: ["UNSUPPORTED_MEDIA_TYPE"],
   RateLimited: ["RATE_LIMITED"],
   Failed: ["INTERNAL_ERROR"],
-  Unavailable: ["REQUEST_TIMED_OUT_UNAVAILABLE", "DATABASE_UNAVAILABLE"],
+  Unavailable: ["REQUEST_TIMED_OUT_UNAVAILABLE", "DATABASE_UNAVAILABLE", "DATABASE_BUSY_UNAVAILABLE"],
 };
 
 /** Every code an operation can be refused with: those it declares and those its shape and access bring along. */
@@ -67,13 +67,13 @@ export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
     ...(needsTenant || personsOnly ? ["FORBIDDEN"] as const : []),
     ...(permissions.length > 0 ? ["MISSING_PERMISSION"] as const : []),
     ...(spec.creates ? KEY_PROBLEMS : []),
-    ...(spec.creates === "in steps" ? ["IDEMPOTENCY_OUTCOME_UNKNOWN_CONFLICT"] as const : []),
     ...(readsBody ? BODY_PROBLEMS : []),
     ...(spec.unlimited ? [] : ["RATE_LIMITED"] as const),
     ...spec.problems,
     "INTERNAL_ERROR",
     "REQUEST_TIMED_OUT_UNAVAILABLE",
     "DATABASE_UNAVAILABLE",
+    "DATABASE_BUSY_UNAVAILABLE",
     ...(reachesStorage ? ["FILE_STORAGE_UNAVAILABLE"] as const : []),
   ]);
 }

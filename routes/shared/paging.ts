@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { enumName, queryBoolean, queryInteger } from "./validation.ts";
 
-/** Pages beyond this are refused: no list is read that deep, and an offset must stay an integer. */
-const LAST_PAGE = 10_000_000;
+/** The largest page number; an offset stays an integer that is exact. */
+export const LAST_PAGE = 2_147_483_647;
 
 /** The shape of a page of `item`. */
 export const pagedResultOf = <S extends z.ZodType>(item: S) =>
@@ -16,17 +16,15 @@ export const pagedResultOf = <S extends z.ZodType>(item: S) =>
     hasPrevious: z.boolean(),
   });
 
-/** `page` and `pageSize`, with the given most rows a page. */
-export const pageQuery = (maxPageSize = 100) => ({
+/** `page` and `pageSize`, with the given most rows a page, and so many where the caller does not say. */
+export const pageQuery = (maxPageSize = 100, usual = Math.min(20, maxPageSize)) => ({
   page: queryInteger(1, LAST_PAGE).default(1).meta({ default: 1 }),
-  pageSize: queryInteger(1, maxPageSize).default(Math.min(20, maxPageSize)).meta({
-    default: Math.min(20, maxPageSize),
-  }),
+  pageSize: queryInteger(1, maxPageSize).default(usual).meta({ default: usual }),
 });
 
 export const sortDirection = enumName(["Ascending", "Descending"]);
 
-/** The common list parameters (QueryParameters of the contract); `sortBy` takes one of `sortable`. */
+/** The common list parameters; `sortBy` takes one of `sortable`. */
 export const listQuery = <const N extends readonly [string, ...string[]]>(sortable: N) => ({
   ...pageQuery(),
   sortBy: enumName(sortable).optional(),

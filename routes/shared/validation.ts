@@ -12,7 +12,8 @@ export function fieldErrors(error: z.ZodError): FieldErrors {
 }
 
 /** A UUID in any case, handed on in lower case. */
-export const uuid = z.uuid({ error: "expected a UUID" }).toLowerCase();
+export const NO_UUID = "expected a UUID";
+export const uuid = z.uuid({ error: NO_UUID }).toLowerCase();
 
 /** Trimmed text of 1 to `max` characters. */
 export const requiredText = (max: number) => z.string().trim().min(1).max(max);
@@ -48,10 +49,17 @@ function isStorable(instant: Date): boolean {
   return year >= 1 && year <= 9999;
 }
 
-/** An instant: ISO 8601 with an offset, or a date that stands for its midnight in UTC. */
-export const instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
-  error: "expected an ISO 8601 instant such as 2026-01-31T12:00:00Z",
-}).transform((value) => new Date(value)).refine(isStorable, "expected an instant of the years 1 to 9999");
+const TIME_FORMS = { offset: true, local: true } as const;
+const NAMES_ZONE = /(Z|[+-]\d\d:\d\d)$/;
+
+/** An instant in ISO 8601, to the minute or finer. Without an offset it is in UTC, and a date is its midnight there. */
+export const instant = z.union([
+  z.iso.datetime(TIME_FORMS),
+  z.iso.datetime({ ...TIME_FORMS, precision: -1 }),
+  z.iso.date(),
+], { error: "expected an ISO 8601 instant such as 2026-01-31T12:00:00Z" })
+  .transform((value) => new Date(value.includes("T") && !NAMES_ZONE.test(value) ? `${value}Z` : value))
+  .refine(isStorable, "expected an instant of the years 1 to 9999");
 
 /** At most `max` UUIDs of a query, repeated or comma-separated; repeated ids count once. */
 export const queryIds = (max: number) =>

@@ -8,6 +8,10 @@ export interface BackupArguments {
   databaseUrl: string;
 }
 
+const NO_DATABASE =
+  "DATABASE_URL is missing. In development database and bucket are embedded and lie in DATA_DIR " +
+  "(.data): stop the service and copy that folder.";
+
 /** Reads the command line; null where only help is wanted. @throws Failure for wrong usage. */
 export function readArguments(): BackupArguments | null {
   const { values, positionals } = parsed();
@@ -15,7 +19,7 @@ export function readArguments(): BackupArguments | null {
   const [folder] = positionals;
   if (!folder || positionals.length > 1) throw new Failure(EXIT.usage, "name one folder");
   const databaseUrl = Deno.env.get("DATABASE_URL");
-  if (!databaseUrl) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
+  if (!databaseUrl) throw new Failure(EXIT.unavailable, NO_DATABASE);
   return { folder, withObjects: !values["no-objects"], databaseUrl };
 }
 

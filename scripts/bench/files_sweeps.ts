@@ -27,10 +27,12 @@ export async function filesSweeps({ sql }: Ground): Promise<void> {
   await sql.unsafe("alter table files enable trigger user");
   await sql.unsafe("vacuum analyze files");
   const status = () => Promise.resolve({ engine: "Bench 1", databaseVersion: "1", databaseDate: null });
-  const parts: Pick<Platform, "sql" | "clock" | "bell"> & { scanner: Pick<Platform["scanner"], "status"> } = {
+  const parts: Pick<Platform, "sql" | "clock" | "wakeUps"> & {
+    scanner: Pick<Platform["scanner"], "status">;
+  } = {
     sql,
     clock: systemClock,
-    bell: { ring: () => {} },
+    wakeUps: { at: () => {} },
     scanner: { status },
   };
   const p = parts as Platform; // where nothing is due, a sweep uses nothing else

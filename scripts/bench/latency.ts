@@ -37,7 +37,7 @@ export async function latency(ground: Ground): Promise<void> {
     const started = new Promise<number>((resolve) => begun = resolve);
     await writer.write([{ jobTypeName: "bench.probe", serializedArgs: "{}", maxRetries: 0 }]);
     const committed = performance.now();
-    worker.wake(); // as the bell does after a commit
+    worker.wake(); // as the wakeUps does after a commit
     const at = await started;
     if (n >= WARM_UP) latencies.push(at - committed);
     await new Promise((resolve) => setTimeout(resolve, 2)); // lets the attempt settle, so that the worker is idle

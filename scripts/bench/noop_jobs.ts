@@ -26,7 +26,7 @@ export async function enqueueNoops(sql: Sql, count: number): Promise<void> {
       serializedArgs: JSON.stringify({ n: from + n }),
       maxRetries: 3,
     }));
-    await transact(sql, (tx) => insertJobs({ bell: { ring() {} } }, tx, jobs));
+    await transact(sql, (tx) => insertJobs({ wakeUps: { at() {} } }, tx, jobs));
   }
 }
 

@@ -90,7 +90,6 @@ export class StewardProblem extends Error {
   }
 }
 
-const STALE: ReadonlySet<string | undefined> = new Set(["TOKEN_EXPIRED", "SESSION_INVALIDATED"]);
 /** Refused before anything was done, whatever the method. */
 const UNTOUCHED: ReadonlySet<string | undefined> = new Set(["RATE_LIMITED", "SIGN_IN_BUSY_UNAVAILABLE"]);
 const LONGEST_WAIT_S = 30;
@@ -153,7 +152,7 @@ export class Transport {
       const response = await this.#send(request);
       if (response.ok || response.status < 400 || response.type === "opaqueredirect") return response;
       const problem = await problemOf(response);
-      if (mayRenew && used && STALE.has(problem.code) && await this.#renew(used)) {
+      if (mayRenew && used && problem.code === "TOKEN_EXPIRED" && await this.#renew(used)) {
         mayRenew = false;
         continue;
       }

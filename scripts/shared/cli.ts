@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { type JobActor, type JobReach, jobReach, operator } from "../../domain/jobs/reach.ts";
-import type { Bell } from "../../infra/bell/bell.ts";
+import type { Clock } from "../../domain/shared/clock.ts";
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { EXIT, Failure, runScript, UUID, withDatabase } from "./command_line.ts";
 
@@ -15,8 +16,10 @@ export interface CliRun<O extends Options> {
   values: Values<O>;
   positionals: string[];
   sql: Sql;
-  /** Rings the running instances once the script has done its work. */
-  bell: Bell;
+  /** The database's. */
+  clock: Clock;
+  /** Wakes the running instances once the script has done its work. */
+  wakeUps: WakeUps;
   /** Prints `text` (by default: `value`, one `name  value` a line), or `value` as JSON with --json. */
   print(value: unknown, text?: string): void;
 }
@@ -41,17 +44,18 @@ export async function runCli<const O extends Options>(o: {
     if (typeof tenant === "string" && !UUID.test(tenant)) {
       throw new Failure(EXIT.usage, `--tenant is "${tenant}"; expected a tenant's id`);
     }
-    return await withDatabase(o.name, async (sql) => {
-      let rung = false;
+    return await withDatabase(o.name, async (sql, clock) => {
+      let isAsked = false;
       await o.run({
         values: values as Values<O>,
         positionals,
         sql,
-        bell: { ring: () => rung = true },
+        clock,
+        wakeUps: { at: () => isAsked = true },
         print: (value, text) =>
           console.log(values.json ? JSON.stringify(value, null, 2) : text ?? table(value)),
       });
-      if (rung) await sql`select pg_notify('steward_jobs', '')`;
+      if (isAsked) await sql`select pg_notify('steward_jobs', '')`;
       return 0;
     });
   });

@@ -1,6 +1,9 @@
 // What administration scripts share: exit codes, their one way to end, and the database they work on.
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { Problem } from "../../domain/problems/problem.ts";
+import type { Clock } from "../../domain/shared/clock.ts";
+import { dateIdsBy } from "../../domain/shared/ids.ts";
+import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { pendingMigrations } from "../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
 import { EXIT } from "./words.ts";
@@ -28,12 +31,27 @@ export async function runScript(help: string, main: () => Promise<number>): Prom
   }
 }
 
-/** Connects to DATABASE_URL for `work`. A database that lacks migrations is refused. */
-export async function withDatabase<T>(script: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+/** Is the database behind a pooler in transaction mode? */
+export const isPooled = (): boolean => Deno.env.get("DATABASE_LISTEN")?.trim() === "false";
+
+/** Connects to DATABASE_URL for `work`, which goes by the database's clock. A database that lacks migrations is refused. */
+export async function withDatabase<T>(
+  script: string,
+  work: (sql: Sql, clock: Clock) => Promise<T>,
+): Promise<T> {
   const url = Deno.env.get("DATABASE_URL");
   if (!url) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
-  const sql = connectPostgres(url, { max: 2, prepare: false, applicationName: `steward ${script}` });
+  const sql = connectPostgres(url, {
+    max: 2,
+    prepare: false,
+    work: "upkeep",
+    pooled: isPooled(),
+    applicationName: `steward ${script}`,
+  });
+  const clock = new DatabaseClock();
   try {
+    await clock.start(sql);
+    dateIdsBy(clock);
     const pending = await pendingMigrations(sql);
     if (pending.length > 0) {
       throw new Failure(
@@ -41,7 +59,7 @@ export async function withDatabase<T>(script: string, work: (sql: Sql) => Promis
         `the database lacks ${pending.join(", ")}; run \`deno task migrate\``,
       );
     }
-    return await work(sql);
+    return await work(sql, clock);
   } finally {
     await sql.end();
   }

@@ -27,6 +27,6 @@ export async function runTool(name: string, args: string[], databaseUrl: string)
     throw new Failure(EXIT.unavailable, `${name} was not found; install ${what}`);
   }
   if (outcome.success) return;
-  const said = new TextDecoder().decode(outcome.stderr).trim();
+  const [said = ""] = new TextDecoder().decode(outcome.stderr).trim().split("\n");
   throw new Failure(EXIT.unavailable, `${name} ended with code ${outcome.code}: ${said}`);
 }

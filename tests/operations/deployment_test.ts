@@ -1,4 +1,4 @@
-// What the README, the Dockerfile and the examples say about a deployment, held against the code.
+// What infra/README.md, the Dockerfile and the examples say about a deployment, held against the code.
 import assert from "node:assert/strict";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import { setup } from "../support/setup.ts";
 
 const root = join(import.meta.dirname ?? ".", "..", "..");
 const text = (path: string) => Deno.readTextFile(join(root, path));
-const readme = await text("README.md");
+const readme = await text("infra/README.md");
 const dockerfile = await text("Dockerfile");
 const deno = JSON.parse(await text("deno.json"));
 

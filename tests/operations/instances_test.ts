@@ -58,6 +58,140 @@ Deno.test("a right taken away at one instance is gone at the others for the very
   assert.deepEqual(refusals.map(({ status }) => status), [401, 401, 401]);
 });
 
+Deno.test("after kill -9 in the middle of a request its key is free when the lease ends, and one effect remains", async () => {
+  const { hostname, port } = new URL(instances.storeUrl);
+  const store = stallable({ hostname, port: Number(port) });
+  const mail = stallable(null);
+  const doomed = await instances.start({ S3_ENDPOINT: store.url("http"), SMTP_URL: mail.url("smtp") });
+  const admin = await signedIn();
+  const other = new HttpClient(instances.processes[0]?.url ?? "", admin.token);
+  const email = `${crypto.randomUUID()}@example.test`;
+  const requests: Record<string, [path: string, body: unknown, status: number]> = {
+    mail: ["/api/v1/notifications/email", { to: [email], subject: "S", textBody: "T" }, 200],
+    file: ["/api/v1/files", {
+      ...{ profile: "document", fileName: email, contentType: "text/plain", sizeBytes: 12_000_000, parts: 2 },
+    }, 201],
+    report: ["/api/v1/reports/generate", { templateId: "users", format: 3, requestedBy: email }, 201],
+    user: ["/api/v1/admin/users", {
+      ...{ email, firstName: "A", lastName: "B", password: "correct horse battery" },
+    }, 201],
+  };
+  const send = (to: HttpClient, name: string) => {
+    const [path, body] = requests[name] ?? [""];
+    return to.post(path, body, { "idempotency-key": `${name}-${email}` });
+  };
+  store.stall();
+  const locked = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const blocking = sql.begin(async (tx) => {
+    await tx`lock table users in share mode`; // reading goes on, writing waits
+    locked.resolve();
+    await release.promise;
+  });
+  await locked.promise;
+  const atDoomed = new HttpClient(doomed.url, admin.token);
+  const broken = Object.keys(requests).map((name) =>
+    send(atDoomed, name).then(({ status, body }) => [name, status, body], () => null)
+  );
+  await until("all four being in the middle", async () => {
+    const [under] = await sql<{ way: number }[]>`select
+      (select count(*)::int from idempotency_keys where status is null)
+      + (select count(*)::int from notifications n join notification_recipients r on r.notification_id = n.id
+        where r.address = ${email} and n.status = 'Sending')
+      + (select count(*)::int from report_executions where requested_by = ${email} and status = 2)
+      + (select count(*)::int from pg_stat_activity where datname = current_database()
+        and wait_event_type = 'Lock' and query like 'insert into users%') as way`;
+    return under?.way === 6 && mail.connections() > 0 && store.connections() > 1;
+  });
+  doomed.kill("SIGKILL");
+  await doomed.ended;
+  assert.deepEqual(await Promise.all(broken), [null, null, null, null]);
+  release.resolve();
+  await blocking;
+
+  const since = performance.now();
+  const answers = await Promise.all(
+    Object.keys(requests).map(async (name) => {
+      for (;;) {
+        const answer = await send(other, name);
+        if (answer.status !== 409) return answer;
+        assert.equal(answer.body.code, "IDEMPOTENCY_KEY_IN_USE_CONFLICT", name);
+        const retryAfter = Number(answer.headers.get("retry-after"));
+        assert.ok(retryAfter >= 1 && retryAfter <= LEASE_SECONDS, `${name}: ${retryAfter}`);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }),
+  );
+  assert.ok(performance.now() - since < LEASE_SECONDS * 1000 + 3_000, "free with the end of the lease");
+  for (const [n, [path, , status]] of Object.values(requests).entries()) {
+    assert.equal(answers[n]?.status, status, `${path}: ${JSON.stringify(answers[n]?.body)}`);
+  }
+  const [effects] = await sql`select
+    (select count(*)::int from notification_recipients where address = ${email}) as mail,
+    (select count(*)::int from files where file_name = ${email}) as file,
+    (select count(*)::int from report_executions where requested_by = ${email}) as report,
+    (select count(*)::int from users where email = ${email}) as user`;
+  assert.deepEqual(effects, { mail: 1, file: 1, report: 1, user: 1 });
+  const [message] = await sql`select n.id, n.status from notifications n
+    join notification_recipients r on r.notification_id = n.id where r.address = ${email}`;
+  assert.deepEqual([answers[0]?.body.notificationId, answers[0]?.body.status], [
+    message?.id,
+    message?.status,
+  ]);
+  const again = await send(other, "report");
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+  assert.deepEqual(again.body, answers[2]?.body);
+  store.close();
+  mail.close();
+});
+
+/** A TCP way to `target`, or to a server that accepts and never speaks; from `stall` on nothing new gets through. */
+function stallable(target: { hostname: string; port: number } | null) {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const open: Deno.TcpConn[] = [];
+  let isStalled = target === null;
+  let stalled = 0;
+  const gate = () =>
+    new TransformStream<Uint8Array, Uint8Array>({
+      async transform(chunk, controller) {
+        if (isStalled) {
+          stalled++;
+          await new Promise(() => {});
+        }
+        controller.enqueue(chunk);
+      },
+    });
+  (async () => {
+    for await (const inward of listener) {
+      open.push(inward);
+      if (!target) {
+        stalled++;
+        continue;
+      }
+      const outward = await Deno.connect(target);
+      open.push(outward);
+      inward.readable.pipeThrough(gate()).pipeTo(outward.writable).catch(() => {});
+      outward.readable.pipeTo(inward.writable).catch(() => {});
+    }
+  })();
+  return {
+    url: (scheme: string) => `${scheme}://127.0.0.1:${listener.addr.port}`,
+    stall: () => isStalled = true,
+    /** Connections that wait now. */
+    connections: () => stalled,
+    close() {
+      listener.close();
+      for (const connection of open) {
+        try {
+          connection.close();
+        } catch {
+          // its other end has closed it
+        }
+      }
+    },
+  };
+}
+
 Deno.test("what was accepted reaches its end although an instance is killed in the middle", async () => {
   const CLIENTS = 8;
   const admin = await signedIn();
@@ -136,3 +270,77 @@ Deno.test("what was accepted reaches its end although an instance is killed in t
     throw new Error(`${error.message}; left: ${JSON.stringify(await unfinished())}`);
   });
 });
+
+Deno.test("a file whose scan kills its worker twice ends Failed, the one scanned beside it Available", async () => {
+  const engine = hangingEngine();
+  const env = { SCANNER: "clamd", CLAMD_HOST: "127.0.0.1", CLAMD_PORT: String(engine.port) };
+  const group = await startInstances(1, { ...env, JOB_LEASE_SECONDS: "2" }, () => ({ JOB_CONCURRENCY: "0" }));
+  try {
+    const admin = new HttpClient(group.url, await signInAdministrator(group.url));
+    const [deadly, beside] = await Promise.all(["deadly", "beside"].map((text) => uploadText(admin, text)));
+    engine.hangAt("deadly", "beside");
+    for (const round of [1, 2]) {
+      const worker = await group.start({ JOB_CONCURRENCY: "4" });
+      await until("the scans to be under way", () => Promise.resolve(engine.hanging("deadly") === round));
+      if (round === 1) await until("the other too", () => Promise.resolve(engine.hanging("beside") === 1));
+      worker.kill("SIGKILL");
+      await worker.ended;
+      engine.hangAt("deadly");
+    }
+    const since = performance.now();
+    const last = await group.start({ JOB_CONCURRENCY: "4" });
+    const statusOf = async (id?: string) => (await admin.get(`/api/v1/files/${id}`)).body.status;
+    await until("the deadly file to end", async () => await statusOf(deadly) === "Failed", 60);
+    assert.ok(performance.now() - since < 60_000);
+    await until("the other file to end", async () => await statusOf(beside) === "Available", 60);
+    assert.equal(engine.hanging("deadly"), 2, "it was not scanned a third time");
+    const { body } = await admin.get(`/api/v1/files/${deadly}/scan-attempts`);
+    assert.equal(body[0].errorMessage, "The scan ended its worker process 2 times.");
+    await last.stop();
+  } finally {
+    await group.stop();
+    engine.close();
+  }
+});
+
+async function uploadText(admin: HttpClient, text: string): Promise<string> {
+  const content = new TextEncoder().encode(text);
+  const { body } = await admin.post("/api/v1/files", {
+    ...{ profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: content.length },
+    isProduct: true,
+  });
+  const put = await fetch(body.uploadUrl, { method: "PUT", headers: body.requiredHeaders, body: content });
+  assert.equal(put.status, 200);
+  await put.body?.cancel();
+  assert.equal((await admin.post(`/api/v1/files/${body.fileId}/complete`)).status, 200);
+  return body.fileId;
+}
+
+/** A scan engine as clamd speaks that never answers for content with certain words in it. */
+function hangingEngine() {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const hung: string[] = [];
+  let words: string[] = [];
+  const answer = async (conn: Deno.TcpConn) => {
+    let asked = "";
+    const buffer = new Uint8Array(65_536);
+    for (let read = await conn.read(buffer); read !== null; read = await conn.read(buffer)) {
+      asked += new TextDecoder("latin1").decode(buffer.subarray(0, read));
+      const isVersion = asked.includes("VERSION");
+      if (!isVersion && !asked.endsWith("\0\0\0\0")) continue;
+      const word = isVersion ? undefined : words.find((each) => asked.includes(each));
+      if (word !== undefined) hung.push(word);
+      else await conn.write(new TextEncoder().encode(isVersion ? "ClamAV 1.4.6\0" : "stream: OK\0"));
+    }
+  };
+  (async () => {
+    for await (const conn of listener) answer(conn).catch(() => {}).finally(() => conn.close());
+  })();
+  return {
+    port: listener.addr.port,
+    hangAt: (...given: string[]) => void (words = given),
+    /** How many scans of content with this word hung. */
+    hanging: (word: string) => hung.filter((each) => each === word).length,
+    close: () => listener.close(),
+  };
+}

@@ -121,7 +121,16 @@ Deno.test("the process is healthy and ready with every part named", async () => 
   assert.deepEqual((await t.nobody.get("/healthz")).body, { status: "ok" });
   const { status, body } = await t.nobody.get("/readyz");
   assert.equal(status, 200);
-  assert.deepEqual(Object.keys(body.checks), ["postgres", "objectStore", "scanner", "mail"]);
+  assert.deepEqual(Object.keys(body.checks), [
+    "postgres",
+    "objectStore",
+    "postgresDisk",
+    "jobs",
+    "scanner",
+    "mail",
+  ]);
+  assert.match(body.notices.join(), /embedded scanner .* is for trials.* Production uses clamd/);
+  assert.ok(t.logs.some((line) => line.includes(body.notices[0])), "said at start too");
 });
 
 Deno.test("the reference loads nothing from elsewhere", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 import { connectObjectStore } from "../../infra/objectstore/objectstore.ts";
+import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { HttpClient } from "../support/http.ts";
 import { signInAdministrator, startServiceProcess } from "../support/service_process.ts";
 import { startSystemPostgres, systemPostgresInstalled } from "../support/system_postgres.ts";
@@ -73,6 +74,24 @@ Deno.test({
       const again = await script("backup", [kept], from);
       assert.equal(again.code, 0, again.text);
       await service.stop();
+
+      const beside = connectPostgres(from.DATABASE_URL, { max: 1 });
+      await beside.unsafe(`create role shop; create schema "the shop" authorization shop;
+        create table "the shop".orders (id int); create role steward_only login;
+        grant select on all tables in schema public to steward_only;
+        grant select on all sequences in schema public to steward_only`);
+      await beside.end();
+      const narrow = from.DATABASE_URL.replace("//steward:", "//steward_only:");
+      const besideShop = await script("backup", ["--no-objects", join(folder, "beside")], {
+        ...from,
+        DATABASE_URL: narrow,
+      });
+      assert.equal(besideShop.code, 0, besideShop.text);
+      assert.match(besideShop.text, /left out what is not the service's: schema the shop/);
+      const { DATABASE_URL: _, ...development } = from;
+      const embedded = await script("backup", [join(folder, "embedded")], development);
+      assert.equal(embedded.code, 69);
+      assert.match(embedded.text, /^DATABASE_URL is missing\. In development .* copy that folder\.\n$/);
 
       const refused = await script("restore", [kept], from);
       assert.equal(refused.code, 64, refused.text);

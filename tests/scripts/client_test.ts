@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { newId } from "../../domain/shared/ids.ts";
+import { createTokens, generateTokenKey } from "../../infra/tokens.ts";
 import { VERSION } from "../../infra/version.ts";
 import { setup } from "../support/setup.ts";
 
@@ -34,6 +36,18 @@ async function hasEveryOperation(url: string, types: string): Promise<void> {
   assert.deepEqual(ids.filter((id) => !declared.includes(` ${id}(`)), []);
 }
 
+Deno.test("a folder the client cannot be written to is one clear line", async () => {
+  const file = await Deno.makeTempFile();
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", join(here, "../../scripts/build-client.ts"), join(file, "below")],
+    env: { NO_COLOR: "1" },
+  }).output();
+  assert.equal(code, 1);
+  const said = new TextDecoder().decode(stderr).trim();
+  assert.match(said, /^the folder .* cannot be made: .*$/);
+  await Deno.remove(file);
+});
+
 Deno.test({
   name: "the packed client installs in Node without a network, and tells the tour's story" +
     " (ignored where node or npm is missing)",
@@ -42,16 +56,28 @@ Deno.test({
     const folder = await Deno.makeTempDir({ prefix: "steward-client-test-" });
     const building = run(
       Deno.execPath(),
-      ["run", "-A", join(here, "../../scripts/build-client.ts"), folder],
+      ["run", "-A", join(here, "../../scripts/build-client.ts"), join(folder, "made", "for it")],
       here,
     );
-    const [t] = await Promise.all([setup(), building]);
+    const key = await generateTokenKey();
+    const [t] = await Promise.all([setup({ TOKEN_KEYS: JSON.stringify([key]) }), building]);
+    const anHourAgo = await createTokens({
+      keys: [key],
+      issuer: () => t.url,
+      audience: "steward",
+      clock: { now: () => new Date(Date.now() - 3_600_000) },
+    });
+    const expired = await anHourAgo.sign({ sub: newId(), sid: newId(), tenantId: null, ver: 1 });
     try {
       await Deno.writeTextFile(join(folder, "package.json"), `{ "private": true, "type": "module" }`);
-      await run("npm", ["install", "--offline", "--no-audit", "--no-fund", `./${packed}`], folder);
+      await run(
+        "npm",
+        ["install", "--offline", "--no-audit", "--no-fund", `./made/for it/${packed}`],
+        folder,
+      );
       await hasEveryOperation(t.url, join(folder, "node_modules/@steward/client/mod.d.ts"));
       await Deno.copyFile(join(here, "client", "story.mjs"), join(folder, "story.mjs"));
-      assert.match(await run("node", ["story.mjs", t.url], folder), /the whole story is true/);
+      assert.match(await run("node", ["story.mjs", t.url, expired], folder), /the whole story is true/);
     } finally {
       await t.stop();
       await Deno.remove(folder, { recursive: true });

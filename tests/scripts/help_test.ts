@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 
 const folder = join(import.meta.dirname ?? ".", "..", "..", "scripts");
-const scripts = [...Deno.readDirSync(folder)].filter(({ isFile }) => isFile).map(({ name }) => name);
+const scripts = [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) => name.endsWith(".ts"));
 const DATABASE_URL = "postgres://nobody@127.0.0.1:1/nowhere"; // whoever looks there before it reads its words tells so
 
 async function run(script: string, ...args: string[]) {

@@ -14,7 +14,7 @@ const script = join(import.meta.dirname ?? "", "..", "..", "scripts", "import-pe
 async function run(args: string[], env: Record<string, string> = { DATABASE_URL: databaseUrl }) {
   const permissions = [
     "--no-prompt",
-    "--allow-env=DATABASE_URL,PG*",
+    "--allow-env=DATABASE_URL,DATABASE_LISTEN,PG*",
     "--allow-read",
     "--allow-net=127.0.0.1",
   ];

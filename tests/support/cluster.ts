@@ -1,16 +1,19 @@
 // One throwaway Postgres for a whole test run: started by the first test file, stopped by its own host process when
-// the run's process is gone. Each test file works on its own copy of a migrated template database.
-import { join } from "node:path";
+// the run's process is gone. Each test file works on its own copy of a migrated template database. The server's folder
+// is a copy of one that was initialised and migrated once and is kept in node_modules/.cache, as that takes seconds.
+import { createHash } from "node:crypto";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import postgres from "postgres";
 import { bootstrap } from "../../domain/access/bootstrap.ts";
 import { readConfig } from "../../infra/config.ts";
-import { startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
 import { migrate } from "../../infra/postgres/migrate.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 
+const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 const TEMPLATE = "steward_template";
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 /** The connection string of the run's server, starting it when this is the first file to ask. */
 async function serverUrl(): Promise<string> {
@@ -45,40 +48,92 @@ async function madeFirst(dir: string): Promise<boolean> {
 
 /** Makes a database of its own from the template (or an empty one) and returns its connection string. */
 export async function createTestDatabase(o: { empty?: boolean } = {}): Promise<string> {
-  const url = new URL(await serverUrl());
+  const server = await serverUrl();
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
-  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
+  const sql = postgres(server, { max: 1, onnotice: () => {} });
   try {
     await sql.unsafe(`create database ${name} ${o.empty ? "" : `template ${TEMPLATE} strategy wal_log`}`);
   } finally {
     await sql.end();
   }
-  url.pathname = `/${name}`;
-  return url.href;
+  return databaseUrl(server, name);
 }
 
 async function host(dir: string, runnerPid: number): Promise<void> {
+  await copyFolder(await migratedFolder(), join(dir, "postgres"));
+  const server = await startServer(join(dir, "postgres"));
+  const sql = connectPostgres(databaseUrl(server.url, TEMPLATE), { max: 1 });
+  await bootstrap({ sql, config: readConfig({ STEWARD_ENV: "development" }) });
+  await sql.end();
+  await Deno.writeTextFile(join(dir, "ready.part"), server.url);
+  await Deno.rename(join(dir, "ready.part"), join(dir, "ready"));
+  while (isAlive(runnerPid)) await new Promise((resolve) => setTimeout(resolve, 500));
+  await server.stop();
+  await Deno.remove(dir, { recursive: true });
+}
+
+/** The folder of a stopped server that has a migrated template database; made when these migrations have none yet. */
+async function migratedFolder(): Promise<string> {
+  const made = join(ROOT, "node_modules", ".cache", "steward-tests", await migrationsHash());
+  if (await Deno.stat(made).catch(() => null)) return made;
+  await Deno.mkdir(dirname(made), { recursive: true });
+  const folder = await Deno.makeTempDir({ dir: dirname(made) });
+  const server = await startServer(join(folder, "postgres"));
+  const root = postgres(server.url, { max: 1, onnotice: () => {} });
+  await root.unsafe(`create database ${TEMPLATE}`);
+  await root.end();
+  const sql = connectPostgres(databaseUrl(server.url, TEMPLATE), { max: 1 });
+  await migrate(sql);
+  await sql.end();
+  await server.stop();
+  // every connection of a test would else spend milliseconds on the password
+  await Deno.writeTextFile(join(folder, "postgres", "pg_hba.conf"), "host all all 127.0.0.1/32 trust\n");
+  // another run may have been first: its folder is as good
+  await Deno.rename(join(folder, "postgres"), made).catch(async (error) => {
+    if (!await Deno.stat(made).catch(() => null)) throw error;
+  });
+  await Deno.remove(folder, { recursive: true });
+  return made;
+}
+
+/** Of the migrations, of what brings the server's version, and of this file. */
+async function migrationsHash(): Promise<string> {
+  const folder = join(ROOT, "infra", "postgres", "migrations");
+  const names = Array.from(Deno.readDirSync(folder), (entry) => join(folder, entry.name)).sort();
+  const hash = createHash("sha256");
+  for (const name of [import.meta.filename ?? "", join(ROOT, "deno.json"), ...names]) {
+    hash.update(name).update(await Deno.readFile(name));
+  }
+  return hash.digest("hex").slice(0, 32);
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  const { uid, gid } = await Deno.stat(from);
+  await Deno.mkdir(to, { mode: 0o700 });
+  for await (const entry of Deno.readDir(from)) {
+    const target = join(to, entry.name);
+    if (entry.isDirectory) await copyFolder(join(from, entry.name), target);
+    else {
+      await Deno.copyFile(join(from, entry.name), target);
+      if (uid !== null && uid !== Deno.uid()) await Deno.chown(target, uid, gid);
+    }
+  }
+}
+
+function startServer(dir: string): Promise<EmbeddedPostgres> {
   const settings = {
     fsync: "off",
     synchronous_commit: "off",
     full_page_writes: "off",
     max_connections: "400",
   };
-  const server = await startEmbeddedPostgres({ dir: join(dir, "postgres"), password: "test", settings });
-  const root = postgres(server.url, { max: 1, onnotice: () => {} });
-  await root.unsafe(`create database ${TEMPLATE}`);
-  const url = new URL(server.url);
-  url.pathname = `/${TEMPLATE}`;
-  const sql = connectPostgres(url.href, { max: 1 });
-  await migrate(sql);
-  await bootstrap({ sql, config: readConfig({ STEWARD_ENV: "development" }) });
-  await sql.end();
-  await root.end();
-  await Deno.writeTextFile(join(dir, "ready.part"), server.url);
-  await Deno.rename(join(dir, "ready.part"), join(dir, "ready"));
-  while (isAlive(runnerPid)) await new Promise((resolve) => setTimeout(resolve, 500));
-  await server.stop();
-  await Deno.remove(dir, { recursive: true });
+  return startEmbeddedPostgres({ dir, password: "test", settings });
+}
+
+function databaseUrl(server: string, database: string): string {
+  const url = new URL(server);
+  url.pathname = `/${database}`;
+  return url.href;
 }
 
 function isAlive(pid: number): boolean {

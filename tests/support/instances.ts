@@ -9,11 +9,21 @@ export interface Instances {
   url: string;
   databaseUrl: string;
   processes: ServiceProcess[];
+  /** Starts one more, which the proxy does not know. */
+  start(env?: Record<string, string>): Promise<ServiceProcess>;
+  storeUrl: string;
   stop(): Promise<void>;
 }
 
-/** Starts several instances of the service on one database and one bucket, behind a proxy that takes turns. */
-export async function startInstances(count: number, env: Record<string, string> = {}): Promise<Instances> {
+/**
+ * Starts several instances of the service on one database and one bucket, behind a proxy that takes turns.
+ * @param envOf what one of them gets besides.
+ */
+export async function startInstances(
+  count: number,
+  env: Record<string, string> = {},
+  envOf: (index: number) => Record<string, string> = () => ({}),
+): Promise<Instances> {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   const keys = { accessKey: "instances", secretKey: "instances-secret" };
   const store = await startEmbeddedObjectStore({
@@ -22,7 +32,7 @@ export async function startInstances(count: number, env: Record<string, string> 
   });
   const databaseUrl = await createTestDatabase();
   const proxy = new RoundRobin();
-  const start = () =>
+  const start = (own: Record<string, string> = {}) =>
     startServiceProcess({
       DATABASE_URL: databaseUrl,
       DATA_DIR: join(folder, "data"), // one outbox and one set of token keys for all
@@ -32,14 +42,17 @@ export async function startInstances(count: number, env: Record<string, string> 
       PUBLIC_URL: proxy.url,
       TRUSTED_PROXIES: "1",
       ...env,
+      ...own,
     });
-  const processes = [await start()]; // the first makes the keys
-  processes.push(...await Promise.all(Array.from({ length: count - 1 }, start)));
+  const processes = [await start(envOf(0))]; // the first makes the keys
+  processes.push(...await Promise.all(Array.from({ length: count - 1 }, (_, n) => start(envOf(n + 1)))));
   proxy.targets = processes.map(({ url }) => url);
   return {
     url: proxy.url,
     databaseUrl,
     processes,
+    start,
+    storeUrl: store.endpoint,
     async stop() {
       await Promise.all(processes.map((process) => process.stop()));
       await proxy.stop();

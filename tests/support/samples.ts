@@ -1,13 +1,27 @@
 import { Buffer } from "node:buffer";
-import { crc32, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import { constants, crc32, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 
 /** Real files, made by small encoders: what the detectors must recognise. */
 
 export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const join = (...parts: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
 
+/** Content that is packed already, and how much it unpacks to. */
+interface Packed {
+  packed: Uint8Array;
+  sizeBytes: number;
+}
+
 /** A part of a zip: name and text or bytes. */
-export type ZipPart = [name: string, content: string | Uint8Array];
+export type ZipPart = [name: string, content: string | Uint8Array | Packed];
+
+/** So many blocks of 20 MiB of blanks, deflated to a thousandth: a deflate stream may repeat whole blocks. */
+export function packedBlanks(blocks: number): Packed {
+  const plain = Buffer.alloc(20 * 1024 * 1024, " ");
+  const block = deflateRawSync(plain, { level: 9, finishFlush: constants.Z_FULL_FLUSH });
+  const end = Uint8Array.of(3, 0);
+  return { packed: join(...Array(blocks).fill(block), end), sizeBytes: blocks * plain.length };
+}
 
 /** A zip of these parts in this order, deflated or stored; `streamed` puts sizes behind the data, as pipes do; `zip64` uses its end record. */
 export function zip(
@@ -19,8 +33,10 @@ export function zip(
   let offset = 0;
   for (const [name, content] of parts) {
     const plain = typeof content === "string" ? utf8(content) : content;
-    const packed = o.store ? Buffer.from(plain) : deflateRawSync(plain);
-    const sums = record([4, crc32(plain)], [4, packed.length], [4, plain.length]);
+    const { packed, sizeBytes, crc } = "packed" in plain
+      ? { ...plain, crc: 0 }
+      : { packed: o.store ? plain : deflateRawSync(plain), sizeBytes: plain.length, crc: crc32(plain) };
+    const sums = record([4, crc], [4, packed.length], [4, sizeBytes]);
     const common = record([2, 20], [2, o.streamed ? 8 : 0], [2, o.store ? 0 : 8], [4, 0]);
     const lengths = record([2, utf8(name).length], [2, 0]);
     const local = [
@@ -125,6 +141,38 @@ export function pdf(): Uint8Array {
 }
 
 export const gzip = (content: Uint8Array): Uint8Array => new Uint8Array(gzipSync(content));
+
+/** A gzip of one deflate stream; its sums are not right, which an unpacker only finds at the end. */
+export const rawGzip = (packed: Uint8Array): Uint8Array =>
+  join(Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3), packed, new Uint8Array(8));
+
+/** The same gzip with an extra field, a name and a comment in its header. */
+export const withGzipName = (plain: Uint8Array): Uint8Array =>
+  join(
+    Uint8Array.of(0x1f, 0x8b, 8, 4 | 8 | 16, 0, 0, 0, 0, 0, 3),
+    Uint8Array.of(2, 0, 1, 2),
+    utf8("name\0comment\0"),
+    plain.subarray(10),
+  );
+
+/** A tar (POSIX ustar) of these files. */
+export function tar(files: [name: string, content: Uint8Array][]): Uint8Array {
+  const blocks = files.flatMap(([name, content]) => {
+    const header = new Uint8Array(512);
+    const put = (at: number, text: string) => header.set(utf8(text), at);
+    put(0, name);
+    put(100, "0000644\0");
+    put(124, `${content.length.toString(8).padStart(11, "0")}\0`);
+    put(136, `${"0".repeat(11)}\0`);
+    put(148, " ".repeat(8));
+    put(156, "0");
+    put(257, "ustar\x0000");
+    const sum = header.reduce((total, byte) => total + byte, 0);
+    put(148, `${sum.toString(8).padStart(6, "0")}\0 `);
+    return [header, content, new Uint8Array((512 - content.length % 512) % 512)];
+  });
+  return join(...blocks, new Uint8Array(1024));
+}
 
 /**
  * A Compound File (version 3) with these streams in its root and, one level down, those; all empty.

@@ -15,10 +15,27 @@ export interface ServiceProcess {
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 
-/** Starts main.ts (of `root`, unless told this very tree) and resolves once it takes requests. */
-export async function startServiceProcess(env: Record<string, string>, root = ROOT): Promise<ServiceProcess> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", join(root, "main.ts")],
+/**
+ * Starts main.ts and resolves once it takes requests.
+ * @param o.root another tree than this one.
+ * @param o.prefix a command that runs it, such as `ip netns exec …`.
+ * @param o.preload a module that runs before main.ts.
+ */
+export async function startServiceProcess(
+  env: Record<string, string>,
+  o: { root?: string; preload?: string; prefix?: string[] } = {},
+): Promise<ServiceProcess> {
+  const { root = ROOT, preload } = o;
+  const [command = "", ...before] = [...o.prefix ?? [], Deno.execPath()];
+  const child = new Deno.Command(command, {
+    args: [
+      ...before,
+      "run",
+      "-A",
+      "--no-check",
+      ...(preload ? ["--preload", preload] : []),
+      join(root, "main.ts"),
+    ],
     cwd: root,
     env: { PORT: "0", LOG_LEVEL: "warn", ...env },
     stdin: "null",

@@ -24,6 +24,7 @@ export class Actor extends HttpClient {
     readonly tenantId: string | null,
     readonly email: string,
     readonly roleId: string | null,
+    readonly refreshToken: string,
   ) {
     super(baseUrl, token);
   }
@@ -84,6 +85,8 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
   const given = {
     ...(proxy ? { PUBLIC_URL: proxy.url } : {}),
     ...{ DATABASE_URL: databaseUrl, DATA_DIR: dataDir, PORT: "0", DATABASE_POOL: "6" },
+    // where nothing is worked, a test decides itself when what is due is looked at
+    ...(env.JOB_CONCURRENCY === "0" ? { JOB_POLL_MS: "3600000" } : {}),
     ...env,
     ...(proxy ? { TRUSTED_PROXIES: String(Number(env.TRUSTED_PROXIES ?? 0) + 1) } : {}),
   };
@@ -171,7 +174,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
         ip: null,
         userAgent: null,
       });
-      return new Actor(url, tokens.accessToken, userId, tenantId, email, roleId);
+      return new Actor(url, tokens.accessToken, userId, tenantId, email, roleId, tokens.refreshToken);
     });
   }
 
@@ -217,7 +220,14 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
     async stop() {
       await proxy?.stop();
       await Promise.all(others.map((instance) => instance.stop(2_000)));
-      await steward.stop(2_000);
+      // one stop that does not end would keep the whole run from its end
+      let late: ReturnType<typeof setTimeout> | undefined;
+      const isStopped = await Promise.race([
+        steward.stop(2_000).then(() => true),
+        new Promise<boolean>((resolve) => late = setTimeout(() => resolve(false), 20_000)),
+      ]);
+      clearTimeout(late);
+      if (!isStopped) console.error("a service under test did not stop within 20 s");
       await Deno.remove(dataDir, { recursive: true });
     },
   };

@@ -23,8 +23,12 @@ export interface SystemPostgres {
   stop(): Promise<void>;
 }
 
-/** Starts the machine's own Postgres in a temporary folder, as a user of its own where this one is root. */
-export async function startSystemPostgres(): Promise<SystemPostgres> {
+/**
+ * Starts the machine's own Postgres in a temporary folder, as a user of its own where this one is root.
+ * @param o.host one more address that it listens on, to whose network it is open
+ */
+export async function startSystemPostgres(o: { host?: string } = {}): Promise<SystemPostgres> {
+  const host = o.host ?? "127.0.0.1";
   if (folder === undefined) throw new Error("Postgres is not installed");
   const dir = await Deno.makeTempDir({ prefix: "system-postgres-" });
   const port = freePort();
@@ -43,9 +47,10 @@ export async function startSystemPostgres(): Promise<SystemPostgres> {
   };
   if (isRoot) await run(["chown", "postgres", dir]);
   await run(as([`${folder}/initdb`, "-D", `${dir}/data`, "-U", "steward", "-A", "trust", "--no-sync"]));
+  await Deno.writeTextFile(`${dir}/data/pg_hba.conf`, "host all all samenet trust\n", { append: true });
   const [command = "", ...args] = as([
     ...[`${folder}/postgres`, "-D", `${dir}/data`, "-p", String(port), "-k", dir],
-    ...["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"],
+    ...["-c", "fsync=off", "-c", `listen_addresses=127.0.0.1,${host}`, "-c", "max_connections=200"],
   ]);
   const server = new Deno.Command(command, { args, stdin: "null", stdout: "null", stderr: "null" }).spawn();
   const client = { PGHOST: "127.0.0.1", PGPORT: String(port), PGUSER: "steward" };
@@ -59,7 +64,7 @@ export async function startSystemPostgres(): Promise<SystemPostgres> {
     tools: folder,
     async database(name) {
       await run([`${folder}/createdb`, name], client);
-      return `postgres://steward:unused@127.0.0.1:${port}/${name}`;
+      return `postgres://steward:unused@${host}:${port}/${name}`;
     },
     async stop() {
       await run(as([`${folder}/pg_ctl`, "stop", "-D", `${dir}/data`, "-m", "immediate"])); // its data is thrown away

@@ -1,10 +1,13 @@
 // A worker in a process of its own, for tests that kill, freeze or drain it.
-// Job types: `test.note {n, ms}` writes a row and takes a while; `test.crash` kills its process at once.
+// Job types: `test.note {n, ms}` writes a row and takes a while; `test.abortable {n, ms}` writes one with -n where it is
+// aborted meanwhile; `test.crash` kills its process at once.
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
+import { jobWork, watchDueTimes } from "../../domain/jobs/due_times.ts";
 import { startWorker } from "../../domain/jobs/worker.ts";
 import { createLog } from "../../infra/log.ts";
+import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 
 /** How the process is told to behave. */
@@ -63,22 +66,39 @@ async function work(o: WorkerProcessOptions): Promise<void> {
       },
     }),
     defineJob({
+      name: "test.abortable",
+      args: z.object({ n: z.number(), ms: z.number() }),
+      async run({ n, ms }, { signal }) {
+        const began = new Date();
+        const isAborted = await pause(ms, false, { signal }).catch(() => true);
+        const number = isAborted ? -n : n;
+        await sql`insert into notes (n, pid, began, ended) values (${number}, ${Deno.pid}, ${began}, ${new Date()})`;
+      },
+    }),
+    defineJob({
       name: "test.crash",
       args: z.object({}),
       run: () => Deno.exit(137),
     }),
   );
+  const clock = new DatabaseClock();
+  await clock.start(sql);
+  const log = createLog("error");
+  const parts = { sql, types, jobTypes: types, clock, log, wakeUps: { at: () => worker.wake() } };
+  const leaseSeconds = o.leaseSeconds ?? 60;
+  const dueTimes = watchDueTimes(parts, jobWork(parts, leaseSeconds), 200);
   const worker = await startWorker({
     sql,
     types,
-    log: createLog("error"),
+    log,
     host: "test",
     concurrency: o.concurrency ?? 10,
     queues: o.queues ?? null,
     pollMs: 200,
-    leaseSeconds: o.leaseSeconds ?? 60,
+    leaseSeconds,
   });
   Deno.addSignalListener("SIGTERM", async () => {
+    await dueTimes.stop();
     await worker.stop(5_000);
     Deno.exit(0);
   });

@@ -1,5 +1,6 @@
-import type { Config, OpenIdSettings } from "../../../infra/config.ts";
+import type { OpenIdSettings } from "../../../infra/config.ts";
 import { type OpenIdProvider, openIdProvider } from "../../../infra/openid.ts";
+import type { Platform } from "../../shared/platform.ts";
 import { problem } from "../../problems/problem.ts";
 
 /** A configured OpenID provider, ready to be spoken to. */
@@ -12,11 +13,13 @@ export interface NamedProvider {
 export type Providers = ReadonlyMap<string, NamedProvider>;
 
 /** The OpenID providers of the configuration; none is spoken to before somebody signs in by it. */
-export const openIdProviders = (config: Pick<Config, "OIDC_PROVIDERS">): Providers =>
+export const openIdProviders = (
+  { config, clock }: Pick<Platform, "config" | "clock">,
+): Providers =>
   new Map(
     Object.entries(config.OIDC_PROVIDERS ?? {}).map(([name, settings]) => [
       name,
-      { name, settings, openId: openIdProvider(settings) },
+      { name, settings, openId: openIdProvider(settings, clock) },
     ]),
   );
 

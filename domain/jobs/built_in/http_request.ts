@@ -1,10 +1,15 @@
 import { z } from "zod";
-import { type HttpOut, OutboundRefused } from "../../../infra/http_out/http_out.ts";
+import { type HttpOut, OUTBOUND_MS, OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
-import { defineJob, HopelessJob } from "../job_type.ts";
+import { defineJob, HopelessJob, type JobType, type SecretArg } from "../job_type.ts";
+import { HIDDEN, secretsOf } from "../secret_args.ts";
 
 /** Characters of the answer kept as the job's output, well under what an output may hold. */
 const BODY_KEPT = 30_000;
+/** Characters of an unexpected answer kept in the attempt's error. */
+const ERROR_BODY_KEPT = 1_000;
+/** Secrets shorter than this are words that an answer holds anyway. */
+const LEAST_SECRET = 4;
 
 const Args = z.object({
   url: z.url({ protocol: /^https?$/, error: "expected an http or https URL" }).max(4_000),
@@ -16,14 +21,23 @@ const Args = z.object({
   expectedStatuses: z.array(z.int().min(100).max(599)).min(1).max(50).nullish(),
 });
 
+const secretArgs = [
+  { path: "headers.*", except: ["content-type", "accept"] },
+  { path: "url", part: "userinfo" },
+] as const satisfies SecretArg[];
+
 /** Calls a URL. A status that was not expected is a failure and is retried; an address out of bounds is not. */
-export const httpRequest = (http: HttpOut) =>
-  defineJob({
+export function httpRequest(http: HttpOut): JobType<z.output<typeof Args>> {
+  const type = defineJob({
     name: "steward.http-request",
     args: Args,
     exposed: true,
-    timeoutMs: 60_000,
-    async run({ url, method, headers, body, expectedStatuses }, { signal, jobId, attempt, traceId }) {
+    permission: "run:http-requests",
+    secretArgs,
+    receiver: (args) => originOf((args as { url?: unknown } | null)?.url),
+    timeoutMs: OUTBOUND_MS,
+    async run(args, { signal, jobId, attempt, traceId }) {
+      const { url, method, headers, body, expectedStatuses } = args;
       const isJson = body !== undefined && body !== null && typeof body !== "string";
       const answer = await http.send({
         url,
@@ -41,11 +55,16 @@ export const httpRequest = (http: HttpOut) =>
         throw error instanceof OutboundRefused ? new HopelessJob(error.message) : error;
       });
       const { status } = answer;
+      const text = hide(secretsOf(type, args), new TextDecoder().decode(answer.body));
       if (expectedStatuses ? !expectedStatuses.includes(status) : status < 200 || status > 299) {
         const expected = expectedStatuses?.join(", ") ?? "200 to 299";
-        throw new Error(`${method} ${new URL(url).host} answered ${status}; expected ${expected}`);
+        const said = text.trim().slice(0, ERROR_BODY_KEPT);
+        throw new Error(
+          `${method} ${new URL(url).host} answered ${status}; expected ${expected}${
+            said ? `; it said: ${said}` : ""
+          }`,
+        );
       }
-      const text = new TextDecoder().decode(answer.body);
       return {
         status,
         contentType: answer.headers["content-type"] ?? null,
@@ -54,3 +73,12 @@ export const httpRequest = (http: HttpOut) =>
       };
     },
   });
+  return type;
+}
+
+const originOf = (url: unknown): string => URL.canParse(String(url)) ? new URL(String(url)).origin : "";
+
+/** An answer may repeat what it was sent. */
+const hide = (secrets: string[], text: string): string =>
+  secrets.filter((secret) => secret.length >= LEAST_SECRET)
+    .reduce((hidden, secret) => hidden.replaceAll(secret, HIDDEN), text);

@@ -5,7 +5,7 @@ import {
   type MailTransport,
 } from "../../../infra/mail/mail.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { addressKey } from "../addresses.ts";
+import { addressDomain, addressKey } from "../addresses.ts";
 import type { Content } from "../content.ts";
 import type { HeldNotification, HeldRecipient } from "../delivery_ledger.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "../failover.ts";
@@ -16,14 +16,15 @@ const FROM = /^\s*(?:"?([^"<>]*?)"?\s*)<([^<>\s]+)>\s*$/;
 export function emailProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
   return p.mail.map((transport) => ({
     name: transport.name,
-    deliver: (owed, signal) => deliver(p, transport, mailOf(p, held, content, owed), owed, signal),
+    deliver: (owed, signal) => deliver(p, transport, held, content, owed, signal),
   }));
 }
 
 async function deliver(
   p: Platform,
   transport: MailTransport,
-  message: MailMessage,
+  held: HeldNotification,
+  content: Content,
   owed: HeldRecipient[],
   signal?: AbortSignal,
 ): Promise<RecipientAnswer[]> {
@@ -36,26 +37,42 @@ async function deliver(
     return owed.map(({ address }): RecipientAnswer => {
       const refusal = byAddress.get(key(address));
       return refusal
-        ? { accepted: false, reason: refusal.reason, permanent: refusal.permanent, isOfRecipient: true }
+        ? {
+          ...{ accepted: false, reason: refusal.reason, permanent: refusal.permanent, isOfRecipient: true },
+          isTransient: !refusal.permanent,
+        }
         : others;
     });
   };
   try {
-    const receipt = await transport.send(message, signal);
+    const receipt = await transport.send(mailOf(p, held, content, owed), signal);
     return answers(receipt.refused, { accepted: true });
   } catch (error) {
     if (!(error instanceof MailDeliveryFailed)) throw error;
+    if (error.isTooLarge && content.linked) {
+      return await deliver(p, transport, held, await content.linked(), owed, signal);
+    }
     if (!error.permanent) {
       p.log.warn("a mail server did not take a message", { provider: transport.name, error });
     }
-    if (error.refused.length === 0) throw new ProviderFailed(error.reason, error.permanent, isAway(error));
-    return answers(error.refused, { accepted: false, reason: error.reason, permanent: false });
+    const isTransient = isOutage(error);
+    if (error.refused.length === 0) {
+      throw new ProviderFailed(error.reason, error.permanent, { isAway: isAway(error), isTransient });
+    }
+    return answers(error.refused, { accepted: false, reason: error.reason, permanent: false, isTransient });
   }
 }
 
 /** Did no answer come, or one about the server or our account, rather than about this mail? 421: it is closing. */
 const isAway = ({ code, responseCode, permanent }: MailDeliveryFailed): boolean =>
   !permanent && (responseCode === 421 || code !== "EMESSAGE" && code !== "EENVELOPE");
+
+/** Codes of a mail server that cannot be reached, falls silent or hangs up. */
+const NO_ANSWER = ["ECONNECTION", "EDNS", "ETIMEDOUT", "ESOCKET", "EPROTOCOL", "ETLS"];
+
+/** Does what stands in the way end by itself, or by work on the server? It does where the server said so or said nothing. */
+const isOutage = ({ code, responseCode, permanent }: MailDeliveryFailed): boolean =>
+  !permanent && (responseCode !== null || NO_ANSWER.includes(code));
 
 function mailOf(p: Platform, held: HeldNotification, content: Content, owed: HeldRecipient[]): MailMessage {
   const sender = defaultSender(p.config.MAIL_FROM);
@@ -68,7 +85,8 @@ function mailOf(p: Platform, held: HeldNotification, content: Content, owed: Hel
       displayName,
     }));
   return {
-    messageId: `${held.id}@${messageDomain(sender.address)}`,
+    // always the service's own domain, so that the id stays the same whoever the sender of a message is said to be
+    messageId: `${held.id}@${addressDomain(sender.address)}`,
     from,
     ...{ to: named("to"), cc: named("cc"), bcc: named("bcc") },
     subject: content.subject ?? "",
@@ -82,10 +100,4 @@ function mailOf(p: Platform, held: HeldNotification, content: Content, owed: Hel
 export function defaultSender(setting: string): MailAddress {
   const [, name, address] = FROM.exec(setting) ?? [];
   return { address: address ?? setting.trim(), displayName: name || null };
-}
-
-/** Always the service's own domain, so that the id stays the same whoever the sender of a message is said to be. */
-function messageDomain(address: string): string {
-  const key = addressKey("Email", address);
-  return key.slice(key.lastIndexOf("@") + 1);
 }

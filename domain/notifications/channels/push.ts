@@ -16,13 +16,15 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
         ...{ title: content.subject, body: content.text, data: held.pushData ?? {} },
         tokens: [...new Set(tokens)],
       };
-      const { accepted, refused, retryAfterMs } = await transport.send(message, signal);
+      const { accepted, refused, retryAfterMs, isAway = false } = await transport.send(message, signal);
       const dead = refused.filter((refusal) => refusal.isDead).map((refusal) => refusal.token);
       if (dead.length > 0) await forget(p, dead);
       const taken = new Set(accepted);
       const refusals = new Map(refused.map((refusal) => [refusal.token, refusal]));
       return tokens.map((token) =>
-        taken.has(token) ? { accepted: true } : { ...refusalOf(refusals.get(token)), retryAfterMs }
+        taken.has(token)
+          ? { accepted: true }
+          : { ...refusalOf(refusals.get(token)), retryAfterMs, isTransient: isAway }
       );
     },
   }));

@@ -36,6 +36,7 @@ async function sendToAll(
   };
   const answers = new Map<HeldRecipient, RecipientAnswer>();
   let retryAfterMs: number | null = null;
+  let isAway = false;
   await eachAtMost(owed, AT_ONCE, async (recipient) => {
     if (signal?.aborted) return "stop";
     try {
@@ -47,13 +48,15 @@ async function sendToAll(
         if (signal?.aborted) return "stop";
         throw error;
       }
-      answers.set(recipient, { accepted: false, reason: error.message, permanent: error.permanent });
+      const { message: reason, permanent } = error;
+      answers.set(recipient, { accepted: false, reason, permanent, isTransient: error.isAway });
+      isAway ||= error.isAway;
       retryAfterMs = Math.max(retryAfterMs ?? 0, error.retryAfterMs ?? 0) || null;
       if (error.isHalt) return "stop";
     }
   });
   return owed.map((recipient) => {
-    const answer = answers.get(recipient) ?? untried;
+    const answer = answers.get(recipient) ?? { ...untried, isTransient: isAway };
     return answer.accepted ? answer : { ...answer, retryAfterMs };
   });
 }

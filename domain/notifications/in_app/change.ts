@@ -26,7 +26,7 @@ export async function deleteUserNotification(sql: Sql, userId: string, id: strin
   if (gone.count === 0) throw await missing(sql, userId, id);
 }
 
-/** The contract tells a notification of someone else (403) from none at all (404). */
+/** A notification of someone else is refused with 403, one that does not exist with 404. */
 async function missing(sql: Sql, userId: string, id: string): Promise<Problem> {
   const [other] = await sql`select from user_notifications where id = ${id}`;
   return other

@@ -19,14 +19,14 @@ const RECONNECT_MS = 2_000;
  */
 export async function streamUserNotifications(
   p: Platform,
-  bell: UserBell,
+  userBell: UserBell,
   caller: Caller,
   o: { userId: string; lastEventId: string | null },
 ): Promise<ReadableStream<Uint8Array>> {
   const after = o.lastEventId === null ? await lastSeq(p.sql, o.userId) : parseEventId(o.lastEventId);
   const gone = new AbortController();
   const signal = AbortSignal.any([p.stopping, gone.signal]);
-  const chunks = events(p, bell, caller, { userId: o.userId, after, signal });
+  const chunks = events(p, userBell, caller, { userId: o.userId, after, signal });
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
@@ -43,12 +43,12 @@ export async function streamUserNotifications(
 
 async function* events(
   p: Platform,
-  bell: UserBell,
+  userBell: UserBell,
   caller: Caller,
   o: { userId: string; after: number; signal: AbortSignal },
 ): AsyncGenerator<string, void> {
   const silence = p.config.DATABASE_LISTEN ? SILENCE_MS : SILENCE_WITHOUT_LISTEN_MS;
-  const ear = await bell.listen(o.userId, o.signal);
+  const ear = userBell.listen(o.userId, o.signal);
   let after = o.after;
   try {
     // an id without data is no event, but a client cut off before the first one comes back with it
@@ -85,7 +85,7 @@ async function lastSeq(q: Queryable, userId: string): Promise<number> {
 
 async function isLive(p: Platform, caller: Caller): Promise<boolean> {
   const rights = await p.rights.read(caller.userId, caller.sessionId, caller.tenantId);
-  return rights.exists && rights.usable && !rights.revoked;
+  return rights.exists && rights.usable && rights.current && !rights.revoked;
 }
 
 function parseEventId(text: string): number {

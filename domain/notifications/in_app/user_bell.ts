@@ -27,12 +27,12 @@ export interface UserEar {
 /** Hears rings for users on this instance; connects when the first stream opens. */
 export class UserBell {
   #ears = new Map<string, Set<() => void>>();
-  #listening: Promise<unknown> | null = null;
+  #isListening = false;
 
   constructor(private readonly p: Pick<Platform, "sql" | "config" | "log">) {}
 
   /** @param signal rings when it aborts, so that who waits goes on to its end */
-  async listen(userId: string, signal: AbortSignal): Promise<UserEar> {
+  listen(userId: string, signal: AbortSignal): UserEar {
     let rung = signal.aborted;
     let wake = () => {};
     const ring = () => {
@@ -42,7 +42,7 @@ export class UserBell {
     const ears = this.#ears.get(userId) ?? new Set();
     this.#ears.set(userId, ears.add(ring));
     signal.addEventListener("abort", ring, { once: true });
-    await this.#connect();
+    this.#connect(); // not waited for: all are rung once it listens
     return {
       async heard(ms) {
         if (!rung) {
@@ -64,17 +64,16 @@ export class UserBell {
     };
   }
 
-  async #connect(): Promise<void> {
-    if (!this.p.config.DATABASE_LISTEN) return;
+  #connect(): void {
+    if (!this.p.config.DATABASE_LISTEN || this.#isListening) return;
+    this.#isListening = true;
     const ringAll = () => this.#ears.forEach((ears) => ears.forEach((ring) => ring()));
-    this.#listening ??= this.p.sql.listen(CHANNEL, (payload) => {
+    this.p.sql.listen(CHANNEL, (payload) => {
       for (const userId of payload.split(",")) this.#ears.get(userId)?.forEach((ring) => ring());
-    }, ringAll);
-    try {
-      await this.#listening;
-    } catch (error) {
-      this.#listening = null;
-      this.p.log.warn("rings for in-app notifications are not heard; streams look by themselves", { error });
-    }
+    }, ringAll).catch((error) => {
+      this.p.log.warn("rings for in-app notifications are not heard yet; streams look by themselves", {
+        error,
+      });
+    });
   }
 }

@@ -6,10 +6,6 @@ export {
 } from "./errors.ts";
 export { FILTER_NAMES } from "./filters/apply.ts";
 export { htmlToText } from "./html_text/mod.ts";
+export { RenderQueueFull, RenderThreads } from "./render_threads.ts";
 export { parseRequiredVariables } from "./required_variables.ts";
-export {
-  type CompiledTemplate,
-  compileTemplate,
-  type RenderedTemplate,
-  type TemplateSource,
-} from "./template.ts";
+export { compileTemplate, type RenderedTemplate, type TemplateSource } from "./template.ts";

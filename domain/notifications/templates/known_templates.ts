@@ -1,13 +1,13 @@
 import { changed, onChange } from "../../../infra/postgres/forgetting.ts";
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { sharedTransaction } from "../../../infra/postgres/shared_transaction.ts";
-import { findTemplate, type StoredTemplate } from "./read.ts";
+import { findTemplate, type FoundTemplate } from "./read.ts";
 
 /** A change made elsewhere is seen at the latest this much later, even when it was not heard of. */
 const FRESH_MS = 600;
 const REMEMBERED = 500;
 
-type Requirements = Pick<StoredTemplate, "requiredVariables">;
+type Requirements = Pick<FoundTemplate, "requiredVariables" | "versionId">;
 
 interface Remembered {
   found: Promise<Requirements>;
@@ -26,8 +26,8 @@ function memoryOf(sql: Sql): Map<string, Remembered> {
 }
 
 /**
- * What templates require of messages, remembered for less than a second: many messages are made of one template. What
- * a message says is made of the template as it is when it is sent.
+ * The version of a template that messages get, and what it requires of them, remembered for less than a second: many
+ * messages are made of one template.
  */
 export class KnownTemplates {
   readonly #memory: Map<string, Remembered>;
@@ -56,8 +56,8 @@ export class KnownTemplates {
   }
 
   async #read(tenantId: string | null, slug: string, locale: string | null): Promise<Requirements> {
-    const { requiredVariables } = await findTemplate(this.sql, tenantId, slug, locale);
-    return { requiredVariables };
+    const { requiredVariables, versionId } = await findTemplate(this.sql, tenantId, slug, locale);
+    return { requiredVariables, versionId };
   }
 }
 

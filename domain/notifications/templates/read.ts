@@ -19,7 +19,11 @@ export interface StoredTemplate {
   version: number;
   createdAt: Date;
   updatedAt: Date;
+  changedBy: string | null;
 }
+
+/** A template as a message finds it: with the id of its present version. */
+export type FoundTemplate = StoredTemplate & { versionId: string };
 
 export type TemplateSummary =
   & Pick<
@@ -52,12 +56,14 @@ export async function findTemplate(
   tenantId: string | null,
   slug: string,
   locale: string | null,
-): Promise<StoredTemplate> {
+): Promise<FoundTemplate> {
   const wanted = locale === null ? null : canonicalLocale(locale);
   // the tenant's default locale stands between the wanted ones and the last resort, its longer forms first
   const fitsDefault = q`starts_with(lower(s.default_locale) || '-', lower(t.locale) || '-')`;
-  const [row] = await q<StoredTemplate[]>`
-    select t.* from notification_templates t left join notification_settings s on s.tenant_id = ${tenantId}
+  const [row] = await q<FoundTemplate[]>`
+    select t.*, v.id as version_id from notification_templates t
+    join notification_template_versions v on v.template_id = t.id and v.version = t.version
+    left join notification_settings s on s.tenant_id = ${tenantId}
     where t.slug = ${slug} and (t.tenant_id = ${tenantId} or t.tenant_id is null)
       and (lower(t.locale) = any(${localeChain(wanted, null)}::text[]) or ${fitsDefault})
     order by array_position(${localeForms(wanted)}::text[], lower(t.locale)), ${fitsDefault} desc nulls last,

@@ -1,11 +1,11 @@
-import type { Queryable } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
 import type { Message } from "../message.ts";
 import {
-  type CompiledTemplate,
-  compileTemplate,
   htmlToText,
   parseRequiredVariables,
+  type RenderedTemplate,
+  RenderQueueFull,
   TemplateInvalid,
   TemplateLimitExceeded,
   type TemplatePart,
@@ -16,6 +16,7 @@ import { missingVariables } from "../rendering/required_variables.ts";
 import type { KnownTemplates } from "./known_templates.ts";
 import { canonicalLocale } from "./locales.ts";
 import { findTemplate, type StoredTemplate } from "./read.ts";
+import { readKeptVersion } from "./versions.ts";
 
 /** A template filled in: what a message of it says. */
 export interface Rendition {
@@ -27,69 +28,116 @@ export interface Rendition {
   templateVersion: number;
 }
 
-const REMEMBERED = 500;
-/** Compiled templates by id and version, so an entry never goes stale; the least recently used one goes first. */
-const compiled = new Map<string, CompiledTemplate>();
+/** Templates of one tenant that may wait to be filled in for requests; messages that are delivered wait without a limit. */
+const MOST_WAITING = 50;
+
+type Renderer = Pick<Platform, "sql" | "renderThreads">;
+interface RenderOptions {
+  slug: string;
+  locale: string | null;
+  data: Record<string, unknown>;
+  /** As `RenderThreads.run`. */
+  mostWaiting?: number;
+}
 
 /**
  * Fills in the best fitting template of `slug`. A plain text is made from the HTML where the template has none.
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING, NOTIFICATION_TEMPLATE_INVALID
  */
 export async function renderTemplate(
-  q: Queryable,
+  p: Renderer,
   tenantId: string | null,
-  o: { slug: string; locale: string | null; data: Record<string, unknown> },
+  o: RenderOptions,
 ): Promise<Rendition> {
-  const template = await findTemplate(q, tenantId, o.slug, o.locale);
-  const { subject, html, text } = refusing(() => compiledOf(template).render(o.data));
-  return {
-    subject,
-    htmlBody: html,
-    textBody: text ?? (html === null ? null : htmlToText(html)),
-    templateSlug: template.slug,
-    locale: template.locale,
-    templateVersion: template.version,
-  };
+  const template = await findTemplate(p.sql, tenantId, o.slug, o.locale);
+  return { ...await fillIn(p, tenantId, template.versionId, template, o), templateSlug: template.slug };
 }
+
+/** As `renderTemplate`, for a request: refused where many of its tenant wait already. @throws RATE_LIMITED */
+export const renderForRequest = (
+  p: Renderer,
+  tenantId: string | null,
+  o: RenderOptions,
+): Promise<Rendition> => renderTemplate(p, tenantId, { ...o, mostWaiting: MOST_WAITING });
+
+/** Fills in the version a message was accepted with. @throws NOTIFICATION_TEMPLATE_INVALID */
+export async function renderKeptVersion(
+  p: Renderer,
+  tenantId: string | null,
+  versionId: string,
+  data: Record<string, unknown>,
+): Promise<Omit<Rendition, "templateSlug">> {
+  return await fillIn(p, tenantId, versionId, await readKeptVersion(p.sql, versionId), { data });
+}
+
+async function fillIn(
+  p: Renderer,
+  tenantId: string | null,
+  versionId: string,
+  template: SourceFields & Pick<StoredTemplate, "version">,
+  { data, mostWaiting }: Pick<RenderOptions, "data" | "mostWaiting">,
+): Promise<Omit<Rendition, "templateSlug">> {
+  const order = { do: "render", key: versionId, source: sourceOf(template), data } as const;
+  const words = await refusing(p.renderThreads.run(order, { tenantId, mostWaiting }));
+  return { ...wordsOf(words), locale: template.locale, templateVersion: template.version };
+}
+
+const wordsOf = ({ subject, html, text }: RenderedTemplate) => ({ subject, htmlBody: html, textBody: text });
 
 /**
  * Refuses a message whose template is missing or lacks variables, before it is stored; rendering itself waits until
  * the message is sent.
+ * @returns the id of the version the message is to be filled in from; null where it has no template
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function requireRenderable(
   templates: Pick<KnownTemplates, "find">,
   tenantId: string | null,
   message: Pick<Message, "templateSlug" | "locale" | "templateData">,
-): Promise<void> {
-  if (!message.templateSlug) return;
+): Promise<string | null> {
+  if (!message.templateSlug) return null;
   const template = await templates.find(tenantId, message.templateSlug, message.locale ?? null);
   const missing = missingVariables(
     parseRequiredVariables(template.requiredVariables),
     message.templateData ?? {},
   );
   if (missing.length > 0) throw refusalOf(new TemplateVariablesMissing(missing));
+  return template.versionId;
 }
 
 /**
  * Fills in a template that is not stored, to look at while it is written. A plain text is made from the HTML where
  * there is none.
- * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_VARIABLES_MISSING, NOTIFICATION_TEMPLATE_INVALID
+ * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_VARIABLES_MISSING, NOTIFICATION_TEMPLATE_INVALID, RATE_LIMITED
  */
-export function previewTemplate(
+export async function previewTemplate(
+  p: Renderer,
+  tenantId: string | null,
   template: SourceFields,
   data: Record<string, unknown>,
-): Pick<Rendition, "subject" | "htmlBody" | "textBody"> {
+): Promise<Pick<Rendition, "subject" | "htmlBody" | "textBody">> {
   const locale = canonicalLocale(template.locale);
-  const { subject, html, text } = refusing(() =>
-    compileTemplate(sourceOf({ ...template, locale })).render(data)
-  );
-  return { subject, htmlBody: html, textBody: text ?? (html === null ? null : htmlToText(html)) };
+  const order = { do: "render", key: null, source: sourceOf({ ...template, locale }), data } as const;
+  return wordsOf(await refusing(p.renderThreads.run(order, { tenantId, mostWaiting: MOST_WAITING })));
+}
+
+/** Shorter HTML is turned into text at once: that takes less time than handing it over. */
+const SHORT = 10_000;
+
+/** The plain text of HTML. */
+export async function textOf(p: Renderer, tenantId: string | null, html: string): Promise<string> {
+  if (html.length < SHORT) return htmlToText(html);
+  return (await p.renderThreads.run({ do: "text", html }, { tenantId })).text ?? "";
 }
 
 /** Refuses a template that cannot be understood. @throws NOTIFICATION_TEMPLATE_INVALID with line and column */
-export function requireValidTemplate(template: SourceFields): void {
-  refusing(() => compileTemplate(sourceOf(template)));
+export async function requireValidTemplate(
+  p: Renderer,
+  tenantId: string | null,
+  template: SourceFields,
+): Promise<void> {
+  const order = { do: "compile", source: sourceOf(template) } as const;
+  await refusing(p.renderThreads.run(order, { tenantId, mostWaiting: MOST_WAITING }));
 }
 
 type SourceFields = Pick<
@@ -105,19 +153,10 @@ const sourceOf = (template: SourceFields): TemplateSource => ({
   requiredVariables: parseRequiredVariables(template.requiredVariables),
 });
 
-function compiledOf(template: StoredTemplate): CompiledTemplate {
-  const key = `${template.id} ${template.version}`;
-  const known = compiled.get(key) ?? compileTemplate(sourceOf(template));
-  compiled.delete(key);
-  compiled.set(key, known);
-  if (compiled.size > REMEMBERED) compiled.delete(compiled.keys().next().value ?? "");
-  return known;
-}
-
-/** Does `work`, its failures told as refusals of the catalogue. */
-function refusing<T>(work: () => T): T {
+/** What `work` comes to, its failures told as refusals of the catalogue. */
+async function refusing<T>(work: Promise<T>): Promise<T> {
   try {
-    return work();
+    return await work;
   } catch (error) {
     throw refusalOf(error);
   }
@@ -145,6 +184,12 @@ function refusalOf(error: unknown): unknown {
   }
   if (error instanceof TemplateLimitExceeded) {
     return problem("NOTIFICATION_TEMPLATE_INVALID", error.message);
+  }
+  if (error instanceof RenderQueueFull) {
+    const headers = { "retry-after": "2" };
+    return problem("RATE_LIMITED", `This tenant has asked for too much at once: ${error.message}.`, {
+      headers,
+    });
   }
   return error;
 }

@@ -1,14 +1,15 @@
-import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Queryable, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { Caller } from "../../access/caller.ts";
 import { invalid } from "../../problems/problem.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { requireVersion } from "../../shared/version.ts";
+import { contentTag, requireTag, requireVersion } from "../../shared/version.ts";
 import { forgetTemplates } from "./known_templates.ts";
 import { canonicalLocale } from "./locales.ts";
 import { type StoredTemplate, templateNotFound } from "./read.ts";
 import { requireValidTemplate } from "./render.ts";
+import { requireTemplateVersion } from "./versions.ts";
 
 export type NewTemplate = Pick<
   StoredTemplate,
@@ -20,25 +21,26 @@ export type NewTemplate = Pick<
   | "textBodyTemplate"
   | "requiredVariables"
 >;
+type Writer = Pick<Platform, "sql" | "renderThreads">;
 /** What is left out stays as it is; null takes a text away. */
 export type TemplateChange = { templateId: string } & Partial<Omit<NewTemplate, "slug" | "locale">>;
 
 /** Makes a template of the caller's tenant. @throws NOTIFICATION_TEMPLATE_INVALID, NOTIFICATION_TEMPLATE_ALREADY_EXISTS, VALIDATION_ERROR */
 export async function createTemplate(
-  p: Pick<Platform, "sql">,
+  p: Writer,
   caller: Caller,
   given: NewTemplate,
 ): Promise<StoredTemplate> {
   const template = { ...given, locale: canonicalLocale(given.locale) };
   requireSomeText(template);
-  requireValidTemplate(template);
+  await requireValidTemplate(p, caller.tenantId, template);
   return await transact(p.sql, async (tx) => {
     const [row] = await tx<StoredTemplate[]>`
       insert into notification_templates (id, tenant_id, slug, name, locale, subject_template, html_body_template,
-        text_body_template, required_variables)
+        text_body_template, required_variables, changed_by)
       values (${newId()}, ${caller.tenantId}, ${template.slug}, ${template.name}, ${template.locale},
         ${template.subjectTemplate}, ${template.htmlBodyTemplate}, ${template.textBodyTemplate},
-        ${template.requiredVariables})
+        ${template.requiredVariables}, ${caller.userId})
       returning *`;
     const made = row as StoredTemplate;
     forgetTemplates(p.sql, tx);
@@ -52,7 +54,7 @@ export async function createTemplate(
  * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_NOT_FOUND, PRECONDITION_FAILED, NOTIFICATION_TEMPLATE_INVALID
  */
 export async function updateTemplate(
-  p: Pick<Platform, "sql">,
+  p: Writer,
   caller: Caller,
   id: string,
   { templateId, ...change }: TemplateChange,
@@ -61,17 +63,50 @@ export async function updateTemplate(
   if (templateId !== id) {
     throw invalid({ templateId: [`found ${templateId}; expected ${id}, the id in the path`] });
   }
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  return await changeTemplate(p, caller, id, given, ifMatch);
+}
+
+/**
+ * Makes a new version with the texts of an earlier one; the name stays as it is.
+ * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, PRECONDITION_FAILED, NOTIFICATION_TEMPLATE_INVALID
+ */
+export async function restoreTemplateVersion(
+  p: Writer,
+  caller: Caller,
+  id: string,
+  version: number,
+  ifMatch: string | null,
+): Promise<StoredTemplate> {
+  await requireOwnTemplate(p.sql, caller.tenantId, id);
+  const { subjectTemplate, htmlBodyTemplate, textBodyTemplate, requiredVariables } =
+    await requireTemplateVersion(p.sql, id, version);
+  const texts = { subjectTemplate, htmlBodyTemplate, textBodyTemplate, requiredVariables };
+  return await changeTemplate(p, caller, id, texts, ifMatch);
+}
+
+/** Writes a change to a template as its next version. */
+async function changeTemplate(
+  p: Writer,
+  caller: Caller,
+  id: string,
+  change: Partial<NewTemplate>,
+  ifMatch: string | null,
+): Promise<StoredTemplate> {
+  const stored = await requireOwnTemplate(p.sql, caller.tenantId, id);
+  requireVersion(ifMatch, stored.version);
+  // before the row is locked, as it may take its time; each part is checked by itself, so a change in between is none here
+  await requireValidTemplate(p, caller.tenantId, { ...stored, ...change });
   return await transact(p.sql, async (tx) => {
-    const before = await lockOwnTemplate(tx, caller.tenantId, id);
+    const before = await requireOwnTemplate(tx, caller.tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
-    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-    const after: StoredTemplate = { ...before, ...given };
+    const after: StoredTemplate = { ...before, ...change };
     requireSomeText(after);
-    requireValidTemplate(after);
     const [row] = await tx<StoredTemplate[]>`
       update notification_templates set name = ${after.name}, subject_template = ${after.subjectTemplate},
         html_body_template = ${after.htmlBodyTemplate}, text_body_template = ${after.textBodyTemplate},
-        required_variables = ${after.requiredVariables}, version = version + 1, updated_at = now()
+        required_variables = ${after.requiredVariables}, version = version + 1, updated_at = now(),
+        changed_by = ${caller.userId}
       where id = ${id} returning *`;
     forgetTemplates(p.sql, tx);
     await recordAudit(tx, caller, auditOf("update", id, before, after));
@@ -87,7 +122,7 @@ export async function deleteTemplate(
   ifMatch: string | null,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    const before = await lockOwnTemplate(tx, caller.tenantId, id);
+    const before = await requireOwnTemplate(tx, caller.tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
     await tx`delete from notification_templates where id = ${id}`;
     forgetTemplates(p.sql, tx);
@@ -95,10 +130,14 @@ export async function deleteTemplate(
   });
 }
 
-async function lockOwnTemplate(tx: Tx, tenantId: string | null, id: string): Promise<StoredTemplate> {
-  const [row] = await tx<StoredTemplate[]>`
-    select * from notification_templates
-    where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid for update`;
+async function requireOwnTemplate(
+  q: Queryable,
+  tenantId: string | null,
+  id: string,
+  lock = q``,
+): Promise<StoredTemplate> {
+  const [row] = await q<StoredTemplate[]>`
+    select * from notification_templates where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid ${lock}`;
   if (!row) throw templateNotFound(id);
   return row;
 }
@@ -128,13 +167,29 @@ function auditOf(
   };
 }
 
-/** Sets the tenant's default locale and returns its canonical spelling. @throws VALIDATION_ERROR */
-export async function setDefaultLocale(sql: Sql, tenantId: string, locale: string): Promise<string> {
-  const canonical = canonicalLocale(locale, "defaultLocale");
+/**
+ * Sets the tenant's default locale and returns its canonical spelling; null takes it away.
+ * @throws VALIDATION_ERROR, PRECONDITION_FAILED
+ */
+export async function setDefaultLocale(
+  sql: Sql,
+  tenantId: string,
+  locale: string | null,
+  ifMatch: string | null,
+): Promise<string | null> {
+  const canonical = locale === null ? null : canonicalLocale(locale, "defaultLocale");
   await transact(sql, async (tx) => {
-    await tx`
-      insert into notification_settings (tenant_id, default_locale) values (${tenantId}, ${canonical})
-      on conflict (tenant_id) do update set default_locale = excluded.default_locale, updated_at = now()`;
+    // The first one makes the row, so that there is something to lock.
+    const { count: isFirst } = await tx`
+      insert into notification_settings (tenant_id, default_locale) values (${tenantId}, ${canonical ?? ""})
+      on conflict (tenant_id) do nothing`;
+    const [former] = await tx<{ defaultLocale: string }[]>`
+      select default_locale from notification_settings where tenant_id = ${tenantId} for update`;
+    requireTag(ifMatch, contentTag(isFirst || !former ? null : former.defaultLocale));
+    await (canonical === null
+      ? tx`delete from notification_settings where tenant_id = ${tenantId}`
+      : tx`insert into notification_settings (tenant_id, default_locale) values (${tenantId}, ${canonical})
+          on conflict (tenant_id) do update set default_locale = excluded.default_locale, updated_at = now()`);
     forgetTemplates(sql, tx);
   });
   return canonical;

@@ -5,13 +5,11 @@ import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import type { Outcome, OwedDelivery } from "./delivery.ts";
 
-const MOST_ATTEMPTS = 8;
-
 /** Copies the document to its target path under the tenant's deliveries; again is the same as once. */
 export async function deliverByCopy(
   p: Platform,
   execution: Execution & { storedFileId: string },
-  { recipient, attempts }: OwedDelivery,
+  { recipient }: OwedDelivery,
 ): Promise<Outcome> {
   try {
     await copyFileTo(p, execution.storedFileId, recipient);
@@ -19,9 +17,6 @@ export async function deliverByCopy(
   } catch (error) {
     if (error instanceof Problem) return { status: "Failed", reason: error.message };
     if (!(error instanceof ObjectStoreUnavailable)) throw error;
-    return {
-      status: attempts + 1 < MOST_ATTEMPTS ? "Owed" : "Failed",
-      reason: "The storage does not answer.",
-    };
+    return { status: "Owed", reason: "The storage does not answer.", isAway: true };
   }
 }

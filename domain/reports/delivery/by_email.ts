@@ -1,15 +1,15 @@
-import { transact } from "../../../infra/postgres/postgres.ts";
-import { signFileDownload } from "../../files/service_files.ts";
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { LINK_INSTEAD } from "../../notifications/content.ts";
 import { readNotificationStatus, sendNotification } from "../../notifications/send.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import type { Outcome, OwedDelivery } from "./delivery.ts";
+import { createReportLink } from "./link.ts";
 import type { DeliveryOptions } from "./options.ts";
 
-/** A larger document is linked to: mail servers refuse it. */
+/** A larger document is linked to at once; a smaller one when the mail server finds it too large. */
 export const LARGEST_ATTACHMENT_BYTES = 10 * 1024 * 1024;
-const LINK_SECONDS = 24 * 60 * 60;
 
 type Deliverable = Execution & { storedFileId: string };
 
@@ -23,8 +23,7 @@ export async function deliverByEmail(
   delivery: OwedDelivery,
 ): Promise<Outcome> {
   if (delivery.notificationId) return await outcomeOf(p, delivery.notificationId);
-  const data = await templateData(p, execution);
-  const attach = data.downloadUrl === undefined;
+  const attach = (execution.fileSizeBytes ?? 0) <= LARGEST_ATTACHMENT_BYTES;
   const { emailSubject }: DeliveryOptions = JSON.parse(execution.deliveryJson ?? "{}");
   const { id, tenantId, createdBy, traceId, storedFileId } = execution;
   try {
@@ -37,7 +36,7 @@ export async function deliverByEmail(
         channel: "Email",
         recipients: [{ address: delivery.recipient }],
         templateSlug: "report-ready",
-        templateData: data,
+        templateData: await templateData(p, tx, execution, !attach),
         ...(emailSubject ? { subject: emailSubject } : {}),
         ...(attach
           ? {
@@ -60,18 +59,20 @@ export async function deliverByEmail(
   return { status: "Owed", reason: "the message is on its way" };
 }
 
-async function templateData(p: Platform, execution: Deliverable): Promise<Record<string, unknown>> {
-  const { emailBody }: DeliveryOptions = JSON.parse(execution.deliveryJson ?? "{}");
-  const data = { reportName: execution.reportName, ...(emailBody ? { message: emailBody } : {}) };
-  if ((execution.fileSizeBytes ?? 0) <= LARGEST_ATTACHMENT_BYTES) return data;
-  const { url, expiresAt } = await signFileDownload(p, execution.storedFileId, {
-    expiresInSeconds: LINK_SECONDS,
-  });
-  return {
-    ...data,
+async function templateData(
+  p: Platform,
+  tx: Tx,
+  { id, reportName, deliveryJson }: Deliverable,
+  isLinked: boolean,
+): Promise<Record<string, unknown>> {
+  const { emailBody }: DeliveryOptions = JSON.parse(deliveryJson ?? "{}");
+  const data = { reportName, ...(emailBody ? { message: emailBody } : {}) };
+  const { url, expiresAt } = await createReportLink(p, tx, id);
+  const link = {
     downloadUrl: url,
     expiresAt: `${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC`,
   };
+  return isLinked ? { ...data, ...link } : { ...data, [LINK_INSTEAD]: link };
 }
 
 async function outcomeOf(p: Platform, notificationId: string): Promise<Outcome> {

@@ -1,17 +1,20 @@
 import { createHttpOut, OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { Webhook } from "standardwebhooks";
-import { signFileDownload } from "../../files/service_files.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import type { Outcome, OwedDelivery } from "./delivery.ts";
+import { createReportLink } from "./link.ts";
 
-const MOST_ATTEMPTS = 8;
-const LINK_SECONDS = 60 * 60;
+/** After so many answers that refuse, such as 404, a delivery has failed. */
+const MOST_REFUSALS = 8;
+/** Request Timeout, Too Early, Too Many Requests. */
+const TRY_LATER: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
  * Posts a signed notice with a link to the document (Standard Webhooks). Its id is the delivery's, the same at every
- * attempt, so that a receiver can tell a repetition. Any 2xx answer counts as delivered, 410 as never again.
+ * attempt, so that a receiver can tell a repetition. Any 2xx answer counts as delivered, 410 as never again. One that
+ * cannot be reached, or answers that it cannot for now, is tried for a day; one that refuses, a few times.
  */
 export async function deliverByWebhook(
   p: Platform,
@@ -21,9 +24,7 @@ export async function deliverByWebhook(
   if (p.config.WEBHOOK_SECRET === null) {
     return { status: "Failed", reason: "This service sends no webhooks." };
   }
-  const { url, expiresAt } = await signFileDownload(p, execution.storedFileId, {
-    expiresInSeconds: LINK_SECONDS,
-  });
+  const { url, expiresAt } = await createReportLink(p, p.sql, execution.id);
   const now = p.clock.now();
   const body = JSON.stringify({
     type: "report.completed",
@@ -50,13 +51,12 @@ export async function deliverByWebhook(
     const { status } = await createHttpOut({ allow: p.config.OUTBOUND_ALLOW })
       .send({ url: recipient, method: "POST", headers, body });
     if (status >= 200 && status < 300) return { status: "Delivered" };
-    return triedAgain(attempts, `The receiver answered ${status}.`, status === 410);
+    const reason = `The receiver answered ${status}.`;
+    if (status >= 500 || TRY_LATER.has(status)) return { status: "Owed", reason, isAway: true };
+    return { status: status === 410 || attempts + 1 >= MOST_REFUSALS ? "Failed" : "Owed", reason };
   } catch (error) {
     if (error instanceof OutboundRefused) return { status: "Failed", reason: `Refused: ${error.message}.` };
-    return triedAgain(attempts, `The receiver could not be reached: ${(error as Error).message}`);
+    const reason = `The receiver could not be reached: ${(error as Error).message}`;
+    return { status: "Owed", reason, isAway: true };
   }
-}
-
-function triedAgain(attempts: number, reason: string, isFinal = false): Outcome {
-  return { status: isFinal || attempts + 1 >= MOST_ATTEMPTS ? "Failed" : "Owed", reason };
 }

@@ -1,8 +1,18 @@
 import { z } from "zod";
+import { databaseTrouble } from "../../../infra/postgres/postgres.ts";
+import type { FileRecord } from "../../files/file.ts";
 import { readFileState } from "../../files/service_files.ts";
-import { defineJob, type JobType, PostponeJob } from "../../jobs/job_type.ts";
+import {
+  defineJob,
+  DependencyAway,
+  type JobContext,
+  type JobType,
+  PostponeJob,
+} from "../../jobs/job_type.ts";
 import type { Platform } from "../../shared/platform.ts";
-import type { Execution } from "../execution.ts";
+import { type Execution, listDeliveries } from "../execution.ts";
+import { waitingOutOutages } from "../outage.ts";
+import { rejectDocument } from "../run.ts";
 import { deliverByCopy } from "./by_copy.ts";
 import { deliverByWebhook } from "./by_webhook.ts";
 import { deliverByEmail } from "./by_email.ts";
@@ -19,40 +29,50 @@ import { METHOD } from "./options.ts";
 const args = z.object({ executionId: z.uuid() });
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 60_000;
+/** By which each wait is longer than the one before: some 30 % of what was waited so far. */
+const WAIT_GROWTH = 1.4;
 
 type Deliverable = Execution & { storedFileId: string };
 
 /**
- * Delivers an execution's document to everybody it is owed to. Waits for the scan, for messages to be sent and for
- * receivers that do not answer by stepping aside, each time for longer.
+ * Follows an execution's document through its scan, then delivers it to everybody it is owed to. Waits for the scan and
+ * for messages to be sent by stepping aside, each time for longer, and for whoever does not answer as for an outage. A
+ * document that does not pass its scan makes the execution Failed, unless it is owed to somebody: that delivery failed.
  */
 export const deliverJob = (p: Platform): JobType<z.output<typeof args>> =>
   defineJob({
     name: "steward.report-deliver",
     args,
-    run: async ({ executionId }, { jobId, attempt, log }) => {
-      const execution = await readDeliverable(p.sql, executionId, jobId);
-      if (!execution) return { delivered: 0 };
-      const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 10));
-      const obstacle = await fileObstacle(p, execution.storedFileId);
-      if (obstacle?.status === "Owed") throw new PostponeJob(obstacle.reason, wait);
-      const deliveries = await listOwed(p.sql, executionId);
-      for (const delivery of deliveries) {
-        const outcome = obstacle ?? await deliver(p, execution, delivery).catch((error): Outcome => {
-          log.error("a report could not be delivered", { executionId, method: delivery.method, error });
-          return { status: "Owed", reason: "Something failed unexpectedly; the service's log has it." };
-        });
-        await recordOutcome(p.sql, delivery.id, outcome);
-      }
-      const owed = await sumUpDelivery(p, executionId);
-      if (owed > 0) throw new PostponeJob(`${owed} deliveries are not settled yet`, wait);
-      return { delivered: deliveries.length };
-    },
+    run: ({ executionId }, context) => waitingOutOutages(() => deliverDocument(p, executionId, context)),
   });
 
-/** Why the document cannot be delivered now, or ever; null when it can. */
-async function fileObstacle(p: Platform, fileId: string): Promise<Outcome | null> {
-  const file = await readFileState(p.sql, fileId);
+async function deliverDocument(p: Platform, executionId: string, context: JobContext): Promise<unknown> {
+  const execution = await readDeliverable(p.sql, executionId, context.jobId);
+  if (!execution) return { delivered: 0 };
+  const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * WAIT_GROWTH ** Math.min(context.attempt - 1, 20));
+  const file = await readFileState(p.sql, execution.storedFileId);
+  const obstacle = obstacleOf(file);
+  if (obstacle?.status === "Owed") throw new PostponeJob(obstacle.reason, wait);
+  if ((await listDeliveries(p.sql, executionId)).length === 0) {
+    const isRejected = obstacle !== null && (file?.status !== "Purged" || file.rejectionCode !== null);
+    if (isRejected) await rejectDocument(p, executionId, `${obstacle.reason} It did not pass its scan.`);
+    return { delivered: 0 };
+  }
+  const deliveries = await listOwed(p.sql, executionId);
+  let away: string | null = null;
+  for (const delivery of deliveries) {
+    const outcome = obstacle ?? await deliver(p, execution, delivery, context);
+    if (outcome.status === "Owed" && outcome.isAway) away = outcome.reason;
+    await recordOutcome(p.sql, delivery.id, outcome);
+  }
+  const owed = await sumUpDelivery(p, executionId);
+  if (owed > 0 && away !== null) throw new DependencyAway(away);
+  if (owed > 0) throw new PostponeJob(`${owed} deliveries are not settled yet`, wait);
+  return { delivered: deliveries.length };
+}
+
+/** Why a document cannot be delivered now, or ever; null when it can. */
+function obstacleOf(file: FileRecord | null): Exclude<Outcome, { status: "Delivered" }> | null {
   if (file?.status === "Available") return null;
   if (file?.status === "Pending" || file?.status === "Scanning") {
     return {
@@ -63,7 +83,31 @@ async function fileObstacle(p: Platform, fileId: string): Promise<Outcome | null
   return { status: "Failed", reason: `The document is ${file?.status ?? "gone"}.` };
 }
 
-async function deliver(p: Platform, execution: Deliverable, delivery: OwedDelivery): Promise<Outcome> {
+/** Tries one delivery. Who has been away for as long as an outage is waited out has failed. */
+async function deliver(
+  p: Platform,
+  execution: Deliverable,
+  delivery: OwedDelivery,
+  { log, waitsForDependencies }: JobContext,
+): Promise<Outcome> {
+  const outcome = await deliverBy(p, execution, delivery).catch((error): Outcome => {
+    if (databaseTrouble(error)) throw error;
+    log.error("a report could not be delivered", {
+      executionId: execution.id,
+      method: delivery.method,
+      error,
+    });
+    return {
+      status: "Owed",
+      reason: "Something failed unexpectedly; the service's log has it.",
+      isAway: true,
+    };
+  });
+  const isGivenUp = outcome.status === "Owed" && outcome.isAway && !waitsForDependencies;
+  return isGivenUp ? { status: "Failed", reason: outcome.reason } : outcome;
+}
+
+async function deliverBy(p: Platform, execution: Deliverable, delivery: OwedDelivery): Promise<Outcome> {
   switch (delivery.method) {
     case METHOD.Email:
       return await deliverByEmail(p, execution, delivery);

@@ -13,8 +13,11 @@ export interface OwedDelivery {
   attempts: number;
 }
 
-/** What a try came to: done, never to be, or to be looked at again. */
-export type Outcome = { status: "Delivered" } | { status: "Failed" | "Owed"; reason: string };
+/** What a try came to: done, never to be, or to be looked at again; `isAway`: because somebody does not answer. */
+export type Outcome =
+  | { status: "Delivered" }
+  | { status: "Failed"; reason: string }
+  | { status: "Owed"; reason: string; isAway?: true };
 
 /** An execution whose document waits to be delivered by this job, the last one made for it: Completed, not deleted. */
 export async function readDeliverable(

@@ -5,7 +5,7 @@ import { type FieldErrors, invalid, Problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 
-/** DeliveryMethod of the contract. */
+/** How a document is delivered; the numbers are those of the API. */
 export const METHOD = { Download: 1, Email: 2, Storage: 3, Webhook: 4 } as const;
 export type DeliveryMethod = typeof METHOD[keyof typeof METHOD];
 

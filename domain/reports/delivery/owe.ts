@@ -6,12 +6,16 @@ import type { Execution } from "../execution.ts";
 import { deliverJob } from "./deliver_job.ts";
 import { type DeliveryOptions, METHOD, targetPathOf } from "./options.ts";
 
-/** Writes down whom a completed execution owes its document, and the job that delivers it. */
+/** A document that nobody is owed is looked at so long after it was stored: its scan takes less as a rule. */
+const SCAN_MS = 2_000;
+
+/** Writes down whom a completed execution owes its document, and the job that sees it through its scan and delivers it. */
 export async function oweDeliveries(p: Platform, tx: Tx, execution: Execution): Promise<void> {
-  if (!execution.deliveryJson) return;
-  const options: DeliveryOptions = JSON.parse(execution.deliveryJson);
-  const recipients = recipientsOf(options, execution);
-  if (recipients.length === 0) return;
+  const options: DeliveryOptions | null = execution.deliveryJson && JSON.parse(execution.deliveryJson);
+  const recipients = options ? recipientsOf(options, execution) : [];
+  if (!options || recipients.length === 0) {
+    return await enqueueDelivery(p, tx, execution, new Date(p.clock.now().getTime() + SCAN_MS));
+  }
   await tx`
     insert into report_deliveries (id, execution_id, method, recipient)
     select id, ${execution.id}, ${options.method}, recipient
@@ -20,12 +24,18 @@ export async function oweDeliveries(p: Platform, tx: Tx, execution: Execution): 
   await enqueueDelivery(p, tx, execution);
 }
 
-/** Enqueues the job that delivers what is owed. */
-export async function enqueueDelivery(p: Platform, tx: Tx, execution: Execution): Promise<void> {
+/** Enqueues the job that delivers what is owed. @param startsAt absent: at once. */
+export async function enqueueDelivery(
+  p: Platform,
+  tx: Tx,
+  execution: Execution,
+  startsAt: Date | null = null,
+): Promise<void> {
   const jobId = await enqueueJob(p, tx, deliverJob(p), { executionId: execution.id }, {
     tenantId: execution.tenantId,
     createdBy: execution.createdBy,
     traceId: execution.traceId,
+    scheduledAt: startsAt,
   });
   await tx`update report_executions set delivery_job_id = ${jobId} where id = ${execution.id}`;
 }

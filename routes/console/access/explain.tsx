@@ -6,7 +6,7 @@ import { Badge } from "../components/values.tsx";
 import { type Page, searchOf } from "../shared/api.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { words } from "./explain_words.ts";
-import { orNull, type TenantChoice, tenantChoices } from "./reading.ts";
+import { orNull, type TenantChoice, tenantChoices, tenantNames } from "./reading.ts";
 import type { AdminUser, UserLink } from "./users/model.tsx";
 
 /** Why a user holds a permission in a tenant, or lacks it. */
@@ -20,7 +20,7 @@ export async function explainPage(v: Visit): Promise<View> {
   };
   const found = await findUsers(v, asked);
   const user = found?.length === 1 ? found[0] : undefined;
-  const [tenants, codes] = await Promise.all([tenantsFor(v, user), permissionCodes(v)]);
+  const [tenants, codes] = await Promise.all([tenantsFor(v, user, asked.tenantId), permissionCodes(v)]);
   const isGlobal = asked.tenantId === "none";
   const explanation = user && asked.permission && asked.tenantId
     ? await v.api.get<AccessExplanation>(`admin/users/${user.id}/access`, {
@@ -55,7 +55,7 @@ export async function explainPage(v: Visit): Promise<View> {
             <SelectField
               label={w.tenant}
               name="tenantId"
-              value={asked.tenantId || v.viewer.tenant?.id}
+              value={asked.tenantId || v.viewer.tenant?.id || "none"}
               choices={[
                 ...tenants.map(({ id, name }) => ({ value: id, label: name })),
                 { value: "none", label: w.noTenant },
@@ -81,15 +81,29 @@ async function findUsers(v: Visit, asked: { user: string; userId: string }): Pro
   return exact.length === 1 ? exact : items;
 }
 
-/** The user's own tenants first, then others the viewer may name. */
+/**
+ * The viewer's own tenant, the one asked for and the user's, then others the viewer may name: those are the first of a
+ * long list only, and a tenant that is missing here would have another one stand in its place.
+ */
 async function tenantsFor(
   v: Visit,
   user: AdminUser | undefined,
+  asked: string,
 ): Promise<Pick<TenantChoice, "id" | "name">[]> {
-  const links = user ? await v.api.get<UserLink[]>(`admin/users/${user.id}/tenants`) : [];
-  const own = links.map(({ tenantId, tenantName }) => ({ id: tenantId, name: tenantName }));
-  const others = await tenantChoices(v);
-  return [...own, ...others.filter(({ id }) => !own.some((tenant) => tenant.id === id))];
+  const named = asked && asked !== "none" ? [asked] : [];
+  const [links, names, others] = await Promise.all([
+    user ? v.api.get<UserLink[]>(`admin/users/${user.id}/tenants`) : [],
+    tenantNames(v, named),
+    tenantChoices(v),
+  ]);
+  const all = [
+    ...v.viewer.tenant ? [v.viewer.tenant] : [],
+    ...named.map((id) => ({ id, name: names.get(id) ?? id })),
+    ...links.map(({ tenantId, tenantName }) => ({ id: tenantId, name: tenantName })),
+    ...others,
+  ];
+  return [...new Map(all.toReversed().map(({ id, name }) => [id, name]))].toReversed()
+    .map(([id, name]) => ({ id, name }));
 }
 
 async function permissionCodes(v: Visit): Promise<string[]> {

@@ -22,10 +22,13 @@ interface Provider {
 }
 
 interface Said {
-  tone: "ok" | "bad";
+  tone: "info" | "ok" | "bad";
   text: string;
   detail?: string;
 }
+
+/** Why the viewer must sign in again, in the page's address. */
+export const ACCESS_CHANGED = "access-changed";
 
 /** Signing in, before there is a viewer: by password, by an OpenID provider, and the way to a new password. */
 export function createSignIn(o: {
@@ -173,7 +176,13 @@ export function createSignIn(o: {
     }
   }
 
-  return { show: (request: Request, ip: string | null) => show(request, ip), submit };
+  async function open(request: Request, ip: string | null): Promise<Response> {
+    const hasLostAccess = new URL(request.url).searchParams.get("reason") === ACCESS_CHANGED;
+    const text = words[readCookies(request.headers).locale].accessChanged;
+    return await show(request, ip, hasLostAccess ? { tone: "info", text } : null);
+  }
+
+  return { show: open, submit };
 }
 
 /** Only an address of the console itself, so that a link to the sign-in page cannot send its reader elsewhere. */

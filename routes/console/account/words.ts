@@ -2,6 +2,7 @@ import { defineWords } from "../shared/words.ts";
 
 export const words = defineWords({
   signIn: "Sign in",
+  accessChanged: "Your access changed. Sign in again.",
   intro: "The operator console of Steward",
   email: "Email",
   password: "Password",
@@ -39,6 +40,7 @@ export const words = defineWords({
   noRights: "You hold no permission in this tenant.",
 }, {
   signIn: "Iniciar sessão",
+  accessChanged: "O seu acesso mudou. Inicie sessão de novo.",
   intro: "A consola de operação do Steward",
   email: "Email",
   password: "Palavra-passe",

@@ -71,7 +71,7 @@ async function changeRetention(v: Visit, form: FormData): Promise<Outcome> {
   try {
     await v.api.send("PUT", `files/${v.params.id}/retention`, {
       retentionClass: field(form, "retentionClass"),
-      retainUntil: isTouched ? instantOf(v, retainUntil) ?? null : null,
+      retainUntil: isTouched ? instantOf(v, retainUntil) ?? null : undefined,
       legalHold: form.get("legalHold") === "true",
       reason: optionalField(form, "reason"),
     }, version ? { "if-match": version } : {});

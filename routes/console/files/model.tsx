@@ -66,6 +66,7 @@ function purgeText(locale: Locale, reason: string | null): string {
   const words = stateWords[locale];
   switch (reason) {
     case "job:tipo-reprovado":
+    case "job:archive-limits":
     case "job:upload-expired":
     case "job:size-mismatch":
     case "job:retention-expired":

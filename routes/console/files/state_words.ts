@@ -20,6 +20,8 @@ export const stateWords = defineWords({
   purgedByPerson: "The content was destroyed at someone's request. This record stays as a tombstone.",
   "job:tipo-reprovado":
     "The examination found a type that the profile does not take. The content was destroyed; this record stays.",
+  "job:archive-limits":
+    "The archive could not be scanned up to its end. The last scan below says why. The content was destroyed; this record stays.",
   "job:upload-expired": "Nothing was uploaded and confirmed before the reservation ended. This record stays.",
   "job:size-mismatch": "The upload had another size than was reserved. It was discarded; this record stays.",
   "job:retention-expired":
@@ -43,6 +45,8 @@ export const stateWords = defineWords({
   purgedByPerson: "O conteúdo foi destruído a pedido de alguém. Este registo permanece como lápide.",
   "job:tipo-reprovado":
     "O exame encontrou um tipo que o perfil não aceita. O conteúdo foi destruído; este registo permanece.",
+  "job:archive-limits":
+    "Não foi possível examinar o arquivo até ao fim. O último exame abaixo diz porquê. O conteúdo foi destruído; este registo permanece.",
   "job:upload-expired": "Nada foi enviado e confirmado antes do fim da reserva. Este registo permanece.",
   "job:size-mismatch":
     "O envio tinha um tamanho diferente do reservado. Foi descartado; este registo permanece.",
@@ -54,12 +58,12 @@ export const stateWords = defineWords({
 export const verdictWords = defineWords({
   Clean: "Nothing found",
   Infected: "Infected",
-  TypeRejected: "Type not allowed",
+  TypeRejected: "Rejected",
   Error: "No verdict",
 }, {
   Clean: "Nada encontrado",
   Infected: "Infetado",
-  TypeRejected: "Tipo não permitido",
+  TypeRejected: "Rejeitado",
   Error: "Sem veredicto",
 });
 

@@ -35,7 +35,8 @@ export async function inboxPage(v: Visit): Promise<View> {
           />
         </FilterBar>
         <LivePart v={v} id="messages" everySeconds={30}>
-          {page.items.length === 0 && <EmptyList v={v} icon="bell" text={w.empty}>{w.emptyText}</EmptyList>}
+          {page.items.length === 0 && <EmptyList v={v} icon="wakeUps" text={w.empty}>{w.emptyText}
+          </EmptyList>}
           <ul class="messages" aria-label={w.caption}>
             {page.items.map((message) => (
               <li>

@@ -5,7 +5,7 @@ import { words } from "./words.ts";
 
 /** The viewer's own in-app messages. */
 export const inboxSection: ConsoleSection = {
-  nav: [{ path: "inbox", label: { en: words.en.title, pt: words.pt.title }, icon: "bell" }],
+  nav: [{ path: "inbox", label: { en: words.en.title, pt: words.pt.title }, icon: "wakeUps" }],
   pages: [
     { path: "inbox", get: inboxPage },
     { path: "inbox/stream", get: streamUnread },

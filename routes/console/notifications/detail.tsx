@@ -62,7 +62,7 @@ export async function detailPage(v: Visit): Promise<View> {
           <Card title={w.recipients}>
             <DataTable
               caption={w.recipientsCaption}
-              columns={recipientColumns(v)}
+              columns={recipientColumns(v, message)}
               rows={message.recipients}
               empty={null}
             />
@@ -113,7 +113,7 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
   );
 }
 
-function recipientColumns(v: Visit): Column<Recipient>[] {
+function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
   const w = words[v.locale];
   return [
     {
@@ -130,7 +130,8 @@ function recipientColumns(v: Visit): Column<Recipient>[] {
       head: w.outcome,
       cell: ({ status, reason, errorMessage, deliverAfter, sentAt }) => (
         <>
-          <RecipientBadge locale={v.locale} status={status} /> {sentAt && <Time v={v} at={sentAt} />}
+          <RecipientBadge locale={v.locale} message={message} status={status} />{" "}
+          {sentAt && <Time v={v} at={sentAt} />}
           {reason && <span class="sub">{reasonWords[v.locale][reason]}</span>}
           {deliverAfter && status === "Owed" && (
             <span class="sub">
@@ -167,11 +168,9 @@ function Attempts({ v, message: { deliveryAttempts } }: { v: Visit; message: Det
 
 function Content({ v, message }: { v: Visit; message: Detail }) {
   const w = words[v.locale];
-  const { id, htmlBody, textBody, templateSlug, templateVersion } = message;
+  const { id, htmlBody, textBody, templateSlug, sentAt } = message;
   if (htmlBody === null && textBody === null) {
-    return (
-      <p class="muted">{templateSlug && templateVersion === null ? w.inDigestOrTemplate : w.noContent}</p>
-    );
+    return <p class="muted">{templateSlug && sentAt === null ? w.inDigestOrTemplate : w.noContent}</p>;
   }
   return (
     <>

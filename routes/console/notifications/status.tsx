@@ -57,12 +57,16 @@ export const priorityWords = defineWords(
   { Low: "Baixa", Normal: "Normal", High: "Alta", Critical: "Crítica" },
 );
 
-const RECIPIENT_TONES: Record<RecipientStatus, Tone> = {
+/** What a recipient's line says; those still owed when no attempt comes by itself any more are not delivered. */
+type RecipientOutcome = RecipientStatus | "NotDelivered";
+
+const RECIPIENT_TONES: Record<RecipientOutcome, Tone> = {
   Owed: "info",
   Sent: "ok",
   Refused: "bad",
   Skipped: "idle",
   Collected: "idle",
+  NotDelivered: "bad",
 };
 
 const recipientWords = defineWords({
@@ -71,12 +75,14 @@ const recipientWords = defineWords({
   Refused: "Refused",
   Skipped: "Skipped",
   Collected: "In a digest",
+  NotDelivered: "Not delivered",
 }, {
   Owed: "Ainda não",
   Sent: "Enviada",
   Refused: "Recusada",
   Skipped: "Omitida",
   Collected: "Num resumo",
+  NotDelivered: "Não entregue",
 });
 
 /** Why somebody was left out, as a sentence. */
@@ -97,10 +103,14 @@ export const StatusBadge = ({ locale, status }: { locale: Locale; status: Status
   <Badge tone={TONES[status]}>{statusWords[locale][status]}</Badge>
 );
 
-/** What became of one recipient, in colour and words. */
-export const RecipientBadge = ({ locale, status }: { locale: Locale; status: RecipientStatus }) => (
-  <Badge tone={RECIPIENT_TONES[status]}>{recipientWords[locale][status]}</Badge>
-);
+/** What became of one recipient of a message, in colour and words. */
+export function RecipientBadge(
+  { locale, message, status }: { locale: Locale; message: Pick<Summary, "status">; status: RecipientStatus },
+) {
+  const isOver = message.status === "DeadLettered" || message.status === "Cancelled";
+  const outcome = status === "Owed" && isOver ? "NotDelivered" : status;
+  return <Badge tone={RECIPIENT_TONES[outcome]}>{recipientWords[locale][outcome]}</Badge>;
+}
 
 export const channelChoices = (locale: Locale): Choice[] =>
   CHANNELS.map((value) => ({ value, label: channelWords[locale][value] }));

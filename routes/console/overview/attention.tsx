@@ -54,6 +54,8 @@ function leadsTo({ kind, subject }: Attention, { permissions }: Viewer): string 
       return `jobs${searchOf({ status: "Enqueued", queue: subject })}`;
     case "DeadLetters":
       return "dead-letters";
+    case "NotificationsDeadLettered":
+      return "notifications?status=DeadLettered";
     case "NotificationsFailed":
       return "notifications?status=Failed";
     case "ReportsFailed":

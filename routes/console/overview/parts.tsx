@@ -37,7 +37,8 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
 export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview["notifications"]> }) {
   const w = words[v.locale];
   const sent = stats.sentNotifications;
-  const failed = stats.failedNotifications + stats.deadLetteredNotifications;
+  const { failedNotifications, deadLetteredNotifications } = stats;
+  const failed = failedNotifications + deadLetteredNotifications;
   const underWay = stats.totalNotifications - sent - failed;
   const ended = sent + failed;
   const share = new Intl.NumberFormat(FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 })
@@ -49,10 +50,16 @@ export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview
           <div class="figures">
             <Figure label={w.sent} value={number(v, sent)} href="notifications?status=Sent" />
             <Figure
-              label={w.undelivered}
-              value={number(v, failed)}
+              label={w.failedMessages}
+              value={number(v, failedNotifications)}
               href="notifications?status=Failed"
-              {...failed > 0 ? { tone: "bad" as const } : {}}
+              {...failedNotifications > 0 ? { tone: "warn" as const } : {}}
+            />
+            <Figure
+              label={w.givenUp}
+              value={number(v, deadLetteredNotifications)}
+              href="notifications?status=DeadLettered"
+              {...deadLetteredNotifications > 0 ? { tone: "bad" as const } : {}}
             />
             <Figure label={w.underWay} value={number(v, underWay)} />
           </div>

@@ -32,7 +32,8 @@ export const words = defineWords({
   deliveries: "Messages of the last 24 hours",
   sent: "Sent",
   underWay: "Under way",
-  undelivered: "Failed",
+  failedMessages: "Failed",
+  givenUp: "Given up",
   deliveredShare: (share: string) => `${share} delivered`,
   noMessages: "No messages in the last 24 hours",
   scanner: "Scanner",
@@ -90,7 +91,8 @@ export const words = defineWords({
   deliveries: "Mensagens das últimas 24 horas",
   sent: "Enviadas",
   underWay: "A caminho",
-  undelivered: "Falhadas",
+  failedMessages: "Falhadas",
+  givenUp: "Não entregues",
   deliveredShare: (share: string) => `${share} entregues`,
   noMessages: "Sem mensagens nas últimas 24 horas",
   scanner: "Antivírus",
@@ -127,7 +129,13 @@ export const attentionWords = defineWords({
   DeadLetters: (count: number) =>
     count === 1 ? "1 dead letter waits for a decision." : `${count} dead letters wait for a decision.`,
   NotificationsFailed: (count: number) =>
-    count === 1 ? "1 message failed in the last 24 hours." : `${count} messages failed in the last 24 hours.`,
+    count === 1
+      ? "1 message of the last 24 hours has failed so far."
+      : `${count} messages of the last 24 hours have failed so far.`,
+  NotificationsDeadLettered: (count: number) =>
+    count === 1
+      ? "1 message of the last 24 hours was given up."
+      : `${count} messages of the last 24 hours were given up.`,
   ReportsFailed: (count: number) =>
     count === 1 ? "1 report failed in the last 24 hours." : `${count} reports failed in the last 24 hours.`,
   ScannerStale: () => "The scanner's signatures are old, or of unknown age.",
@@ -150,8 +158,12 @@ export const attentionWords = defineWords({
       : `${count} tarefas sem solução esperam uma decisão.`,
   NotificationsFailed: (count: number) =>
     count === 1
-      ? "1 mensagem falhou nas últimas 24 horas."
-      : `${count} mensagens falharam nas últimas 24 horas.`,
+      ? "1 mensagem das últimas 24 horas falhou até agora."
+      : `${count} mensagens das últimas 24 horas falharam até agora.`,
+  NotificationsDeadLettered: (count: number) =>
+    count === 1
+      ? "1 mensagem das últimas 24 horas não foi entregue."
+      : `${count} mensagens das últimas 24 horas não foram entregues.`,
   ReportsFailed: (count: number) =>
     count === 1
       ? "1 relatório falhou nas últimas 24 horas."

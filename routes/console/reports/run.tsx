@@ -9,20 +9,23 @@ import { inLanguage } from "../shared/own_words.ts";
 import { mayInFiles, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { formatName, isMoving, readTemplates, type Run, statusName, toneOf } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
-import { deliveryWords, statusWords, words } from "./words.ts";
+import { deliveryWords, documentWords, statusWords, words } from "./words.ts";
 
 type Delivery = Run["deliveries"][number];
 
 const DELIVERY_TONES: Record<Delivery["status"], Tone> = { Owed: "info", Delivered: "ok", Failed: "bad" };
 
-/** One execution, live until it has ended and every recipient's part is known. */
+/** Is the document's scan under way? */
+const isScanning = ({ fileStatus }: Run): boolean => fileStatus === "Pending" || fileStatus === "Scanning";
+
+/** One execution, live until it has ended, its document is scanned and every recipient's part is known. */
 export async function runPage(v: Visit): Promise<View> {
   const w = words[v.locale];
   const [run, templates] = await Promise.all([
     v.api.get<Run>(`reports/${v.params.id}`),
     readTemplates(v),
   ]);
-  const isLive = isMoving(run) || run.deliveries.some(({ status }) => status === "Owed");
+  const isLive = isMoving(run) || isScanning(run) || run.deliveries.some(({ status }) => status === "Owed");
   return {
     title: inLanguage(v.locale, run.reportName),
     crumbs: [{ href: "report-runs", label: w.history }],
@@ -67,14 +70,17 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
   const w = words[v.locale];
   const s = statusWords[v.locale];
   const name = statusName(run.status);
+  const hasDocument = run.storedFileId !== null && run.status !== 4;
   return (
     <>
       <Notice tone={run.status === 3 && run.errorMessage ? "warn" : toneOf(run.status)} title={s[name]}>
-        <p>{s[`${name}Text`]}</p>
+        <p>
+          {s[`${name}Text`]} {hasDocument && documentWords[v.locale][run.fileStatus ?? "Purged"]}
+        </p>
         {run.errorMessage && <p class="break">{run.errorMessage}</p>}
       </Notice>
       {isMoving(run) && <progress aria-label={w.working}></progress>}
-      {run.storedFileId && (
+      {hasDocument && run.fileStatus === "Available" && (
         <div class="row">
           <ButtonLink
             href={`report-runs/${run.id}/download`}
@@ -163,8 +169,8 @@ export async function downloadRun(v: Visit): Promise<Outcome> {
     return new Response(null, { status: 303, headers: { location: url, "cache-control": "no-store" } });
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || ![400, 409, 422].includes(refusal.status)) throw refusal;
-    const isExamined = refusal.code !== "FILE_NOT_AVAILABLE_CONFLICT";
-    const text = isExamined ? refusal.detail : words[v.locale].notYet;
+    const isScanned = refusal.code !== "FILE_NOT_AVAILABLE_CONFLICT";
+    const text = isScanned ? refusal.detail : words[v.locale].notYet;
     return { goTo: `report-runs/${v.params.id}`, flash: { tone: "bad", text } };
   }
 }

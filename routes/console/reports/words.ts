@@ -10,8 +10,8 @@ export const statusWords = defineWords({
   "6": "Cancelled",
   "1Text": "It waits for a free slot and begins by itself.",
   "2Text": "The rows are being read and the document is being written.",
-  "3Text": "The document is made. It can be downloaded once it is examined.",
-  "4Text": "No document was made.",
+  "3Text": "The document is made.",
+  "4Text": "There is no document.",
   "5Text": "The document is made and every recipient has it.",
   "6Text": "It was cancelled before there was a document.",
 }, {
@@ -23,10 +23,27 @@ export const statusWords = defineWords({
   "6": "Cancelado",
   "1Text": "Espera por uma vaga livre e começa por si.",
   "2Text": "As linhas estão a ser lidas e o documento a ser escrito.",
-  "3Text": "O documento está feito. Pode ser descarregado assim que for examinado.",
-  "4Text": "Não foi feito nenhum documento.",
+  "3Text": "O documento está feito.",
+  "4Text": "Não há documento.",
   "5Text": "O documento está feito e todos os destinatários o têm.",
   "6Text": "Foi cancelado antes de haver documento.",
+});
+
+/** Whether a document can be downloaded, by the status of its file. */
+export const documentWords = defineWords({
+  Pending: "It is being scanned. It can be downloaded as soon as that is done.",
+  Scanning: "It is being scanned. It can be downloaded as soon as that is done.",
+  Available: "It can be downloaded.",
+  Infected: "The scan found malware in it. It cannot be downloaded.",
+  Failed: "It could not be scanned. It cannot be downloaded.",
+  Purged: "It was removed. It cannot be downloaded any more.",
+}, {
+  Pending: "Está a ser analisado. Pode ser descarregado assim que a análise terminar.",
+  Scanning: "Está a ser analisado. Pode ser descarregado assim que a análise terminar.",
+  Available: "Pode ser descarregado.",
+  Infected: "A análise encontrou software malicioso. Não pode ser descarregado.",
+  Failed: "Não foi possível analisá-lo. Não pode ser descarregado.",
+  Purged: "Foi removido. Já não pode ser descarregado.",
 });
 
 /** How a document gets to people, and how far it got. */
@@ -121,7 +138,7 @@ export const words = defineWords({
   redeliver: "Deliver again to those that failed",
   redelivered: "The delivery begins anew for those that were not reached.",
   download: "Download",
-  notYet: "The document is still being examined. Try again in a moment.",
+  notYet: "The document is still being scanned. Try again in a moment.",
   cancelRun: "Cancel",
   cancelConfirm: "Cancel this report?",
   cancelled: "The report is cancelled.",
@@ -199,7 +216,7 @@ export const words = defineWords({
   redeliver: "Entregar outra vez aos que falharam",
   redelivered: "A entrega recomeça para quem não foi alcançado.",
   download: "Descarregar",
-  notYet: "O documento ainda está a ser examinado. Tente daqui a pouco.",
+  notYet: "O documento ainda está a ser analisado. Tente daqui a pouco.",
   cancelRun: "Cancelar",
   cancelConfirm: "Cancelar este relatório?",
   cancelled: "O relatório foi cancelado.",

@@ -34,6 +34,8 @@ const PORTUGUESE = new Map(Object.entries({
   "Read file records and download": "Ver registos de ficheiros e transferi-los",
   "Change retention and legal holds": "Alterar a conservação e as retenções legais",
   "Destroy file content": "Destruir o conteúdo de ficheiros",
+  "Jobs": "Tarefas",
+  "Have jobs call URLs (steward.http-request)": "Fazer as tarefas chamar URLs (steward.http-request)",
   "Notifications": "Notificações",
   "Send messages and manage templates": "Enviar mensagens e gerir modelos",
   "Resources": "Recursos",

@@ -60,7 +60,7 @@ export function Shell(
         <div class="topbar-tools">
           <TenantSwitcher v={v} />
           <a class="icon-button" href="inbox" data-inbox-stream="inbox/stream">
-            <Icon name="bell" />
+            <Icon name="wakeUps" />
             <span class="sr-only">{w.inbox}</span>
             <span class="count" data-unread hidden={!unread} aria-label={w.unread(unread ?? 0)}>
               {unread ?? 0}

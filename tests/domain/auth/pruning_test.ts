@@ -18,8 +18,8 @@ Deno.test("pruning is a job that the service itself enqueues", () => {
 Deno.test("pruning takes what is over and leaves what still counts", async () => {
   const session = async (expires: string, revoked: string | null) => {
     const id = newId();
-    await sql`insert into sessions (id, user_id, expires_at, revoked_at)
-      values (${id}, ${userId}, now() + ${expires}::interval, now() + ${revoked}::interval)`;
+    await sql`insert into sessions (id, user_id, security_version, expires_at, revoked_at)
+      values (${id}, ${userId}, 1, now() + ${expires}::interval, now() + ${revoked}::interval)`;
     return id;
   };
   const sessions = {

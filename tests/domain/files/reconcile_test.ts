@@ -63,7 +63,7 @@ Deno.test("objects without a row are told by a hash, kept in a dry run and while
   assert.deepEqual((await reconcile()).found, []);
 });
 
-Deno.test("content that is gone or another is told, and noted for the tenant; the state stays the contract's", async () => {
+Deno.test("content that is gone or another is told, and noted for the tenant; the state stays as it is", async () => {
   const [gone, other, lost] = await Promise.all([1, 2, 3].map(() => files.uploadAndScan(actor)));
   assert.ok(gone && other && lost);
   await objects.delete(await finalKeyOf(gone.id));

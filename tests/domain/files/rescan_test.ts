@@ -313,3 +313,39 @@ Deno.test("an operator has everything examined again, although the engine knows 
   assert.equal((await attempts(id)).length, known + 1);
   assert.equal((await readRescanProgress(sql)).outdatedFiles, 0);
 });
+
+Deno.test("a file that workers died of is found one by one, and passed over until there are other signatures", async () => {
+  const ids = [await available("deadly one"), await available("good two")];
+  const platform = withEngine(new Engine(21), later(0));
+  assert.equal(await startRescan(platform), "begun");
+  const last = async () => (await batches()).at(-1)!;
+  const outdated = async () => {
+    const generation = await generationOf(sql, await platform.scanner.status());
+    const rows = await sql<{ id: string }[]>`select id from files
+      where id = any(${ids}::uuid[]) and scan_generation < ${generation} order by scan_generation, id`;
+    return rows.map(({ id }) => id);
+  };
+  while ((await outdated()).length === 2) { // the files of the tests before come first
+    assert.notEqual(await rescanBatch(platform, await last(), never, 1), "overtaken");
+  }
+  const [next = ""] = await outdated();
+  const { scans } = platform.scanner as Engine;
+  await rescanBatch(platform, await last(), never, 2);
+  assert.equal((platform.scanner as Engine).scans, scans, "not scanned");
+  assert.deepEqual(await outdated(), []);
+  assert.equal((await record(next)).status, "Available");
+  assert.equal((await attempts(next))[0]?.verdict, "Error");
+});
+
+Deno.test("a file an engine does not look into up to its end stays Available, and is not asked about again", async () => {
+  const id = await available("an archive");
+  const rejecting = new Engine(22, {
+    scan: () => Promise.resolve({ verdict: "Rejected", reason: "Too deep." }),
+  });
+  await walk(withEngine(rejecting, later(2 * 60 * 60_000)));
+  assert.equal((await record(id)).status, "Available");
+  const [attempt] = (await actor.get(`/api/v1/files/${id}/scan-attempts`)).body;
+  assert.deepEqual([attempt.verdict, attempt.errorMessage], ["Error", "Too deep."]);
+  const [file] = await sql<{ scanGeneration: number }[]>`select scan_generation from files where id = ${id}`;
+  assert.equal(file?.scanGeneration, await generationOf(sql, await rejecting.status()), "outdated no more");
+});

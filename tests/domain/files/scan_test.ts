@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { deleteDueObjects } from "../../../domain/files/objects.ts";
 import { startRescan } from "../../../domain/files/rescan.ts";
+import { watchScanJob } from "../../../domain/files/crashed_scan.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
 import { PostponeJob } from "../../../domain/jobs/job_type.ts";
 import {
@@ -183,15 +184,23 @@ Deno.test("an engine that is away, slow or in error postpones without limit and 
   assert.equal(await attempt(id), "Infected");
 });
 
-Deno.test("of an engine that is away for long the last hundred attempts are kept, under their own numbers", async () => {
+Deno.test("of an engine that is away for long all attempts are kept, under their own numbers, and read page by page", async () => {
   const id = await upload();
   await sql`insert into file_scan_attempts (file_id, attempt_number, started_at, completed_at, verdict, error_message)
     select ${id}, n, now(), now(), 'Error', 'The scan engine gave no definite answer.' from generate_series(1, 104) n`;
   assert.equal(await attempt(id), "Available");
-  const { body } = await actor.get(`/api/v1/files/${id}/scan-attempts`);
-  assert.deepEqual([body.length, body[0].attemptNumber, body.at(-1).attemptNumber], [100, 105, 6]);
-  assert.equal(body[0].verdict, "Clean");
-  assert.equal((await sql`select from file_scan_attempts where file_id = ${id}`).length, 100);
+  const read = async (query = "") => (await actor.get(`/api/v1/files/${id}/scan-attempts${query}`)).body;
+  const numbers = (
+    list: { attemptNumber: number }[],
+  ) => [list.length, list[0]?.attemptNumber, list.at(-1)?.attemptNumber];
+  const first = await read();
+  assert.deepEqual(numbers(first), [100, 105, 6]);
+  assert.equal(first[0].verdict, "Clean");
+  assert.deepEqual(numbers(await read("?page=2")), [5, 5, 1]);
+  assert.deepEqual(numbers(await read("?page=3&pageSize=10")), [10, 85, 76]);
+  assert.deepEqual(await read("?page=99"), []);
+  assert.equal((await read("?pageSize=101")).code, "VALIDATION_ERROR");
+  assert.equal((await sql`select from file_scan_attempts where file_id = ${id}`).length, 105);
 });
 
 Deno.test("an engine that answers before it has read everything does not shorten the hash", async () => {
@@ -270,6 +279,23 @@ Deno.test("an attempt ended from outside keeps no trace of itself", async () => 
   await assert.rejects(scanFile({ ...p, scanner }, id, controller.signal), /the service stops/);
   assert.deepEqual(await verdicts(id), []);
   assert.equal(await attempt(id), "Available");
+});
+
+Deno.test("the second scan of a file ends it when its worker misses two heartbeats, and not before", async () => {
+  const id = await upload();
+  const [job] = await sql<{ id: string }[]>`
+    select id from jobs where job_type_name = 'files.scan' and serialized_args like ${`%${id}%`}`;
+  const jobId = job?.id ?? "";
+  const watch = () => watchScanJob(p).run({ fileId: id, jobId }, {} as never);
+  assert.deepEqual(await watch(), { status: "Scanning" }, "it does not run");
+  const worker = crypto.randomUUID();
+  await sql`insert into job_workers (id, host, heartbeat_at) values (${worker}, 'test', now() - interval '25 s')`;
+  await sql`update jobs set status = 'Processing', worker_id = ${worker} where id = ${jobId}`;
+  await assert.rejects(Promise.resolve(watch()), PostponeJob);
+  await sql`update job_workers set heartbeat_at = now() - interval '31 s' where id = ${worker}`;
+  assert.deepEqual(await watch(), { status: "Failed" });
+  assert.deepEqual(await verdicts(id), ["Error"]);
+  assert.equal(await attempt(id), "Failed", "a late attempt changes nothing");
 });
 
 Deno.test({

@@ -45,6 +45,16 @@ Deno.test("an expired reservation is purged with its upload; one with time left 
   ]);
   assert.equal((await statusOf(held)).status, "Pending");
   assert.equal(await objects.head(key), null);
+  const { body: log } = await t.systemAdmin.get(`/api/v1/audit-log?targetId=${expired}&action=file.purge`);
+  assert.deepEqual(
+    log.items.map((row: Record<string, unknown>) => [row.actorId, row.tenantId, row.before, row.after]),
+    [[
+      null,
+      actor.tenantId,
+      { status: "Pending", sha256: null, sizeBytes: aPdf.bytes.length },
+      { status: "Purged", reason: "job:upload-expired", rejectionCode: null },
+    ]],
+  );
 });
 
 Deno.test("an upload that comes after the end is deleted too", async () => {
@@ -161,6 +171,8 @@ Deno.test("more than a batch is swept by two instances at once, each file once",
     attempt: 1,
     failures: 0,
     maxRetries: 0,
+    waitsForDependencies: true,
+    lostLeases: 0,
     signal: never,
     log: p.log,
     progress: () => {},

@@ -3,6 +3,8 @@ import { z } from "zod";
 import { runAttempt } from "../../../domain/jobs/attempt.ts";
 import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
 import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
+import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
 
 const job = {
   id: crypto.randomUUID(),
@@ -14,6 +16,8 @@ const job = {
   maxRetries: 0,
   createdBy: null,
   traceId: null,
+  outageMs: null,
+  lostLeases: 0,
 };
 const unused = {} as AttemptNotes;
 
@@ -39,4 +43,20 @@ Deno.test("code that throws before it returns a promise fails the attempt", asyn
     throw new Error("at once");
   });
   assert.deepEqual([next, error], ["DeadLettered", "at once"]);
+});
+
+Deno.test("a database that is away, full or busy is not the job's failure", async () => {
+  const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
+  const refused = connectPostgres("postgres://nobody@127.0.0.1:1/nothing", { max: 1 });
+  const raising = (code: string) => () => sql.unsafe(`do $$ begin raise sqlstate '${code}'; end $$`);
+  const troubles = ["40001", "40P01", "55P03", "57014", "53100", "53200", "58030", "57P03"].map(raising);
+  for (const run of [...troubles, () => refused`select 1`]) {
+    const { next, countsAsFailure, delayMs } = await settle(run);
+    assert.deepEqual([next, countsAsFailure], ["Failed", false]);
+    assert.ok(delayMs >= 1_600 && delayMs <= 2_400, String(delayMs));
+  }
+  assert.equal((await settle(raising("23505"))).next, "DeadLettered");
+  const elsewhere = () => fetch("http://127.0.0.1:1/");
+  assert.equal((await settle(elsewhere)).next, "DeadLettered", "another server that is away");
+  await sql.end();
 });

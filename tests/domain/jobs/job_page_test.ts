@@ -19,7 +19,7 @@ await sql`
   insert into jobs (id, created_at, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
     scheduled_at, started_at, completed_at, worker_id, parent_job_id, max_retries)
   select id, now(), case when n % 3 = 0 then ${other} else ${mine} end::uuid,
-    'test.type' || n % 4, '{}', 'FireAndForget', status, n % 4, 'q' || n % 3, 'test', now(),
+    'test.type' || n % 4, '{}', 'FireAndForget', status, n % 4, 'q' || n % 3, 'test', now() + interval '1 hour',
     case when n % 5 < 2 then timestamptz '2026-01-01' + make_interval(mins => (n * 7 % 31)::int) end,
     case when status not in ('Scheduled', 'AwaitingParent') then timestamptz '2026-01-02' + make_interval(mins => (n * 11 % 37)::int) end,
     case when status in ('Succeeded', 'DeadLettered', 'Cancelled') then timestamptz '2026-01-03' + make_interval(mins => (n * 13 % 41)::int) end,
@@ -30,7 +30,7 @@ await sql`
 
 const TIMES = { ScheduledAt: "scheduledAt", StartedAt: "startedAt", CompletedAt: "completedAt" } as const;
 
-/** The order as the contract words it: absent times last, ties by id. */
+/** The order of the list: absent times last, ties by id. */
 function compare(order: typeof JOB_ORDERS[number], ascending: boolean) {
   const key = (job: JobSummary): number | null => {
     if (order === "CreatedAt") return 0;

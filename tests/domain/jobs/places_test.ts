@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { insertJobs } from "../../../domain/jobs/enqueue.ts";
-import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
+import { insertJobs, type JobPriority } from "../../../domain/jobs/enqueue.ts";
+import { defineJob, JobTypes, limitKeyOf } from "../../../domain/jobs/job_type.ts";
 import { startWorker } from "../../../domain/jobs/worker.ts";
 import { createLog } from "../../../infra/log.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
@@ -10,6 +10,10 @@ import { setup } from "../../support/setup.ts";
 const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
+
+const job = (jobTypeName: string, priority: JobPriority = "Normal", tenantId: string | null = null) => ({
+  ...{ jobTypeName, serializedArgs: "{}", maxRetries: 0, priority, tenantId },
+});
 
 Deno.test("jobs that take a quarter of a place run four to a place, and others wait until a place is free", async () => {
   let mostLight = 0;
@@ -37,11 +41,8 @@ Deno.test("jobs that take a quarter of a place run four to a place, and others w
   });
   const types = new JobTypes();
   types.register(light, whole);
-  const job = (name: string, priority: "High" | "Low") => ({
-    ...{ jobTypeName: name, serializedArgs: "{}", maxRetries: 0, priority },
-  });
   const jobs = [...Array.from({ length: 6 }, () => job("test.light", "High")), job("test.whole", "Low")];
-  await transact(sql, (tx) => insertJobs({ bell: { ring() {} } }, tx, jobs));
+  await transact(sql, (tx) => insertJobs({ wakeUps: { at() {} } }, tx, jobs));
   let settled = 0;
   const worker = await startWorker({
     ...{ sql, types, log: createLog("off"), host: "test", concurrency: 1, queues: null, pollMs: 50 },
@@ -61,4 +62,93 @@ Deno.test("jobs that take a quarter of a place run four to a place, and others w
     gate.resolve();
     await worker.stop(1_000);
   }
+});
+
+Deno.test("slow jobs of a type with a share leave the other places of a worker to small ones", async () => {
+  const gate = Promise.withResolvers<void>();
+  const [smallSettled, allSettled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let [running, most, smallEnded] = [0, 0, 0];
+  const slow = defineJob({
+    ...{ name: "test.slow", args: z.object({}), share: 1 / 2 },
+    async run() {
+      most = Math.max(most, ++running);
+      await gate.promise;
+      running--;
+    },
+  });
+  const small = defineJob({
+    ...{ name: "test.small", args: z.object({}) },
+    run: () => Promise.resolve(),
+  });
+  const types = new JobTypes();
+  types.register(slow, small);
+  const slowJobs = Array.from({ length: 20 }, () => ({ ...job(slow.name), limitKey: limitKeyOf(slow) }));
+  const smallJobs = Array.from({ length: 60 }, () => job(small.name));
+  await transact(sql, (tx) => insertJobs({ wakeUps: { at() {} } }, tx, [...slowJobs, ...smallJobs]));
+  let settled = 0;
+  const worker = await startWorker({
+    ...{ sql, types, log: createLog("off"), host: "test", concurrency: 4, queues: null, pollMs: 50 },
+    onEnded({ job }) {
+      if (job.jobTypeName === small.name && ++smallEnded === smallJobs.length) smallSettled.resolve();
+    },
+    onSettled(moved) {
+      settled += moved.length;
+      if (settled === 80) allSettled.resolve();
+    },
+  });
+  try {
+    await smallSettled.promise;
+    assert.deepEqual([running, most], [2, 2]);
+    const [held] = await sql`
+      select count(*)::int as n from jobs where status = 'Processing' and job_type_name = ${slow.name}`;
+    assert.equal(held?.n, 2, "no slow job is held that cannot begin");
+    gate.resolve();
+    await allSettled.promise;
+    assert.equal(most, 2);
+  } finally {
+    gate.resolve();
+    await worker.stop(1_000);
+  }
+});
+
+Deno.test("claims take turns between tenants whatever the priorities; within a tenant priority goes before due time", async () => {
+  const begun: string[] = [];
+  const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()].sort();
+  const allSettled = Promise.withResolvers<void>();
+  const turn = defineJob({
+    ...{ name: "test.turn", args: z.object({ name: z.string() }) },
+    run({ name }) {
+      begun.push(name);
+      return Promise.resolve();
+    },
+  });
+  const types = new JobTypes();
+  types.register(turn);
+  const named = (name: string, priority: JobPriority, tenantId?: string) => ({
+    ...{ ...job(turn.name, priority, tenantId ?? null), serializedArgs: JSON.stringify({ name }) },
+  });
+  await transact(sql, (tx) =>
+    insertJobs({ wakeUps: { at() {} } }, tx, [
+      ...Array.from({ length: 10 }, () => named("busy critical", "Critical", busy)),
+      named("quiet low", "Low", quiet),
+      named("quiet normal", "Normal", quiet),
+      named("quiet high", "High", quiet),
+    ]));
+  let settled = 0;
+  const worker = await startWorker({
+    ...{ sql, types, log: createLog("off"), host: "test", concurrency: 2, queues: null, pollMs: 50 },
+    onSettled(moved) {
+      settled += moved.length;
+      if (settled === 13) allSettled.resolve();
+    },
+  });
+  try {
+    await allSettled.promise;
+  } finally {
+    await worker.stop(1_000);
+  }
+  const quietOnes = begun.filter((name) => name.startsWith("quiet"));
+  assert.deepEqual(quietOnes, ["quiet high", "quiet normal", "quiet low"]);
+  const last = begun.lastIndexOf("quiet low");
+  assert.ok(last < 8, `the quiet tenant's last job began as number ${last + 1}: ${begun.join(", ")}`);
 });

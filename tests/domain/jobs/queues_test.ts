@@ -12,7 +12,7 @@ Deno.test("every queue tells since when its oldest job waits, also where there a
   const queues = Array.from({ length: 1_100 }, (_, n) => `q${n}`);
   await transact(platform.sql, (tx) =>
     insertJobs(
-      { bell: { ring() {} } },
+      { wakeUps: { at() {} } },
       tx,
       queues.map((queue) => ({ jobTypeName: "steward.echo", serializedArgs: "{}", maxRetries: 0, queue })),
     ));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { claimFromLanes } from "../../../domain/jobs/claim.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
-import { HopelessJob } from "../../../domain/jobs/job_type.ts";
+import { DependencyAway, HopelessJob, PostponeJob } from "../../../domain/jobs/job_type.ts";
 import { laneName } from "../../../domain/jobs/lanes.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
 import { failed, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
@@ -15,10 +15,10 @@ const { sql } = t.steward.platform;
 async function claimed(queue: string) {
   const workerId = await openLease(sql, "test");
   await transact(sql, (tx) =>
-    insertJobs({ bell: { ring() {} } }, tx, [
+    insertJobs({ wakeUps: { at() {} } }, tx, [
       { jobTypeName: "test.times", serializedArgs: "{}", maxRetries: 0, queue },
     ]));
-  const plan = { lanes: [{ priority: 2, lane: laneName(queue) }], take: 1 };
+  const plan = { lanes: [laneName(queue)], take: 1 };
   const [job] = (await claimFromLanes(sql, workerId, plan)).jobs;
   assert.ok(job);
   return { workerId, job };
@@ -39,3 +39,45 @@ for (const end of ["succeeded", "failed"] as const) {
     assert.deepEqual({ ...row }, { job: true, execution: true });
   });
 }
+
+Deno.test("outages of a dependency are waited out with growing pauses and leave the retries alone; after 24 h they count", async () => {
+  const { workerId, job } = await claimed("outage");
+  const plan = { lanes: [laneName("outage")], take: 1 };
+  /** One more attempt, `hours` after the first outage. */
+  async function attemptAfter(hours: number, error: Error = new DependencyAway("the store is away")) {
+    await sql`
+      update jobs set status = 'Enqueued', due_at = now(), outage_since = now() - make_interval(secs => ${
+      hours * 3600
+    })
+      where id = ${job.id}`;
+    const [again] = (await claimFromLanes(sql, workerId, plan)).jobs;
+    assert.ok(again);
+    return await settle(again, error);
+  }
+  async function settle(held: typeof job, error: Error) {
+    const times = { startedAt: performance.now(), endedAt: performance.now() };
+    await settleJobs(sql, workerId, [failed(held, error, times)]);
+    const [row] = await sql<{ status: string; failures: number; pause: number; isOutage: boolean }[]>`
+      select status, failures, extract(epoch from due_at - now())::float8 as pause, outage_since is not null as is_outage
+      from jobs where id = ${job.id}`;
+    assert.ok(row);
+    return row;
+  }
+  const between = (low: number, value: number, high: number) =>
+    assert.ok(low <= value && value <= high, `${value} is not between ${low} and ${high}`);
+
+  const first = await settle(job, new DependencyAway("the store is away"));
+  assert.deepEqual([first.status, first.failures, first.isOutage], ["Failed", 0, true]);
+  between(1.5, first.pause, 2.5);
+  between(23, (await attemptAfter(1 / 60)).pause, 37);
+  between(235, (await attemptAfter(23.9)).pause, 365);
+  between(598, (await attemptAfter(1, new DependencyAway("busy", { retryAfterMs: 600_000 }))).pause, 600);
+
+  const other = await attemptAfter(1, new PostponeJob("not yet", 0));
+  assert.equal(other.isOutage, true, "a postponement tells nothing of the outage");
+  await sql`update jobs set max_retries = 1 where id = ${job.id}`;
+  const refusal = await attemptAfter(1, new Error("no such bucket"));
+  assert.deepEqual([refusal.status, refusal.failures, refusal.isOutage], ["Failed", 1, false]);
+  const tooLong = await attemptAfter(24);
+  assert.deepEqual([tooLong.status, tooLong.failures], ["DeadLettered", 2]);
+});

@@ -49,9 +49,8 @@ const endParent = ({ parentId }: Subject, status: string) =>
   transact(sql, (tx) => releaseContinuations(tx, [{ id: parentId, status }]));
 
 const ACTIONS: Record<string, (subject: Subject) => Promise<unknown>> = {
-  "claim": ({ workerId, lane }) =>
-    claimFromLanes(sql, workerId, { lanes: [{ priority: 2, lane }], take: 10 }),
-  "come due": () => promoteDueJobs(sql, 1_000),
+  "claim": ({ workerId, lane }) => claimFromLanes(sql, workerId, { lanes: [lane], take: 10 }),
+  "come due": () => promoteDueJobs(sql),
   "retry now": ({ job }) => retryJobNow(platform, caller, job.id),
   "parent succeeds": (subject) => endParent(subject, "Succeeded"),
   "parent is lost": (subject) => endParent(subject, "DeadLettered"),
@@ -86,6 +85,8 @@ async function subjectIn(status: string): Promise<Subject> {
     maxRetries: 3,
     createdBy: null,
     traceId: null,
+    outageMs: null,
+    lostLeases: 0,
   };
   return { job, parentId, workerId, lane };
 }
@@ -108,9 +109,24 @@ for (const [action, act] of Object.entries(ACTIONS)) {
   });
 }
 
+Deno.test("the first lost lease of a job does not count as a failed attempt; the second one does", async () => {
+  const subject = await subjectIn("Processing");
+  const { job, workerId } = subject;
+  await sql`update jobs set max_retries = 0 where id = ${job.id}`;
+  const lose = async () => {
+    await ACTIONS["lose the lease"]?.(subject);
+    const [row] = await sql`select status, failures, lost_leases from jobs where id = ${job.id}`;
+    return { ...row };
+  };
+  assert.deepEqual(await lose(), { status: "Enqueued", failures: 0, lostLeases: 1 });
+  await sql`update jobs set status = 'Processing', worker_id = ${workerId}, attempts = 2 where id = ${job.id}`;
+  assert.deepEqual(await lose(), { status: "DeadLettered", failures: 1, lostLeases: 2 });
+  assert.equal((await sql`select 1 from dead_letter_jobs where job_id = ${job.id}`).length, 1);
+});
+
 Deno.test("losing the lease for the last time leads to a dead letter", async () => {
   const { job, workerId } = await subjectIn("Processing");
-  await sql`update jobs set failures = max_retries where id = ${job.id}`;
+  await sql`update jobs set failures = max_retries, lost_leases = 1 where id = ${job.id}`;
   await sql`delete from job_workers where id = ${workerId}`;
   await recoverLostJobs(sql);
   const [row] = await sql`select status from jobs where id = ${job.id}`;

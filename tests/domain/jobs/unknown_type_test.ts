@@ -11,6 +11,7 @@ const settle = (ageMs: number) => {
   const job = {
     ...{ id: firstIdOf(new Date(Date.now() - ageMs)), tenantId: null, createdBy: null, traceId: null },
     ...{ jobTypeName: "test.of-tomorrow", serializedArgs: "{}", attempts: 4, failures: 3, maxRetries: 3 },
+    ...{ outageMs: null, lostLeases: 0 },
   };
   return runAttempt(job, new JobTypes(), {} as AttemptNotes).settlement;
 };

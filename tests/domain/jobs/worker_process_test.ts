@@ -1,12 +1,19 @@
 // What the engine promises, tried on real processes that are killed, frozen and stopped.
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
+import { z } from "zod";
+import { jobWork, watchDueTimes } from "../../../domain/jobs/due_times.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
+import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
+import { systemClock } from "../../../domain/shared/clock.ts";
+import { startWorker } from "../../../domain/jobs/worker.ts";
+import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { startWorkerProcess } from "../../support/worker_process.ts";
 
-const bell = { ring() {} };
+const wakeUps = { at() {} };
 
 interface Ground {
   databaseUrl: string;
@@ -36,7 +43,7 @@ async function enqueue(
     maxRetries,
     limitKey: jobTypeName === "test.limited" ? jobTypeName : null,
   }));
-  return await transact(sql, (tx) => insertJobs({ bell }, tx, jobs));
+  return await transact(sql, (tx) => insertJobs({ wakeUps }, tx, jobs));
 }
 
 /** Polls the ledger until no job is left that is not ended for good. */
@@ -54,6 +61,9 @@ async function allEnded(sql: Sql, seconds = 30): Promise<Record<string, number>>
   throw new Error("jobs were left unfinished");
 }
 
+/** As if a minute had passed since the workers of now gave their last sign of life. */
+const endLeases = (sql: Sql) => sql`update job_workers set heartbeat_at = heartbeat_at - interval '61 s'`;
+
 async function end(...children: Deno.ChildProcess[]): Promise<void> {
   for (const child of children) child.kill("SIGTERM");
   await Promise.all(children.map((child) => child.status));
@@ -62,15 +72,21 @@ async function end(...children: Deno.ChildProcess[]): Promise<void> {
 Deno.test("a worker killed in the middle of 1,000 jobs loses none: the next one finishes them as new attempts", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     await enqueue(sql, "test.note", 1000, { ms: 20 });
-    const doomed = await startWorkerProcess({ databaseUrl, leaseSeconds: 1 });
+    const doomed = await startWorkerProcess({ databaseUrl });
     await pause(400);
     doomed.kill("SIGKILL");
     await doomed.status;
+    // What it had sent is still carried out.
+    while (
+      (await sql`select from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`).length > 0
+    ) await pause(10);
     const [held] = await sql<
       { n: number }[]
     >`select count(*)::int as n from jobs where status = 'Processing'`;
     assert.ok((held?.n ?? 0) > 0, "the killed worker held jobs");
-    const heir = await startWorkerProcess({ databaseUrl, leaseSeconds: 1, concurrency: 40 });
+    await endLeases(sql);
+    const heir = await startWorkerProcess({ databaseUrl, concurrency: 40 });
     assert.deepEqual(await allEnded(sql), { Succeeded: 1000 });
     const [notes] = await sql<{ n: number }[]>`select count(distinct n)::int as n from notes`;
     assert.equal(notes?.n, 1000);
@@ -85,7 +101,7 @@ Deno.test("four workers on one database share the work and never run a job twice
   withDatabase(async ({ databaseUrl, sql }) => {
     const workers = await Promise.all(Array.from({ length: 4 }, () => startWorkerProcess({ databaseUrl })));
     await enqueue(sql, "test.note", 400, { ms: 100 });
-    await sql.notify("steward_jobs", ""); // as an enqueuing instance rings: all of them at the same moment
+    await sql.notify("steward_jobs", ""); // as an enqueuing instance wakes them: all at the same moment
     assert.deepEqual(await allEnded(sql), { Succeeded: 400 });
     const [doubles] = await sql<
       { n: number }[]
@@ -99,11 +115,11 @@ Deno.test("four workers on one database share the work and never run a job twice
 Deno.test("a worker frozen past its lease finds its result refused when it wakes", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     const [id = ""] = await enqueue(sql, "test.note", 1, { ms: 300 });
-    const frozen = await startWorkerProcess({ databaseUrl, leaseSeconds: 1 });
+    const frozen = await startWorkerProcess({ databaseUrl });
     while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
     frozen.kill("SIGSTOP");
-    await pause(1200);
-    const heir = await startWorkerProcess({ databaseUrl, leaseSeconds: 1 });
+    await endLeases(sql);
+    const heir = await startWorkerProcess({ databaseUrl });
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
     frozen.kill("SIGCONT");
     while ((await sql`select from notes`).length < 2) await pause(20); // the late attempt ends, too
@@ -115,6 +131,94 @@ Deno.test("a worker frozen past its lease finds its result refused when it wakes
       "2 Succeeded",
     ]);
     await end(frozen, heir);
+  }));
+
+Deno.test("what a worker ran when it was frozen past its lease is aborted when it wakes", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    await enqueue(sql, "test.abortable", 1, { n: 7, ms: 2_500 });
+    const frozen = await startWorkerProcess({ databaseUrl, leaseSeconds: 2 });
+    while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
+    frozen.kill("SIGSTOP");
+    await endLeases(sql);
+    const heir = await startWorkerProcess({ databaseUrl });
+    assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
+    frozen.kill("SIGCONT");
+    while ((await sql`select from notes`).length < 2) await pause(20);
+    const notes = await sql<{ n: number; pid: number }[]>`select n, pid from notes order by n`;
+    assert.deepEqual(notes.map(({ n, pid }) => ({ n, pid })), [{ n: -7, pid: frozen.pid }, {
+      n: 7,
+      pid: heir.pid,
+    }]);
+    await end(frozen, heir);
+  }));
+
+Deno.test("a worker that the database no longer answers aborts its jobs before another one may take them", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    const { hostname, port } = new URL(databaseUrl);
+    await using proxy = await TcpProxy.start({ hostname, port: Number(port) });
+    const cutOff = new URL(databaseUrl);
+    cutOff.hostname = "127.0.0.1";
+    cutOff.port = String(proxy.port);
+    const [began, ended] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
+    const heirBegan = Promise.withResolvers<number>();
+    const work = (run: (context: JobContext) => Promise<void>) => {
+      const types = new JobTypes();
+      types.register(defineJob({ name: "test.held", args: z.object({}), run: (_args, c) => run(c) }));
+      const common = { types, log: createLog("off"), host: "test", concurrency: 1, queues: null };
+      return { ...common, pollMs: 50, leaseSeconds: 2 };
+    };
+    const pool = connectPostgres(cutOff.href, { max: 2 });
+    const silent = await startWorker({
+      ...work(async ({ signal }) => {
+        began.resolve(performance.now());
+        await pause(60_000, undefined, { signal }).catch(() => ended.resolve(performance.now()));
+      }),
+      sql: pool,
+    });
+    const [id = ""] = await transact(
+      sql,
+      (tx) =>
+        insertJobs({ wakeUps }, tx, [{ jobTypeName: "test.held", serializedArgs: "{}", maxRetries: 0 }]),
+    );
+    await began.promise;
+    proxy.blackHole();
+    const heir = await startWorker({
+      ...work(() => Promise.resolve(heirBegan.resolve(performance.now()))),
+      ...{ sql, leaseSeconds: 60 },
+    });
+    const parts = {
+      ...{ sql, jobTypes: new JobTypes(), clock: systemClock, log: createLog("off") },
+      wakeUps: { at: () => heir.wake() },
+    };
+    const dueTimes = watchDueTimes(parts, jobWork(parts, 2), 50);
+    const [endedAt, heirBeganAt] = await Promise.all([ended.promise, heirBegan.promise]);
+    assert.ok(endedAt < heirBeganAt, `aborted ${endedAt - heirBeganAt} ms after the job ran elsewhere`);
+    assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
+    await dueTimes.stop();
+    await heir.stop(1_000);
+    await proxy.pass();
+    await silent.stop(1_000);
+    await pool.end({ timeout: 0 });
+    const executions = await sql<{ status: string }[]>`
+      select status from job_executions where job_id = ${id} order by attempt_number`;
+    assert.deepEqual(executions.map(({ status }) => status), ["Abandoned", "Succeeded"]);
+  }));
+
+Deno.test("a database that is silent for less than a lease costs a job nothing", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    const { hostname, port } = new URL(databaseUrl);
+    await using proxy = await TcpProxy.start({ hostname, port: Number(port) });
+    const through = new URL(databaseUrl);
+    through.hostname = "127.0.0.1";
+    through.port = String(proxy.port);
+    await enqueue(sql, "test.abortable", 1, { n: 1, ms: 4_500 });
+    const worker = await startWorkerProcess({ databaseUrl: through.href, leaseSeconds: 4 });
+    while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
+    proxy.halfOpen(); // the renewal of the lease finds a new connection
+    assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
+    assert.equal((await sql`select from job_executions where status <> 'Succeeded'`).length, 0);
+    worker.kill("SIGKILL");
+    await worker.status;
   }));
 
 Deno.test("SIGTERM lets running jobs finish, gives the rest back and leaves nothing held", () =>
@@ -134,22 +238,22 @@ Deno.test("SIGTERM lets running jobs finish, gives the rest back and leaves noth
     assert.equal((await sql`select from jobs where status = 'Enqueued' and attempts > 0`).length, 0);
   }));
 
-Deno.test("a job that kills its process is dead-lettered after its retries", () =>
+Deno.test("a job that kills its process is dead-lettered after its retries, the first lost lease not counted", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     const [id = ""] = await enqueue(sql, "test.crash", 1, {}, 1);
-    for (let crash = 1; crash <= 2; crash++) {
-      const child = await startWorkerProcess({ databaseUrl, leaseSeconds: 1 }).catch(() => null);
+    for (let crash = 1; crash <= 3; crash++) {
+      const child = await startWorkerProcess({ databaseUrl }).catch(() => null);
       await child?.status;
-      await sql`update job_workers set heartbeat_at = heartbeat_at - interval '2 s'`;
+      await endLeases(sql);
     }
-    const last = await startWorkerProcess({ databaseUrl, leaseSeconds: 1 });
+    const last = await startWorkerProcess({ databaseUrl });
     assert.deepEqual(await allEnded(sql), { DeadLettered: 1 });
     const letters = await sql<
       { jobId: string; attempts: number }[]
     >`select job_id, attempts from dead_letter_jobs`;
     assert.deepEqual(letters.map(({ jobId, attempts }) => ({ jobId, attempts })), [{
       jobId: id,
-      attempts: 2,
+      attempts: 3,
     }]);
     await end(last);
   }));
@@ -176,10 +280,10 @@ Deno.test("a tenant's single job is not held up by another tenant's thousands", 
         maxRetries: 0,
         tenantId,
       }));
-    await transact(sql, (tx) => insertJobs({ bell }, tx, jobs(busy, 5000, 100)));
+    await transact(sql, (tx) => insertJobs({ wakeUps }, tx, jobs(busy, 5000, 100)));
     const worker = await startWorkerProcess({ databaseUrl });
     await pause(300);
-    const [id = ""] = await transact(sql, (tx) => insertJobs({ bell }, tx, jobs(quiet, 1, 1)));
+    const [id = ""] = await transact(sql, (tx) => insertJobs({ wakeUps }, tx, jobs(quiet, 1, 1)));
     const since = Date.now();
     while ((await sql`select from jobs where id = ${id} and status = 'Succeeded'`).length === 0) {
       assert.ok(Date.now() - since < 5_000, "the single job waited behind the other tenant's");
@@ -215,7 +319,7 @@ Deno.test("a worker of chosen queues takes nothing from the others", () =>
       maxRetries: 0,
       queue,
     });
-    await transact(sql, (tx) => insertJobs({ bell }, tx, ["mail", "reports", "mail", "default"].map(job)));
+    await transact(sql, (tx) => insertJobs({ wakeUps }, tx, ["mail", "reports", "mail", "default"].map(job)));
     const mail = await startWorkerProcess({ databaseUrl, queues: ["mail"] });
     const left = () =>
       sql<{ queue: string }[]>`select queue from jobs where status = 'Enqueued' order by queue`;

@@ -63,11 +63,15 @@ export function deliveringBy(t: TestService, tenantId: string | null) {
       ))
         .notificationId,
     /** Runs the message's present job once; returns what it threw, or what it gave. */
-    async run(id: string, o: { attempt?: number; failures?: number } = {}): Promise<unknown> {
+    async run(
+      id: string,
+      o: { attempt?: number; failures?: number; waits?: boolean } = {},
+    ): Promise<unknown> {
       const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
       const context = {
         ...{ jobId: row?.jobId ?? "", tenantId, createdBy: null, traceId: null, attempt: o.attempt ?? 1 },
         ...{ failures: o.failures ?? 0, maxRetries: 3, signal: new AbortController().signal, log: p.log },
+        ...{ waitsForDependencies: o.waits ?? true, lostLeases: 0 },
         progress() {},
       };
       return await job.run({ notificationId: id }, context).catch((error) => error);

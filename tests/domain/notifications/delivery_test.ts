@@ -71,6 +71,7 @@ async function run(
       maxRetries: 3,
       signal: new AbortController().signal,
       log: p.log,
+      ...{ waitsForDependencies: true, lostLeases: 0 },
       progress() {},
     },
   };
@@ -215,7 +216,7 @@ Deno.test("what a late attempt did not deliver changes nothing any more, what it
 
 Deno.test("a database that is away when the mail has been taken does not make it go out again", async () => {
   const begin = p.sql.begin;
-  const gone = () => Promise.reject(Object.assign(new Error("no connection"), { code: "ECONNREFUSED" }));
+  const gone = () => Promise.reject(Object.assign(new Error("no connection"), { code: "CONNECTION_CLOSED" }));
   const taking = server("s", () => {
     p.sql.begin = gone as typeof begin;
     setTimeout(() => p.sql.begin = begin, 400);

@@ -37,6 +37,8 @@ const context = {
     attempt: 1,
     failures: 0,
     maxRetries: 3,
+    waitsForDependencies: true,
+    lostLeases: 0,
   },
   ...{ signal: new AbortController().signal, log: p.log, progress() {} },
 };

@@ -23,6 +23,7 @@ Deno.test("messages and their jobs are written in one statement: when one job ca
       job: { id: jobId, jobTypeName: "notifications.deliver", serializedArgs: "{}", maxRetries },
       notification: {
         ...{ id, jobId, sender, message, status: "Queued" as const, scheduledAt: null, maxRetries: 3 },
+        templateVersionId: null,
       },
     };
   };

@@ -17,7 +17,7 @@ const MAILS = [
 const mails = () =>
   Promise.all(
     MAILS.flatMap((mail) =>
-      ["en", "pt"].map((locale) => renderTemplate(t.steward.platform.sql, null, { ...mail, locale }))
+      ["en", "pt"].map((locale) => renderTemplate(t.steward.platform, null, { ...mail, locale }))
     ),
   );
 

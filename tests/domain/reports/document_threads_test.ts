@@ -4,7 +4,7 @@ import type { DocumentOrder } from "../../../domain/reports/document.ts";
 import { DocumentThreadLost } from "../../../domain/reports/document_thread.ts";
 import { DocumentThreads } from "../../../domain/reports/document_threads.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
-import { PostgresError } from "../../../infra/postgres/postgres.ts";
+import { databaseTrouble, PostgresError } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { until } from "../../routes/reports/support.ts";
 
@@ -40,6 +40,14 @@ Deno.test("a thread makes one document after the other and ends when it had noth
   }
   await new Promise((resolve) => setTimeout(resolve, 150));
   assert.equal(threads.idle, 0);
+});
+
+Deno.test("a database that cannot be reached from the thread is told from other failures", async () => {
+  const threads = new DocumentThreads({ ...sources, databaseUrl: "postgres://nobody@127.0.0.1:1/none" });
+  const failure = await textOf(threads.make(orderOf("numbers", { rows: 1 }), running())).catch((error) =>
+    error
+  );
+  assert.equal(databaseTrouble(failure), "away", String(failure));
 });
 
 Deno.test("documents at the same time have threads of their own; stopping keeps none", async () => {

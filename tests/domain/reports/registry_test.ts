@@ -54,6 +54,8 @@ Deno.test("a definition that cannot work is refused where it is made", () => {
   assert.throws(() => defineReport({ ...definition, columns: {}, query }), /has no columns/);
   const chart = { title: "", by: "b" } as unknown as { title: string; by: "a" };
   assert.throws(() => defineReport({ ...definition, chart, query }), /names no column b/);
+  const elsewhere = { ...definition, database: "postgres://elsewhere/", query };
+  assert.throws(() => defineReport(elsewhere), /unknown member "database"; expected one of id, name/);
   const parameters = z.object({ when: z.date() });
   assert.throws(() => defineReport({ ...definition, parameters, query }), /Date cannot be represented/);
 });

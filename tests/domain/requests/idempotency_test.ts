@@ -4,6 +4,8 @@ import {
   answerOnceInSteps,
   type KeptAnswer,
   type KeyedRequest,
+  type OnceWork,
+  type StepsAnswer,
 } from "../../../domain/requests/idempotency.ts";
 import { pruneIdempotencyKeys } from "../../../domain/requests/prune_idempotency_keys.ts";
 import { newId } from "../../../domain/shared/ids.ts";
@@ -23,8 +25,11 @@ const request = (content = "body"): KeyedRequest => ({
   content: [content],
 });
 const sent: KeptAnswer = { status: 200, headers: { "content-type": "application/json" }, body: '{"sent":1}' };
-const inSteps = (keyed: KeyedRequest, work: () => Promise<KeptAnswer>) =>
-  answerOnceInSteps({ sql }, keyed, work, { claimSeconds: 60 });
+const inSteps = (
+  keyed: KeyedRequest,
+  work: (once: OnceWork) => Promise<StepsAnswer>,
+  o: { signal?: AbortSignal; claimSeconds: number } = { claimSeconds: 60 },
+) => answerOnceInSteps({ sql }, keyed, work, o);
 const writes = () => transact(sql, (tx) => tx`select 1`);
 const refusedAs = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
 /** As after the death of the process that held the claim, a while ago. */
@@ -61,17 +66,66 @@ Deno.test("a death before anything was done leaves a key that is free once the c
   assert.equal((await inSteps(keyed, () => Promise.resolve(sent))).isReplayed, false);
 });
 
-Deno.test("a death after something was done leaves a key that tells so, and nothing is done again", async () => {
+Deno.test("a death after something was done leaves a key whose next request is told which id to look for", async () => {
   const keyed = request();
-  await assert.rejects(
-    inSteps(keyed, async () => {
-      await writes();
-      return await dies();
-    }),
-    died,
-  );
+  const told: OnceWork[] = [];
+  const diesWriting = async (once: OnceWork) => {
+    told.push(once);
+    await writes();
+    return await dies();
+  };
+  await assert.rejects(inSteps(keyed, diesWriting), died);
+  await assert.rejects(inSteps(keyed, dies), (error) => {
+    assert.ok(refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT")(error));
+    assert.equal((error as Problem).extras.headers?.["retry-after"], "60", "when the claim ends");
+    return true;
+  });
   await claimsRunOut();
-  await assert.rejects(inSteps(keyed, dies), refusedAs("IDEMPOTENCY_OUTCOME_UNKNOWN_CONFLICT"));
+  await assert.rejects(inSteps(keyed, diesWriting), died);
+  await claimsRunOut();
+  assert.equal((await inSteps(keyed, (once) => (told.push(once), Promise.resolve(sent)))).status, 200);
+  const [first] = told;
+  assert.deepEqual(told.map(({ isRepeat }) => isRepeat), [false, true, true]);
+  assert.deepEqual(told.map(({ id }) => id), Array(3).fill(first?.id));
+  assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
+});
+
+Deno.test("an answer that says 'not now' is never kept, whatever was done", async () => {
+  const notNow: StepsAnswer[] = [
+    ...[408, 425, 429, 500, 503].map((status) => ({ status, headers: {}, body: null })),
+    { status: 409, headers: { "retry-after": "1" }, body: null },
+    { ...sent, isProvisional: true },
+  ];
+  for (const answer of notNow) {
+    const keyed = request();
+    const first = await inSteps(keyed, async () => {
+      await writes();
+      return answer;
+    });
+    assert.equal(first.status, answer.status);
+    assert.deepEqual(await inSteps(keyed, () => Promise.resolve(sent)), { ...sent, isReplayed: false });
+  }
+});
+
+Deno.test("a claim is renewed while its work runs, and ends when the request's time is over", async () => {
+  const keyed = request();
+  const inUse = refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT");
+  const over = new AbortController();
+  const late = await inSteps(keyed, async () => {
+    await writes();
+    const [before] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
+    for (let now = before; now?.claimedUntil.getTime() === before?.claimedUntil.getTime();) {
+      [now] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
+    }
+    await assert.rejects(inSteps(keyed, dies), inUse);
+    over.abort();
+    for (;;) {
+      const other = await onItsOwn(() => inSteps(keyed, () => Promise.resolve(sent))).catch((error) => error);
+      if (!inUse(other)) return { ...sent, body: "too late" };
+    }
+  }, { signal: over.signal, claimSeconds: 1 });
+  assert.equal(late.body, "too late");
+  assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
 });
 
 Deno.test("whoever was slow and has been replaced cannot begin any more", async () => {

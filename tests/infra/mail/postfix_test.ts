@@ -47,6 +47,19 @@ Deno.test({
         assert.deepEqual([error.responseCode, error.permanent], [code, permanent], name);
       }
     });
+    await t.step("an attachment that does not fit once it is encoded is not even opened", async () => {
+      const attachment = (sizeBytes: number) => {
+        let isOpened = false;
+        const open =
+          () => (isOpened = true, Promise.resolve(ReadableStream.from([new Uint8Array(sizeBytes)])));
+        const sent = message({ attachments: [{ fileName: "a", contentType: "a/b", sizeBytes, open }] });
+        return { sent, wasOpened: () => isOpened };
+      };
+      const large = attachment(8_000_000); // the server's limit is Postfix's own, 10,240,000 bytes
+      const error = await refusal(plain.send(large.sent));
+      assert.deepEqual([error.isTooLarge, error.permanent, large.wasOpened()], [true, true, false]);
+      assert.equal((await plain.send(attachment(7_000_000).sent)).accepted.length, 1);
+    });
     await t.step("a recipient refused beside an accepted one", async () => {
       const sent = message({ to: to("unknown@peer.test", "ann@peer.test", "busy@peer.test") });
       const receipt = await plain.send(sent);

@@ -38,7 +38,10 @@ Deno.test("a message arrives with its envelope, headers and attachment, and with
       open: () => Promise.resolve(new Blob(["a;b\nc"]).stream()),
     }],
   });
-  const receipt = await withTransport(receiver.url, (t) => t.send(sent));
+  const clock = { now: () => new Date("2026-01-31T12:00:00Z") };
+  const transport = createSmtpTransport(receiver.url, { clock });
+  const receipt = await transport.send(sent);
+  await transport.close();
   assert.deepEqual(receipt.accepted, ["ann@example.test", "cc@example.test", "hidden@example.test"]);
   assert.deepEqual(receipt.refused, []);
   assert.match(receipt.response, /^250 /);
@@ -46,6 +49,7 @@ Deno.test("a message arrives with its envelope, headers and attachment, and with
   assert.equal(got?.from, "service@steward.test");
   assert.deepEqual(got?.to, receipt.accepted);
   assert.match(got?.raw ?? "", new RegExp(`^Message-ID: <${sent.messageId}>\\r$`, "m"));
+  assert.match(got?.raw ?? "", /^Date: Sat, 31 Jan 2026 12:00:00 \+0000\r$/m);
   assert.match(got?.raw ?? "", /^X-Steward-Notification: 42\r$/m);
   assert.match(got?.raw ?? "", /^From: Steward <service@steward\.test>\r$/m);
   assert.match(got?.raw ?? "", /^Subject: =\?UTF-8\?/m);

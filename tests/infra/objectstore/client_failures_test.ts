@@ -7,6 +7,8 @@ import {
   ObjectStoreRefused,
   ObjectStoreUnavailable,
 } from "../../../infra/objectstore/objectstore.ts";
+import { systemClock } from "../../../domain/shared/clock.ts";
+import { StoreClock } from "../../../infra/objectstore/store_clock.ts";
 import { BoundedS3Client } from "../../../infra/objectstore/s3_client.ts";
 import {
   configOf,
@@ -166,7 +168,11 @@ Deno.test("a copy or completion that fails after its 200 is a failure", async ()
 
 Deno.test("a store that never answers is given up after the call's time", async () => {
   await withServer(() => new Promise<Response>(() => {}), async (_, endpoint) => {
-    const client = new BoundedS3Client(configOf(endpoint), { action: "trying", timeoutMs: 50 });
+    const client = new BoundedS3Client(
+      configOf(endpoint),
+      { action: "trying", timeoutMs: 50 },
+      new StoreClock(systemClock),
+    );
     await assert.rejects(client.makeRequest({ method: "GET", objectName: KEY }), (e) => {
       assert.ok(e instanceof ObjectStoreUnavailable);
       assert.equal(e.message, "trying: no answer from the object store within 50 ms");

@@ -54,6 +54,36 @@ function describeClient(
     await store.ping();
   });
 
+  test("a store whose clock is an hour off takes requests and URLs; times are told by the service's", async () => {
+    for (const ms of [3_600_000, -3_600_000]) {
+      const service = { now: () => new Date(Date.now() + ms) };
+      const other = connectObjectStore(config, service);
+      const key = `clock/${ms}`;
+      await other.write(key, streamOf(pattern(10)), { contentType: "text/plain" });
+      const near = (at: Date, expected: number) =>
+        assert.ok(Math.abs(at.getTime() - expected) < 5_000, at.toISOString());
+      for await (const { lastModified } of other.list(key)) near(lastModified, service.now().getTime());
+      const upload = await other.signUpload(key, {
+        contentType: "text/plain",
+        sizeBytes: 3,
+        expiresInSeconds: 60,
+      });
+      const put = await fetch(upload.url, { method: "PUT", headers: upload.requiredHeaders, body: "abc" });
+      assert.ok(put.ok, await put.text());
+      const options = { fileName: "a", expiresInSeconds: 60, now: service.now() };
+      const download = await other.signDownload(key, options);
+      near(download.expiresAt, service.now().getTime() + 60_000);
+      const got = await fetch(download.url);
+      assert.deepEqual([got.status, await got.text()], [200, "abc"]);
+      const over = await other.signDownload(key, {
+        ...options,
+        now: new Date(service.now().getTime() - 70_000),
+      });
+      const refused = await fetch(over.url);
+      assert.equal(refused.status, 403, await refused.text());
+    }
+  });
+
   test("ping tells a missing bucket and refused credentials apart", async () => {
     const missing = connectObjectStore({ ...config, bucket: "no-such-bucket" });
     await assert.rejects(missing.ping(), (e) => e instanceof ObjectStoreRefused && e.code === "NoSuchBucket");

@@ -29,8 +29,8 @@ const log = createLog("off");
 
 async function channel(name: string, quietMs: number) {
   const heard: string[] = [];
-  const rung = (payload: string) => void (payload && heard.push(payload));
-  const made = await openChannel({ sql: pool(), name, heard: rung, log, listens: true, quietMs });
+  const heardOf = (payload: string) => void (payload && heard.push(payload));
+  const made = await openChannel({ sql: pool(), name, heard: heardOf, log, listens: true, quietMs });
   opened.add(made);
   return Object.assign(made, { heard });
 }
@@ -57,17 +57,17 @@ async function acquainted(name: string, count: number) {
   return all;
 }
 
-Deno.test("rings at once go together, each payload once", async () => {
+Deno.test("notifications at once go together, each payload once", async () => {
   const one = await channel("together", 20);
-  for (let n = 0; n < 500; n++) one.ring(`p${n % 10}`);
+  for (let n = 0; n < 500; n++) one.notify(`p${n % 10}`);
   while (one.heard.length < 10) await pause(1);
   await pause(40);
   assert.ok(one.heard.length <= 11, `${one.heard}`);
 });
 
-Deno.test("a stopped channel has sent what was rung before", async () => {
+Deno.test("a stopped channel has sent what was notified before", async () => {
   const [one, two] = [await channel("stopped", 10_000), await channel("stopped", 0)];
-  for (const payload of ["first", "second", "third"]) one.ring(payload);
+  for (const payload of ["first", "second", "third"]) one.notify(payload);
   await one.stop();
   opened.delete(one);
   while (two.heard.length < 3) await pause(1);

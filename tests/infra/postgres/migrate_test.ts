@@ -16,6 +16,19 @@ Deno.test("the committed schema description is what the migrations make", async 
   assert.equal(described, committed, "run `deno task schema` and review the difference");
 });
 
+Deno.test("every time in the schema has milliseconds", async () => {
+  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+  const others = await sql`
+    select a.attrelid::regclass::text || '.' || a.attname as name, format_type(a.atttypid, a.atttypmod) as type
+    from pg_attribute a join pg_class c on c.oid = a.attrelid
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+      and a.attnum > 0 and not a.attisdropped and format_type(a.atttypid, null) like any('{time%,abstime%}')
+      and format_type(a.atttypid, a.atttypmod) not in
+        ('timestamp(3) with time zone', 'timestamp(3) with time zone[]')`;
+  await sql.end();
+  assert.deepEqual([...others], [], "use timestamptz(3)");
+});
+
 Deno.test("migrating twice runs nothing the second time", async () => {
   const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
   assert.ok((await migrate(sql)).length > 0);
@@ -44,5 +57,55 @@ Deno.test("a migration changed after it was applied is refused by name", async (
   const sql = connectPostgres(await createTestDatabase(), { max: 1 });
   await sql`update schema_migrations set sha256 = 'other' where version = 1`;
   await assert.rejects(migrate(sql), /0001_access\.sql was changed/);
+  await sql.end();
+});
+
+Deno.test("templates from before versions were kept get one, and messages that wait keep the one they would get now", async () => {
+  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+  await sql.unsafe(`
+    drop table notification_template_versions;
+    drop function keep_template_version cascade;
+    drop function refuse_template_version_change;
+    alter table notification_templates drop column changed_by;
+    alter table notifications drop column template_version_id;
+    delete from schema_migrations where name = '0039_template_versions.sql'`);
+  const tenant = crypto.randomUUID();
+  const template = (tenantId: string | null, locale: string, version: number) =>
+    sql`insert into notification_templates (id, tenant_id, slug, name, locale, text_body_template, version)
+      values (${crypto.randomUUID()}, ${tenantId}, 'greeting', 'x', ${locale}, 'x', ${version})`;
+  await sql`insert into notification_settings (tenant_id, default_locale) values (${tenant}, 'fr-CA')`;
+  for (const [locale, version] of [["en", 1], ["fr", 2], ["pt", 3], ["pt-BR", 4]] as const) {
+    await template(tenant, locale, version);
+    await template(null, locale, 100 + version);
+  }
+  await template(null, "de", 105);
+  const message = async (tenantId: string | null, locale: string | null, o: Record<string, unknown> = {}) => {
+    const id = crypto.randomUUID();
+    const row = { status: "Scheduled", template_version: null, ...o };
+    await sql`insert into notifications (id, tenant_id, channel, template_slug, locale, recipient_count, status,
+        template_version)
+      values (${id}, ${tenantId}, 'Email', 'greeting', ${locale}, 1, ${row.status}, ${row.template_version})`;
+    return id;
+  };
+  const cases: [string, number | null][] = [
+    [await message(tenant, "pt_br"), 4],
+    [await message(tenant, "pt-PT"), 3],
+    [await message(tenant, "de-AT"), 105],
+    [await message(tenant, "es"), 2],
+    [await message(tenant, null), 2],
+    [await message(null, null), 101],
+    [await message(null, "pt-BR"), 104],
+    [await message(tenant, "pt", { status: "Sent" }), null],
+    [await message(tenant, "pt", { status: "Failed", template_version: 3 }), null],
+  ];
+  assert.deepEqual(await migrate(sql), ["0039_template_versions.sql"]);
+  const kept = await sql<{ id: string; version: number | null }[]>`
+    select n.id, v.version from notifications n
+    left join notification_template_versions v on v.id = n.template_version_id`;
+  const versionOf = new Map(kept.map(({ id, version }) => [id, version]));
+  assert.deepEqual(cases.map(([id]) => versionOf.get(id)), cases.map(([, version]) => version));
+  const [missing] = await sql`select count(*)::int as count from notification_templates t where not exists (
+    select from notification_template_versions v where v.template_id = t.id and v.version = t.version)`;
+  assert.equal(missing?.count, 0);
   await sql.end();
 });

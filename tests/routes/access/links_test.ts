@@ -102,7 +102,7 @@ Deno.test("repeated role ids count once, also against the limit of 50", async ()
   assert.deepEqual(answer.body.tenants[0].roleIds, [roleId]);
 });
 
-Deno.test("refusals come in the order of the contract's table", async () => {
+Deno.test("refusals come in the documented order", async () => {
   const full = await tenantWithRole(1);
   const strong = await role(full.tenantId, ["purge:files"]);
   const foreign = (await tenantWithRole()).roleId;

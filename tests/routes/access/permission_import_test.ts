@@ -41,11 +41,12 @@ Deno.test("a flat body is imported row by row: bad rows fail alone and say why",
       { code: "read:a", category: "Letters" },
       { code: "read:users", category: "Mine" },
       { code: "read:e", category: " Letters ", description: "" },
+      { code: "switch:any-group-tenant", category: "Letters" },
     ],
   });
-  assert.deepEqual(tally(answer), { total: 9, created: 2, updated: 0, unchanged: 0, failed: 7 });
+  assert.deepEqual(tally(answer), { total: 10, created: 2, updated: 0, unchanged: 0, failed: 8 });
   assert.deepEqual([answer.body.mode, answer.body.dryRun, answer.body.upsert], ["Permissions", false, false]);
-  assert.deepEqual(answer.body.rows.map((row: { row: number }) => row.row), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  assert.deepEqual(answer.body.rows.map((row: { row: number }) => row.row), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   const errors = answer.body.rows.map((row: { errors: string[] }) => row.errors.join("; "));
   assert.match(errors[1], /^code: expected action:resource/);
   assert.match(errors[2], /^category: expected a category/);
@@ -53,6 +54,7 @@ Deno.test("a flat body is imported row by row: bad rows fail alone and say why",
   assert.match(errors[5], /code: .*description: .*category: /);
   assert.match(errors[6], /exists already/);
   assert.match(errors[7], /exists already/);
+  assert.match(errors[9], /^code: is reserved/);
   assert.deepEqual([answer.body.rows[1].code, answer.body.rows[5].code], ["READ:B", null]);
   assert.deepEqual([...await stored(by)], [
     { code: "read:a", description: "A", category: "Letters" },
@@ -318,4 +320,54 @@ Deno.test("an import with admin:system in the platform tenant fills the catalog,
   assert.deepEqual(outcomes(answer), ["Created", "Failed", "Failed"]);
   const shared = await by.get("/api/v1/permissions/by-code/shared:code");
   assert.equal(shared.body.tenantId, null);
+});
+
+Deno.test("a row whose member looks like a known one fails alone; others that are unknown are named", async () => {
+  const by = await importer();
+  const said = (name: string, meant: string) =>
+    `${name}: unknown member \`${name}\`; did you mean \`${meant}\`?`;
+  const flat = {
+    colour: 1,
+    permissions: [
+      { code: "paint:a", category: "C", catagory: "D" },
+      { code: "paint:b", category: "C", colour: "red" },
+      { code: "paint:c", category: "C", Description: "x" },
+    ],
+  };
+  const grouped = {
+    catalog: [
+      { category: "C", Category: "D", permissions: [{ code: "paint:d" }, { code: "paint:e" }] },
+      {
+        category: "C",
+        shade: 1,
+        permissions: [{ code: "paint:f", "descri.ption": "x" }, { code: "paint:g" }],
+      },
+    ],
+  };
+  const ways = [
+    (document: object) => by.post(`${IMPORT}?dryRun=true`, document),
+    (document: object) => upload(by, JSON.stringify(document), "dryRun=true", "p.json"),
+  ];
+  for (const send of ways) {
+    const ofFlat = await send(flat);
+    assert.deepEqual(outcomes(ofFlat), ["Failed", "Created", "Failed"]);
+    assert.deepEqual(ofFlat.body.rows[0].errors, [said("catagory", "category")]);
+    assert.deepEqual(ofFlat.body.rows[2].errors, [said("Description", "description")]);
+    assert.equal(ofFlat.headers.get("steward-ignored-members"), "colour, permissions[1].colour");
+    const ofGroups = await send(grouped);
+    assert.deepEqual(outcomes(ofGroups), ["Failed", "Failed", "Failed", "Created"]);
+    assert.deepEqual(ofGroups.body.rows[1].errors, [said("Category", "category")]);
+    assert.deepEqual(ofGroups.body.rows[2].errors, [said("descri.ption", "description")]);
+    assert.equal(ofGroups.headers.get("steward-ignored-members"), "catalog[1].shade");
+    const misnamed = await send({ permissions: [], Permissions: [] });
+    assert.equal(misnamed.status, 400, JSON.stringify(misnamed.body));
+  }
+});
+
+Deno.test("a document of very many unknown members is imported as any other", async () => {
+  const members = Array.from({ length: 150_000 }, (_, n) => `"u-${n}":1`).join();
+  const by = await importer();
+  const body = `{"permissions":[{"code":"paint:z","category":"C"}],${members}}`;
+  const answer = await by.post(`${IMPORT}?dryRun=true`, body);
+  assert.deepEqual([answer.status, answer.body.created], [200, 1], JSON.stringify(answer.body));
 });

@@ -80,6 +80,7 @@ Deno.test("a code is action:resource; whatever else does not fit is named", asyn
       "a:" + "b".repeat(99),
       null,
       5,
+      "switch:any-group-tenant",
     ]
   ) refused(await create(code as string), 400, "VALIDATION_ERROR");
   for (

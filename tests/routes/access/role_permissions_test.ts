@@ -75,13 +75,28 @@ Deno.test("catalog roles are never stripped, reconciled, renamed or deleted, but
         await caller.delete(`${ROLES}/${id}/permissions/${permission(carried)}`),
         await caller.delete(`${ROLES}/${id}/permissions/${permission("purge:files")}`),
         await caller.put(`${ROLES}/${id}`, { permissionIds: [] }),
-        await caller.put(`${ROLES}/${id}`, { permissionIds: [permission(carried)] }),
+        await caller.put(`${ROLES}/${id}`, {
+          permissionIds: [permission(carried), permission("purge:files")],
+        }),
         await caller.put(`${ROLES}/${id}`, { name: "Renamed" }),
         await caller.delete(`${ROLES}/${id}`),
       ]
     ) refused(answer, 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
   }
   const visitor = await systemRole("Visitor");
+  const { body: before } = await admin.get(`${ROLES}/with-permissions?ids=${visitor}`);
+  const held = before.items[0].permissions.map(({ id }: { id: string }) => id);
+  const one = { permissionIds: held.slice(0, 1) };
+  refused(await admin.put(`${ROLES}/${visitor}`, one), 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
+  const more = { permissionIds: [...held, permission("purge:files")] };
+  refused(await admin.put(`${ROLES}/${visitor}`, more), 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
+  const same = { name: "Visitor", description: "May look around", permissionIds: held.toReversed() };
+  for (const body of [same, { description: "May look around" }, {}, { permissionIds: null }]) {
+    const described = await admin.put(`${ROLES}/${visitor}`, body);
+    assert.equal(described.status, 200, JSON.stringify(described.body));
+    assert.equal(described.body.description, "May look around");
+    assert.equal(described.body.permissions.length, held.length);
+  }
   const given = await admin.post(`${ROLES}/${visitor}/permissions/${permission("purge:files")}`);
   assert.ok(codes(given).includes("purge:files"));
 });

@@ -25,6 +25,7 @@ Deno.test("a role is created with permissions, found at its Location, and audite
   const { id, createdAt, updatedAt, ...rest } = answer.body;
   assert.deepEqual(rest, {
     tenantId: admin.tenantId,
+    tenantName: `Tenant ${admin.tenantId}`,
     name: "Clerk",
     description: "Files things",
     isSystemRole: false,
@@ -37,6 +38,7 @@ Deno.test("a role is created with permissions, found at its Location, and audite
   assert.deepEqual(read.body, {
     id,
     tenantId: admin.tenantId,
+    tenantName: `Tenant ${admin.tenantId}`,
     name: "Clerk",
     description: "Files things",
     isSystemRole: false,
@@ -177,6 +179,18 @@ Deno.test("lists filter before they count, and sort by name, making and holders"
   for (const query of ["pageSize=51", `ids=${Array.from({ length: 51 }, newId)}`, "includeSystemRoles=x"]) {
     refused(await owner.get(`${ROLES}/lookup?${query}`), 400, "VALIDATION_ERROR");
   }
+});
+
+Deno.test("a lookup by ids answers all fifty on one page", async () => {
+  const owner = await t.actor({ permissions: ADMINISTERS });
+  const made = await Promise.all(Array.from({ length: 30 }, (_, n) => newRole(`R ${n}`, [], owner)));
+  const { body } = await owner.get(`${ROLES}/lookup?ids=${made}`);
+  assert.deepEqual([body.pageSize, body.items.length], [50, 30]);
+  const paged = await owner.get(`${ROLES}/lookup?ids=${made}&pageSize=10`);
+  assert.deepEqual([paged.body.pageSize, paged.body.items.length], [10, 10]);
+  assert.equal((await owner.get(`${ROLES}/lookup`)).body.pageSize, 20);
+  const tenants = await t.systemAdmin.get(`/api/v1/admin/tenants/lookup?ids=${owner.tenantId}`);
+  assert.deepEqual([tenants.body.pageSize, tenants.body.items.length], [50, 1]);
 });
 
 Deno.test("every route refuses a caller without its permission, and no caller at all", async () => {

@@ -51,6 +51,40 @@ Deno.test("roles beyond the caller's rights, of other tenants, or given under an
   assert.equal((await admin.put(path(user.userId), {})).status, 400);
 });
 
+Deno.test("a refused assignment names what is missing and who may give it", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const { tenantId } = owner;
+  const user = await t.actor({ permissions: [], tenantId: tenantId! });
+  const [{ id: permissionId } = { id: "" }] = await sql<{ id: string }[]>`
+    insert into permissions (id, tenant_id, code, category)
+    values (gen_random_uuid(), ${tenantId}, 'approve:orders', 'Orders') returning id`;
+  const made = await owner.post("/api/v1/roles", { name: "Approver", permissionIds: [permissionId] });
+  assert.equal(made.status, 201, "the contract lets whoever changes roles put it there");
+  const give = () => owner.put(path(user.userId), { roleIds: [made.body.id] });
+  const alone = await give();
+  assert.deepEqual([alone.status, alone.body.code], [403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED"]);
+  assert.deepEqual(alone.body.errors, ["approve:orders: the caller does not hold it"]);
+  assert.match(
+    alone.body.detail,
+    /would give approve:orders; .* Who may assign the roles: a holder of admin:system\. /,
+  );
+  const able = await t.actor({ permissions: ["update:users"], tenantId: tenantId! });
+  const unable = await t.actor({ permissions: ["read:users"], tenantId: tenantId! });
+  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
+    select id, ${tenantId}, ${made.body.id} from unnest(${[able.userId, unable.userId]}::uuid[]) id`;
+  assert.ok(
+    (await give()).body.detail.includes(`Who may assign the roles: ${able.email}, a holder of admin:system.`),
+  );
+  // The way the refusal tells: the missing permission on a role the caller holds, and a new sign-in.
+  const ownRole = await roleNamed(tenantId, "Admin");
+  assert.equal((await owner.post(`/api/v1/roles/${ownRole}/permissions/${permissionId}`)).status, 200);
+  const again = await t.actor({ role: "Admin", tenantId: tenantId! });
+  assert.equal((await again.put(path(user.userId), { roleIds: [made.body.id] })).status, 200);
+  const blind = await t.actor({ permissions: ["update:users"], tenantId: tenantId! });
+  const told = await blind.put(path(unable.userId), { roleIds: [ownRole] });
+  assert.ok(!told.body.detail.includes("@"), "names of users are for those who read users");
+});
+
 Deno.test("roles are listed with their permissions, or those of given ids only", async () => {
   const admin = await t.actor({ role: "Admin" });
   const visitor = await roleNamed(admin.tenantId, "Visitor");

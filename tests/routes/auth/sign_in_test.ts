@@ -128,8 +128,15 @@ Deno.test("ten simultaneous uses of one refresh token give at most one success a
 });
 
 Deno.test("refresh tells unknown, expired and an inactive user's tokens apart", async () => {
-  const refresh = (refreshToken: string) => t.nobody.post("/auth/refresh", { refreshToken });
-  assert.equal((await refresh("nothing-of-ours")).body.code, "TOKEN_INVALID");
+  const refresh = (refreshToken: unknown) => t.nobody.post("/auth/refresh", { refreshToken });
+  for (const token of ["nothing-of-ours", "", "\0", "x".repeat(201), "x".repeat(900_000)]) {
+    const { status, body } = await refresh(token);
+    assert.deepEqual([status, body.code], [401, "TOKEN_INVALID"]);
+  }
+  for (const token of [undefined, null, 7, ["x"]]) {
+    const { status, body } = await refresh(token);
+    assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"]);
+  }
   const user = await person(t);
   const { refreshToken } = (await signIn(t, user.email)).body;
   await sql`update users set is_active = false where id = ${user.id}`;
@@ -140,17 +147,21 @@ Deno.test("refresh tells unknown, expired and an inactive user's tokens apart", 
   assert.equal((await refresh(refreshToken)).body.code, "TOKEN_EXPIRED");
 });
 
-Deno.test("a refresh gives the rights as they are now, and no tenant where the link is gone", async () => {
+Deno.test("a refresh keeps the tenant; once the link is gone it is refused, and a new sign-in has no tenant", async () => {
   const user = await person(t);
   const first = (await signIn(t, user.email)).body;
-  await sql`update users set security_version = security_version + 1 where id = ${user.id}`;
   const second = await t.nobody.post("/auth/refresh", { refreshToken: first.refreshToken });
-  assert.equal((await bearer(t, second).get("/auth/me")).status, 200);
-  await sql`update user_tenants set is_active = false where user_id = ${user.id}`;
-  const third = await t.nobody.post("/auth/refresh", { refreshToken: second.body.refreshToken });
-  assert.equal(third.status, 200);
-  assert.equal(third.body.tenant, null);
-  assert.deepEqual(third.body.permissions, []);
+  assert.equal((await bearer(t, second).get("/auth/me")).body.tenant.id, user.tenantId);
+  const unlinked = await t.systemAdmin.put(`/api/v1/admin/users/${user.id}`, { tenants: [] });
+  assert.equal(unlinked.status, 200);
+  for (const _ of [1, 2]) {
+    const third = await t.nobody.post("/auth/refresh", { refreshToken: second.body.refreshToken });
+    assert.deepEqual([third.status, third.body.code], [401, "SESSION_INVALIDATED"]);
+  }
+  const again = await signIn(t, user.email);
+  assert.equal(again.status, 200);
+  assert.equal(again.body.tenant, null);
+  assert.deepEqual(again.body.permissions, []);
 });
 
 Deno.test("signing out ends the session for the very next request, and its refresh token", async () => {

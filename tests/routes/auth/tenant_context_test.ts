@@ -16,6 +16,37 @@ await sql`update tenants set is_active = false where id = ${closed!}`;
 const global = bearer(t, await signIn(t, user.email, PASSWORD, { global: true }));
 const scoped = bearer(t, await signIn(t, user.email));
 
+Deno.test("an administrator of the platform makes a tenant and a role in it by the documented steps", async () => {
+  const admin = await person(t, { links: [t.platformTenantId], role: "SystemAdmin" });
+  const platform = bearer(t, await signIn(t, admin.email));
+  const tenant = await platform.post("/api/v1/tenants", { name: `Acme ${admin.id}` });
+  assert.equal(tenant.status, 201);
+  const inAcme = { "x-tenant-id": tenant.body.id };
+  const astray = await platform.post("/api/v1/roles", { name: `Clerk ${admin.id}` }, inAcme);
+  assert.deepEqual([astray.status, astray.body.tenantName], [201, "Platform"]);
+  assert.equal(astray.headers.get("steward-ignored-headers"), "X-Tenant-ID");
+  const { body: roles } = await platform.get(`/api/v1/admin/tenants/${tenant.body.id}/roles?search=Admin`);
+  const catalog = roles.items.find(({ name }: { name: string }) => name === "Admin");
+  const link = { tenantId: tenant.body.id, roleIds: [catalog.id], isDefault: false };
+  const linked = await platform.post(`/api/v1/admin/users/${admin.id}/tenants`, link);
+  assert.equal(linked.status, 201);
+  assert.equal((await platform.get("/auth/me")).body.code, "SESSION_INVALIDATED");
+  const global = bearer(t, await signIn(t, admin.email, undefined, { global: true }));
+  const role = await global.post("/api/v1/roles", { name: "Clerk" }, inAcme);
+  assert.deepEqual([role.status, role.body.tenantName], [201, tenant.body.name]);
+  assert.equal(role.headers.get("steward-ignored-headers"), null);
+  const none = await global.post("/api/v1/roles", { name: "Clerk" });
+  assert.deepEqual([none.status, none.body.code], [403, "FORBIDDEN"]);
+  const user = await person(t);
+  const assign = { tenantId: tenant.body.id, roleIds: [astray.body.id], isDefault: false };
+  const refused = await global.post(`/api/v1/admin/users/${user.id}/tenants`, assign);
+  assert.equal(refused.body.code, "ROLE_NOT_FOUND");
+  assert.match(
+    refused.body.detail,
+    /Tenant "Acme .*" \(.*\) has no role .*belongs to the tenant it was made in/,
+  );
+});
+
 Deno.test("a global token names its tenant by header", async () => {
   const { status, body } = await global.with({ "x-tenant-id": second!.toUpperCase() }).get("/auth/me");
   assert.equal(status, 200);
@@ -29,6 +60,11 @@ Deno.test("a global token names its tenant by query, also together with an equal
   const both = await global.with({ "x-tenant-id": mine! }).get(`/auth/me?tenantId=${mine}`);
   assert.equal(both.body.tenant.id, mine);
   assert.equal((await global.get(`/auth/me?tenantId=${mine}&tenantId=${mine}`)).status, 200);
+  assert.equal(
+    (await global.get(`/auth/me?tenant%49d=${second}`)).body.tenant.id,
+    second,
+    "however it is written",
+  );
 });
 
 Deno.test("a global token without a tenant holds nothing and is refused on tenant-scoped routes", async () => {

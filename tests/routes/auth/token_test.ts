@@ -225,13 +225,13 @@ Deno.test("an Authorization header of another form is refused, an absent or blan
   assert.equal(lower.status, 200);
 });
 
-Deno.test("a token is good until 30 s after its end, whether it was seen before or not", async () => {
+Deno.test("a token is good until its end and not a moment longer, whether it was seen before or not", async () => {
   const seen = await token();
   assert.equal(await codeFor(seen), "OK");
-  now = (genuine.exp + 29) * 1000;
+  now = genuine.exp * 1000 - 1;
   assert.equal(await codeFor(seen), "OK");
   assert.equal(await codeFor(await token({ claims: { jti: newId() } })), "OK");
-  now = (genuine.exp + 30) * 1000;
+  now = genuine.exp * 1000;
   assert.equal(await codeFor(seen), "TOKEN_EXPIRED");
   assert.equal(await codeFor(await token({ claims: { jti: newId() } })), "TOKEN_EXPIRED");
 });
@@ -243,6 +243,9 @@ Deno.test("a token from a clock up to 30 s ahead is good, one from further ahead
   };
   assert.equal(await codeFor(await ahead(30)), "OK");
   assert.equal(await codeFor(await ahead(31)), "TOKEN_INVALID");
+  const notBefore = (seconds: number) => token({ claims: { nbf: genuine.iat + seconds, jti: newId() } });
+  assert.equal(await codeFor(await notBefore(30)), "OK");
+  assert.equal(await codeFor(await notBefore(31)), "TOKEN_INVALID");
 });
 
 Deno.test("a well-signed token of no session, or of another user's session, is invalidated", async () => {

@@ -20,7 +20,7 @@ inBrowser("a role is made with permissions, changed, seen in the matrix, and del
   await page.getByRole("checkbox", { name: "read:users" }).check();
   await viewing.requireAccessible();
   await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("The role Support is created.").waitFor();
+  await page.getByText(/^The role Support is created in Tenant [0-9a-f-]+\.$/).waitFor();
   await page.getByRole("link", { name: "Edit" }).click();
   await page.getByRole("checkbox", { name: "read:roles" }).check();
   await page.getByRole("button", { name: "Save" }).click();

@@ -73,6 +73,17 @@ inBrowser("access is explained: the role that gives it, or the conditions that f
   await page.getByText(`${user.email} may use update:users`).waitFor();
   await page.getByRole("list", { name: "Roles that give the permission" }).getByText("Admin").waitFor();
   await viewing.requireAccessible();
+  await t.steward.platform.sql`insert into tenants (id, name, type)
+    select gen_random_uuid(), 'A first ' || n, 'Standard' from generate_series(1, 60) n`;
+  const chosen = page.getByLabel("Tenant", { exact: true }).last().locator("option:checked");
+  await viewing.open("explain-access");
+  assert.equal(
+    await chosen.textContent(),
+    "Platform",
+    "the viewer's own, however many come before it by name",
+  );
+  await viewing.open(`explain-access?userId=${user.userId}&tenantId=${user.tenantId}`);
+  assert.equal(await chosen.getAttribute("value"), user.tenantId);
   await viewing.open("explain-access?user=nobody-like-this&permission=x:y");
   await page.getByText("No user fits this.").waitFor();
   await viewing.close();

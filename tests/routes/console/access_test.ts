@@ -1,8 +1,42 @@
 import assert from "node:assert/strict";
+import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
 import type { Actor } from "../../support/setup.ts";
 import { openConsole, setupConsole } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
+
+Deno.test("an id that is no UUID is a page that is not there", async () => {
+  const addresses = {
+    SystemAdmin: [
+      "users/7",
+      "users/7/edit",
+      "explain-access?userId=x",
+      "jobs/1",
+      "dead-letters/x",
+      "applications/x",
+    ],
+    Admin: [
+      "users/7",
+      "roles/abc",
+      "roles/abc/edit",
+      "tenants/x",
+      "files/x",
+      "notifications/x",
+      "report-runs/x",
+    ],
+  };
+  for (const role of ["SystemAdmin", "Admin"] as const) {
+    const secret = await openBrowserSession(t.steward.platform, (await t.actor({ role })).token ?? "");
+    for (const address of addresses[role]) {
+      const page = await fetch(`${t.url}/console/${address}`, {
+        headers: { cookie: `steward_console=${secret}` },
+      });
+      const text = await page.text();
+      assert.deepEqual([address, page.status], [address, 404]);
+      assert.match(text, /<h1[^>]*>Not found<\/h1>/);
+    }
+  }
+});
 
 const PAGES = ["users", "roles", "permissions", "tenants", "explain-access", "audit"];
 

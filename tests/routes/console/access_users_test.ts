@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { newId } from "../../../domain/shared/ids.ts";
 import { openConsole, setupConsole, type Viewing } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
@@ -83,6 +84,9 @@ inBrowser(
     const link = body.find(({ tenantId }: { tenantId: string }) => tenantId === other);
     assert.equal(link.isActive, false);
     assert.deepEqual(link.roles.map(({ name }: { name: string }) => name), ["GroupAdmin", "Visitor"]);
+    assert.equal(await page.getByRole("button", { name: "End all" }).count(), 0, "the change has ended it");
+    await t.steward.platform.sql`insert into sessions (id, user_id, security_version, expires_at)
+      select ${newId()}, id, security_version, now() + interval '1 hour' from users where id = ${user.userId}`;
     await page.getByRole("button", { name: "Unlock" }).click();
     await page.getByText("The lock is lifted").waitFor();
     await page.getByRole("button", { name: "End all" }).click();

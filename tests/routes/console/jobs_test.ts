@@ -27,7 +27,7 @@ const failed = (actor: Enqueuer, message: string) =>
 inBrowser(
   "a job is enqueued by a form made from its type's schema, which says what is wrong field by field",
   async (b) => {
-    const viewing = await openConsole(b, t, await t.actor());
+    const viewing = await openConsole(b, t, await t.actor({ permissions: ["run:http-requests"] }));
     const { page } = viewing;
     await viewing.open("jobs");
     await page.getByText("No jobs yet").waitFor();
@@ -123,7 +123,7 @@ inBrowser(
     await viewing.close();
     const outsider = await openConsole(b, t, await t.actor());
     assert.equal(await outsider.open(`jobs/${parent}`), 404);
-    assert.equal(await outsider.open("jobs/no-id"), 400);
+    assert.equal(await outsider.open("jobs/no-id"), 404);
     outsider.forgive();
     await outsider.close();
   },

@@ -111,6 +111,8 @@ inBrowser("a message is scheduled on the viewer's clocks, and one that failed is
   await sql`update notifications set status = 'DeadLettered', last_error = '<b>550</b> no' where id = ${id}`;
   await page.reload();
   await page.getByText("<b>550</b> no").waitFor();
+  await page.getByRole("row", { name: /351912345678/ }).getByText("Not delivered").waitFor();
+  assert.equal(await page.getByText("Not yet").count(), 0, "nothing more comes by itself");
   await page.getByRole("button", { name: "Send again" }).click();
   await page.getByText("The message is queued again").waitFor();
   await viewing.reloadUntil(async () => await page.getByText("Attempt 1: accepted").count() > 0);

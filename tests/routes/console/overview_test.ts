@@ -59,3 +59,44 @@ inBrowser("a system administrator sees the instances too, on a phone and in Port
   await viewing.requireAccessible();
   await viewing.close();
 });
+
+inBrowser(
+  "messages that failed and messages that were given up are counted apart, each with its way",
+  async (b) => {
+    const actor = await t.actor({ permissions: ["send:notifications"] });
+    const { sql } = t.steward.platform;
+    for (const [status, count] of [["Failed", 1], ["DeadLettered", 2]] as const) {
+      for (let n = 0; n < count; n++) {
+        const { body } = await actor.post("/api/v1/notifications/schedule", {
+          notification: {
+            ...{ channel: "Email", recipients: [{ address: "a@example.com" }], textBody: "x" },
+            subject: `${status} ${n}`,
+          },
+          scheduledAt: "2999-01-01T00:00:00Z",
+        });
+        await sql`update notifications set status = ${status}::text::notification_status
+        where id = ${body.notificationId}`;
+      }
+    }
+    const viewing = await openConsole(b, t, actor);
+    const { page } = viewing;
+    const shown = async () => {
+      await page.getByRole("table", { name: /Messages sent by this tenant/ }).waitFor();
+      const links = await page.locator("main table a").allTextContents();
+      return links.map((text) => text.trim()).filter((text) => / \d$/.test(text)).sort();
+    };
+    await viewing.open("");
+    await page.getByRole("link", { name: "2 messages of the last 24 hours were given up." }).click();
+    assert.deepEqual(await shown(), ["DeadLettered 0", "DeadLettered 1"]);
+    await viewing.open("");
+    await page.getByRole("link", { name: "1 message of the last 24 hours has failed so far." }).click();
+    assert.deepEqual(await shown(), ["Failed 0"]);
+    await viewing.open("");
+    await page.getByRole("link", { name: "Given up 2" }).click();
+    assert.deepEqual(await shown(), ["DeadLettered 0", "DeadLettered 1"]);
+    await viewing.open("");
+    await page.getByRole("link", { name: "Failed 1" }).click();
+    assert.deepEqual(await shown(), ["Failed 0"]);
+    await viewing.close();
+  },
+);

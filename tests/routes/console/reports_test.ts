@@ -54,6 +54,33 @@ inBrowser(
   },
 );
 
+inBrowser("a document is offered for download when its scan has passed it, and not before", async (b) => {
+  const actor = await t.actor({ role: "Admin" });
+  const viewing = await openConsole(b, t, actor);
+  const { page } = viewing;
+  const { scanner } = t.steward.platform;
+  const { scan } = scanner;
+  const scanned = Promise.withResolvers<void>();
+  scanner.scan = async (content, o) => {
+    const verdict = await scan(content, o);
+    await scanned.promise;
+    return verdict;
+  };
+  const { body } = await actor.post("/api/v1/reports/generate", { templateId: "users", format: CSV });
+  const path = `/api/v1/reports/${body.id}`;
+  assert.equal((await actor.get(path)).body.fileStatus, "Scanning");
+  await viewing.open(`report-runs/${body.id}`);
+  const download = page.getByRole("link", { name: /^Download/ });
+  await page.locator("#run .notice", { hasText: "It is being scanned." }).waitFor();
+  assert.equal(await download.count(), 0);
+  scanner.scan = scan;
+  scanned.resolve();
+  await download.waitFor();
+  await page.locator("#run .notice", { hasText: "It can be downloaded." }).waitFor();
+  assert.equal((await actor.get(path)).body.fileStatus, "Available");
+  await viewing.close();
+});
+
 inBrowser("a schedule is written, runs, rests, changes and goes", async (b) => {
   const actor = await t.actor({ role: "Admin" });
   const viewing = await openConsole(b, t, actor);

@@ -137,6 +137,32 @@ Deno.test("a receiver that fails is tried again on the schedule, with the same i
   );
 });
 
+Deno.test("a receiver that refuses connections is tried again on the schedule, and gets the event when it is back", async () => {
+  const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = closed.addr;
+  closed.close();
+  const { by, endpoint } = await cast({ url: `http://127.0.0.1:${port}/hook` });
+  await createUser(by);
+  const waiting = await delivery(by, endpoint.id, "Pending");
+  assert.equal(waiting.attempts[0].statusCode, null);
+  assert.match(waiting.attempts[0].error, /^The receiver could not be reached: /);
+  const pauseMs = Date.parse(waiting.nextAttemptAt) - Date.parse(waiting.attempts[0].attemptedAt);
+  assert.ok(Math.abs(pauseMs - (RETRY_DELAYS_MS[0] ?? 0)) < 2_000, `${pauseMs} ms`);
+  await hurry(endpoint.id);
+  const again = await delivery(by, endpoint.id, "Pending", 2);
+  assert.ok(
+    Date.parse(again.nextAttemptAt) - Date.now() > 4 * 60_000,
+    "an outage is waited out with growing pauses",
+  );
+  const back = Deno.serve(
+    { port, hostname: "127.0.0.1", onListen: () => {} },
+    () => new Response(null, { status: 204 }),
+  );
+  await hurry(endpoint.id);
+  await delivery(by, endpoint.id, "Delivered", 3);
+  await back.shutdown();
+});
+
 Deno.test("a delivery under way is not sent again by hand", async () => {
   const { by, receiver, endpoint } = await cast();
   receiver.answers(() => new Response(null, { status: 503 }));

@@ -147,6 +147,11 @@ Deno.test("a report is told when it is completed and when it has failed", async 
   const detail = await reached(by, id, STATUS.Completed);
   const completed = await told("report.completed", ({ executionId }) => executionId === id);
   assert.deepEqual([completed.fileName, completed.templateId], [detail.fileName, "cells"]);
+  const { body: waited } = await by.post("/api/v1/reports/generate", { templateId: "cells", format: 3 });
+  assert.equal(
+    (await told("report.completed", ({ executionId }) => executionId === waited.id)).templateId,
+    "cells",
+  );
   const broken = await generate("failing");
   await reached(by, broken, STATUS.Failed);
   assert.ok((await told("report.failed", ({ executionId }) => executionId === broken)).errorMessage);

@@ -2,8 +2,19 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import PDFDocument from "pdfkit";
 import { openBrowser } from "../../support/chromium.ts";
-import { noise } from "../../support/content.ts";
-import { gif, gzip, join, pdf, png, utf8, zip } from "../../support/samples.ts";
+import { eicar, noise } from "../../support/content.ts";
+import {
+  gif,
+  gzip,
+  join,
+  officeParts,
+  packedBlanks,
+  pdf,
+  png,
+  tar,
+  utf8,
+  zip,
+} from "../../support/samples.ts";
 import { setup } from "../../support/setup.ts";
 import { ALL, type Content, Uploading } from "./uploading.ts";
 
@@ -185,6 +196,72 @@ const renamed: [name: string, profile: string, contentType: string, bytes: Uint8
 for (const [name, profile, contentType, bytes, detected] of renamed) {
   Deno.test(`${name} is what it is, which the profile takes too`, () =>
     endsAs("Available", { bytes, profile, contentType }, detected));
+}
+
+// --- Archives that unpack to far more than they are. ---
+
+/** The most memory this process has had, in MiB; null where the system does not say. */
+async function peakMemory(): Promise<number | null> {
+  const status = await Deno.readTextFile("/proc/self/status").catch(() => "");
+  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
+  return kib === undefined ? null : Number(kib) / 1024;
+}
+
+async function withPeak(work: () => Promise<void>): Promise<void> {
+  const before = await peakMemory();
+  await work();
+  const after = await peakMemory();
+  if (before && after) assert.ok(after - before < 300, `the peak grew from ${before} to ${after} MiB`);
+}
+
+async function endsBeyondLimits(content: Content, reason: RegExp): Promise<void> {
+  const record = await files.uploadAndScan(actor, content);
+  assert.deepEqual(
+    [record.status, record.purgeReason, record.rejectionCode, record.sha256],
+    ["Purged", "job:archive-limits", "FILE_ARCHIVE_LIMITS_UNPROCESSABLE", sha256(content.bytes)],
+  );
+  const [attempt] = (await actor.get(`/api/v1/files/${record.id}/scan-attempts`)).body;
+  assert.equal(attempt.verdict, "TypeRejected");
+  assert.match(attempt.errorMessage, reason);
+  const refused = await actor.get(`/api/v1/files/${record.id}/download-url`);
+  assert.deepEqual(refused.body.errors.rejectionCode, ["FILE_ARCHIVE_LIMITS_UNPROCESSABLE"]);
+}
+
+const [, ...docxParts] = officeParts("wordprocessingml.document", "word/document.xml");
+const hugeTypes = zip([["[Content_Types].xml", packedBlanks(51)], ...docxParts]);
+
+Deno.test("a document whose list of types unpacks to a gigabyte is rejected with its reason, in little memory", () =>
+  withPeak(() => endsBeyondLimits({ bytes: hugeTypes, contentType: docx }, /more than 200000000 bytes/)));
+
+Deno.test("such a document is rejected in little memory also where the engine says nothing of archives", () =>
+  withPeak(async () => {
+    const clean = { verdict: "Clean" } as const;
+    const scan = async (
+      content: ReadableStream<Uint8Array>,
+    ) => (await content.pipeTo(new WritableStream()), clean);
+    const putBack = t.replace((p) => p.scanner, { scan });
+    await endsAs("Purged", { bytes: hugeTypes, contentType: docx }, "application/zip").finally(putBack);
+  }));
+
+Deno.test("an archive with too many levels is rejected with its reason", () =>
+  endsBeyondLimits(
+    {
+      ...archive,
+      contentType: "application/zip",
+      bytes: zip([["a", zip([["b", zip([["c", zip([["d", "x"]])]])]])]]),
+    },
+    /More than 3 archives/,
+  ));
+
+for (
+  const [name, contentType, bytes] of [
+    ["a zip", "application/zip", zip([["note.txt", "x"], ["eicar.com", eicar()]])],
+    ["a gzip", "application/gzip", gzip(eicar())],
+    ["a gzipped tar in a zip", "application/zip", zip([["a.tgz", gzip(tar([["eicar.com", eicar()]]))]])],
+  ] as const
+) {
+  Deno.test(`${name} with the EICAR test file in it ends Infected`, () =>
+    endsAs("Infected", { ...archive, contentType, bytes }));
 }
 
 // --- Sizes. ---

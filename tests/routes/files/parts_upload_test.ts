@@ -275,7 +275,7 @@ for (const parts of [0, -1, 1.5, 1001, "2", "true", {}, [], 21, 1e9]) {
   });
 }
 
-Deno.test("without parts asked for the reservation is the contract's, and the confirmation takes no body", async () => {
+Deno.test("without parts asked for the reservation has no part URLs, and the confirmation takes no body", async () => {
   for (const parts of [undefined, null, false]) {
     const { status, body } = await actor.post("/api/v1/files", { ...good, parts });
     assert.equal(status, 201);

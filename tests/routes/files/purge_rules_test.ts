@@ -29,7 +29,7 @@ const RULES: Rule[] = BOTH.flatMap((isProduct) =>
   )
 );
 
-/** The contract's order: rights, hold, references. A date ahead keeps nobody from purging. */
+/** The order of the checks: rights, hold, references. A date ahead keeps nobody from purging. */
 function expectedOf(rule: Rule): string {
   if ((rule.isProduct || rule.retentionClass === "Permanent") && !rule.isAdmin) return "MISSING_PERMISSION";
   if (rule.legalHold) return "FILE_LEGAL_HOLD_CONFLICT";

@@ -47,11 +47,37 @@ const CASES: Case[] = [
   },
   { name: "an earlier date", from: { retainUntil: inDays(5) }, body: { retainUntil: iso(3) }, ...SHORTENED },
   {
-    name: "a date left null",
+    name: "a date left out",
     from: { retainUntil: inDays(5) },
-    body: { retainUntil: null, legalHold: true },
+    body: { retentionClass: null, legalHold: true },
     status: 200,
-    becomes: { retainUntil: iso(5), legalHold: true },
+    becomes: { retainUntil: iso(5), retentionClass: "Standard", legalHold: true },
+  },
+  {
+    name: "no date in place of one",
+    from: { retainUntil: inDays(5) },
+    body: { retainUntil: null },
+    ...SHORTENED,
+  },
+  {
+    name: "no date in place of a past one",
+    from: { retainUntil: inDays(-5) },
+    body: { retainUntil: null, legalHold: null },
+    status: 200,
+    becomes: { retainUntil: null, retentionClass: "Standard", legalHold: false },
+  },
+  {
+    name: "Permanent without a date in place of one",
+    from: { retainUntil: inDays(5) },
+    body: { retentionClass: "Permanent", retainUntil: null },
+    status: 200,
+    becomes: { retentionClass: "Permanent", retainUntil: null },
+  },
+  {
+    name: "no date for a Temporary file",
+    from: { retentionClass: "Temporary", retainUntil: inDays(5) },
+    body: { retainUntil: null },
+    ...INCOHERENT,
   },
   { name: "a past date", from: {}, body: { retainUntil: iso(-1) }, ...INCOHERENT },
   { name: "Temporary without a date", from: {}, body: { retentionClass: "Temporary" }, ...INCOHERENT },
@@ -196,7 +222,7 @@ Deno.test("a product file is kept and purged with admin:system on top only", asy
   assert.equal((await actor.post(`${path}/purge`, { reason: "x" })).body.code, "MISSING_PERMISSION");
 });
 
-Deno.test("purge refuses in the contract's order: body, rights, state, hold, references", async () => {
+Deno.test("purge refuses in this order: body, rights, state, hold, references", async () => {
   const id = await files.fileIn("Available", { tenantId, retentionClass: "Permanent" });
   const path = `/api/v1/files/${id}`;
   for (const scope of ["reports", "invoices", "invoices"]) {

@@ -89,9 +89,10 @@ Deno.test("an infected upload ends Infected: content gone, hash and signature ke
   >`select staging_key, final_key from files where id = ${record.id}`;
   assert.equal(await objects.head(row?.stagingKey ?? ""), null);
   assert.equal(await objects.head(row?.finalKey ?? ""), null);
+  await isAudited(record, "file.infected", { status: "Infected", signatureName: "Eicar_Test_File" });
 });
 
-Deno.test("a type outside the profile ends Purged with the contract's reason and code", async () => {
+Deno.test("a type outside the profile ends Purged with its reason and code", async () => {
   const disguised = { bytes: noise(3000), profile: "image", contentType: "image/png", fileName: "x.png" };
   const record = await files.uploadAndScan(actor, disguised);
   assert.equal(record.status, "Purged");
@@ -106,7 +107,25 @@ Deno.test("a type outside the profile ends Purged with the contract's reason and
   assert.ok(refused.body.detail.includes(record.purgedAt));
   assert.deepEqual(refused.body.errors.rejectionCode, ["FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE"]);
   assert.equal((await actor.get(`/api/v1/files/${record.id}/scan-attempts`)).body[0].verdict, "TypeRejected");
+  await isAudited(record, "file.purge", {
+    status: "Purged",
+    reason: "job:tipo-reprovado",
+    rejectionCode: "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
+  });
 });
+
+/** The service's own decision is in the audit log of the file's tenant, once, by nobody. */
+async function isAudited(
+  file: { id: string; tenantId: string },
+  action: string,
+  after: unknown,
+): Promise<void> {
+  const { body } = await t.systemAdmin.get(`/api/v1/audit-log?targetId=${file.id}&action=${action}`);
+  assert.deepEqual(
+    body.items.map((row: Record<string, unknown>) => [row.actorId, row.tenantId, row.after]),
+    [[null, file.tenantId, after]],
+  );
+}
 
 Deno.test("storage itself refuses another size or type than was reserved", async () => {
   const reservation = await files.reserve(actor, aPdf);
@@ -137,6 +156,11 @@ Deno.test("an upload of another size is discarded at confirmation and leaves a t
   assert.equal(body.status, "Purged");
   assert.equal(body.purgeReason, "job:size-mismatch");
   assert.equal(body.rejectionCode, "FILE_SIZE_MISMATCH_UNPROCESSABLE");
+  await isAudited(body, "file.purge", {
+    status: "Purged",
+    reason: "job:size-mismatch",
+    rejectionCode: "FILE_SIZE_MISMATCH_UNPROCESSABLE",
+  });
 });
 
 Deno.test("confirming an expired reservation is refused, before and after the sweep has seen it", async () => {

@@ -10,7 +10,7 @@ const user = (params: (id: Id) => Record<string, string>, body?: unknown): Row =
 });
 const byId = (id: Id) => ({ id: id("user") });
 const byUserId = (id: Id) => ({ userId: id("user") });
-/** Tenant routes tell a tenant out of reach from one that does not exist, as the contract has it. */
+/** Tenant routes tell a tenant out of reach from one that does not exist. */
 const tenant = (body?: unknown): Row => ({
   names: (id) => ({ params: { id: id("tenant") }, ...(body === undefined ? {} : { body }) }),
   code: "CROSS_TENANT_FORBIDDEN",

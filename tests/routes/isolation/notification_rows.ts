@@ -65,6 +65,18 @@ export const notificationRows: Rows = {
     names: (id) => ({ params: { id: id("template") } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
   },
+  listNotificationTemplateVersions: {
+    names: (id) => ({ params: { id: id("template") } }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
+  readNotificationTemplateVersion: {
+    names: (id) => ({ params: { id: id("template"), version: "1" } }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
+  restoreNotificationTemplateVersion: {
+    names: (id) => ({ params: { id: id("template"), version: "1" } }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
   renderNotificationTemplate: {
     names: (id) => ({ body: { templateSlug: id("templateSlug"), locale: "en", data: {} } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",

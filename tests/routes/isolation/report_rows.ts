@@ -30,4 +30,5 @@ export const reportRows: Rows = {
   triggerReportSchedule: schedule(),
   pauseReportSchedule: schedule(),
   resumeReportSchedule: schedule(),
+  followReportLink: { open: "needs the secret of the link" },
 };

@@ -12,7 +12,7 @@ export interface Ask {
  * - `open`: nobody needs to sign in; the reason why nothing of a tenant's can be had there.
  * - `refused`: the outsider may not use the route at all.
  * - `names`: the request names something of the victim's through `id`, and answers `code`. The same request with
- *   names that nothing has must be the same answer, unless the contract says `absent` there.
+ *   names that nothing has must be the same answer, unless the row says `absent`.
  * - `own`: the route acts on what is the caller's own; it must succeed (or answer `code`) and show nothing else.
  */
 export type Row =

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setup } from "../../support/setup.ts";
 
 const received: { method: string; path: string; body: string; contentType: string | null }[] = [];
+const authorizations: (string | null)[] = [];
 const target = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
   const path = new URL(request.url).pathname;
   received.push({
@@ -10,6 +11,9 @@ const target = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, asy
     body: await request.text(),
     contentType: request.headers.get("content-type"),
   });
+  const authorization = request.headers.get("authorization");
+  authorizations.push(authorization);
+  if (path === "/refusing") return new Response(`${authorization} is unknown here`, { status: 403 });
   return new Response("gladly", { status: path === "/teapot" ? 418 : 200 });
 });
 const host = `127.0.0.1:${target.addr.port}`;
@@ -18,7 +22,7 @@ Deno.test.afterAll(async () => {
   await t.stop();
   await target.shutdown();
 });
-const actor = await t.actor();
+const actor = await t.actor({ permissions: ["run:http-requests"] });
 
 async function run(args: Record<string, unknown>) {
   const { status, body } = await actor.post("/api/v1/jobs", {
@@ -75,4 +79,134 @@ Deno.test("arguments that do not fit are refused at once", async () => {
     });
     assert.equal(body.code, "VALIDATION_ERROR", JSON.stringify(args));
   }
+});
+
+const SECRET = "Bearer an-upstream-secret";
+const secretArgs = (path: string) => ({
+  url: `http://user:pass-word@${host}${path}`,
+  headers: { Authorization: SECRET, "X-Key": "another-secret", "content-type": "text/x", Accept: "text/y" },
+});
+const hidden = (path: string) => ({
+  url: `http://***@${host}${path}`,
+  headers: { Authorization: "***", "X-Key": "***", "content-type": "text/x", Accept: "text/y" },
+});
+
+Deno.test("who may not have URLs called enqueues no such job, whatever role they have", async () => {
+  const job = {
+    jobTypeName: "steward.http-request",
+    serializedArgs: JSON.stringify({ url: "https://a.test" }),
+  };
+  const recurring = { ...job, jobId: "calls", cronExpression: "0 3 1 1 *" };
+  for (const role of ["Admin", "Visitor"] as const) {
+    const other = await t.actor({ role });
+    for (
+      const refused of [
+        await other.post("/api/v1/jobs", job),
+        await other.post("/api/v1/jobs/bulk", { items: [job] }),
+        await other.post("/api/v1/recurring-jobs", recurring),
+      ]
+    ) {
+      assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"], role);
+      assert.match(refused.body.detail, /run:http-requests/);
+    }
+  }
+  assert.equal((await t.systemAdmin.post("/api/v1/recurring-jobs", recurring)).status, 201);
+  const maker = await t.actor({ permissions: ["run:http-requests"] });
+  await maker.post("/api/v1/recurring-jobs", recurring);
+  const colleague = await t.actor({ tenantId: maker.tenantId ?? "" });
+  const path = "/api/v1/recurring-jobs/calls";
+  const changed = { serializedArgs: JSON.stringify({ url: "https://b.test" }) };
+  assert.equal((await colleague.put(path, changed)).body.code, "MISSING_PERMISSION");
+  assert.equal((await colleague.put(path, { cronExpression: "0 4 1 1 *" })).status, 200);
+});
+
+Deno.test("secrets of arguments are stored and used as given, and shown nowhere", async () => {
+  const job = (path: string) => ({
+    jobTypeName: "steward.http-request",
+    serializedArgs: JSON.stringify(secretArgs(path)),
+    maxRetries: 0,
+  });
+  const made = await actor.post("/api/v1/jobs", job("/x"));
+  await t.settled(made.body.id);
+  const bulk = await actor.post("/api/v1/jobs/bulk", { items: [job("/x")] }, { "idempotency-key": "s" });
+  const again = await actor.post("/api/v1/jobs/bulk", { items: [job("/x")] }, { "idempotency-key": "s" });
+  const letters = (await actor.get("/api/v1/dead-letter-jobs")).body.items;
+  const letter = letters.find((entry: { jobId: string }) => entry.jobId === made.body.id);
+  const recurring = await actor.post("/api/v1/recurring-jobs", {
+    ...job("/x"),
+    ...{ jobId: "secret", cronExpression: "0 3 1 1 *" },
+  });
+  const shown = [
+    made.body,
+    ...[bulk.body.results[0], again.body.results[0]],
+    (await actor.get(`/api/v1/jobs/${made.body.id}`)).body,
+    (await actor.get("/api/v1/jobs")).body.items.find(({ id }: { id: string }) => id === made.body.id),
+    letter,
+    (await actor.get(`/api/v1/dead-letter-jobs/${letter.id}`)).body,
+    (await actor.post(`/api/v1/dead-letter-jobs/${letter.id}/retry`)).body,
+    recurring.body,
+    (await actor.get("/api/v1/recurring-jobs")).body.items[0],
+    (await actor.post("/api/v1/recurring-jobs/secret/trigger")).body,
+    (await actor.get("/api/v1/recurring-jobs/secret/runs")).body[0],
+  ];
+  for (const [n, each] of shown.entries()) {
+    assert.deepEqual(JSON.parse(each.serializedArgs), hidden("/x"), String(n));
+  }
+  const everything = JSON.stringify([
+    ...shown,
+    (await t.systemAdmin.get("/api/v1/audit-log?pageSize=100")).body,
+    ...t.logs,
+  ]);
+  for (const secret of [SECRET, "another-secret", "pass-word"]) {
+    assert.ok(!everything.includes(secret), secret);
+  }
+  const kept = await t.steward.platform.sql`select from idempotency_keys where body like ${`%${SECRET}%`}`;
+  assert.equal(kept.length, 0);
+});
+
+Deno.test("what answers with a secret it was sent is kept without it, and an error keeps the answer", async () => {
+  const { error } = await run({ url: `http://${host}/refusing`, headers: { authorization: SECRET } });
+  assert.equal(authorizations.at(-1), SECRET);
+  assert.match(error, /answered 403; expected 200 to 299; it said: \*\*\* is unknown here$/);
+  const { output } = await run({
+    ...{ url: `http://${host}/refusing`, headers: { authorization: SECRET }, expectedStatuses: [403] },
+  });
+  assert.equal(output.body, "*** is unknown here");
+});
+
+Deno.test("*** sent back keeps the secret for the same receiver, and stands for none elsewhere", async () => {
+  const args = (url: string, authorization: string) =>
+    JSON.stringify({ url, headers: { authorization, accept: "text/z" } });
+  const path = "/api/v1/recurring-jobs/kept";
+  const job = { jobTypeName: "steward.http-request", jobId: "kept", cronExpression: "0 3 1 1 *" };
+  const made = await actor.post("/api/v1/recurring-jobs", {
+    ...job,
+    serializedArgs: args(`http://${host}/one`, SECRET),
+  });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const back = await actor.put(path, { serializedArgs: args(`http://${host}/two`, "***") });
+  assert.equal(back.status, 200, JSON.stringify(back.body));
+  const triggered = await actor.post(`${path}/trigger`);
+  await t.settled(triggered.body.id);
+  assert.deepEqual([authorizations.at(-1), received.at(-1)?.path], [SECRET, "/two"]);
+
+  const elsewhere = await actor.put(path, { serializedArgs: args("https://elsewhere.test/", "***") });
+  assert.equal(elsewhere.status, 400);
+  assert.match(elsewhere.body.errors.serializedArgs[0], /^headers.authorization: .* another receiver/);
+  const other = { serializedArgs: JSON.stringify({ url: `http://${host}/`, headers: { "x-new": "***" } }) };
+  for (
+    const refused of [
+      await actor.put(path, other),
+      await actor.post("/api/v1/jobs", { jobTypeName: job.jobTypeName, ...other }),
+    ]
+  ) {
+    assert.equal(refused.status, 400);
+    assert.match(refused.body.errors.serializedArgs[0], /^headers.x-new: \*\*\* stands for a secret/);
+  }
+});
+
+Deno.test("the catalogue tells the time an attempt may take", async () => {
+  const { body } = await actor.get("/api/v1/jobs/types");
+  const type = body.find(({ name }: { name: string }) => name === "steward.http-request");
+  assert.equal(type.timeoutMs, 30_000, "as long as any outbound request");
 });

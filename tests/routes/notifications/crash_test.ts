@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { answer, startReceiver } from "../../infra/mail/receiver.ts";
+import { settleInterrupted } from "../../../domain/notifications/sweep.ts";
+import { HttpClient } from "../../support/http.ts";
 import { setup } from "../../support/setup.ts";
 import { email, path, sent } from "./notifications.ts";
 
@@ -35,7 +37,7 @@ const settings = {
   MAIL_FROM: "Steward <service@steward.test>",
   JOB_LEASE_SECONDS: "1",
 };
-const t = await setup({ ...settings, JOB_CONCURRENCY: "0" });
+const t = await setup({ ...settings, JOB_CONCURRENCY: "0", DIRECT_SEND_SECONDS: "1" });
 const { config, sql } = t.steward.platform;
 const folders: string[] = [];
 const workers = new Set<Deno.ChildProcess>();
@@ -48,6 +50,8 @@ Deno.test.afterAll(async () => {
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const mailsOf = (id: string) => arrived.filter(({ raw }) => raw.includes(`Message-ID: <${id}@steward.test>`));
 
+const urls = new WeakMap<Deno.ChildProcess, string>();
+
 /** The whole service in a process of its own, on the test's database. */
 async function startWorker(): Promise<Deno.ChildProcess> {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
@@ -56,7 +60,9 @@ async function startWorker(): Promise<Deno.ChildProcess> {
     args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "../../../main.ts")],
     env: {
       ...settings,
-      ...{ DATABASE_URL: config.DATABASE_URL ?? "", DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error" },
+      ...{ DATABASE_URL: config.DATABASE_URL ?? "", PORT: "0", LOG_LEVEL: "error" },
+      ...{ DATA_DIR: folder, PUBLIC_URL: t.url },
+      TOKEN_KEYS: await Deno.readTextFile(join(config.DATA_DIR, "token-keys.json")),
       ...{ S3_ENDPOINT: config.S3_ENDPOINT ?? "", S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "" },
       ...{ S3_SECRET_KEY: config.S3_SECRET_KEY ?? "", S3_BUCKET: config.S3_BUCKET },
     },
@@ -67,7 +73,9 @@ async function startWorker(): Promise<Deno.ChildProcess> {
   let output = "";
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
     output += new TextDecoder().decode(chunk.value);
-    if (!output.includes("steward ready")) continue;
+    const [, url] = /steward ready on (\S+)/.exec(output) ?? [];
+    if (!url) continue;
+    urls.set(child, url);
     reader.releaseLock();
     child.stdout.pipeTo(new WritableStream()).catch(() => {}); // keeps the pipe from filling; ends with the process
     return child;
@@ -124,12 +132,13 @@ Deno.test("a worker killed between the server's yes and our commit: a second mai
   let holding: Promise<unknown> = Promise.resolve();
   let id = "";
   const { promise: idKnown, resolve: tellId } = Promise.withResolvers<string>();
-  // what the worker would write about the delivery waits for this lock, so the kill falls between yes and commit
+  // the worker cannot write about the delivery while this lock is held, so the kill falls between yes and commit
   at = {
     step: "accepted",
     reached: async () => {
       const messageId = await idKnown;
       holding = sql.begin(async (tx) => {
+        await tx`set local idle_in_transaction_session_timeout = 0`; // it waits for a process to start
         await tx`select from notifications where id = ${messageId} for update`;
         tellLocked();
         await done;
@@ -140,14 +149,18 @@ Deno.test("a worker killed between the server's yes and our commit: a second mai
   id = await sent(ann, email());
   tellId(id);
   await locked;
-  const waiting = () =>
-    sql<{ pid: number }[]>`select pid from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%notification_attempts%'`;
-  while ((await waiting()).length === 0);
+  const [{ now: lockedAt } = { now: new Date() }] = await sql<
+    { now: Date }[]
+  >`select clock_timestamp() as now`;
+  // it does not wait for the lock in the database but asks for the row again and again
+  const isAsking = async () =>
+    (await sql`select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+      and query like '%select id from notifications where id = any%' and query not like '%pg_stat_activity%'
+      and query_start > ${lockedAt}`).count > 0;
+  for (const until = Date.now() + 20_000; !await isAsking();) {
+    if (Date.now() > until) throw new Error("the worker does not ask for the row");
+  }
   await kill(victim);
-  // a statement that waits for a lock outlives its client; the connection's end is what the crash stands for
-  for (const { pid } of await waiting()) await sql`select pg_terminate_backend(${pid})`;
-  while ((await waiting()).length > 0);
   release();
   await holding;
   const between = (await ann.get(`${path}/${id}`)).body;
@@ -172,6 +185,7 @@ Deno.test("a worker killed after our commit, before the job is done: one mail", 
     reached: async () => {
       const messageId = await idKnown;
       holding = sql.begin(async (tx) => {
+        await tx`set local idle_in_transaction_session_timeout = 0`; // it waits for a process to start
         await tx`select from jobs where id = (select job_id from notifications where id = ${messageId}) for update`;
         tellLocked();
         await done;
@@ -197,4 +211,61 @@ Deno.test("a worker killed after our commit, before the job is done: one mail", 
   await kill(heir);
   assert.equal(mailsOf(id).length, 1);
   assert.deepEqual(attemptsOf((await ann.get(`${path}/${id}`)).body), [["smtp", true]]);
+});
+
+Deno.test("a direct mail whose process is killed between the server's yes and the record is settled by the minute's sweep", async () => {
+  const victim = await startWorker();
+  const there = new HttpClient(urls.get(victim) ?? "", ann.token);
+  const { promise: killed, resolve } = Promise.withResolvers<void>();
+  at = { step: "accepted", reached: () => kill(victim).then(resolve) };
+  const answered = await there.post(
+    `${path}/email`,
+    { to: ["cut@example.test"], subject: "S", htmlBody: "x" },
+  ).catch(() => null);
+  assert.equal(answered, null, JSON.stringify(answered?.body));
+  await killed;
+  const [id = ""] = (await ann.get(`${path}?status=Sending`)).body.items.map((item: { id: string }) =>
+    item.id
+  );
+  assert.equal(mailsOf(id).length, 1);
+  const { platform } = t.steward;
+  assert.equal(await settleInterrupted(platform), 0, "it may still be alive");
+  await sql`update notifications set updated_at = updated_at - interval '20 seconds' where id = ${id}`;
+  assert.equal(await settleInterrupted(platform), 1);
+  const detail = (await ann.get(`${path}/${id}`)).body;
+  assert.match(detail.lastError, /may or may not have gone out/);
+  assert.deepEqual([detail.status, ...attemptsOf(detail)], ["Failed", ["unknown", false]]);
+  assert.equal(await settleInterrupted(platform), 0);
+});
+
+Deno.test("a slow mail server holds neither a direct mail's request nor its Idempotency-Key", async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
+  at = { step: "MAIL FROM", reached: () => (arrive(), released) };
+  const direct = () =>
+    ann.post(`${path}/email`, { to: ["slow@example.test"], subject: "S", htmlBody: "x" }, {
+      "idempotency-key": "slow",
+    });
+  const first = await direct();
+  await reached;
+  assert.deepEqual([first.status, first.body.status], [200, "Sending"]);
+  const id = first.body.notificationId;
+  const again = await direct();
+  assert.deepEqual([again.status, again.body.notificationId, again.body.status], [200, id, "Sending"]);
+  await sql`update notifications set updated_at = updated_at - interval '1 minute' where id = ${id}`;
+  const isAlive = async () =>
+    (await sql`select from notifications where id = ${id} and updated_at > now() - interval '10 seconds'`)
+      .count;
+  while (await isAlive() === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(await settleInterrupted(t.steward.platform), 0, "its process says that it is alive");
+  release();
+  const detail = await sentDetail(id);
+  assert.deepEqual(attemptsOf(detail), [["smtp", true]]);
+  const last = await direct();
+  assert.deepEqual([last.status, last.body], [200, {
+    notificationId: id,
+    status: "Sent",
+    statusDisplay: "Sent",
+  }]);
+  assert.equal(mailsOf(id).length, 1);
 });

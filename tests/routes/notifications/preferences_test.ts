@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setup } from "../../support/setup.ts";
-import { refused } from "./notifications.ts";
+import { refused, sent, settledDetail } from "./notifications.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -18,7 +18,7 @@ Deno.test("a user who never said anything wants everything at once", async () =>
   });
 });
 
-Deno.test("preferences are replaced as a whole and read back; what is left out is as if never said", async () => {
+Deno.test("preferences are changed and read back; what is left out stays, and null is as if never said", async () => {
   const bob = await t.actor();
   const wanted = {
     timeZoneId: "Europe/Lisbon",
@@ -41,7 +41,14 @@ Deno.test("preferences are replaced as a whole and read back; what is left out i
     digest: { isEnabled: true, at: "18:30", locale: "pt-BR" },
   });
   assert.deepEqual((await bob.get(of(bob.userId))).body, put.body);
-  const bare = await bob.put(of(bob.userId), { timeZoneId: "UTC" });
+  const kept = await bob.put(of(bob.userId), { timeZoneId: "UTC" });
+  assert.deepEqual(kept.body, { ...put.body, timeZoneId: "UTC" });
+  const later = await bob.put(of(bob.userId), { timeZoneId: "UTC", digest: { at: "09:30" } });
+  assert.deepEqual(later.body.digest, { isEnabled: true, at: "09:30", locale: "pt-BR" });
+  const plain = await bob.put(of(bob.userId), { timeZoneId: "UTC", digest: { locale: null } });
+  assert.deepEqual(plain.body.digest, { isEnabled: true, at: "09:30", locale: null });
+  const nothing = { quietHours: null, categories: null, digest: null };
+  const bare = await bob.put(of(bob.userId), { timeZoneId: "UTC", ...nothing });
   assert.deepEqual(bare.body, {
     ...{ userId: bob.userId, timeZoneId: "UTC", quietHours: null, categories: [] },
     digest: { isEnabled: false, at: "08:00", locale: null },
@@ -103,6 +110,27 @@ Deno.test("names of categories are only names, whatever they look like", async (
   assert.equal(put.status, 200, JSON.stringify(put.body));
   const kept = put.body.categories.map((entry: { category: string }) => entry.category);
   assert.deepEqual(kept.sort(), names.map((name) => name.toLowerCase()).sort());
+});
+
+Deno.test("an opt-out holds for a category in any alphabet, in the letter case it was named in", async () => {
+  const sender = await t.actor({ permissions: ["send:notifications"] });
+  const bob = await t.actor({ tenantId: sender.tenantId ?? "" });
+  const names = ["İndirim", "ŞUBAT", "ΟΔΟΣ", "Straße", "K"];
+  const put = await bob.put(of(bob.userId), {
+    timeZoneId: "UTC",
+    categories: names.map((category) => ({ category, channels: { inApp: false } })),
+  });
+  assert.equal(put.status, 200, JSON.stringify(put.body));
+  const ids = await Promise.all(names.map((category) =>
+    sent(sender, {
+      ...{ channel: "InApp", recipients: [{ address: bob.userId }], subject: "S", category },
+    })
+  ));
+  const details = await Promise.all(ids.map((id) => settledDetail(t, sender, id)));
+  assert.deepEqual(
+    details.map(({ category, recipients: [recipient] }) => [category, recipient.reason]),
+    names.map((name) => [name, "OptedOut"]),
+  );
 });
 
 Deno.test("If-Match holds a change to the version that was seen", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { settleCancelledEarly } from "../../../domain/notifications/sweep.ts";
 import { setup } from "../../support/setup.ts";
-import { email, hurry, jobOf, path, refused, settledDetail } from "./notifications.ts";
+import { email, hurry, jobOf, path, refused, settledDetail, templates } from "./notifications.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -41,6 +42,31 @@ Deno.test("a cancelled message is never sent, and is cancelled once", async () =
   refused(await ann.post(`${path}/${id}/retry`), 400, "NOTIFICATION_CANNOT_RETRY");
   const [job] = await t.steward.platform.sql`select status from jobs where id = ${await jobOf(t, id)}`;
   assert.equal(job?.status, "Cancelled");
+});
+
+Deno.test("a message whose job is cancelled long before its time is cancelled by the sweep", async () => {
+  const { platform } = t.steward;
+  const [id, kept] = [(await schedule(inAnHour())).body.notificationId, (await schedule(inAnHour())).body];
+  assert.equal((await ann.post(`/api/v1/jobs/${await jobOf(t, id)}/cancel`)).status, 200);
+  assert.equal(await settleCancelledEarly(platform), 1);
+  assert.equal((await ann.get(`${path}/${id}`)).body.status, "Cancelled");
+  assert.equal((await ann.get(`${path}/${kept.notificationId}`)).body.status, "Scheduled");
+  refused(await ann.delete(`${path}/schedule/${id}`), 400, "NOTIFICATION_ALREADY_CANCELLED");
+  assert.equal(await settleCancelledEarly(platform), 0);
+});
+
+Deno.test("If-Match holds a cancellation to the message that was seen", async () => {
+  const id = (await schedule(inAnHour())).body.notificationId;
+  const etag = async () => (await ann.get(`${path}/${id}`)).headers.get("etag") ?? assert.fail("no ETag");
+  const seen = await etag();
+  assert.equal(await etag(), seen, "it stays while nothing changes");
+  const cancel = (tag: string, which = id) => ann.delete(`${path}/schedule/${which}`, { "if-match": tag });
+  refused(await cancel('"another"'), 412, "PRECONDITION_FAILED");
+  refused(await cancel(seen, crypto.randomUUID()), 404, "NOTIFICATION_NOT_FOUND");
+  assert.equal((await ann.get(`${path}/${id}`)).body.status, "Scheduled");
+  const both = await Promise.all([cancel(seen), cancel(seen)]);
+  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412]);
+  assert.notEqual(await etag(), seen);
 });
 
 Deno.test("of simultaneous cancellations one succeeds", async () => {
@@ -87,4 +113,39 @@ Deno.test("schedule refuses what send refuses, and a time that is none", async (
     404,
     "NOTIFICATION_TEMPLATE_NOT_FOUND",
   );
+});
+
+Deno.test("a message says what its template said when it was accepted, also when the template has changed or is gone", async () => {
+  const of = (word: string) => ({ subjectTemplate: `${word} {{ name }}`, requiredVariables: "name" });
+  const made = await ann.post(templates, { slug: "kept", name: "Kept", locale: "pt", ...of("First") });
+  const template = `${templates}/${made.body.id}`;
+  const body = {
+    subject: null,
+    htmlBody: null,
+    templateSlug: "kept",
+    locale: "pt",
+    templateData: { name: "Ann" },
+  };
+  const accepted = async () => (await schedule(inAnHour(), email(body))).body.notificationId;
+  const first = await accepted();
+  const waiting = (await ann.get(`${path}/${first}`)).body;
+  assert.deepEqual([waiting.templateVersion, waiting.templateLocale, waiting.subject], [1, "pt", null]);
+  const change = { templateId: made.body.id, ...of("Second"), requiredVariables: "name,age" };
+  assert.equal((await ann.put(template, change)).status, 200);
+  refused(await schedule(inAnHour(), email(body)), 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+  body.templateData = { name: "Ann", age: 9 } as typeof body.templateData;
+  const second = await accepted();
+  await ann.delete(template);
+  await ann.post(templates, { slug: "kept", name: "Other", locale: "pt", ...of("Third") });
+  const third = await accepted();
+  const said = await Promise.all([first, second, third].map(async (id) => {
+    await hurry(t, id);
+    const { status, subject, templateVersion, templateLocale } = await settledDetail(t, ann, id);
+    return [status, subject, templateVersion, templateLocale];
+  }));
+  assert.deepEqual(said, [
+    ["Sent", "First Ann", 1, "pt"],
+    ["Sent", "Second Ann", 2, "pt"],
+    ["Sent", "Third Ann", 1, "pt"],
+  ]);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { generateTokenKey } from "../../../infra/tokens.ts";
 import { type Actor, setup } from "../../support/setup.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { refused, sent } from "./notifications.ts";
 
 const shared = { TOKEN_KEYS: JSON.stringify([await generateTokenKey()]), PUBLIC_URL: "http://steward.test" };
@@ -116,4 +117,24 @@ Deno.test("a service that stops ends its streams instead of waiting for them", a
   const ann = await t.actor({ tenantId });
   const stream = await open(ann, { url: third.url });
   await Promise.all([third.stop(), stream.end()]);
+});
+
+Deno.test("a stream opened while the way to the database is half-open gets what is sent", async () => {
+  const url = new URL(DATABASE_URL ?? "");
+  const proxy = await TcpProxy.start({ hostname: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  const cutOff = await setup({ ...shared, DATABASE_URL: url.href, JOB_CONCURRENCY: "0" });
+  const user = await t.actor({ tenantId });
+  await (await open(user, { url: cutOff.url })).close(); // from here on it listens
+  proxy.halfOpen();
+  const since = performance.now();
+  const isBack = async () => (await cutOff.nobody.get("/readyz")).body.checks.postgres === "ok";
+  while (!await isBack()) assert.ok(performance.now() - since < 12_000, "the pool is not replaced");
+  const stream = await open(user, { url: cutOff.url, lastEventId: "0" });
+  await notify(user, "heard");
+  assert.equal((await stream.next())[1], "heard");
+  assert.ok(performance.now() - since < 14_000, `after ${performance.now() - since} ms`);
+  await stream.close();
+  await cutOff.stop();
+  await proxy.refuse();
 });

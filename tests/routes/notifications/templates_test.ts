@@ -66,6 +66,7 @@ Deno.test("slug and locale are unique in the tenant, whatever the spelling of th
     "NOTIFICATION_TEMPLATE_ALREADY_EXISTS",
   );
   await made({ slug: "unique", locale: "pt" });
+  assert.equal((await made({ slug: "unique", locale: null })).locale, "en", "null is as left out");
   await made({ slug: "unique", locale: "pt-BR" }, other);
   const answers = await Promise.all(
     Array.from({ length: 6 }, () => ann.post(templates, template({ slug: "race" }))),
@@ -224,6 +225,10 @@ Deno.test("locales fall back from region to language to the tenant's default to 
   assert.equal(await found("pt-BR"), "pt-BR");
   assert.equal(await found("pt-BR-x-private"), "pt-BR");
   refused(await actor.put(settings, { defaultLocale: "!" }), 400, "VALIDATION_ERROR");
+  refused(await actor.put(settings, {}), 400, "VALIDATION_ERROR");
+  assert.deepEqual((await actor.put(settings, { defaultLocale: null })).body, { defaultLocale: null });
+  assert.deepEqual((await actor.get(settings)).body, { defaultLocale: null });
+  assert.equal(await found(), "en", "without a default of the tenant's own English is the last resort");
   refused(await render({ templateSlug: "fall", locale: "!" }, actor), 400, "VALIDATION_ERROR");
 });
 
@@ -330,4 +335,112 @@ Deno.test("a message is held against the template as it is now, however many wer
   assert.equal(await send("changing", "de"), "Queued");
   await carl.delete(`${templates}/${id}`);
   assert.equal(await send("changing"), "NOTIFICATION_TEMPLATE_NOT_FOUND");
+});
+
+Deno.test("every version of a template is kept, can be read and restored as a new one", async () => {
+  const editor = await t.actor({ tenantId: ann.tenantId ?? "", permissions: ["send:notifications"] });
+  const { id } = await made({ slug: "versions", textBodyTemplate: "one", htmlBodyTemplate: null });
+  const of = `${templates}/${id}/versions`;
+  const first = (await ann.get(of)).body;
+  assert.deepEqual([first.length, Object.keys(first[0]).sort(), first[0].changedBy], [
+    1,
+    ["changedAt", "changedBy", "version"],
+    ann.userId,
+  ]);
+  assert.match(first[0].changedAt, /\.\d{3}Z$/);
+  const change = { templateId: id, name: "Later", textBodyTemplate: "two", requiredVariables: "" };
+  assert.equal((await editor.put(`${templates}/${id}`, change)).status, 200);
+  assert.deepEqual(
+    (await ann.get(of)).body.map(({ version, changedBy }: Record<string, unknown>) => [version, changedBy]),
+    [[2, editor.userId], [1, ann.userId]],
+  );
+  const one = (await editor.get(`${of}/1`)).body;
+  assert.deepEqual(one, {
+    ...{ version: 1, changedAt: first[0].changedAt, changedBy: ann.userId, templateId: id, name: "Greeting" },
+    ...{ locale: "en", subjectTemplate: "Hello {{ name }}", htmlBodyTemplate: null, textBodyTemplate: "one" },
+    requiredVariables: "name",
+  });
+  assert.equal((await ann.get(`${of}/2`)).body.textBodyTemplate, "two");
+
+  refused(await editor.post(`${of}/1/restore`, undefined, { "if-match": '"1"' }), 412, "PRECONDITION_FAILED");
+  const restored = await editor.post(`${of}/1/restore`);
+  assert.deepEqual([restored.status, restored.body.version, restored.headers.get("etag")], [200, 3, '"3"']);
+  const now = (await ann.get(`${templates}/${id}`)).body;
+  assert.deepEqual([now.textBodyTemplate, now.requiredVariables, now.name, now.version], [
+    ...["one", "name", "Later", 3],
+  ]);
+  assert.equal((await ann.get(of)).body[0].changedBy, editor.userId);
+  assert.deepEqual((await ann.get(`${of}/1`)).body, one, "a version never changes");
+
+  for (const version of ["4", "2147483647"]) {
+    refused(await ann.get(`${of}/${version}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+    refused(await ann.post(`${of}/${version}/restore`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  }
+  for (const version of ["0", "x", "1.5", "9999999999", "1e0", "0x1", "%201"]) {
+    refused(await ann.get(`${of}/${version}`), 400, "VALIDATION_ERROR");
+  }
+  const visitor = await t.actor({ tenantId: ann.tenantId ?? "", role: "Visitor" });
+  refused(await visitor.get(of), 403, "MISSING_PERMISSION");
+  refused(await visitor.post(`${of}/1/restore`), 403, "MISSING_PERMISSION");
+  for (
+    const answer of [await other.get(of), await other.get(`${of}/1`), await other.post(`${of}/1/restore`)]
+  ) {
+    refused(answer, 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  }
+  await ann.delete(`${templates}/${id}`);
+  refused(await ann.get(of), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+});
+
+Deno.test("versions made at the same time are each kept; those of shipped templates can be read, not restored", async () => {
+  const { id } = await made({ slug: "raced" });
+  await Promise.all(
+    Array.from(
+      { length: 6 },
+      (_, n) =>
+        n % 2
+          ? ann.post(`${templates}/${id}/versions/1/restore`)
+          : ann.put(`${templates}/${id}`, { templateId: id, subjectTemplate: `s${n}` }),
+    ),
+  );
+  const listed = (await ann.get(`${templates}/${id}/versions`)).body;
+  assert.deepEqual(listed.map((each: { version: number }) => each.version), [7, 6, 5, 4, 3, 2, 1]);
+  const { items } = (await ann.get(`${templates}?includeShipped=true&search=password-reset&locale=pt`)).body;
+  const shipped = items.find((item: { isShipped: boolean }) => item.isShipped);
+  const versions = (await ann.get(`${templates}/${shipped.id}/versions`)).body;
+  assert.deepEqual([versions[0].version, versions[0].changedBy], [shipped.version, null]);
+  const read = await ann.get(`${templates}/${shipped.id}/versions/${shipped.version}`);
+  assert.match(read.body.subjectTemplate, /palavra-passe/);
+  refused(
+    await ann.post(`${templates}/${shipped.id}/versions/${shipped.version}/restore`),
+    404,
+    "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  );
+  const { sql } = t.steward.platform;
+  const changed = () =>
+    sql`update notification_template_versions set subject_template = 'x' where template_id = ${id}`;
+  await assert.rejects(async () => void await changed(), /never change/);
+});
+
+/** Each render of it takes all the time a render may take. */
+const endless = {
+  htmlBodyTemplate:
+    "{{#each a}}{{#each @root.a}}{{#each @root.a}}{{#if .}}{{/if}}{{/each}}{{/each}}{{/each}}",
+  data: { a: Array(1_000).fill("x") },
+};
+
+Deno.test("templates that take long hold up no other request, and one tenant's not another's", async () => {
+  const carl = await t.actor({ permissions: ["send:notifications"] });
+  let pending = 16;
+  const busy = Promise.all(Array.from({ length: pending }, async () => {
+    const answer = await carl.post(`${templates}/preview`, endless);
+    pending--;
+    return answer;
+  }));
+  // once the first has been filled in, the others wait or are under way
+  while (pending === 16) await new Promise((resolve) => setTimeout(resolve, 1));
+  for (let n = 0; n < 5; n++) assert.equal((await other.get(`${templates}?page=${n + 1}`)).status, 200);
+  const shown = await other.post(`${templates}/preview`, { textBodyTemplate: "{{ a }}", data: { a: "b" } });
+  assert.equal(shown.body.textBody, "b");
+  assert.ok(pending > 5, `${16 - pending} of 16 were filled in before`);
+  for (const answer of await busy) refused(answer, 400, "NOTIFICATION_TEMPLATE_INVALID");
 });

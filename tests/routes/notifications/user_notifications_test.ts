@@ -21,14 +21,19 @@ async function notify(users: Actor[], change: Record<string, unknown> = {}) {
 
 Deno.test("an in-app message becomes one notification for each user, who reads it", async () => {
   const [ann, bob] = [await t.actor({ tenantId }), await t.actor({ tenantId })];
-  await notify([ann, bob], { category: "billing", icon: "bell", actionUrl: "/invoices/1", priority: "High" });
+  await notify([ann, bob], {
+    category: "billing",
+    icon: "wakeUps",
+    actionUrl: "/invoices/1",
+    priority: "High",
+  });
   assert.equal(await unread(ann), 1);
   const { items, totalCount } = (await ann.get(of(ann))).body;
   assert.equal(totalCount, 1);
   const { id, createdAt, ...rest } = items[0];
   assert.ok(createdAt);
   assert.deepEqual(rest, {
-    ...{ userId: ann.userId, title: "Title", body: "Body", icon: "bell", category: "billing" },
+    ...{ userId: ann.userId, title: "Title", body: "Body", icon: "wakeUps", category: "billing" },
     ...{ actionUrl: "/invoices/1", priority: "High", isRead: false },
   });
   const read = await ann.put(`${own}/${id}/read?userId=${ann.userId}`);

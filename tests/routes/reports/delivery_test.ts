@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import type { Actor } from "../../support/setup.ts";
+import { digest } from "../../../domain/auth/secrets.ts";
 import { deliverByEmail } from "../../../domain/reports/delivery/by_email.ts";
 import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
 import type { OwedDelivery } from "../../../domain/reports/delivery/delivery.ts";
 import type { Execution } from "../../../domain/reports/execution.ts";
+import { sweepJob } from "../../../domain/reports/sweep.ts";
+import { startReceiver } from "../../infra/mail/receiver.ts";
 import { CSV, jobContext, reached, setupReports, STATUS, until } from "./support.ts";
 
 const t = await setupReports({ OUTBOUND_ALLOW: "127.0.0.1" });
@@ -64,10 +67,167 @@ Deno.test("a document over ten mebibytes is linked to, and the link gives it", a
   const detail = await reached(actor, id, STATUS.Delivered);
   const [message] = await mailTo("large@example.test");
   assert.deepEqual(message?.attachments, []);
-  const url = /https?:\/\/\S+X-Amz-Signature=\w+/.exec(message?.textBody ?? "")?.[0];
-  assert.ok(url, "the text has a signed URL");
-  const response = await fetch(url);
+  const [url] = /https?:\/\/\S+\/r\/[\w-]+/.exec(message?.textBody ?? "") ?? [];
+  assert.ok(url?.startsWith(`${t.url}/r/`), `the text has a link of the service: ${message?.textBody}`);
+  const response = await fetch(url ?? "");
   assert.equal((await response.arrayBuffer()).byteLength, detail.fileSizeBytes);
+});
+
+Deno.test("a document that a mail server finds too large is linked to, whether it says so before or after it has all of it", async () => {
+  const limit = 300_000;
+  const tooLarge = () => Object.assign(new Error("5.3.4 Message too big"), { responseCode: 552 });
+  /** Bytes of all DATA that came to the server that does not announce its limit. */
+  let carried = 0;
+  await using announcing = await startReceiver({
+    size: limit,
+    onRcptTo: ({ address }, _session, callback) =>
+      callback(address.startsWith("later") ? Object.assign(new Error("later"), { responseCode: 451 }) : null),
+  });
+  await using silent = await startReceiver({
+    onData(stream, session, callback) {
+      let size = 0;
+      let raw = "";
+      stream.on("data", (chunk: Uint8Array) => {
+        size += chunk.length;
+        raw += new TextDecoder("latin1").decode(chunk);
+      });
+      stream.on("end", () => {
+        carried += size;
+        if (size > limit) return callback(tooLarge());
+        silent.received.push({ from: "", to: session.envelope.rcptTo.map(({ address }) => address), raw });
+        callback(null, "queued");
+      });
+    },
+  });
+  const mailing = await setupReports({
+    SMTP_URL: `${announcing.url},${silent.url}`,
+    MAIL_FROM: "r@steward.test",
+  });
+  try {
+    const actor = await mailing.actor();
+    const mailOf = async (address: string, rows: number) => {
+      const { body } = await actor.post("/api/v1/reports/generate-async", {
+        ...{ templateId: "lines", format: CSV, parameters: { rows, width: 1_000 } },
+        delivery: { method: 2, recipients: [address] },
+      });
+      const detail = await reached(actor, body.id, STATUS.Delivered);
+      const [mail, ...more] = [...announcing.received, ...silent.received].filter(({ to }) =>
+        to.includes(address)
+      );
+      assert.equal(more.length, 0);
+      const link = /https?:\/\/[^\s<"]+\/r\/[\w-]+/.exec((mail?.raw ?? "").replaceAll("=\r\n", ""))?.[0] ??
+        null;
+      return { link, isAttached: /^Content-Disposition: attachment/m.test(mail?.raw ?? ""), detail };
+    };
+    const small = await mailOf("small@x.test", 200);
+    assert.deepEqual([small.isAttached, small.link], [true, null]);
+    // 250 kB are 342 kB as a mail carries them
+    for (const address of ["large@x.test", "later@x.test"]) {
+      const { isAttached, link, detail } = await mailOf(address, 250);
+      assert.ok(detail.fileSizeBytes < limit);
+      assert.equal(isAttached, false, address);
+      const document = await fetch(link ?? "");
+      assert.equal((await document.arrayBuffer()).byteLength, detail.fileSizeBytes);
+    }
+    assert.ok(carried > limit, "the one that does not announce its limit had to see all of it");
+    const { items } = (await (await mailing.actor({
+      tenantId: actor.tenantId ?? "",
+      permissions: ["send:notifications"],
+    })).get("/api/v1/notifications")).body;
+    assert.deepEqual(items.map(({ status }: { status: string }) => status), ["Sent", "Sent", "Sent"]);
+  } finally {
+    await mailing.stop();
+  }
+});
+
+/** Delivers a report by webhook and returns the link the receiver got. */
+async function deliveredLink(actor: Actor): Promise<{ id: string; link: string; expiresAt: string }> {
+  const hook = receiver();
+  const id = await start(actor, { method: 4, webhookUrl: hook.url });
+  await reached(actor, id, STATUS.Delivered);
+  await hook.stop();
+  const { url, expiresAt } = JSON.parse(hook.received[0]?.body ?? "{}").data;
+  return { id, link: url, expiresAt };
+}
+
+/** Opens a link as a browser does, without following it. */
+async function visit(
+  link: string,
+): Promise<{ status: number; location: string | null; code: string | null }> {
+  const response = await fetch(link, { redirect: "manual" });
+  const text = await response.text();
+  return {
+    status: response.status,
+    location: response.headers.get("location"),
+    code: text ? JSON.parse(text).code : null,
+  };
+}
+
+Deno.test("a link holds for a day and leads each visitor to a URL of five minutes; visits are counted and audited", async () => {
+  const actor = await t.actor();
+  const { id, link, expiresAt } = await deliveredLink(actor);
+  assert.ok(link.startsWith(`${t.url}/r/`), link);
+  const life = new Date(expiresAt).getTime() - Date.now();
+  assert.ok(Math.abs(life - 24 * 3_600_000) < 60_000, `a day: ${life} ms`);
+  const { status, location } = await visit(link);
+  assert.equal(status, 302);
+  const seconds = Number(new URL(location ?? "").searchParams.get("X-Amz-Expires"));
+  assert.ok(seconds > 0 && seconds <= 300, `at most five minutes: ${seconds}`);
+  const document = await fetch(location ?? "");
+  const { body: detail } = await actor.get(`/api/v1/reports/${id}`);
+  assert.equal((await document.arrayBuffer()).byteLength, detail.fileSizeBytes);
+  assert.equal(detail.downloadCount, 1);
+  const audits = await platform.sql`select from audit_log
+    where action = 'report.follow-link' and target_id = ${id} and tenant_id = ${actor.tenantId} and actor_id is null`;
+  assert.equal(audits.length, 1);
+
+  const { objects } = platform;
+  const { signDownload } = objects;
+  objects.signDownload = () => Promise.reject(new Error("cannot sign"));
+  const failed = await visit(link).finally(() => objects.signDownload = signDownload);
+  assert.equal(failed.status, 500);
+  const token = link.split("/").at(-1) ?? "";
+  assert.ok(t.logs.some((line) => line.includes("/r/{token}")), "the failure is logged");
+  assert.ok(!t.logs.some((line) => line.includes(token)), "no log line has the token");
+});
+
+Deno.test("a link stops leading anywhere with its day, its report, or its file", async () => {
+  const actor = await t.actor();
+  const [expired, deleted, purged] = await Promise.all([1, 2, 3].map(() => deliveredLink(actor)));
+  const hash = (link: string) => digest(link.split("/").at(-1) ?? "");
+  await platform.sql`update report_links set created_at = now() - interval '25 hours', expires_at = now()
+    where token_hash = ${hash(expired?.link ?? "")}`;
+  assert.deepEqual(await visit(expired?.link ?? ""), {
+    status: 404,
+    location: null,
+    code: "REPORT_LINK_NOT_FOUND",
+  });
+  assert.equal((await actor.delete(`/api/v1/reports/${deleted?.id}`)).status, 204);
+  assert.equal((await visit(deleted?.link ?? "")).code, "REPORT_LINK_NOT_FOUND");
+  await platform
+    .sql`update files set status = 'Purged', purged_at = now(), purge_reason = 'test', final_key = null
+    where id = (select stored_file_id from report_executions where id = ${purged?.id ?? ""})`;
+  const gone = await visit(purged?.link ?? "");
+  assert.deepEqual([gone.status, gone.code], [409, "FILE_PURGED_CONFLICT"]);
+  assert.equal((await visit(`${t.url}/r/none`)).code, "REPORT_LINK_NOT_FOUND");
+  assert.equal((await visit(`${t.url}/r/${"x".repeat(2_000)}`)).code, "REPORT_LINK_NOT_FOUND");
+
+  const pageOf = async (link: string, language: string) => {
+    const headers = { accept: "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": language };
+    const response = await fetch(link, { headers, redirect: "manual" });
+    assert.match(response.headers.get("content-type") ?? "", /^text\/html/);
+    return [response.status, await response.text()] as const;
+  };
+  const [status, expiredPage] = await pageOf(expired?.link ?? "", "en");
+  assert.equal(status, 404);
+  assert.match(expiredPage, /older than 24 hours/);
+  const [conflict, purgedPage] = await pageOf(purged?.link ?? "", "pt-PT,pt;q=0.9");
+  assert.equal(conflict, 409);
+  assert.match(purgedPage, /<html lang="pt">[^]*O documento foi removido/);
+
+  await sweepJob(platform).run({}, jobContext(t));
+  const left = await platform.sql`select from report_links where token_hash = ${hash(expired?.link ?? "")}`;
+  assert.equal(left.length, 0, "expired links are removed");
 });
 
 Deno.test("a document is copied to its target path under the tenant's deliveries", async () => {

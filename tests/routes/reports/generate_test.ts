@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { generateNow } from "../../../domain/reports/generate_now.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import type { ReportRequest, Requester } from "../../../domain/reports/request_report.ts";
+import { Slots } from "../../../domain/reports/slots.ts";
 import { CSV, fetchDocument, reached, setupReports, STATUS, until } from "./support.ts";
 
 const t = await setupReports();
@@ -221,6 +222,38 @@ Deno.test("a generation over the time limit is ended, its query too", async () =
   const { body: { items: [last] } } = await analyst.get("/api/v1/reports/history?templateId=slow");
   const detail = await reached(analyst, last.id, STATUS.Failed);
   assert.match(detail.errorMessage, /0\.15 s a synchronous generation may take/);
+});
+
+Deno.test("a caller for whom no slot comes free is told when to ask again, and nothing is written", async () => {
+  const slots = new Slots(1);
+  const release = await slots.take(new AbortController().signal);
+  const putBack = t.replace(({ reports }) => reports, { slots, slotWaitMs: 50 });
+  try {
+    const before = (await analyst.get("/api/v1/reports/history")).body.totalCount;
+    const { status, body, headers } = await generate({ templateId: "cells", format: CSV });
+    assert.deepEqual([status, body.code], [503, "REPORT_BUSY_UNAVAILABLE"]);
+    assert.ok(Number(headers.get("retry-after")) > 0);
+    assert.equal((await analyst.get("/api/v1/reports/history")).body.totalCount, before);
+    release();
+    assert.equal((await generate({ templateId: "cells", format: CSV })).status, 201);
+  } finally {
+    putBack();
+  }
+});
+
+Deno.test("a synchronous report whose document is infected ends Failed", async () => {
+  const { scanner } = t.steward.platform;
+  const { scan } = scanner;
+  scanner.scan = async (content, o) => {
+    await scan(content, o);
+    return { verdict: "Infected", signatureName: "Test" };
+  };
+  const { status, body } = await generate({ templateId: "cells", format: CSV });
+  assert.deepEqual([status, body.status], [201, STATUS.Completed]);
+  const detail = await reached(analyst, body.id, STATUS.Failed).finally(() => scanner.scan = scan);
+  assert.equal(detail.errorMessage, "The document is Infected. It did not pass its scan.");
+  const download = await analyst.get(`/api/v1/reports/${body.id}/download`);
+  assert.deepEqual([download.status, download.body.code], [409, "REPORT_NOT_AVAILABLE"]);
 });
 
 const { userId, tenantId } = analyst;

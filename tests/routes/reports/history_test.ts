@@ -44,6 +44,50 @@ Deno.test("the list of templates shows what the caller may run, with documented 
   );
 });
 
+Deno.test("an execution has an ETag, which a deletion may be held to", async () => {
+  const actor = await t.actor();
+  const { id } = await generate(actor);
+  const path = `/api/v1/reports/${id}`;
+  const read = async () => (await actor.get(path)).headers.get("etag") ?? "";
+  const etag = await read();
+  assert.match(etag, /^"\d+"$/);
+  await until(() => actor.get(`${path}/download`), ({ status }) => status === 200);
+  assert.equal(await read(), etag, "a download is no change");
+  await sql`update report_executions set error_message = 'changed' where id = ${id}`;
+  const stale = await actor.delete(path, { "if-match": etag });
+  assert.deepEqual([stale.status, stale.body.code], [412, "PRECONDITION_FAILED"]);
+  assert.equal((await actor.delete(path, { "if-match": await read() })).status, 204);
+});
+
+Deno.test("an unknown number of a format or status is refused as an unknown name is", async () => {
+  const actor = await t.actor();
+  const schedule = { templateId: "cells", name: "Nightly", cronExpression: "0 2 * * *", format: CSV };
+  const { body: { id } } = await actor.post("/api/v1/reports/schedules", schedule);
+  for (const value of ["Docx", "99", "0", "-1", "1.5", "4294967299"]) {
+    const number = value === "Docx" ? value : Number(value);
+    const request = { templateId: "cells", format: number };
+    const answers = [
+      await actor.get(`/api/v1/reports/history?format=${value}`),
+      await actor.get(`/api/v1/reports/history?status=${value}`),
+      await actor.post("/api/v1/reports/generate", request),
+      await actor.post("/api/v1/reports/generate-async", request),
+      await actor.post("/api/v1/reports/generate-async", {
+        ...request,
+        ...{ format: CSV, delivery: { method: number } },
+      }),
+      await actor.post("/api/v1/reports/schedules", { ...schedule, format: number }),
+      await actor.put(`/api/v1/reports/schedules/${id}`, { format: number }),
+      await actor.post("/api/v1/jobs", {
+        jobTypeName: "steward.report",
+        serializedArgs: JSON.stringify(request),
+      }),
+    ];
+    for (const { status, body } of answers) {
+      assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"], `${value}: ${JSON.stringify(body)}`);
+    }
+  }
+});
+
 Deno.test("the history is paged, newest first, and filtered", async () => {
   const actor = await t.actor({ permissions: [] });
   const made = [];

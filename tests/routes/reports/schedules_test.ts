@@ -61,6 +61,35 @@ Deno.test("a schedule is created, read, listed, changed and removed", async () =
   ]);
 });
 
+Deno.test("null clears what a schedule may lack, or sets it back to its default; what is left out stays", async () => {
+  const actor = await t.actor();
+  const made = await create(actor, {
+    ...{ description: "Every night", timeZoneId: "Europe/Lisbon", parameters: { level: "high" } },
+    delivery: { method: 2, recipients: ["a@example.test"] },
+  });
+  const path = `${BASE}/${made.id}`;
+  const changed = async (change: Record<string, unknown>) => {
+    assert.equal((await actor.put(path, change)).status, 204);
+    return (await actor.get(path)).body;
+  };
+  const untouched = ({ updatedAt: _, ...rest }: Record<string, unknown>) => rest;
+  assert.deepEqual(untouched(await changed({})), untouched(made));
+  const cleared = await changed({
+    ...{ description: null, timeZoneId: null, parametersJson: null, deliveryOptionsJson: null },
+    ...{ burstJson: null, name: null, cronExpression: null, format: null },
+  });
+  assert.equal(cleared.description, null);
+  assert.equal(cleared.timeZoneId, "UTC");
+  assert.equal(JSON.parse(cleared.parametersJson).level, "low", "the template's default");
+  assert.equal(cleared.deliveryOptionsJson, null);
+  const { name, cronExpression, format } = made;
+  assert.deepEqual(
+    [cleared.name, cleared.cronExpression, cleared.format],
+    [name, cronExpression, format],
+    "what a schedule needs stays",
+  );
+});
+
 Deno.test("what cannot run is refused when it is written, field by field", async () => {
   const actor = await t.actor();
   const refusal = async (more: Record<string, unknown>) => {
@@ -330,10 +359,13 @@ Deno.test("a run that fails counts, is told with the pause, and a good one is fo
   assert.equal((await actor.get(`${BASE}/${id}`)).body.failuresInARow, 0);
 });
 
-Deno.test("the service fires schedules every minute by a recurring job of its own", async () => {
-  const [recurring] = await sql`select cron_expression, is_paused from recurring_jobs
-    where tenant_id is null and job_id = 'steward.report-schedules'`;
-  assert.deepEqual({ ...recurring }, { cronExpression: "* * * * *", isPaused: false });
+Deno.test("the service itself fires a due schedule once, also where no job tells it to", async () => {
+  const actor = await t.actor();
+  const { id } = await create(actor, { cronExpression: "0 0 1 1 *" });
+  await makeDue(id);
+  await Promise.all(Array.from({ length: 3 }, () => t.steward.fireReportSchedules()));
+  const { body: history } = await actor.get(`/api/v1/reports/history?scheduleId=${id}`);
+  assert.equal(history.totalCount, 1);
 });
 
 Deno.test("a report can be enqueued as a job, once however often it is attempted", async () => {

@@ -4,7 +4,7 @@ import {
   beginRun,
   completeRun,
   failRun,
-  MOST_ATTEMPTS,
+  rejectDocument,
   requeueRun,
   type Run,
 } from "../../../domain/reports/run.ts";
@@ -45,16 +45,13 @@ const MOVES: Record<string, (run: Run) => Promise<unknown>> = {
   begin: (run) => beginRun(platform, run.id),
   complete: (run) => transact(sql, (tx) => completeRun(tx, run, made, 90)),
   fail: (run) => failRun(platform, run, "no"),
-  requeue: (run) => requeueRun(sql, run, "no"),
+  requeue: (run) => requeueRun(sql, run, "no", true),
   delivered: (run) => sumUpDelivery(platform, run.id),
   delete: (run) => actor.delete(`/api/v1/reports/${run.id}`),
   redeliver: (run) => actor.post(`/api/v1/reports/${run.id}/redeliver`),
   jobCancelled: (run) => jobEnded(run, "Cancelled"),
   jobGivenUp: (run) => jobEnded(run, "DeadLettered"),
-  giveUp: async (run) => {
-    await sql`update report_executions set attempts = ${MOST_ATTEMPTS} where id = ${run.id}`;
-    return await beginRun(platform, run.id);
-  },
+  reject: (run) => rejectDocument(platform, run.id, "infected"),
 };
 /** The job of an execution ends without it, and the sweep notices. */
 async function jobEnded(run: Run, status: string): Promise<void> {
@@ -74,7 +71,7 @@ const LEADS: Record<string, Record<number, number>> = {
   redeliver: {},
   jobCancelled: { [Queued]: Cancelled, [Generating]: Cancelled },
   jobGivenUp: { [Queued]: Failed, [Generating]: Failed },
-  giveUp: { [Queued]: Failed, [Generating]: Failed },
+  reject: { [Completed]: Failed },
 };
 
 Deno.test("every move from every status leads where the drawing says, and nowhere else", async () => {

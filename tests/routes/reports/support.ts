@@ -17,6 +17,8 @@ export const jobContext = (t: TestService, attempt = 1): JobContext => ({
     attempt,
     failures: 0,
     maxRetries: 3,
+    waitsForDependencies: true,
+    lostLeases: 0,
   },
   ...{ signal: new AbortController().signal, log: t.steward.platform.log, progress: () => {} },
 });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { shareTransaction, transact } from "../../../infra/postgres/postgres.ts";
+import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { setup } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setup({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
@@ -274,6 +275,24 @@ Deno.test("every kind of creating route answers a repeat as it answered first", 
     assert.equal(again.headers.get("location"), first.headers.get("location"), path);
     assert.equal(again.headers.get("idempotency-replayed"), "true", path);
   }
+});
+
+Deno.test("a 503 is not replayed: once the store is back the repeat has its effect", async () => {
+  const actor = await t.actor({ role: "Admin" });
+  const report = { templateId: "users", format: 3, parameters: {} };
+  const key = keyed();
+  const putBack = t.replace((p) => p.objects, {
+    write: () => Promise.reject(new ObjectStoreUnavailable("away")),
+  });
+  const away = await actor.post("/api/v1/reports/generate", report, key);
+  putBack();
+  assert.equal(away.status, 503, JSON.stringify(away.body));
+  const back = await actor.post("/api/v1/reports/generate", report, key);
+  assert.equal(back.status, 201, JSON.stringify(back.body));
+  assert.equal(back.headers.get("idempotency-replayed"), null);
+  const again = await actor.post("/api/v1/reports/generate", report, key);
+  assert.deepEqual(again.body, back.body);
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
 });
 
 Deno.test("a reserved file is the same file again, with the same upload URL", async () => {

@@ -42,6 +42,7 @@ function app(
       RATE_LIMIT_ANONYMOUS_PER_MINUTE: 0,
       REQUEST_TIMEOUT_SECONDS: 60,
       BODY_TIMEOUT_SECONDS: 1,
+      JOB_LEASE_SECONDS: 60,
       ...settings,
     },
   });

@@ -1,10 +1,10 @@
-// The tour's story once more, told in Node by the packed client: `node story.mjs <baseUrl>`.
+// The tour's story once more, told in Node by the packed client: `node story.mjs <baseUrl> <expired token>`.
 import assert from "node:assert/strict";
 
 const installed = "@steward/client"; // in a variable: where Deno checks this file, the package is not installed
 const { each, isProblem, Steward, StewardProblem } = await import(installed);
 
-const baseUrl = process.argv[2];
+const [baseUrl, expired] = process.argv.slice(2);
 const run = crypto.randomUUID().slice(0, 8);
 const password = "a-long-enough-password";
 const kept = [];
@@ -29,13 +29,18 @@ await admin.adminUsers.addUserTenant(user.id, {
   roleIds: [adminRole.id],
   isDefault: false,
 });
-// The session is out of date now: the client renews it, once for all who ask.
+// The change has ended the administrator's own session.
+await refused("SESSION_INVALIDATED", () => admin.auth.readMe());
+await admin.signIn("admin@steward.local", "steward-admin-dev");
+// A token whose time is over is renewed, once for all who ask.
+admin.useTokens({ ...kept.at(-1), accessToken: expired });
 const before = kept.length;
 const profiles = await Promise.all([admin.auth.readMe(), admin.auth.readMe(), admin.auth.readMe()]);
 assert.ok(profiles.every((profile) => profile.tenants.some(({ id }) => id === tenant.id)));
 assert.equal(kept.length, before + 1);
 
-const insider = new Steward({ baseUrl, tokens: kept.at(-1) });
+const insider = new Steward({ baseUrl });
+await insider.signIn("admin@steward.local", "steward-admin-dev");
 await insider.switchTenant(tenant.id);
 const codes = ["read:users", "upload:files", "read:files", "send:notifications"];
 const permissions = await Promise.all(codes.map((code) => insider.permissions.readPermissionByCode(code)));

@@ -35,6 +35,7 @@ export async function rolePage(v: Visit): Promise<View> {
         <Card>
           <Facts
             facts={[
+              [w.tenant, role.tenantName],
               [w.description, inLanguage(v.locale, role.description)],
               [w.kind, <RoleKind v={v} role={role} />],
               [

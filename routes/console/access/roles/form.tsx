@@ -30,7 +30,7 @@ export async function newRolePage(
 ): Promise<View> {
   const filled = form ? filledBy(form) : { name: "", description: "", permissionIds: [] };
   return {
-    title: words[v.locale].newRole,
+    title: words[v.locale].newRoleIn(v.viewer.tenant?.name ?? ""),
     crumbs: roleCrumbs(v),
     body: (
       <RoleForm
@@ -50,10 +50,10 @@ export async function newRolePage(
 /** Makes the role. */
 export async function createRole(v: Visit, form: FormData): Promise<Outcome> {
   const filled = filledBy(form);
-  return await submit(() => v.api.send<{ id: string }>("POST", "roles", filled), {
-    done: ({ id }) => ({
+  return await submit(() => v.api.send<{ id: string; tenantName: string }>("POST", "roles", filled), {
+    done: ({ id, tenantName }) => ({
       goTo: `roles/${id}`,
-      flash: { tone: "ok", text: words[v.locale].created1(filled.name) },
+      flash: { tone: "ok", text: words[v.locale].created1(filled.name, tenantName) },
     }),
     again: (refusal) => newRolePage(v, refusal, form),
   });

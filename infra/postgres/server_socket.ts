@@ -20,7 +20,7 @@ export interface ServerSocket extends EventEmitter {
   resume(): unknown;
 }
 
-const CONNECT_MS = 10_000;
+const CONNECT_MS = 5_000;
 const SSL_REQUEST = Uint8Array.of(0, 0, 0, 8, 4, 210, 22, 47);
 const ACCEPTED = 0x53;
 
@@ -28,13 +28,28 @@ const ACCEPTED = 0x53;
  * Connects to the first of the hosts that answers, encrypted as `ssl` says, in the way postgres.js does it itself.
  * @throws Error of the last host tried
  */
-export async function openServerSocket(address: ServerAddress): Promise<ServerSocket> {
+export function openServerSocket(address: ServerAddress): Promise<ServerSocket> {
+  return openFirst<ServerSocket>(address, 0, (host, port) => PlainSocket.open(host, port));
+}
+
+/** The same over Node's sockets, whose bytes stay as they are. @param first number of the host that is tried first */
+export function openSocket(address: ServerAddress, first: number): Promise<Socket> {
+  return openFirst<Socket>(address, first, (host, port) => opened(connect(port, host), "connect"));
+}
+
+async function openFirst<S extends ServerSocket>(
+  address: ServerAddress,
+  first: number,
+  openPlain: (host: string, port: number) => Promise<S>,
+): Promise<S | Socket> {
   if (address.path) return await opened(connect(address.path), "connect");
+  const { host: hosts, port: ports } = address;
   let failure: unknown = new Error("the database URL names no host");
-  for (const [i, host] of address.host.entries()) {
-    const port = address.port[i] ?? 5432;
+  for (let n = 0; n < hosts.length; n++) {
+    const i = (first + n) % hosts.length;
+    const [host = "", port = 5432] = [hosts[i], ports[i]];
     try {
-      return address.ssl ? await openEncrypted(host, port, address) : await PlainSocket.open(host, port);
+      return address.ssl ? await openEncrypted(host, port, address) : await openPlain(host, port);
     } catch (error) {
       failure = error;
     }
@@ -160,9 +175,11 @@ async function agreesToEncrypt(socket: Socket): Promise<boolean> {
     );
   });
   socket.write(SSL_REQUEST);
+  const timer = setTimeout(() => socket.destroy(), CONNECT_MS);
   try {
     return await answer;
   } finally {
+    clearTimeout(timer);
     socket.removeAllListeners("data").removeAllListeners("close");
   }
 }

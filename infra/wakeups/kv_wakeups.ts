@@ -1,15 +1,16 @@
+import type { Clock } from "../../domain/shared/clock.ts";
 import type { Log } from "../log.ts";
-import { type Alarm, timerAlarm } from "./bell.ts";
+import { type DelayedWakeUps, GRAIN_MS, timerWakeUps } from "./wakeups.ts";
 
 /** The KV queue takes delays of at most 30 days; what is due later is found by the minute sweep. */
 const LONGEST_DELAY_MS = 30 * 24 * 60 * 60 * 1000;
-/** Jobs due within the same tenth of a second share one message. */
-const GRAIN_MS = 100;
+/** A message that could not be handled, since the database was away, comes again after these pauses. */
+const BACKOFF_MS = [1_000, 5_000, 30_000];
 const REMEMBERED = 10_000;
 const UNDELIVERED = ["steward", "undelivered"];
 
-interface Ring {
-  steward: "ring";
+interface Message {
+  steward: "wake-up";
   at: number;
 }
 
@@ -18,27 +19,27 @@ export const hasKvQueue = (): boolean =>
   typeof Deno.openKv === "function" && typeof Deno.Kv?.prototype.listenQueue === "function";
 
 /**
- * Alarms as delayed messages of a Deno KV queue: they survive a restart. A delivered message says nothing but "look
+ * Wake-ups as delayed messages of a Deno KV queue: they survive a restart. A delivered message says nothing but "look
  * at the ledger"; undelivered ones are kept under a key and reconciled by `sweep`.
  */
-export async function kvAlarm(
-  o: { path: string | undefined; rung: () => void; log: Log },
-): Promise<Alarm & { sweep(): Promise<void> }> {
+export async function kvWakeUps(
+  o: { path: string | undefined; wake: () => Promise<void>; log: Log; clock: Clock },
+): Promise<DelayedWakeUps & { sweep(): Promise<void> }> {
   const kv = await Deno.openKv(o.path);
   const set = new Set<number>();
   const sending = new Set<Promise<unknown>>();
-  let timers: Alarm | null = null;
+  let timers: DelayedWakeUps | null = null;
   const listening = kv.listenQueue((message) => {
-    set.delete((message as Ring).at);
-    o.rung();
+    set.delete((message as Message).at);
+    return o.wake();
   }).catch((error) => {
     o.log.warn("the queue of Deno KV is not heard; timers take its place", { error });
-    const alarm = timers = timerAlarm(o.rung);
-    for (const time of set) alarm.set(new Date(time));
+    const fallback = timers = timerWakeUps(o.wake, o.clock);
+    for (const time of set) fallback.set(new Date(time));
   });
   const track = (promise: Promise<unknown>) => {
     const tracked = promise.catch((error) =>
-      o.log.warn("an alarm was not kept; the sweep covers it", { error })
+      o.log.warn("a wake-up was not kept; polling covers it", { error })
     )
       .finally(() => sending.delete(tracked));
     sending.add(tracked);
@@ -47,17 +48,23 @@ export async function kvAlarm(
     set(at) {
       if (timers) return timers.set(at);
       const time = Math.ceil(at.getTime() / GRAIN_MS) * GRAIN_MS;
-      const delay = Math.max(0, time - Date.now());
+      const delay = Math.max(0, time - o.clock.now().getTime());
       if (delay > LONGEST_DELAY_MS || set.has(time)) return;
       if (set.size >= REMEMBERED) set.clear();
       set.add(time);
-      const ring: Ring = { steward: "ring", at: time };
-      track(kv.enqueue(ring, { delay, keysIfUndelivered: [[...UNDELIVERED, time]] }));
+      const message: Message = { steward: "wake-up", at: time };
+      track(
+        kv.enqueue(message, {
+          delay,
+          keysIfUndelivered: [[...UNDELIVERED, time]],
+          backoffSchedule: BACKOFF_MS,
+        }),
+      );
     },
     async sweep() {
       for await (const { key } of kv.list({ prefix: UNDELIVERED })) {
+        await o.wake();
         await kv.delete(key);
-        o.rung();
       }
     },
     async stop() {

@@ -1,0 +1,100 @@
+// Arguments that hold secrets. They are stored as given, because the job needs them, and never shown again.
+import { invalid } from "../problems/problem.ts";
+import type { AnyJobType, SecretArg } from "./job_type.ts";
+
+/** What stands for a secret wherever arguments are read. */
+export const HIDDEN = "***";
+
+/** `scheme://user:password@` of a URL; the middle is the secret. */
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^@/?#]*)@/i;
+
+type Change = (secret: string, path: string) => string;
+
+/** The arguments with each of the type's secrets put through `change`; other values are the same objects. */
+function mapSecrets(type: AnyJobType, args: unknown, change: Change): unknown {
+  return (type.secretArgs ?? []).reduce(
+    (changed, secret) => mapPath(secret, secret.path.split("."), changed, [], change),
+    args,
+  );
+}
+
+function mapPath(secret: SecretArg, rest: string[], value: unknown, at: string[], change: Change): unknown {
+  const [name, ...deeper] = rest;
+  if (name === undefined) return mapSecret(secret, value, at.join("."), change);
+  if (typeof value !== "object" || value === null) return value;
+  const isMeant = (key: string) => name === "*" ? !secret.except?.includes(key.toLowerCase()) : key === name;
+  const mapped = Object.entries(value).map(([key, member]) =>
+    [key, isMeant(key) ? mapPath(secret, deeper, member, [...at, key], change) : member] as const
+  );
+  return Array.isArray(value) ? mapped.map(([, member]) => member) : Object.fromEntries(mapped);
+}
+
+function mapSecret(secret: SecretArg, value: unknown, path: string, change: Change): unknown {
+  if (value === null || value === undefined) return value;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (secret.part !== "userinfo") return change(text, path);
+  return text.replace(USER_INFO, (_, scheme: string, user: string) => `${scheme}${change(user, path)}@`);
+}
+
+/** Stored arguments as callers see them. */
+export function shownArgs(type: AnyJobType | undefined, serializedArgs: string): string {
+  if (!type?.secretArgs) return serializedArgs;
+  return JSON.stringify(mapSecrets(type, JSON.parse(serializedArgs), () => HIDDEN));
+}
+
+/** The secrets of arguments. */
+export function secretsOf(type: AnyJobType, args: unknown): string[] {
+  const secrets: string[] = [];
+  mapSecrets(type, args, (secret) => {
+    secrets.push(secret);
+    return secret;
+  });
+  return secrets;
+}
+
+/**
+ * Changed arguments with the stored secrets in the places where `***` was sent back.
+ * @throws VALIDATION_ERROR where there is no such secret, or it was stored for another receiver
+ */
+export function keepSecrets(type: AnyJobType | undefined, given: string, stored: string): string {
+  if (!type?.secretArgs || !given.includes(HIDDEN)) return given;
+  const kept = new Map<string, string>();
+  mapSecrets(type, JSON.parse(stored), (secret, path) => {
+    kept.set(path, secret);
+    return secret;
+  });
+  const args = JSON.parse(given);
+  const isSameReceiver = type.receiver?.(args) === type.receiver?.(JSON.parse(stored));
+  return JSON.stringify(mapSecrets(type, args, (secret, path) => {
+    const former = kept.get(path);
+    if (secret !== HIDDEN || former === undefined) return secret; // refused by requireNoHidden
+    if (isSameReceiver) return former;
+    throw invalid({
+      serializedArgs: [`${path}: the stored secret is for another receiver; send the secret itself`],
+    });
+  }));
+}
+
+/** @throws VALIDATION_ERROR where `***` stands in the place of a secret */
+export function requireNoHidden(type: AnyJobType, args: unknown): void {
+  const missing: string[] = [];
+  mapSecrets(type, args, (secret, path) => {
+    if (secret === HIDDEN) {
+      missing.push(`${path}: ${HIDDEN} stands for a secret that is not shown; send the secret itself`);
+    }
+    return secret;
+  });
+  if (missing.length > 0) throw invalid({ serializedArgs: missing });
+}
+
+/** An answer in which every job, recurring job and dead letter shows its arguments without secrets. */
+export function withoutSecrets(typeOf: (name: string) => AnyJobType | undefined, answer: unknown): unknown {
+  if (Array.isArray(answer)) return answer.map((item) => withoutSecrets(typeOf, item));
+  if (typeof answer !== "object" || answer === null || answer instanceof Date) return answer;
+  const shown = Object.fromEntries(
+    Object.entries(answer).map(([name, value]) => [name, withoutSecrets(typeOf, value)]),
+  );
+  const { jobTypeName, serializedArgs } = shown;
+  if (typeof jobTypeName !== "string" || typeof serializedArgs !== "string") return shown;
+  return { ...shown, serializedArgs: shownArgs(typeOf(jobTypeName), serializedArgs) };
+}

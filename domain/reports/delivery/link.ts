@@ -1,0 +1,69 @@
+import { type Queryable, transact } from "../../../infra/postgres/postgres.ts";
+import { type Actor, recordAudit } from "../../audit/audit.ts";
+import { digest, newSecret } from "../../auth/secrets.ts";
+import { signFileDownload } from "../../files/service_files.ts";
+import { problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { countDownload, type Execution } from "../execution.ts";
+import { STATUS } from "../formats.ts";
+
+const LIFE_HOURS = 24;
+
+/** The path a link leads to, before its token. */
+export const LINK_PATH = "/r";
+
+/**
+ * Makes a link to an execution's document for whoever holds it, good for 24 hours. It outlives no deletion: each visit
+ * looks whether the document may still be served.
+ */
+export async function createReportLink(
+  p: Pick<Platform, "baseUrl">,
+  q: Queryable,
+  executionId: string,
+): Promise<{ url: string; expiresAt: Date }> {
+  const token = newSecret();
+  const [link] = await q<{ expiresAt: Date }[]>`
+    insert into report_links (token_hash, execution_id, expires_at)
+    values (${
+    digest(token)
+  }, ${executionId}, now() + make_interval(hours => ${LIFE_HOURS})) returning expires_at`;
+  if (!link) throw new Error("an inserted report link was not returned");
+  return { url: `${p.baseUrl()}${LINK_PATH}/${token}`, expiresAt: link.expiresAt };
+}
+
+/**
+ * A signed URL, good for five minutes, of the document a link leads to; counts as a download.
+ * @throws REPORT_LINK_NOT_FOUND (unknown, expired, or its report deleted), FILE_NOT_AVAILABLE_CONFLICT,
+ * FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
+ */
+export async function followReportLink(
+  p: Platform,
+  token: string,
+  visit: Pick<NonNullable<Actor>, "traceId" | "ip">,
+): Promise<string> {
+  const [execution] = await p.sql<Pick<Execution, "id" | "tenantId" | "storedFileId">[]>`
+    select e.id, e.tenant_id, e.stored_file_id from report_links l join report_executions e on e.id = l.execution_id
+    where l.token_hash = ${digest(token)} and l.expires_at > now() and e.deleted_at is null
+      and e.status in (${STATUS.Completed}, ${STATUS.Delivered})`;
+  if (!execution?.storedFileId) {
+    throw problem("REPORT_LINK_NOT_FOUND", "The link is unknown or expired, or its report was deleted.");
+  }
+  const { id, tenantId, storedFileId } = execution;
+  const { url, expiresAt } = await signFileDownload(p, storedFileId);
+  await transact(p.sql, async (tx) => {
+    await countDownload(tx, id);
+    await recordAudit(tx, { userId: null, tenantId, ...visit }, {
+      action: "report.follow-link",
+      targetType: "report",
+      targetId: id,
+      after: { storedFileId, expiresAt },
+    });
+  });
+  return url;
+}
+
+/** Removes links that have expired. @returns how many. */
+export async function pruneReportLinks(q: Queryable): Promise<number> {
+  const { count } = await q`delete from report_links where expires_at < now()`;
+  return count;
+}

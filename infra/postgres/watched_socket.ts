@@ -1,0 +1,81 @@
+import { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import type { ServerSocket } from "./server_socket.ts";
+import { Traffic } from "./traffic.ts";
+
+/** So long the server may take to close a connection that was ended. */
+const END_MS = 2_000;
+const KEEPALIVE_MS = 5_000;
+
+/**
+ * A socket as postgres.js uses one, over one that is still being opened. It knows whether the server owes an answer, and
+ * it always closes: postgres.js gives up a connection when its socket has closed, and never before.
+ */
+export class WatchedSocket extends EventEmitter implements ServerSocket {
+  readyState: "opening" | "open" | "closed" = "opening";
+  readonly traffic = new Traffic();
+  #inner: Socket | null = null;
+  #unsent: [bytes: Uint8Array, done: (() => void) | undefined][] = [];
+  #ending: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(opening: Promise<Socket>) {
+    super();
+    opening.then((inner) => this.#open(inner), (error) => this.fail(error));
+  }
+
+  write(bytes: Uint8Array, done?: () => void): boolean {
+    this.traffic.sent(bytes);
+    if (this.#inner) return this.#inner.write(bytes, done);
+    this.#unsent.push([bytes, done]);
+    return true;
+  }
+
+  end(bytes: Uint8Array): void {
+    this.#inner?.end(bytes);
+    this.#ending ??= setTimeout(() => this.destroy(), END_MS);
+  }
+
+  destroy(): void {
+    this.#inner?.destroy();
+    queueMicrotask(() => this.#close(false));
+  }
+
+  /** Gives the connection up: what waits for an answer fails with `error`. */
+  fail(error: Error): void {
+    if (this.readyState === "closed") return;
+    if (this.listenerCount("error") > 0) this.emit("error", error);
+    this.#inner?.destroy();
+    this.#close(true);
+  }
+
+  pause(): void {
+    this.#inner?.pause();
+  }
+
+  resume(): void {
+    this.#inner?.resume();
+  }
+
+  #open(inner: Socket): void {
+    if (this.readyState === "closed") return void inner.destroy();
+    this.#inner = inner;
+    this.readyState = "open";
+    inner.setNoDelay(true);
+    inner.setKeepAlive(true, KEEPALIVE_MS);
+    inner.on("data", (bytes: Uint8Array) => {
+      this.traffic.received(bytes);
+      this.emit("data", bytes);
+    });
+    inner.on("drain", () => this.emit("drain"));
+    inner.on("error", (error) => this.fail(error));
+    inner.on("close", () => this.#close(false));
+    for (const [bytes, done] of this.#unsent.splice(0)) inner.write(bytes, done);
+  }
+
+  #close(hadError: boolean): void {
+    if (this.readyState === "closed") return;
+    this.readyState = "closed";
+    clearTimeout(this.#ending);
+    this.emit("close", hadError);
+  }
+}

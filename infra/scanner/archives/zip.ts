@@ -1,0 +1,131 @@
+import { BeyondLimits } from "./budget.ts";
+import type { Entries, Sink } from "./entries.ts";
+import { inflate } from "./inflate.ts";
+import type { Input, Steps } from "./input.ts";
+import { ZipDirectories } from "./zip_directories.ts";
+import { LARGE, sizeIn64 } from "./zip64.ts";
+
+const LOCAL = 0x04034b50;
+const DIRECTORY = 0x02014b50;
+const END = 0x06054b50;
+const END_64 = 0x06064b50;
+const DESCRIPTOR = 0x08074b50;
+const records = new Set([LOCAL, DIRECTORY, END, END_64]);
+const ENCRYPTED = 1;
+const SIZE_FOLLOWS = 8;
+const STORED = 0;
+const SLASH = 0x2f;
+const DEFLATED = 8;
+/** Signature, sum and two sizes of eight bytes each. */
+const LONGEST_DESCRIPTOR = 24;
+
+const nowhere: Sink = { push() {}, end() {} };
+
+/**
+ * Reads a zip from its beginning, entry by entry, and then compares with its directory, which is what most programs open
+ * it by. Entries that are encrypted or packed in another way than deflate are passed over.
+ * @throws BeyondLimits where a directory names an entry that was not read: a program would find another content there.
+ */
+export function* readZip(input: Input, entries: Entries): Steps {
+  const directories = new ZipDirectories();
+  for (;;) {
+    const record = yield* findRecord(input);
+    const at = input.position;
+    if (record === LOCAL) {
+      const packed = yield* readEntry(input, entries);
+      if (packed === null) return;
+      directories.addEntry(at, packed);
+    } else if (record === DIRECTORY) {
+      const header = yield* input.take(46);
+      const lengths = header && [28, 30, 32].map((field) => header.getUint16(field, true));
+      const variable = lengths && (yield* input.take(lengths.reduce((sum, length) => sum + length)));
+      if (!variable) return;
+      directories.addLine(at, input.position, header, variable, lengths);
+    } else if (record === END_64) {
+      const end = yield* input.take(56);
+      if (!end) return;
+      directories.requireEnd64(at, end);
+    } else if (record === END) {
+      const end = yield* input.take(22);
+      if (!end) return;
+      directories.requireEnd(at, end);
+    } else {
+      return;
+    }
+  }
+}
+
+/** Goes to the next record; null at the end. What lies between records is nobody's. */
+function* findRecord(input: Input): Steps<number | null> {
+  for (;;) {
+    const bytes = yield* input.peek(4);
+    if (bytes.length < 4) return null;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    let at = bytes.indexOf(0x50);
+    while (at !== -1 && at + 4 <= bytes.length && !records.has(view.getUint32(at, true))) {
+      at = bytes.indexOf(0x50, at + 1);
+    }
+    const isFound = at !== -1 && at + 4 <= bytes.length;
+    input.drop(isFound ? at : bytes.length - 3);
+    if (isFound) return view.getUint32(at, true);
+  }
+}
+
+/** Reads the entry that begins here. @returns its packed size, or null where the content ends in its header. */
+function* readEntry(input: Input, entries: Entries): Steps<number | null> {
+  const header = yield* input.take(30);
+  const nameBytes = header?.getUint16(26, true) ?? 0;
+  const variable = header && (yield* input.take(nameBytes + header.getUint16(28, true)));
+  if (!variable) return null;
+  const flags = header.getUint16(6, true);
+  const method = header.getUint16(8, true);
+  const short = header.getUint32(18, true);
+  const size = short === LARGE ? sizeIn64(header, variable, nameBytes) : short;
+  const isFolder = method === STORED && nameBytes > 0 && variable.getUint8(nameBytes - 1) === SLASH;
+  const known = (flags & SIZE_FOLLOWS) !== 0 && size === 0 && !isFolder ? null : size; // some folders have no descriptor
+  const isReadable = (flags & ENCRYPTED) === 0 && (method === STORED || method === DEFLATED);
+  const content = entries.open();
+  const sink = isReadable ? content : nowhere;
+  const packed = isReadable && method === DEFLATED
+    ? yield* readDeflated(input, known, entries, sink)
+    : known === null
+    ? yield* readUpToDescriptor(input, sink)
+    : yield* readStored(input, known, sink);
+  content.end();
+  return packed;
+}
+
+function* readStored(input: Input, size: number, sink: Sink): Steps<number> {
+  yield* input.pass(size, (bytes) => sink.push(bytes));
+  return size;
+}
+
+function* readDeflated(input: Input, known: number | null, entries: Entries, sink: Sink): Steps<number> {
+  const packed = yield* inflate(input, known ?? Infinity, (bytes) => {
+    entries.unpacked(bytes.length);
+    sink.push(bytes);
+  });
+  if (known === null) return packed;
+  yield* input.pass(known - packed, () => {});
+  return known;
+}
+
+/** Reads an entry whose size is only told behind it: the first descriptor that tells the size so far ends it. */
+function* readUpToDescriptor(input: Input, sink: Sink): Steps<number> {
+  const begin = input.position;
+  for (;;) {
+    const bytes = yield* input.peek(LONGEST_DESCRIPTOR);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const last = bytes.length - LONGEST_DESCRIPTOR; // of a zip at least its end record follows
+    if (last < 0) throw new BeyondLimits("The end of an entry cannot be told.");
+    for (let at = bytes.indexOf(0x50); at !== -1 && at <= last; at = bytes.indexOf(0x50, at + 1)) {
+      const size = input.position + at - begin;
+      const tells = view.getUint32(at, true) === DESCRIPTOR &&
+        (view.getUint32(at + 8, true) === size || view.getBigUint64(at + 8, true) === BigInt(size));
+      if (!tells) continue;
+      yield* input.pass(at, (piece) => sink.push(piece));
+      return size;
+    }
+    yield* input.pass(last + 1, (piece) => sink.push(piece));
+  }
+}

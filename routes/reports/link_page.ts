@@ -1,0 +1,44 @@
+import type { Problem } from "../../domain/problems/problem.ts";
+import { escapeHtml, page } from "../operations/page.ts";
+import { languageOf } from "../shared/accept_language.ts";
+
+interface Words {
+  title: string;
+  /** The link is unknown or expired, or its report was deleted. */
+  gone: string;
+  scanning: string;
+  /** The file may not be served any more, or never. */
+  withheld: string;
+}
+
+const WORDS: Record<"en" | "pt", Words> = {
+  en: {
+    title: "This report cannot be opened",
+    gone:
+      "The link is not valid or is older than 24 hours, or the report was deleted. Ask the sender for a new link.",
+    scanning: "The document is still being scanned. Try the link again in a moment.",
+    withheld:
+      "The document was removed or did not pass its scan. Ask the sender to generate the report again.",
+  },
+  pt: {
+    title: "Não é possível abrir este relatório",
+    gone:
+      "A ligação não é válida ou tem mais de 24 horas, ou o relatório foi eliminado. Peça uma nova ligação ao remetente.",
+    scanning: "O documento ainda está a ser analisado. Tente a ligação daqui a pouco.",
+    withheld:
+      "O documento foi removido ou não passou na análise. Peça ao remetente que gere o relatório de novo.",
+  },
+};
+
+/** What a browser shows of a link that leads to no document. */
+export function linkRefusedPage({ code }: Problem, acceptLanguage: string | null): string {
+  const language = languageOf(acceptLanguage);
+  const words = WORDS[language];
+  const reason = code === "REPORT_LINK_NOT_FOUND"
+    ? words.gone
+    : code === "FILE_NOT_AVAILABLE_CONFLICT"
+    ? words.scanning
+    : words.withheld;
+  const html = page(words.title, `<h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(reason)}</p>`);
+  return html.replace('<html lang="en">', `<html lang="${language}">`);
+}

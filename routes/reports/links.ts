@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { anyone } from "../../domain/access/checks.ts";
+import { Problem } from "../../domain/problems/problem.ts";
+import { followReportLink, LINK_PATH } from "../../domain/reports/delivery/link.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { text } from "../shared/answer.ts";
+import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { linkRefusedPage } from "./link_page.ts";
+
+/** The links that mail and webhooks carry. */
+export const linkRoutes = (p: Platform): Endpoint[] => [
+  endpoint({
+    method: "get",
+    path: `${LINK_PATH}/{token}`,
+    hasSecretPath: true,
+    area: "Reports",
+    id: "followReportLink",
+    summary: "The document a link leads to, for whoever holds the link; it is good for 24 hours",
+    access: anyone,
+    params: z.object({ token: z.string() }),
+    answers: {
+      302: { description: "To a URL of the document that is good for five minutes" },
+      404: { description: "A page, for browsers", contentType: "text/html" },
+      409: { description: "A page, for browsers", contentType: "text/html" },
+    },
+    problems: [
+      "REPORT_LINK_NOT_FOUND",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+    ],
+    async run({ params: { token }, call: { traceId, ip, request: { headers } } }) {
+      try {
+        const location = await followReportLink(p, token, { traceId, ip });
+        return { status: 302, headers: { location, "referrer-policy": "no-referrer" }, body: undefined };
+      } catch (refusal) {
+        const wantsPage = headers.get("accept")?.includes("text/html");
+        if (!(refusal instanceof Problem) || !wantsPage) throw refusal;
+        const html = linkRefusedPage(refusal, headers.get("accept-language"));
+        return { ...text(html, "text/html; charset=utf-8"), status: refusal.status };
+      }
+    },
+  }),
+];

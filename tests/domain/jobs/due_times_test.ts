@@ -1,0 +1,201 @@
+// What comes due by time begins on time, with polling out of the way and without Deno KV.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { z } from "zod";
+import { enqueueJob, type JobOptions } from "../../../domain/jobs/enqueue.ts";
+import { defineJob, PostponeJob } from "../../../domain/jobs/job_type.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { setup, type TestService } from "../../support/setup.ts";
+import { startServiceProcess } from "../../support/service_process.ts";
+
+const HOUR_MS = 3_600_000;
+const pace = { JOB_POLL_MS: String(HOUR_MS) };
+/** What others do on the machine may delay all but the quickest; without wake-ups each would be an hour late. */
+const ON_TIME_MS = 200;
+
+const held = defineJob({
+  name: "test.postponed",
+  args: z.object({}),
+  run: (_args, { attempt }) =>
+    attempt === 1 ? Promise.reject(new PostponeJob("not yet", 700)) : Promise.resolve(),
+});
+
+const enqueue = ({ steward }: TestService, options: JobOptions = {}) =>
+  transact(steward.platform.sql, (tx) => enqueueJob(steward.platform, tx, held, {}, options));
+
+/** How late the `attempt`th attempts of jobs began, in ms, the least first. */
+async function lateness({ steward }: TestService, ids: string[], attempt: number): Promise<number[]> {
+  const rows = await steward.platform.sql<{ ms: number }[]>`
+    select extract(epoch from e.started_at - case when e.attempt_number = 1 then j.scheduled_at else j.due_at end)::float8
+      * 1000 as ms
+    from jobs j join job_executions e on e.job_id = j.id and e.attempt_number = ${attempt}
+    where j.id = any(${ids}::uuid[])`;
+  return rows.map(({ ms }) => Math.round(ms)).sort((a, b) => a - b);
+}
+
+function assertOnTime(late: number[]): void {
+  const told = `they began ${late.join(", ")} ms after they were due`;
+  assert.ok(late.length > 0 && (late[0] ?? -1) >= 0, told);
+  if (late.length > 1) assert.ok((late[0] ?? Infinity) < ON_TIME_MS, told);
+  assert.ok((late.at(-1) ?? Infinity) < 2_000, told);
+}
+
+/** Scheduled jobs that are put off once each: a first run and a retry come due for every one of them. */
+async function assertJobsOnTime(t: TestService): Promise<void> {
+  t.steward.platform.jobTypes.register(held);
+  const ids = await Promise.all(
+    Array.from({ length: 5 }, (_, n) => enqueue(t, { scheduledAt: new Date(Date.now() + 600 + 90 * n) })),
+  );
+  for (const id of ids) await t.settled(id);
+  assertOnTime(await lateness(t, ids, 1));
+  assertOnTime(await lateness(t, ids, 2));
+}
+
+Deno.test("first runs, retries and what a dead worker held begin on time by Deno KV alone", async () => {
+  const t = await setup(pace);
+  try {
+    await assertJobsOnTime(t);
+    const { sql } = t.steward.platform;
+    // Its lease ends in a second.
+    const workerId = newId();
+    const id = await enqueue(t, { scheduledAt: new Date(Date.now() + HOUR_MS) });
+    await sql`insert into job_workers (id, host, heartbeat_at) values (${workerId}, 'dead', now() - interval '59 s')`;
+    await sql`
+      update jobs set status = 'Processing', worker_id = ${workerId}, attempts = 1, started_at = now()
+      where id = ${id}`;
+    await t.steward.sweep(); // a look sets the wake-up
+    assert.equal(await t.settled(id), "Succeeded");
+    assertOnTime(await lateness(t, [id], 2));
+  } finally {
+    await t.stop();
+  }
+});
+
+Deno.test("without the queues of Deno KV timers of the process do", async () => {
+  const queues = Object.getOwnPropertyDescriptor(Deno.Kv.prototype, "listenQueue");
+  Object.defineProperty(Deno.Kv.prototype, "listenQueue", { ...queues, value: undefined });
+  const t = await setup(pace).finally(() =>
+    Object.defineProperty(Deno.Kv.prototype, "listenQueue", queues ?? {})
+  );
+  try {
+    await assertJobsOnTime(t);
+  } finally {
+    await t.stop();
+  }
+});
+
+Deno.test("where every wake-up is lost, polling is on time within two seconds", async () => {
+  const t = await setup();
+  try {
+    const { platform } = t.steward;
+    platform.jobTypes.register(held);
+    const deaf = { ...platform, wakeUps: { at() {} } };
+    const id = await transact(
+      platform.sql,
+      (tx) => enqueueJob(deaf, tx, held, {}, { scheduledAt: new Date(Date.now() + 300) }),
+    );
+    await t.settled(id);
+    const [late = Infinity] = await lateness(t, [id], 1);
+    assert.ok(late < 2_500, `it began ${late} ms after it was due`);
+  } finally {
+    await t.stop();
+  }
+});
+
+Deno.test("the ticks of recurring jobs and report schedules come on time", async () => {
+  let shiftMs = 0;
+  const clock = { now: () => new Date(Date.now() + shiftMs) };
+  const templates = join(import.meta.dirname ?? ".", "../../routes/reports/templates");
+  const t = await setup({ ...pace, REPORT_TEMPLATES_DIR: templates }, { clock });
+  try {
+    const actor = await t.actor();
+    shiftMs = 60_000 - (Date.now() + 1_500) % 60_000; // the next minute begins soon
+    const timing = { cronExpression: "* * * * *", timeZoneId: "UTC" };
+    const recurring = await actor.post("/api/v1/recurring-jobs", {
+      ...{ jobId: "tick", jobTypeName: "steward.echo", serializedArgs: "{}", ...timing },
+    });
+    assert.equal(recurring.status, 201, JSON.stringify(recurring.body));
+    const schedule = await actor.post("/api/v1/reports/schedules", {
+      ...{ name: "tick", templateId: "cells", format: 3, ...timing },
+    });
+    assert.equal(schedule.status, 201, JSON.stringify(schedule.body));
+    const tickAt = Date.parse(recurring.body.nextRunAt);
+    assert.equal(schedule.body.nextRunAt, recurring.body.nextRunAt);
+    const { sql } = t.steward.platform;
+    const made = async () => {
+      const [row] = await sql<{ job: Date | null; report: Date | null }[]>`
+        select (select min(last_run_at) from recurring_jobs where tenant_id = ${actor.tenantId}) as job,
+          (select min(last_run_at) from report_schedules) as report`;
+      return [row?.job, row?.report].map((at) => at ? at.getTime() - tickAt : Infinity);
+    };
+    const left = tickAt - clock.now().getTime();
+    assert.ok(left > 0, "the minute began before everything was set up");
+    await pause(left);
+    for (const since = Date.now(); Math.max(...await made()) === Infinity;) {
+      assert.ok(Date.now() - since < 5_000, "no tick came");
+      await pause(20);
+    }
+    for (const late of await made()) assertOnTime([late]);
+  } finally {
+    await t.stop();
+  }
+});
+
+Deno.test("Deno.cron calls recurring jobs, report schedules and upkeep by name; instances without workers do each once", async () => {
+  const t = await setup({ ...pace, JOB_CONCURRENCY: "0" });
+  const { sql, config } = t.steward.platform;
+  const env = { DATABASE_URL: config.DATABASE_URL ?? "", JOB_CONCURRENCY: "0", ...pace };
+  const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+  const starting = [1, 2].map((n) =>
+    startServiceProcess({ ...env, DATA_DIR: join(folder, String(n)) }, {
+      preload: join(import.meta.dirname ?? ".", "../../support/cron_by_signal.ts"),
+    })
+  );
+  try {
+    const instances = await Promise.all(starting);
+    const tenantId = await t.tenant();
+    const [parentId, childId] = [newId(), newId()];
+    await sql`
+      insert into recurring_jobs (id, tenant_id, job_id, job_type_name, cron_expression, time_zone_id, queue,
+        serialized_args, next_run_at)
+      values (${newId()}, ${tenantId}, 'missed', 'steward.echo', '0 0 1 1 *', 'UTC', 'default', '{}',
+        now() - interval '1 day')`;
+    await sql`
+      insert into report_schedules (id, tenant_id, template_id, name, cron_expression, time_zone_id, format,
+        parameters_json, required_permissions, next_run_at, created_by)
+      values (${newId()}, ${tenantId}, 'gone', 'missed', '0 0 1 1 *', 'UTC', 3, '{}', '{}', now() - interval '1 day',
+        ${newId()})`;
+    await sql`
+      insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
+        max_retries, parent_job_id, completed_at)
+      values (${parentId}, ${tenantId}, 'steward.echo', '{}', 'FireAndForget', 'Succeeded', 2, 'default', 'x||', now(), 0,
+        null, now()), (${childId}, ${tenantId}, 'steward.echo', '{}', 'Continuation', 'AwaitingParent', 2, 'default',
+        'x||', now(), 0, ${parentId}, null)`;
+    for (const instance of instances) instance.kill("SIGUSR2");
+    for (const since = Date.now(); instances.some(({ output }) => !output().includes("crons done"));) {
+      assert.ok(Date.now() - since < 20_000, instances.map(({ output }) => output()).join("\n"));
+      await pause(20);
+    }
+    for (const { output } of instances) {
+      const crons = [...output().matchAll(/^cron (\S+) (.+)$/gm)].map((
+        [, name, schedule],
+      ) => [name, schedule]);
+      assert.deepEqual(crons, [
+        ["recurring-jobs", "* * * * *"],
+        ["report-schedules", "* * * * *"],
+        ["upkeep", "* * * * *"],
+      ]);
+    }
+    const [made] = await sql`
+      select (select count(*)::int from jobs where tenant_id = ${tenantId} and recurring_job_id = 'missed') as runs,
+        (select count(*)::int from report_executions where tenant_id = ${tenantId}) as reports,
+        (select status from jobs where id = ${childId}) as child`;
+    assert.deepEqual({ ...made }, { runs: 1, reports: 1, child: "Enqueued" });
+  } finally {
+    await Promise.allSettled(starting.map(async (instance) => await (await instance).stop()));
+    await t.stop();
+    await Deno.remove(folder, { recursive: true });
+  }
+});

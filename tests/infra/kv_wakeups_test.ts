@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { systemClock } from "../../domain/shared/clock.ts";
+import { kvWakeUps } from "../../infra/wakeups/kv_wakeups.ts";
+import { createLog } from "../../infra/log.ts";
+
+Deno.test("where the queue of Deno KV cannot be heard, timers wake", async () => {
+  const { listenQueue } = Deno.Kv.prototype;
+  Deno.Kv.prototype.listenQueue = () => Promise.reject(new Error("no queues here"));
+  const woken = Promise.withResolvers<void>();
+  try {
+    const wakeUps = await kvWakeUps({
+      path: ":memory:",
+      wake: () => Promise.resolve(woken.resolve()),
+      log: createLog("error"),
+      clock: systemClock,
+    });
+    await Promise.resolve(); // the queue has said that it is not to be had
+    wakeUps.set(new Date(Date.now() + 50));
+    await woken.promise;
+    await wakeUps.stop();
+  } finally {
+    Deno.Kv.prototype.listenQueue = listenQueue;
+  }
+});
+
+Deno.test("messages of Deno KV survive a restart, and those that could not be delivered are read back", async () => {
+  const path = join(await Deno.makeTempDir({ prefix: "steward-test-" }), "kv");
+  const wakeUpsThat = (wake: () => Promise<void>) =>
+    kvWakeUps({ path, wake, log: createLog("off"), clock: systemClock });
+  const first = await wakeUpsThat(() => Promise.resolve());
+  first.set(new Date(Date.now() + 300));
+  await first.stop();
+
+  const kv = await Deno.openKv(path);
+  await kv.set(["steward", "undelivered", 1], { steward: "wake-up", at: 1 });
+  kv.close();
+  const woken = Promise.withResolvers<void>();
+  let isAway = true;
+  const second = await wakeUpsThat(() =>
+    isAway ? Promise.reject(new Error("away")) : Promise.resolve(woken.resolve())
+  );
+  await assert.rejects(second.sweep(), /away/);
+  isAway = false;
+  await woken.promise; // the message set before the restart, however often it was tried
+  let swept = 0;
+  const third = await wakeUpsThat(() => Promise.resolve(void swept++));
+  await third.sweep();
+  await third.sweep();
+  assert.equal(swept, 1);
+  await Promise.all([second.stop(), third.stop()]);
+});

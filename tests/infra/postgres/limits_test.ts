@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { beginReading, connectReportReader } from "../../../infra/postgres/report_reader.ts";
+import { connectPostgres, databaseTrouble, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { asUpkeep, joiningPool } from "../../../infra/postgres/shared_transaction.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { setup } from "../../support/setup.ts";
+
+const databaseUrl = await createTestDatabase();
+
+/** The same database, with other limits than the kinds of work have. */
+function limited(limits: Record<string, string>): string {
+  const url = new URL(databaseUrl);
+  for (const [name, value] of Object.entries(limits)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+async function timeouts(sql: Pick<Sql, "unsafe">): Promise<string[]> {
+  const names = ["lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"];
+  const columns = names.map((name, n) => `current_setting('${name}') as c${n}`);
+  const [row] = await sql.unsafe(`select ${columns}`);
+  return Object.values(row ?? {});
+}
+
+Deno.test("each kind of work has its limits, and the server finds out clients that have vanished", async () => {
+  const limits = {
+    service: ["5s", "90s", "8s"],
+    upkeep: ["5s", "0", "8s"],
+    migration: ["0", "0", "8s"],
+  };
+  for (const [work, expected] of Object.entries(limits)) {
+    const sql = connectPostgres(databaseUrl, { max: 1, work: work as keyof typeof limits });
+    assert.deepEqual(await timeouts(sql), expected, work);
+    const [tcp] = await sql`
+      select current_setting('tcp_keepalives_idle') as idle, current_setting('tcp_keepalives_interval') as interval,
+        current_setting('tcp_keepalives_count') as count, current_setting('tcp_user_timeout') as unread`;
+    assert.deepEqual({ ...tcp }, { idle: "5", interval: "2", count: "3", unread: "10000" }, work);
+    await sql.end();
+  }
+});
+
+Deno.test("behind a pooler the limits come with each transaction, and nothing is asked of the connection", async () => {
+  const sql = connectPostgres(limited({ lock_timeout: "77" }), { max: 1, pooled: true, statementMs: 4_000 });
+  assert.deepEqual(await transact(sql, (tx) => timeouts(tx)), ["5s", "4s", "8s"]);
+  assert.deepEqual(await timeouts(sql), ["77ms", "0", "0"]);
+  await sql.end();
+});
+
+Deno.test("a report may read for as long as it takes", async () => {
+  const reader = connectReportReader(databaseUrl);
+  await beginReading(reader.sql);
+  const query = reader.sql`
+    select string_agg(name || '=' || setting, ' ' order by name) as it from pg_settings
+    where name in ('lock_timeout', 'statement_timeout', 'tcp_user_timeout', 'client_connection_check_interval')`;
+  const texts: string[] = [];
+  for await (const { bytes } of reader.rows(query, new AbortController().signal)) {
+    texts.push(new TextDecoder().decode(bytes.slice(11)));
+  }
+  await reader.close();
+  assert.deepEqual(texts, [
+    "client_connection_check_interval=5000 lock_timeout=30000 statement_timeout=0 tcp_user_timeout=600000",
+  ]);
+});
+
+Deno.test("upkeep runs in a pool of its own, its transactions too", async () => {
+  const pools = [100, 200].map((statementMs) => connectPostgres(databaseUrl, { max: 1, statementMs }));
+  const [sql, upkeepSql] = pools as [Sql, Sql];
+  const joined = joiningPool(sql, upkeepSql);
+  const statementTimeout = async () => [
+    (await timeouts(joined))[1],
+    (await transact(joined, (tx) => timeouts(tx)))[1],
+  ];
+  assert.deepEqual(await statementTimeout(), ["100ms", "100ms"]);
+  assert.deepEqual(await asUpkeep(statementTimeout), ["200ms", "200ms"]);
+  await Promise.all(pools.map((pool) => pool.end()));
+});
+
+Deno.test("a transaction that falls silent loses its locks, and whoever comes back to it is told", async () => {
+  const sql = connectPostgres(limited({ idle_in_transaction_session_timeout: "100" }), { max: 1 });
+  const other = connectPostgres(databaseUrl, { max: 1 });
+  await other`create table held as select 1 as id`;
+  const silent = transact(sql, async (tx) => {
+    await tx`select from held for update`;
+    await other`update held set id = 2`; // waits for the lock
+    return await tx`select 1`;
+  });
+  await assert.rejects(silent, (error) => databaseTrouble(error) === "away");
+  assert.equal((await sql`select id from held`)[0]?.id, 2);
+  await Promise.all([sql.end(), other.end()]);
+});
+
+Deno.test("a request that waits too long for a lock, or whose statement is too slow, is answered 503", async () => {
+  const t = await setup({ DATABASE_URL: limited({ lock_timeout: "100", statement_timeout: "400" }) });
+  const other = connectPostgres(databaseUrl, { max: 1 });
+  const id = await t.tenant();
+  const change = () => t.systemAdmin.put(`/api/v1/tenants/${id}`, { name: `Renamed ${id}` });
+  const requireBusy = async () => {
+    const { status, body, headers } = await change();
+    assert.deepEqual([status, body.code], [503, "DATABASE_BUSY_UNAVAILABLE"]);
+    assert.equal(headers.get("retry-after"), "2");
+  };
+  await transact(other, async (tx) => {
+    await tx`select from tenants where id = ${id} for update`;
+    await requireBusy();
+  });
+  await other.unsafe(`create function slow() returns trigger language plpgsql as
+    'begin perform pg_sleep(10); return new; end'`);
+  await other`create trigger slow before update on tenants for each row execute function slow()`;
+  await requireBusy();
+  await other`drop trigger slow on tenants`;
+  assert.equal((await change()).status, 200);
+  await other.end();
+  await t.stop();
+});

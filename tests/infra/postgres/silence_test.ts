@@ -1,0 +1,174 @@
+// What becomes of connections to Postgres whose packets get lost without a word.
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { createLog } from "../../../infra/log.ts";
+import { connectPostgres, databaseTrouble, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { PoolPulse } from "../../../infra/postgres/pulse.ts";
+import { Traffic } from "../../../infra/postgres/traffic.ts";
+import { healthRoutes } from "../../../routes/operations/health.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
+
+const databaseUrl = await createTestDatabase();
+
+/** A way to the database that can fail. */
+async function proxied(): Promise<{ proxy: TcpProxy; url: string }> {
+  const url = new URL(databaseUrl);
+  const proxy = await TcpProxy.start({ hostname: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  return { proxy, url: url.href };
+}
+
+async function secondsOf(work: Promise<unknown>): Promise<number> {
+  const since = performance.now();
+  await work;
+  return (performance.now() - since) / 1000;
+}
+
+/** Opens all connections of the pool. */
+const warm = (sql: Sql, count: number) =>
+  Promise.all(Array.from({ length: count }, () => sql`select pg_sleep(0.02)`));
+
+Deno.test("connections that are half-open are given up within ten seconds, and the pool opens others", async () => {
+  const { proxy, url } = await proxied();
+  const givenUp: number[] = [];
+  const sql = connectPostgres(url, { max: 3, onGivenUp: (silentMs) => givenUp.push(silentMs) });
+  await warm(sql, 3);
+  const inTransaction = Promise.withResolvers<void>();
+  const proceed = Promise.withResolvers<void>();
+  const cutOff = transact(sql, async (tx) => {
+    await tx`select 1`;
+    inTransaction.resolve();
+    await proceed.promise;
+    return await tx`select 2`;
+  });
+  await inTransaction.promise;
+  proxy.halfOpen();
+  proceed.resolve();
+  const lost = [sql`select 3`, cutOff].map((query) =>
+    assert.rejects(query, (error) => databaseTrouble(error) === "away")
+  );
+  const seconds = await secondsOf(Promise.all(lost));
+  assert.ok(seconds > 2 && seconds < 8, `${seconds} s`);
+  assert.ok(givenUp.length >= 2);
+  assert.ok(await secondsOf(warm(sql, 3)) < 1, "what was unused is replaced too");
+  await sql.end();
+  await proxy.refuse();
+});
+
+Deno.test("with the server out of reach queries fail within ten seconds, and go on once it is back", async () => {
+  const { proxy, url } = await proxied();
+  const sql = connectPostgres(url, { max: 2 });
+  await warm(sql, 2);
+  proxy.blackHole();
+  const failing = [sql`select 1`, sql`select 2`, sql`select 3`].map((query) =>
+    assert.rejects(query, (error) => databaseTrouble(error) === "away")
+  );
+  const early = await secondsOf(Promise.any(failing));
+  assert.ok(early > 7 && early < 10, `${early} s`);
+  await proxy.pass();
+  await Promise.allSettled(failing);
+  assert.ok(await secondsOf(warm(sql, 2)) < 1.5);
+  await sql.end();
+  await proxy.refuse();
+});
+
+Deno.test("a statement that takes long in silence, and one that brings much, are left alone", async () => {
+  const { proxy, url } = await proxied();
+  const sql = connectPostgres(url, { max: 2 });
+  const [[slow], rows] = await Promise.all([
+    sql`select pg_sleep(9), 'slept' as it`,
+    sql`select repeat('x', 1000) as it from generate_series(1, 20000)`,
+  ]);
+  assert.equal(slow?.it, "slept");
+  assert.equal(rows.length, 20_000);
+  await sql.end();
+  await proxy.refuse();
+});
+
+Deno.test("a connection that listens is replaced when it no longer hears, and says so", async () => {
+  const { proxy, url } = await proxied();
+  const sql = connectPostgres(url, { max: 1 });
+  const other = connectPostgres(databaseUrl, { max: 1 });
+  const heard: string[] = [];
+  let began = 0;
+  await sql.listen("news", (payload) => void heard.push(payload), () => void began++);
+  await sql.listen("other news", () => {});
+  proxy.halfOpen();
+  const since = performance.now();
+  // Further channels, too, are listened on by the connection that replaces this one.
+  const late = sql.listen("late", (payload) => void heard.push(payload));
+  await late.then(
+    () => assert.fail("nobody answered"),
+    (error) => assert.equal(databaseTrouble(error), "away"),
+  );
+  while (began < 2) await pause(20);
+  assert.ok(performance.now() - since < 12_000);
+  await other`select pg_notify('news', 'one'), pg_notify('late', 'two')`;
+  while (heard.length < 2) await pause(5);
+  assert.deepEqual(heard.sort(), ["one", "two"]);
+  await Promise.all([sql.end(), other.end()]);
+  await proxy.refuse();
+});
+
+Deno.test("a listener that cannot connect goes on trying", async () => {
+  const { proxy, url } = await proxied();
+  const sql = connectPostgres(url, { max: 1 });
+  let began = 0;
+  await sql.listen("news", () => {}, () => void began++);
+  await proxy.refuse();
+  await pause(700);
+  await proxy.pass();
+  while (began < 2) await pause(10);
+  await sql.end();
+  await proxy.refuse();
+});
+
+Deno.test("an answer is owed until as many have come as were asked for, however the bytes are cut", () => {
+  const message = (kind: string, ...content: number[]) => [
+    ...new TextEncoder().encode(kind),
+    ...[0, 0, 0, 4 + content.length],
+    ...content,
+  ];
+  const greeting = [
+    ...message("R", 0, 0, 0, 0),
+    ...message("K", 0, 0, 1, 2, 9, 9, 9, 9),
+    ...message("Z", 73),
+  ];
+  const rows = [...message("D", 0, 1, 90, 83), ...message("C"), ...message("Z", 73)];
+  const stream = new Uint8Array([...greeting, ...rows, ...message("A", 1, 2, 3), ...rows]);
+  for (let size = 1; size <= stream.length; size++) {
+    const traffic = new Traffic();
+    assert.equal(traffic.silentMs(), 0);
+    traffic.sent(new Uint8Array([0, 0, 0, 8, 0, 3, 0, 0]));
+    traffic.sent(new Uint8Array([...message("P", 0, 0), ...message("S"), ...message("Q", 83, 0)]));
+    for (let at = 0; at < stream.length; at += size) {
+      assert.ok(traffic.silentMs() > 0);
+      traffic.received(stream.subarray(at, at + size));
+    }
+    assert.equal(traffic.silentMs(), 0);
+    assert.equal(traffic.backendPid, 258);
+  }
+});
+
+Deno.test("a pool that answers nothing although the database does is stuck, and only then the process unhealthy", async () => {
+  const { proxy, url } = await proxied();
+  const sql = connectPostgres(url, { max: 1 });
+  const pulse = new PoolPulse(sql, url, 30);
+  const [health] = healthRoutes([], {
+    ...{ isStopping: () => false, isStuck: () => pulse.isStuck, log: createLog("off") },
+  });
+  const status = async () => (await health?.run({} as Parameters<typeof health.run>[0]))?.status;
+  await warm(sql, 1);
+  const kept = await sql.reserve(); // and never given back
+  while (!pulse.isStuck) await pause(10);
+  assert.equal(await status(), 503);
+  kept.release();
+  while (pulse.isStuck) await pause(10);
+  assert.equal(await status(), 200);
+  await proxy.refuse();
+  await pause(600);
+  assert.equal(pulse.isStuck, false, "the database is away");
+  pulse.stop();
+  await sql.end({ timeout: 0 });
+});

@@ -1,0 +1,253 @@
+// Two instances on one Postgres and one object store: one whose host's clock is right, and one whose host's clock is an
+// hour off and is set while it runs. That one works all the jobs.
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { nextRun } from "../../domain/jobs/cron.ts";
+import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
+import { createTokens, generateTokenKey } from "../../infra/tokens.ts";
+import { type FakeClock, fakeClock, faketimeInstalled } from "../support/faketime.ts";
+import { HttpClient } from "../support/http.ts";
+import { type Instances, startInstances } from "../support/instances.ts";
+import { Browser, CLIENT_SECRET, type OidcProvider, startOidcProvider } from "../support/oidc.ts";
+import { pdf } from "../support/samples.ts";
+import { signInAdministrator } from "../support/service_process.ts";
+
+const HOUR_S = 3_600;
+const PUBLIC_URL = "https://steward.test/base";
+
+class World {
+  private constructor(
+    readonly clock: FakeClock,
+    readonly provider: OidcProvider,
+    readonly instances: Instances,
+    readonly keys: Awaited<ReturnType<typeof generateTokenKey>>[],
+    readonly sql: Sql,
+  ) {}
+
+  static async start(secondsOff: number): Promise<World> {
+    const clock = await fakeClock(secondsOff);
+    const provider = await startOidcProvider({
+      redirectUris: [`${PUBLIC_URL}/api/v1/auth/oidc/open/callback`],
+    });
+    const keys = [await generateTokenKey()];
+    const open = {
+      issuer: provider.issuer,
+      clientId: "basic",
+      clientSecret: CLIENT_SECRET,
+      autoProvision: true,
+    };
+    const instances = await startInstances(
+      2,
+      { PUBLIC_URL, TOKEN_KEYS: JSON.stringify(keys), OIDC_PROVIDERS: JSON.stringify({ open }) },
+      (index) => index === 0 ? { JOB_CONCURRENCY: "0" } : clock.env,
+    );
+    return new World(clock, provider, instances, keys, connectPostgres(instances.databaseUrl, { max: 2 }));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.sql.end(), this.instances.stop(), this.provider.stop()]);
+    await this.clock.remove();
+  }
+
+  /** Where the instance with the right clock answers, and the one that is off. */
+  get urls(): [right: string, off: string] {
+    const [right, off] = this.instances.processes;
+    return [right?.url ?? "", off?.url ?? ""];
+  }
+
+  async now(): Promise<Date> {
+    const [row] = await this.sql<{ now: Date }[]>`select clock_timestamp() as now`;
+    return row?.now ?? new Date(NaN);
+  }
+
+  /** Waits until a job has ended, which only the instance that is off works. */
+  async ended(id: string): Promise<{ status: string; startedAt: Date; createdAt: Date }> {
+    for (const since = performance.now(); performance.now() - since < 20_000;) {
+      const [job] = await this.sql<{ status: string; startedAt: Date; createdAt: Date }[]>`
+        select status, started_at, created_at from jobs where id = ${id} and completed_at is not null`;
+      if (job) return job;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    throw new Error(`job ${id} did not end`);
+  }
+
+  async sweep(admin: HttpClient): Promise<void> {
+    const known = await this.sql<{ jobId: string }[]>`
+      select job_id from recurring_jobs where tenant_id is null and job_id <> 'files.rescan-outdated'`;
+    for (const { jobId } of known) {
+      const triggered = await admin.post(`/api/v1/recurring-jobs/${jobId}/trigger`);
+      assert.equal(triggered.status, 200, JSON.stringify(triggered.body));
+      assert.equal((await this.ended(triggered.body.id)).status, "Succeeded", jobId);
+    }
+  }
+}
+
+const near = (found: string | Date, expected: number, what: string, withinMs = 5_000) => {
+  const off = new Date(found).getTime() - expected;
+  assert.ok(Math.abs(off) < withinMs, `${what} is ${off} ms off`);
+};
+
+async function everythingIsOnTime(w: World): Promise<void> {
+  const [rightUrl, offUrl] = w.urls;
+  const token = await signInAdministrator(offUrl);
+  const [atRight, atOff] = [new HttpClient(rightUrl, token), new HttpClient(offUrl, token)];
+
+  // sessions, tokens and keys
+  const { exp, sub, sid, ver, tenant_id: tenantId } = JSON.parse(
+    atob(token.split(".")[1]?.replaceAll(/[-_]/g, (c) => c === "-" ? "+" : "/") ?? ""),
+  );
+  near(new Date(exp * 1000), Date.now() + 900_000, "the end of a token");
+  for (const at of [atRight, atOff]) assert.equal((await at.get("/api/v1/auth/me")).status, 200);
+  const tokens = await createTokens({
+    ...{ keys: w.keys, issuer: () => PUBLIC_URL, audience: "steward" },
+    clock: { now: () => signedAt },
+  });
+  let signedAt = new Date(Date.now() - 880_000);
+  const old = new HttpClient(offUrl, await tokens.sign({ sub, sid, tenantId, ver }));
+  assert.equal((await old.get("/api/v1/auth/me")).status, 200, "a token in its last seconds is good");
+  signedAt = new Date(Date.now() - 940_000);
+  const over = await new HttpClient(offUrl, await tokens.sign({ sub, sid, tenantId, ver })).get(
+    "/api/v1/auth/me",
+  );
+  assert.deepEqual([over.status, over.body.code], [401, "TOKEN_EXPIRED"]);
+  const login = await atOff.post("/api/v1/auth/login", {
+    email: "admin@steward.local",
+    password: "steward-admin-dev",
+  });
+  const refreshed = await atOff.post("/api/v1/auth/refresh", { refreshToken: login.body.refreshToken });
+  assert.equal(refreshed.status, 200, JSON.stringify(refreshed.body));
+  const key = await atOff.post("/api/v1/api-keys", {
+    ...{ name: `K ${crypto.randomUUID()}`, permissions: ["read:users"] },
+    expiresAt: new Date(Date.now() + 1_200_000).toISOString(),
+  });
+  assert.equal(key.status, 201, JSON.stringify(key.body));
+  assert.equal((await new HttpClient(offUrl, key.body.key).get("/api/v1/users")).status, 200);
+  const browser = new Browser({ [PUBLIC_URL]: offUrl });
+  const person = `p-${crypto.randomUUID()}`;
+  w.provider.accounts.set(person, { email: `${person}@example.test`, email_verified: true });
+  const begun = await browser.visit(`${PUBLIC_URL}/api/v1/auth/oidc/open`);
+  const callback = await browser.signIn(begun.headers.get("location") ?? "", person);
+  const signedIn = await browser.visit(callback);
+  assert.equal(signedIn.status, 200, await signedIn.text());
+
+  // reservations and signed URLs
+  const bytes = pdf();
+  const reservation = {
+    profile: "document",
+    fileName: "a.pdf",
+    contentType: "application/pdf",
+    sizeBytes: bytes.length,
+  };
+  const kept = await atRight.post("/api/v1/files", { ...reservation, isProduct: true });
+  const lapsed = await atRight.post("/api/v1/files", { ...reservation, isProduct: true });
+  const made = await atOff.post("/api/v1/files", { ...reservation, isProduct: true });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  near(made.body.uploadExpiresAt, Date.now() + 900_000, "the end of an upload");
+  await w.sql`update files set upload_expires_at = now() - interval '1 s' where id = ${lapsed.body.fileId}`;
+  const mine = await atOff.post("/api/v1/jobs", {
+    ...{ jobTypeName: "steward.echo", serializedArgs: "{}" },
+    scheduledAt: new Date(Date.now() + 1_800_000).toISOString(),
+  });
+  await w.sweep(atRight);
+  const statusOf = async (id: string) => (await atRight.get(`/api/v1/files/${id}`)).body.status;
+  assert.deepEqual(
+    [await statusOf(kept.body.fileId), await statusOf(made.body.fileId), await statusOf(lapsed.body.fileId)],
+    ["Pending", "Pending", "Purged"],
+  );
+  assert.equal((await atRight.get(`/api/v1/jobs/${mine.body.id}`)).body.status, "Scheduled");
+  const put = await fetch(made.body.uploadUrl, {
+    method: "PUT",
+    headers: made.body.requiredHeaders,
+    body: new Uint8Array(bytes),
+  });
+  assert.equal(put.status, 200, await put.text());
+  const completed = await atOff.post(`/api/v1/files/${made.body.fileId}/complete`);
+  assert.equal(completed.status, 200, JSON.stringify(completed.body));
+  const [scan] = await w.sql<{ id: string }[]>`
+    select id from jobs where job_type_name = 'files.scan' and serialized_args like ${`%${made.body.fileId}%`}`;
+  await w.ended(scan?.id ?? "");
+  const given = await atOff.get(`/api/v1/files/${made.body.fileId}/download-url`);
+  assert.equal(given.status, 200, JSON.stringify(given.body));
+  near(given.body.expiresAt, Date.now() + 300_000, "the end of a download");
+  const got = await fetch(given.body.url);
+  assert.deepEqual([got.status, (await got.arrayBuffer()).byteLength], [200, bytes.length]);
+
+  // due times and the order of what was made
+  const enqueue = (at: HttpClient, scheduledAt?: Date) =>
+    at.post("/api/v1/jobs", {
+      jobTypeName: "steward.echo",
+      serializedArgs: "{}",
+      scheduledAt: scheduledAt?.toISOString(),
+    });
+  const dueAt = new Date(Date.now() + 1_000);
+  const answers = [
+    await enqueue(atRight),
+    await enqueue(atOff),
+    await enqueue(atRight),
+    await enqueue(atOff, dueAt),
+  ];
+  const times = answers.map(({ body }) => body.createdAt);
+  assert.deepEqual(times, times.toSorted(), "jobs are dated in the order they were made in");
+  const late = (await w.ended(answers[3]?.body.id)).startedAt.getTime() - dueAt.getTime();
+  assert.ok(late >= 0 && late < 4_000, `the job began ${late} ms after it was due`);
+  const jobId = `j-${crypto.randomUUID()}`;
+  const before = await w.now();
+  const recurring = await atOff.post("/api/v1/recurring-jobs", {
+    ...{ jobId, jobTypeName: "steward.echo", cronExpression: "0 * * * *", timeZoneId: "UTC" },
+  });
+  const expected = [before, await w.now()].map((now) => nextRun("0 * * * *", "UTC", now)?.toISOString());
+  assert.ok(expected.includes(recurring.body.nextRunAt), `${recurring.body.nextRunAt}, expected ${expected}`);
+  const all = await w.sql<{ jobId: string; cronExpression: string; nextRunAt: Date }[]>`
+    select job_id, cron_expression, next_run_at from recurring_jobs`;
+  const now = await w.now();
+  for (const { jobId, cronExpression, nextRunAt } of all) {
+    const next = nextRun(cronExpression, "UTC", now)?.getTime() ?? 0;
+    assert.ok(nextRunAt.getTime() <= next, `${jobId} was moved to ${nextRunAt.toISOString()}`);
+    assert.ok(
+      nextRunAt.getTime() > now.getTime() - 65_000,
+      `${jobId} was not fired since ${nextRunAt.toISOString()}`,
+    );
+  }
+}
+
+for (const [name, secondsOff] of [["ahead", HOUR_S], ["behind", -HOUR_S]] as const) {
+  Deno.test({
+    name: `an instance whose host's clock is an hour ${name}, and then set two hours, moves nothing`,
+    ignore: !faketimeInstalled,
+    async fn() {
+      const w = await World.start(secondsOff);
+      try {
+        await everythingIsOnTime(w);
+        await w.clock.set(-secondsOff);
+        await new Promise((resolve) => setTimeout(resolve, 1_100)); // libfaketime looks once a second
+        await everythingIsOnTime(w);
+      } finally {
+        await w.stop();
+      }
+    },
+  });
+}
+
+Deno.test("nothing in the service asks the host for the time but what is named here", async () => {
+  const asking = [
+    "domain/shared/clock.ts", // the clock of tests and scripts
+    "domain/operations/metrics_page.ts", // since when this process runs
+    "infra/http_out/provider_http.ts", // where an answer has no Date of its own
+    "infra/log.ts", // when a line was written
+    "infra/mail/outbox.ts", // development
+    "infra/mail/outbox_store.ts",
+    "infra/push/fcm_access.ts", // unless told otherwise
+    "infra/openid.ts", // what the library is told to add to it
+  ];
+  const root = join(import.meta.dirname ?? ".", "..", "..");
+  const found = [];
+  for (const folder of ["domain", "infra", "routes"]) {
+    for (const path of readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })) {
+      if (!/\.tsx?$/.test(path) || path.startsWith("embedded/")) continue;
+      const text = await Deno.readTextFile(join(root, folder, path));
+      if (/\bDate\.now\b|new Date\(\)/.test(text)) found.push(`${folder}/${path}`);
+    }
+  }
+  assert.deepEqual(found.sort(), asking.sort(), "use the platform's clock");
+});

@@ -1,0 +1,117 @@
+// Background work beside rows that another transaction holds for long, as one of a frozen instance does.
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { insertJobs } from "../../domain/jobs/enqueue.ts";
+import { connectPostgres, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { Receiver } from "../routes/events/receiver.ts";
+import { setup } from "../support/setup.ts";
+
+const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" }, { inThisProcess: true });
+const receiver = new Receiver();
+const { sql, config } = t.steward.platform;
+const other = connectPostgres(config.DATABASE_URL ?? "", { max: 1, work: "migration" });
+Deno.test.afterAll(async () => {
+  await other.end();
+  await t.stop();
+  await receiver.stop();
+});
+
+/** Does `work` while another transaction holds what `lock` locks. */
+async function whileLocked(lock: (tx: Tx) => Promise<unknown>, work: () => Promise<void>): Promise<void> {
+  await transact(other, async (tx) => {
+    await lock(tx);
+    const alive = setInterval(() => tx`select 1`, 2_000);
+    await work().finally(() => clearInterval(alive));
+  });
+}
+
+async function until(what: string, holds: () => Promise<boolean>, seconds: number): Promise<void> {
+  for (const since = performance.now(); !await holds(); await pause(20)) {
+    assert.ok(performance.now() - since < seconds * 1000, `${what}: not within ${seconds} s`);
+  }
+}
+
+Deno.test("a message that another transaction holds delays none that are sent with it, and goes out later", async () => {
+  const scheduledAt = new Date(Date.now() + 1_000).toISOString();
+  const ids: string[] = [];
+  for (let n = 0; n < 12; n++) {
+    const notification = {
+      ...{ channel: "Email", recipients: [{ address: `r${n}@example.test` }], subject: "S", textBody: "T" },
+    };
+    const { body } = await t.systemAdmin.post("/api/v1/notifications/schedule", {
+      notification,
+      scheduledAt,
+    });
+    assert.ok(body.notificationId, JSON.stringify(body));
+    ids.push(body.notificationId);
+  }
+  const [held = "", ...others] = ids;
+  const isSent = async (wanted: string[]) =>
+    (await sql`select from notifications where id = any(${wanted}::uuid[]) and status <> 'Sent'`).length ===
+      0;
+  await whileLocked(
+    (tx) => tx`select from notifications where id = ${held} for update`,
+    () => until("the others", () => isSent(others), 4),
+  );
+  await until("the held one", () => isSent([held]), 10);
+  const [job] = await sql`
+    select j.failures from jobs j join notifications n on n.job_id = j.id where n.id = ${held}`;
+  assert.equal(job?.failures, 0);
+});
+
+Deno.test("an endpoint that another transaction holds keeps no delivery from ending", async () => {
+  const by = await t.actor({ permissions: ["manage:webhooks"] });
+  const path = "/api/v1/webhook-endpoints";
+  const { body: endpoint } = await by.post(path, { url: receiver.url(), eventTypes: "*" });
+  for (const [answer, state] of [[500, "Pending"], [204, "Delivered"]] as const) {
+    receiver.answers(() => new Response(null, { status: answer }));
+    await sql`update webhook_endpoints set failing_since = now() where id = ${endpoint.id}`;
+    const { body: ping } = await by.post(`${path}/${endpoint.id}/test`);
+    await whileLocked(
+      (tx) => tx`update webhook_endpoints set updated_at = now() where id = ${endpoint.id}`,
+      () =>
+        until(
+          `answer ${answer}`,
+          async () =>
+            (await sql`select from webhook_deliveries
+            where id = ${ping.id} and status = ${state} and attempt_count = 1`).length === 1,
+          3,
+        ),
+    );
+  }
+});
+
+Deno.test("a claimer that froze in its turn keeps no jobs of other types from starting", async () => {
+  const key = "events.deliver";
+  await whileLocked(
+    (tx) => tx`select pg_advisory_xact_lock(hashtextextended(${key}, 7315))`,
+    async () => {
+      await transact(sql, (tx) =>
+        insertJobs(t.steward.platform, tx, [
+          { jobTypeName: key, serializedArgs: "{}", maxRetries: 0, limitKey: key, priority: "Critical" },
+        ]));
+      const { body: job } = await t.systemAdmin.post("/api/v1/jobs", {
+        ...{ jobTypeName: "steward.echo", serializedArgs: "{}" },
+      });
+      await until(
+        "another job",
+        async () => (await sql`select from jobs where id = ${job.id} and status = 'Succeeded'`).length === 1,
+        3,
+      );
+    },
+  );
+});
+
+Deno.test("while no job can start, readiness says so, and all goes on by itself", async () => {
+  const jobs = async () => {
+    const { status, body } = await t.nobody.get("/readyz");
+    return [status, body.checks.jobs, body.checks.postgres].join(" ");
+  };
+  await until("before", async () => await jobs() === "200 ok ok", 5);
+  await whileLocked(
+    (tx) => tx`lock table jobs`,
+    () => until("degraded", async () => await jobs() === "200 failed ok", 6),
+  );
+  await until("after", async () => await jobs() === "200 ok ok", 3);
+  assert.ok(t.logs.some((line) => /no job could be claimed for \d+ s/.test(line)));
+});

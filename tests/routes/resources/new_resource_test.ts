@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { authenticate } from "../../../domain/auth/authenticate.ts";
+import { defineSimpleResource } from "../../../domain/resources/define_resource.ts";
+import type { Resource } from "../../../domain/resources/resource.ts";
+import { createApp } from "../../../routes/app.ts";
+import { resourceRoutes } from "../../../routes/resources/resource_routes.ts";
+import { problemRoutes } from "../../../routes/operations/problems.ts";
+import { setup } from "../../support/setup.ts";
+
+// A resource as somebody adds it: a table with nothing but its plain columns, and one declaration.
+const t = await setup();
+const p = t.steward.platform;
+await p.sql`create table price_tags (
+  id uuid primary key, tenant_id uuid not null references tenants (id), label text not null, note text,
+  amount numeric not null, rate numeric(9, 4), written numeric, version integer not null default 1,
+  created_at timestamptz(3) not null default now(), updated_at timestamptz(3) not null default now())`;
+const priceTags = defineSimpleResource({
+  one: "priceTag",
+  many: "priceTags",
+  path: "price-tags",
+  area: "Settings",
+  managedBy: "manage:settings",
+  shape: z.object({
+    id: z.uuid(),
+    label: z.string().min(1),
+    note: z.string().nullable().default(null),
+    amount: z.number(),
+    rate: z.number().nullable().default(null),
+    written: z.string().nullable().default(null),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  }).meta({ id: "PriceTagDto" }),
+  table: "price_tags",
+  softDeleted: false,
+  sorts: { createdAt: "created_at", amount: "amount" },
+  problems: [],
+});
+const app = createApp({
+  endpoints: [...resourceRoutes(p, priceTags as unknown as Resource), ...problemRoutes],
+  authenticate: (call) =>
+    authenticate(p, {
+      authorization: call.request.headers.get("authorization"),
+      tenantHeader: null,
+      tenantQuery: [],
+      queryIsFilter: false,
+      traceId: call.traceId,
+      ip: null,
+    }),
+  baseUrl: p.baseUrl,
+  log: p.log,
+  sql: p.sql,
+  stopping: p.stopping,
+  settings: p.config,
+  checkAnswers: true,
+});
+const server = Deno.serve({ port: 0, onListen: () => {} }, (request) => app(request, null));
+Deno.test.afterAll(async () => {
+  await server.shutdown();
+  await t.stop();
+});
+const manager = await t.actor({ permissions: ["manage:settings"] });
+const at = `http://127.0.0.1:${server.addr.port}`;
+const ask = async (method: string, path: string, body?: unknown) => {
+  const answer = await fetch(`${at}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${manager.token}`, "content-type": "application/json" },
+    ...body === undefined ? {} : { body: JSON.stringify(body) },
+  });
+  const text = await answer.text();
+  return { status: answer.status, text, body: text === "" ? null : JSON.parse(text) };
+};
+const PATH = "/api/v1/price-tags";
+
+Deno.test("a numeric column is answered as it is declared, with every digit", async () => {
+  const made = await ask("POST", PATH, { label: "Chá", amount: 19.9, rate: 0.0625, written: "1.50" });
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual([made.body.amount, made.body.rate, made.body.written], [19.9, 0.0625, "1.50"]);
+  const one = `${PATH}/${made.body.id}`;
+  assert.equal((await ask("PUT", one, { label: "Chá", amount: 1e21 })).body.amount, 1e21);
+  await p.sql`update price_tags set amount = 12345678901234567890.123456789, rate = -0.5000`;
+  for (const answer of [await ask("GET", one), await ask("GET", PATH)]) {
+    assert.match(answer.text, /"amount":12345678901234567890\.123456789,"rate":-0\.5,/);
+  }
+});
+
+Deno.test("search finds it by its text columns, without accents and wildcards", async () => {
+  await ask("POST", PATH, { label: "Café", note: "100% arábica", amount: 1 });
+  await ask("POST", PATH, { label: "Water", amount: 1 });
+  const found = async (search: string) =>
+    (await ask("GET", `${PATH}?search=${encodeURIComponent(search)}`)).body.items.map((
+      { label }: { label: string },
+    ) => label);
+  assert.deepEqual(await found("cafe"), ["Café"]);
+  assert.deepEqual(await found("ARABICA"), ["Café"]);
+  assert.deepEqual(await found("0%"), ["Café"]);
+  assert.deepEqual(await found("nothing"), []);
+});
+
+Deno.test("its refusal of what is not there is derived, and has its page", async () => {
+  const none = await ask("GET", `${PATH}/${crypto.randomUUID()}`);
+  assert.deepEqual([none.status, none.body.code], [404, "PRICE_TAG_NOT_FOUND"]);
+  const page = await ask("GET", "/problems/PRICE_TAG_NOT_FOUND");
+  assert.deepEqual([page.status, page.body.title], [200, "No such price tag"]);
+});
+
+Deno.test("a problem that no page tells of is refused where the resource is declared", () => {
+  const declare = () =>
+    defineSimpleResource({
+      ...priceTags,
+      shape: priceTags.result,
+      ...{
+        table: "price_tags",
+        softDeleted: false,
+        sorts: { createdAt: "created_at" },
+        problems: ["PRICE_TAG_ALREADY_EXISTS" as never],
+      },
+    });
+  assert.throws(declare, /resource priceTag: its problem PRICE_TAG_ALREADY_EXISTS is unknown/);
+});

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { type Actor, setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+
+const from = "/api/v1";
+const made = async (actor: Actor, path: string, body: unknown) => {
+  const answer = await actor.post(`${from}${path}`, body);
+  assert.ok(answer.status < 300, JSON.stringify(answer.body));
+  return answer.body;
+};
+
+interface DatedList {
+  permissions: string[];
+  /** Makes one entry. */
+  make(actor: Actor): Promise<unknown>;
+  /** The entry's time in its item of the list. */
+  time: string;
+}
+
+const message = {
+  channel: "Email",
+  recipients: [{ address: "ann@example.test" }],
+  subject: "A",
+  textBody: "B",
+};
+const send: Omit<DatedList, "time"> = {
+  permissions: ["send:notifications"],
+  make: (actor) => made(actor, "/notifications/send", message),
+};
+const LISTS: Record<string, DatedList> = {
+  "/api/v1/audit-log": {
+    permissions: ["read:users", "create:roles"],
+    make: (actor) => made(actor, "/roles", { name: crypto.randomUUID(), permissionIds: [] }),
+    time: "at",
+  },
+  "/api/v1/files": {
+    permissions: ["read:files", "upload:files"],
+    make: (actor) =>
+      made(actor, "/files", {
+        profile: "document",
+        fileName: "a.txt",
+        contentType: "text/plain",
+        sizeBytes: 1,
+      }),
+    time: "createdAt",
+  },
+  "/api/v1/notifications": { ...send, time: "createdAt" },
+  "/api/v1/notifications/stats": { ...send, time: "createdAt" },
+  "/api/v1/reports/history": {
+    permissions: ["read:users"],
+    make: (actor) => made(actor, "/reports/generate", { templateId: "users", format: 3 }),
+    time: "createdAt",
+  },
+};
+
+Deno.test("every list with dates is among those tried here", async () => {
+  const { body } = await t.nobody.get("/openapi.json");
+  const dated = Object.entries<Record<string, { parameters?: { name: string }[] }>>(body.paths)
+    .filter(([, { get }]) => get?.parameters?.some(({ name }) => name === "toDate")).map(([path]) => path);
+  assert.deepEqual(dated.sort(), Object.keys(LISTS).sort());
+});
+
+for (const [path, { permissions, make, time }] of Object.entries(LISTS)) {
+  Deno.test(`${path}: a time read from an answer selects its own entry, both as the first and as the last`, async () => {
+    const actor = await t.actor({ permissions });
+    for (let n = 0; n < 3; n++) await make(actor);
+    const isStats = path.endsWith("/stats");
+    const list = isStats ? path.replace("/stats", "") : path;
+    const all: Record<string, string>[] = (await actor.get(list)).body.items;
+    const times = all.map((item) => item[time] ?? "");
+    assert.equal(times.length, 3);
+    for (const own of times) assert.match(own, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const count = async (query: Record<string, string>) => {
+      const { status, body } = await actor.get(`${path}?${new URLSearchParams(query)}`);
+      assert.equal(status, 200, JSON.stringify(body));
+      return isStats ? body.totalNotifications : body.totalCount;
+    };
+    const within = (first: string, last: string) => times.filter((at) => first <= at && at <= last).length;
+    const moved = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();
+    for (const own of times) {
+      assert.equal(await count({ fromDate: own, toDate: own }), within(own, own), "itself");
+      assert.equal(await count({ fromDate: own }), within(own, "9"), "from it on");
+      assert.equal(await count({ toDate: own }), within("0", own), "up to it");
+      assert.equal(await count({ fromDate: moved(own, 1) }), within(moved(own, 1), "9"), "after it");
+      assert.equal(await count({ toDate: moved(own, -1) }), within("0", moved(own, -1)), "before it");
+    }
+  });
+}
+
+Deno.test("every list answers its first page by default, an empty one beyond its end, and refuses impossible ones", async () => {
+  interface Parameter {
+    name: string;
+    schema: { default?: number; maximum?: number };
+  }
+  const { body: document } = await t.nobody.get("/openapi.json");
+  const lists = Object.entries<Record<string, { parameters?: Parameter[] }>>(document.paths).flatMap(
+    ([path, { get }]) => {
+      const page = get?.parameters?.find(({ name }) => name === "page" || name === "pageNumber");
+      const size = get?.parameters?.find(({ name }) => name === "pageSize");
+      return page && size && !path.includes("{") && !path.endsWith("/usage")
+        ? [{ path, page: page.name, size }]
+        : [];
+    },
+  );
+  // /applications/usage answers an OperationResponse
+  assert.ok(lists.length > 20, `${lists.map(({ path }) => path)}`);
+  for (const { path, page, size: { schema } } of lists) {
+    const isOfOwn = ["/api/v1/user-notifications", "/api/v1/files"].includes(path); // not admin:system's
+    const caller = isOfOwn ? await t.actor({ role: "Admin" }) : t.systemAdmin;
+    const ask = (query: Record<string, string | number>) => {
+      const names = { userId: caller.userId, ...query };
+      return caller.get(
+        `${path}?${new URLSearchParams(Object.entries(names).map(([k, v]) => [k, String(v)]))}`,
+      );
+    };
+    const { status, body: first } = await ask({});
+    assert.equal(status, 200, `${path}: ${JSON.stringify(first)}`);
+    assert.deepEqual([first.pageNumber, first.pageSize, first.hasPrevious], [1, 20, false], path);
+    const beyond = await ask({ [page]: 2_147_483_647, pageSize: schema.maximum ?? 0 });
+    assert.equal(beyond.status, 200, `${path}: ${JSON.stringify(beyond.body)}`);
+    assert.deepEqual(
+      [beyond.body.items, beyond.body.hasNext, beyond.body.hasPrevious],
+      [[], false, true],
+      path,
+    );
+    for (
+      const query of [{ [page]: 0 }, { [page]: "1.5" }, { pageSize: 0 }, {
+        pageSize: (schema.maximum ?? 0) + 1,
+      }]
+    ) {
+      const { status, body } = await ask(query);
+      assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"], `${path} ${JSON.stringify(query)}`);
+    }
+    assert.equal(schema.maximum, path.endsWith("/lookup") ? 50 : 100, path);
+  }
+});
+
+Deno.test("a time may be written in every usual form of ISO 8601, and is in UTC where it names no offset", async () => {
+  const actor = await t.actor();
+  const due: Record<string, string> = {
+    "2100-01-31T12:00:00Z": "2100-01-31T12:00:00.000Z",
+    "2100-01-31T12:00:00": "2100-01-31T12:00:00.000Z",
+    "2100-01-31T12:00:00.1234567": "2100-01-31T12:00:00.123Z",
+    "2100-01-31T12:00": "2100-01-31T12:00:00.000Z",
+    "2100-01-31T12:00Z": "2100-01-31T12:00:00.000Z",
+    "2100-01-31T12:00:00-03:00": "2100-01-31T15:00:00.000Z",
+    "2100-01-31T12:00+05:30": "2100-01-31T06:30:00.000Z",
+    "2100-01-31": "2100-01-31T00:00:00.000Z",
+  };
+  const enqueue = (scheduledAt: string) =>
+    actor.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "{}", scheduledAt });
+  for (const [given, expected] of Object.entries(due)) {
+    const { status, body } = await enqueue(given);
+    assert.deepEqual([status, body.scheduledAt], [201, expected], `${given}: ${JSON.stringify(body)}`);
+  }
+  for (
+    const given of ["tomorrow", "2100-02-30T12:00:00Z", "2100-01-31 12:00", "2100-01-31T25:00", "4102444800"]
+  ) {
+    assert.equal((await enqueue(given)).status, 400, given);
+  }
+});

@@ -1,0 +1,288 @@
+// What holds for every route, read from the routes themselves.
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { allEndpoints } from "../../../routes/endpoints.ts";
+import { HttpClient } from "../../support/http.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const endpoints = allEndpoints(t.steward.platform, { isStopping: () => false });
+
+Deno.test("what can be changed or deleted is read with an ETag, and its PUT and DELETE honour If-Match", () => {
+  const lacking: string[] = [];
+  let looked = 0;
+  for (const { method, path, id, problems } of endpoints) {
+    if (method !== "put" && method !== "delete") continue;
+    const read = endpoints.find((other) => other.method === "get" && other.path === path);
+    const isList = read?.answers[200]?.schema instanceof z.ZodArray;
+    if (!read || isList && method === "delete") continue;
+    looked++;
+    if (!problems.includes("PRECONDITION_FAILED")) lacking.push(id);
+    if (!read.answers[200]?.etag) lacking.push(read.id);
+  }
+  assert.deepEqual(lacking, []);
+  assert.ok(looked >= 20, `${looked} routes`);
+});
+
+/** Posts that answer like creating ones, or make rows, and take no key all the same. */
+const WITHOUT_KEY = new Set([
+  "forgotPassword", // nobody is signed in; a second mail does no harm
+]);
+/** Posts that make something although they answer 200. */
+const MAKING = new Set([
+  ...["importPermissions", "importPermissionFile", "enqueueJobs", "createApplications", "createSettings"],
+  ...["sendNotification", "scheduleNotification", "sendDirectEmail", "sendDirectPush", "retryNotification"],
+  ...["triggerRecurringJob", "retryDeadLetter", "registerUserDevice", "createWebhookEndpoints"],
+]);
+
+Deno.test("every creating POST honours an Idempotency-Key, or refuses it because it answers a secret", () => {
+  const lacking: string[] = [];
+  for (const { method, id, answers, creates, showsSecret } of endpoints) {
+    const isCreating = answers[201] !== undefined || answers[202] !== undefined || MAKING.has(id);
+    if (method !== "post" || !isCreating || WITHOUT_KEY.has(id)) continue;
+    if (Boolean(creates) === Boolean(showsSecret)) lacking.push(id);
+  }
+  assert.deepEqual(lacking, []);
+  assert.deepEqual([...MAKING].filter((id) => !endpoints.some((each) => each.id === id)), []);
+  assert.deepEqual(
+    endpoints.filter((each) => each.showsSecret).map(({ id }) => id).sort(),
+    ["createApiKey", "createWebhookEndpoint", "createWebhookEndpoints", "rotateWebhookSecret"],
+  );
+});
+
+Deno.test("a key for an answer that holds a secret is refused, and nothing is made", async () => {
+  const actor = await t.actor({ permissions: ["manage:api-keys", "manage:webhooks", "read:users"] });
+  const key = { "idempotency-key": "k" };
+  const endpoint = { url: "https://example.com/hook", eventTypes: ["*"] };
+  const requests: [path: string, body: unknown][] = [
+    ["/api/v1/api-keys", { name: "n", permissions: ["read:users"] }],
+    ["/api/v1/webhook-endpoints", endpoint],
+    ["/api/v1/webhook-endpoints/bulk", { items: [endpoint] }],
+    [`/api/v1/webhook-endpoints/${crypto.randomUUID()}/rotate-secret`, undefined],
+  ];
+  for (const [path, body] of requests) {
+    const refused = await actor.post(path, body, key);
+    assert.equal(refused.status, 400, path);
+    assert.equal(refused.body.code, "VALIDATION_ERROR", path);
+    assert.match(refused.body.errors["Idempotency-Key"][0], /secret that is shown once/, path);
+  }
+  assert.equal((await actor.get("/api/v1/api-keys")).body.totalCount, 0);
+  assert.equal((await actor.get("/api/v1/webhook-endpoints")).body.totalCount, 0);
+});
+
+Deno.test("If-Match holds deleting to the version that was read, where deleting is the only change too", async () => {
+  const actor = await t.actor({
+    permissions: ["manage:api-keys", "send:notifications", "read:users", "update:users"],
+  });
+  const made = async (path: string, body: unknown) => {
+    const { status, body: { id } } = await actor.post(path, body);
+    assert.equal(status, 201, path);
+    return `${path}/${id}`;
+  };
+  const report = await made("/api/v1/reports/generate", { templateId: "users", format: 3 });
+  const paths = [
+    await made("/api/v1/api-keys", { name: "n", permissions: ["read:users"] }),
+    await made("/api/v1/notification-suppressions", { channel: "Email", address: "a@example.test" }),
+    report.replace("/generate", ""),
+  ];
+  for (const path of paths) {
+    const { headers, status } = await actor.get(path);
+    assert.equal(status, 200, path);
+    const etag = headers.get("etag") ?? "";
+    assert.match(etag, /^"[^"]+"$/, path);
+    const stale = await actor.delete(path, { "if-match": '"0"' });
+    assert.equal(stale.status, 412, path);
+    assert.equal(stale.body.code, "PRECONDITION_FAILED", path);
+    assert.equal((await actor.get(path)).headers.get("etag"), etag, "nothing was done");
+    assert.equal((await actor.delete(path, { "if-match": `"0", ${etag}` })).status, 204, path);
+  }
+});
+
+Deno.test("If-Match holds what is one for a tenant or a user to its version too, also before it was ever set", async () => {
+  const actor = await t.actor({
+    permissions: ["send:notifications", "read:users", "update:users"],
+  });
+  const settings = "/api/v1/notification-settings";
+  const unset = (await actor.get(settings)).headers.get("etag") ?? "";
+  const set = (defaultLocale: string, etag: string) =>
+    actor.put(settings, { defaultLocale }, { "if-match": etag });
+  assert.equal((await set("pt", '"0"')).status, 412);
+  assert.equal((await actor.get(settings)).body.defaultLocale, null);
+  const both = await Promise.all([set("pt", unset), set("de", unset)]);
+  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412]);
+  const { headers, body } = await actor.get(settings);
+  assert.equal(both.find(({ status }) => status === 200)?.headers.get("etag"), headers.get("etag"));
+  assert.equal((await set(body.defaultLocale === "pt" ? "fr" : "es", headers.get("etag") ?? "")).status, 200);
+  assert.equal((await set("it", headers.get("etag") ?? "")).status, 412);
+
+  const other = await t.actor({ tenantId: actor.tenantId ?? "" });
+  const roles = `/api/v1/users/${other.userId}/roles`;
+  const read = await actor.get(roles);
+  const etag = read.headers.get("etag") ?? "";
+  assert.equal(etag, (await actor.get(`/api/v1/users/${other.userId}`)).headers.get("etag"));
+  assert.equal((await actor.put(roles, { roleIds: [] }, { "if-match": '"0"' })).status, 412);
+  const roleIds = read.body.map((role: { id: string }) => role.id);
+  assert.equal((await actor.put(roles, { roleIds }, { "if-match": etag })).status, 200);
+});
+
+Deno.test("an import is repeated by its file, whatever boundary its form has", async () => {
+  const actor = await t.actor({ permissions: ["create:permissions", "read:permissions"] });
+  const form = (code: string) => {
+    const form = new FormData();
+    const document = JSON.stringify({ permissions: [{ code, description: "d", category: "c" }] });
+    form.set("file", new File([document], "p.json", { type: "application/json" }));
+    return form;
+  };
+  const send = (code: string) =>
+    actor.send("POST", "/api/v1/permissions/import/file", form(code), { "idempotency-key": "k" });
+  const first = await send("read:shelves");
+  assert.equal(first.body.created, 1, JSON.stringify(first.body));
+  const again = await send("read:shelves");
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+  assert.deepEqual(again.body, first.body);
+  assert.equal((await send("read:boxes")).body.code, "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE");
+});
+
+Deno.test("a PUT leaves an omitted member as it is, and null takes it away", async () => {
+  const admin = t.systemAdmin;
+  const me = `/api/v1/user-notifications/preferences?userId=${admin.userId}`;
+  const at = async (path: string, body: unknown) => {
+    const { status, body: made } = await admin.post(path, body);
+    assert.equal(status, 201, `${path} ${JSON.stringify(made)}`);
+    return `${path}/${made.jobId ?? made.id}`;
+  };
+  const person = { firstName: "Ana", lastName: "Silva", phoneNumber: "1", appIds: ["crm"] };
+  const user = { ...person, email: `${crypto.randomUUID()}@example.test`, password: "correct horse battery" };
+  const recurring = {
+    ...{ queue: "slow", timeZoneId: "Europe/Lisbon", serializedArgs: '{"a":1}', argsTypeName: "A" },
+  };
+  const texts = { subjectTemplate: "s", htmlBodyTemplate: "h", textBodyTemplate: "t" };
+  const template = await at("/api/v1/notification-templates", {
+    ...{ slug: "put-rule", name: "n", locale: "en", requiredVariables: "" },
+    ...texts,
+  });
+  const unheard = { isEnabled: false, at: "08:00", locale: null };
+  /** Path, what every PUT needs, members at first, and what null makes of them. */
+  const resources: [path: string, needed: object, first: object, cleared: object][] = [
+    [
+      await at("/api/v1/settings", { key: "put-rule", value: "v", description: "d" }),
+      {
+        ...{ key: "put-rule", value: "v" },
+      },
+      { description: "d" },
+      { description: null },
+    ],
+    [await at("/api/v1/applications", { code: "put-rule", name: "n", description: "d" }), {}, {
+      ...{ name: "n", description: "d" },
+    }, { name: undefined, description: null }],
+    [await at("/api/v1/admin/users", user), {}, person, {
+      ...{ firstName: "", lastName: "", phoneNumber: null, appIds: [] },
+    }],
+    [await at("/api/v1/roles", { name: "Put rule", description: "d", permissionIds: [] }), {}, {
+      ...{ name: "Put rule", description: "d" },
+    }, { name: "Put rule", description: null }],
+    [await at("/api/v1/tenants", { name: "Put rule", type: "Standard", maxUsers: 5 }), {}, {
+      ...{ name: "Put rule", maxUsers: 5 },
+    }, { name: "Put rule", maxUsers: null }],
+    [await at("/api/v1/permissions", { code: "read:put-rules", description: "d", category: "c" }), {}, {
+      ...{ description: "d", category: "c" },
+    }, { description: null, category: "c" }],
+    [
+      await at("/api/v1/recurring-jobs", {
+        ...{ jobId: "put-rule", jobTypeName: "steward.echo", cronExpression: "0 3 * * *" },
+        ...recurring,
+      }),
+      {},
+      { cronExpression: "0 3 * * *", ...recurring },
+      {
+        ...{ cronExpression: "0 3 * * *", queue: "default", timeZoneId: "UTC", serializedArgs: "{}" },
+        argsTypeName: null,
+      },
+    ],
+    [template, { templateId: template.split("/").at(-1) }, { name: "n", htmlBodyTemplate: "h" }, {
+      ...{ name: "n", htmlBodyTemplate: null },
+    }],
+    [me, { timeZoneId: "UTC" }, {
+      quietHours: { from: "22:00", to: "07:00" },
+      categories: [{ category: "news", channels: { email: false, push: true, inApp: true, sms: true } }],
+      digest: { isEnabled: true, at: "09:00", locale: "pt" },
+    }, { quietHours: null, categories: [], digest: unheard }],
+  ];
+  for (const [path, needed, first, cleared] of resources) {
+    const put = async (body: object) => {
+      const { status, body: answered } = await admin.put(path, { ...needed, ...body });
+      assert.equal(status, 200, `${path} ${JSON.stringify(answered)}`);
+      const { body: read } = await admin.get(path);
+      return Object.fromEntries(Object.keys(first).map((name) => [name, read[name]]));
+    };
+    const expected = (members: object) => JSON.parse(JSON.stringify({ ...first, ...members }));
+    assert.deepEqual(await put(first), first, `${path} as it was set`);
+    assert.deepEqual(await put({}), first, `${path} with everything left out`);
+    const clearable = Object.entries(cleared).filter(([, value]) => value !== undefined);
+    const nulls = Object.fromEntries(clearable.map(([name]) => [name, null]));
+    assert.deepEqual(await put(nulls), expected(Object.fromEntries(clearable)), `${path} with nulls`);
+  }
+});
+
+Deno.test("a JSON body null counts as absent where a body may be absent", async () => {
+  const actor = await t.actor({ permissions: [] });
+  const purged = await actor.post("/api/v1/dead-letter-jobs/purge", "null");
+  assert.deepEqual([purged.status, purged.body], [200, { purged: 0 }]);
+  assert.equal((await actor.post("/api/v1/dead-letter-jobs/purge", "[]")).status, 400);
+  assert.equal((await actor.post("/api/v1/jobs", "null")).status, 400);
+});
+
+Deno.test("a lookup by ids answers all of them where no pageSize is given", async () => {
+  const tenantId = await t.tenant();
+  const admin = await t.actor({ role: "Admin", tenantId });
+  const ids: string[] = [];
+  for (let n = 0; n < 25; n++) {
+    ids.push((await admin.post("/api/v1/roles", { name: `Role ${n}`, permissionIds: [] })).body.id);
+  }
+  const global = t.systemAdmin;
+  const tenants: string[] = [];
+  for (let n = 0; n < 21; n++) tenants.push(await t.tenant());
+  const lookups: [typeof admin, string, string[]][] = [
+    [admin, "/api/v1/roles/lookup", ids],
+    [global, `/api/v1/admin/tenants/${tenantId}/roles/lookup`, ids],
+    [global, "/api/v1/tenants/lookup", tenants],
+    [global, "/api/v1/admin/tenants/lookup", tenants],
+  ];
+  for (const [caller, path, wanted] of lookups) {
+    const of = async (query: string) => (await caller.get(`${path}?${query}`)).body;
+    const named = `ids=${wanted.join(",")}`;
+    const all = await of(named);
+    assert.deepEqual([all.items.length, all.pageSize], [wanted.length, 50], path);
+    assert.deepEqual(
+      [(await of(`${named}&pageSize=7`)).items.length, (await of("")).pageSize],
+      [7, 20],
+      path,
+    );
+  }
+});
+
+Deno.test("a key that names another tenant is refused; a user's token of a tenant does not look at the header", async () => {
+  const maker = await t.actor({ permissions: ["manage:api-keys", "read:users"] });
+  const { body } = await maker.post("/api/v1/api-keys", { name: "n", permissions: ["read:users"] });
+  const machine = new HttpClient(t.url, body.key);
+  const other = { "x-tenant-id": await t.tenant() };
+  const refused = await machine.get("/api/v1/users", other);
+  assert.deepEqual([refused.status, refused.body.code], [403, "TENANT_FORBIDDEN"]);
+  const own = { "x-tenant-id": maker.tenantId?.toUpperCase() ?? "" };
+  assert.equal((await machine.get("/api/v1/users", own)).status, 200);
+  assert.equal((await machine.get("/api/v1/users")).status, 200);
+  const ignored = await maker.get("/api/v1/users", other);
+  assert.deepEqual([ignored.status, ignored.body.items[0].id], [200, maker.userId]);
+});
+
+Deno.test("the permission the contract has removed cannot be made again", async () => {
+  const removed = { code: "switch:any-group-tenant", description: "d", category: "c" };
+  for (const caller of [t.systemAdmin, await t.actor({ permissions: ["create:permissions"] })]) {
+    const refused = await caller.post("/api/v1/permissions", removed);
+    assert.deepEqual([refused.status, refused.body.code], [400, "VALIDATION_ERROR"]);
+    assert.match(refused.body.errors[0], /reserved/);
+    const { body } = await caller.post("/api/v1/permissions/import", { permissions: [removed] });
+    assert.deepEqual([body.created, body.failed], [0, 1]);
+  }
+});

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { allEndpoints } from "../../../routes/endpoints.ts";
+import { unknownMembers } from "../../../routes/shared/unknown_members.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+
+const recurring = (members: object) => ({
+  ...{ jobId: "nightly", jobTypeName: "steward.echo", cronExpression: "0 3 * * *", queue: "default" },
+  ...members,
+});
+const IGNORED = "steward-ignored-members";
+
+Deno.test("a member that looks like a known one is refused, and the known one is named", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  for (const name of ["timezone", "timeZone", "time_zone_id", "TimeZone-Id"]) {
+    for (const also of [{}, { timeZoneId: "Europe/Lisbon" }]) {
+      const body = recurring({ [name]: "UTC", ...also });
+      const refused = await admin.post("/api/v1/recurring-jobs", body);
+      assert.equal(refused.status, 400, name);
+      assert.equal(refused.body.code, "VALIDATION_ERROR");
+      assert.deepEqual(refused.body.errors[name], [
+        `unknown member \`${name}\`; did you mean \`timeZoneId\`?`,
+      ]);
+    }
+  }
+  assert.equal((await admin.get("/api/v1/recurring-jobs")).body.totalCount, 0);
+});
+
+Deno.test("other unknown members are ignored and named in a header, nested ones by their path", async () => {
+  const admin = t.systemAdmin;
+  const email = `${crypto.randomUUID()}@example.test`;
+  const person = { email, password: "correct horse battery", firstName: "A", lastName: "B" };
+  const { headers, status, body } = await admin.post("/api/v1/admin/users", {
+    ...person,
+    ...{ colour: "red", id: "x", "a,b\n": 1 },
+    tenants: [{ tenantId: await t.tenant(), roleIds: [], isDefault: true, colour: { of: "it" } }],
+  });
+  assert.equal(headers.get(IGNORED), "colour, id, a%2Cb%0A, tenants[0].colour", JSON.stringify(body));
+  assert.ok([201, 400].includes(status));
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`x${n}`, n]));
+  const named = (await admin.post("/api/v1/admin/users", { ...person, ...many })).headers.get(IGNORED);
+  assert.equal(named?.split(", ").length, 20);
+  const known = await admin.post("/api/v1/admin/users", { ...person, email: `b${email}` });
+  assert.deepEqual([known.status, known.headers.get(IGNORED)], [201, null]);
+});
+
+Deno.test("what a nested member is called too, is told; free objects hold whatever they like", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const tenant = { tenantID: crypto.randomUUID(), roleIds: [] };
+  const nested = await t.systemAdmin.post("/api/v1/admin/users", { tenants: [tenant] });
+  assert.ok(
+    nested.body.errors.includes("tenants.0.tenantID: unknown member `tenantID`; did you mean `tenantId`?"),
+    JSON.stringify(nested.body),
+  );
+  const message = {
+    ...{ channel: "InApp", recipients: [{ address: admin.userId }], subject: "s", textBody: "t" },
+    templateData: { Subject: 1, colour: 2 },
+  };
+  const sent = await admin.post("/api/v1/notifications/send", message);
+  assert.deepEqual([sent.status, sent.headers.get(IGNORED)], [200, null], JSON.stringify(sent.body));
+});
+
+Deno.test("items of a bulk request are looked at one by one, like bodies that are read late", async () => {
+  const admin = await t.actor({ permissions: ["manage:settings"] });
+  const { body, headers } = await admin.post("/api/v1/settings/bulk", {
+    items: [{ key: "a", value: "1", colour: 1 }, { key: "b", value: "1", descripton: "x" }],
+    continueOnError: true,
+  });
+  assert.equal(body.succeeded, 1, JSON.stringify(body));
+  assert.deepEqual(body.failures[0].errors, {
+    descripton: ["unknown member `descripton`; did you mean `description`?"],
+  });
+  assert.equal(headers.get(IGNORED), "items[0].colour");
+  const id = body.results[0].id;
+  const late = await admin.put(`/api/v1/settings/${id}`, { key: "a", value: "2", Value: "3" });
+  assert.deepEqual(late.body.errors, { Value: ["unknown member `Value`; did you mean `value`?"] });
+});
+
+Deno.test("what a route answers can be sent back to it: no answered member looks like another that it takes", () => {
+  const endpoints = allEndpoints(t.steward.platform, { isStopping: () => false });
+  const wrong: string[] = [];
+  let looked = 0;
+  for (const { method, path, id, body, lateBody } of endpoints) {
+    const taken = body ?? lateBody;
+    const answered = endpoints.find((other) => other.method === "get" && other.path === path)?.answers[200]
+      ?.schema;
+    if (method !== "put" || !taken || !answered || !("shape" in answered)) continue;
+    looked++;
+    const members = Object.fromEntries(Object.keys(answered.shape as object).map((name) => [name, null]));
+    for (const name of Object.keys(unknownMembers(taken, members).errors)) wrong.push(`${id}: ${name}`);
+  }
+  assert.deepEqual(wrong, []);
+  assert.ok(looked >= 8, `${looked} routes`);
+});

@@ -1,0 +1,40 @@
+// A host whose clock is off, by libfaketime: the process and all it starts see another time than this one, and another
+// still when it is set. What counts how much time has passed is not touched.
+
+const LIBRARY = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
+  .map((folder) => `${folder}/faketime/libfaketimeMT.so.1`)
+  .find((path) => {
+    try {
+      return Deno.statSync(path).isFile;
+    } catch {
+      return false;
+    }
+  });
+
+/** Whether libfaketime is installed on this machine; tests that need it are ignored without. */
+export const faketimeInstalled = LIBRARY !== undefined;
+
+export interface FakeClock {
+  /** The environment of a process that goes by this clock. */
+  env: Record<string, string>;
+  /** Sets it so many seconds off; processes notice within a second. */
+  set(seconds: number): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** A clock that is `seconds` off. */
+export async function fakeClock(seconds: number): Promise<FakeClock> {
+  const file = await Deno.makeTempFile({ prefix: "faketime-" });
+  const set = (seconds: number) => Deno.writeTextFile(file, seconds < 0 ? String(seconds) : `+${seconds}`);
+  await set(seconds);
+  return {
+    env: {
+      LD_PRELOAD: LIBRARY ?? "",
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_CACHE_DURATION: "1",
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+    },
+    set,
+    remove: () => Deno.remove(file),
+  };
+}

@@ -1,0 +1,123 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Accepted, Kind } from "./load.ts";
+import { pause } from "./load.ts";
+import type { Call, System } from "./system.ts";
+
+/** Where each kind is kept, what its good end is, and where the key of its request stands. */
+const KEPT: Record<Kind, { table: string; state: string; good: string[]; key: string | null }> = {
+  job: { table: "jobs", state: "status::text", good: ["Succeeded"], key: null },
+  call: {
+    table: "jobs",
+    state: "status::text",
+    good: ["Succeeded"],
+    key: "serialized_args::jsonb ->> 'url'",
+  },
+  message: { table: "notifications", state: "status::text", good: ["Sent"], key: "subject" },
+  mail: { table: "notifications", state: "status::text", good: ["Sent"], key: "subject" },
+  file: { table: "files", state: "status::text", good: ["Available"], key: "file_name" },
+  report: { table: "report_executions", state: "status::text", good: ["3", "5"], key: null },
+};
+
+export interface Verdict {
+  accepted: number;
+  /** Accepted, and not there. */
+  lost: string[];
+  /** There, and not come to a good end in time. */
+  stuck: string[];
+  /** Made twice by one Idempotency-Key, or a job run by two workers at once. */
+  doubled: string[];
+  /** Mails that arrived more than once: SMTP cannot rule it out when a connection breaks after the last byte. */
+  mailsTwice: number;
+  /** Milliseconds from the end of the load to the good end of the last thing accepted. */
+  drainedMs: number;
+}
+
+/** Reads the ledger until everything accepted has come to its end, or `withinMs` are over. */
+export async function judge(
+  system: System,
+  sql: Sql,
+  accepted: Accepted[],
+  o: { withinMs: number; callsSince: number; mayOverlap?: boolean },
+): Promise<Verdict> {
+  const since = performance.now();
+  let open = await unfinished(sql, accepted);
+  while (open.length > 0 && performance.now() - since < o.withinMs) {
+    await pause(250);
+    open = await unfinished(sql, accepted);
+  }
+  const drainedMs = performance.now() - since;
+  const mails = new Map<string, number>();
+  for (const { to } of system.mailbox.received) {
+    for (const address of to) mails.set(address, (mails.get(address) ?? 0) + 1);
+  }
+  const own = accepted.filter(({ kind }) => kind === "message" || kind === "mail");
+  const absent = own.filter(({ key }) => !mails.has(`${key}@example.test`));
+  return {
+    accepted: accepted.length,
+    lost: [...open.filter(({ state }) => state === null).map(nameOf), ...absent.map(nameOf)],
+    stuck: open.filter(({ state }) => state !== null).map(nameOf),
+    doubled: [
+      ...await madeTwice(sql, accepted),
+      ...(o.mayOverlap ? [] : overlapping(system.calls.slice(o.callsSince))),
+    ],
+    mailsTwice: own.filter(({ key }) => (mails.get(`${key}@example.test`) ?? 0) > 1).length,
+    drainedMs,
+  };
+}
+
+type Open = Accepted & { state: string | null };
+
+async function unfinished(sql: Sql, accepted: Accepted[]): Promise<Open[]> {
+  const open: Open[] = [];
+  for (const [kind, { table, state, good }] of Object.entries(KEPT)) {
+    const own = accepted.filter((each) => each.kind === kind);
+    const rows = await sql.unsafe<{ id: string; state: string }[]>(
+      `select id, ${state} as state from ${table} where id = any($1::uuid[])`,
+      [own.map(({ id }) => id)] as unknown as string[],
+    );
+    const states = new Map(rows.map((row) => [row.id, row.state]));
+    for (const each of own) {
+      const found = states.get(each.id) ?? null;
+      if (found === null || !good.includes(found)) open.push({ ...each, state: found });
+    }
+  }
+  return open;
+}
+
+/** One Idempotency-Key makes one thing, however often its request was sent. */
+async function madeTwice(sql: Sql, accepted: Accepted[]): Promise<string[]> {
+  const twice: string[] = [];
+  for (const [kind, { table, key }] of Object.entries(KEPT)) {
+    if (key === null) continue;
+    const rows = await sql.unsafe<{ key: string }[]>(
+      `select ${key} as key from ${table} where ${key} is not null group by 1 having count(*) > 1`,
+    );
+    const own = accepted.filter((each) => each.kind === kind);
+    for (const row of rows) {
+      // a reservation may be repeated: only one of them is completed
+      if (kind !== "file" && own.some((each) => row.key.includes(each.key))) twice.push(`${kind} ${row.key}`);
+    }
+  }
+  for (const { kind, id } of accepted) {
+    if (accepted.filter((other) => other.id === id).length > 1) twice.push(`${kind} ${id} answers two keys`);
+  }
+  return twice;
+}
+
+/** Jobs two attempts of which were at work at the same moment. */
+function overlapping(calls: Call[]): string[] {
+  const found: string[] = [];
+  for (const [jobId, own] of Map.groupBy(calls, (call) => call.jobId)) {
+    for (const [n, call] of own.entries()) {
+      const next = own[n + 1];
+      if (next && (call.ended ?? Infinity) > next.began) {
+        found.push(`job ${jobId}: attempts ${call.attempt} and ${next.attempt} at once`);
+      }
+    }
+  }
+  return found;
+}
+
+function nameOf({ kind, id, ...rest }: Accepted & { state?: string | null }): string {
+  return `${kind} ${id}${"state" in rest && rest.state ? ` (${rest.state})` : ""}`;
+}

@@ -1,0 +1,187 @@
+import { signInAdministrator } from "../support/service_process.ts";
+import { LEASE_SECONDS, type System } from "./system.ts";
+
+/** What a client may be told and try once more: the same request with the same Idempotency-Key, at another instance. */
+const TRY_AGAIN = [408, 429, 500, 502, 503, 504];
+/** A definite "no" that is no defect: direct mail is sent before the answer, which says that it could not be. */
+const DEFINITE = ["NOTIFICATION_DELIVERY_FAILED"];
+const REQUEST_WITHIN_MS = 6_000;
+const CLIENTS = 6;
+/** Longer than a lease: a worker cut off from the database meets its end while at work. */
+const LONG_CALL_MS = LEASE_SECONDS * 1000 + 3_000;
+const CONTENT = new TextEncoder().encode("what was accepted is never lost\n");
+
+export type Kind = "job" | "call" | "message" | "mail" | "file" | "report";
+export interface Accepted {
+  kind: Kind;
+  id: string;
+  /** The Idempotency-Key; it is also written into the thing made, so that a second one is found. */
+  key: string;
+  at: number;
+}
+
+/** Clients that repeat honestly what was not answered, and remember what was accepted. */
+export class Load {
+  readonly accepted: Accepted[] = [];
+  /** Answers that no honest client can expect: neither accepted nor to be tried again. */
+  readonly refused: string[] = [];
+  /** How often each answer (or none) led to a repetition, or was a definite refusal. */
+  readonly repeated = new Map<string, number>();
+  /** Given up after two minutes of repetitions. */
+  readonly givenUp: string[] = [];
+  #isRunning = true;
+  #clients: Promise<void>[];
+  #token = "";
+  #turn = 0;
+
+  constructor(readonly system: System) {
+    this.#clients = Array.from({ length: CLIENTS }, () => this.#client());
+  }
+
+  /** Ends when every request under way has its final answer. */
+  async end(): Promise<void> {
+    this.#isRunning = false;
+    await Promise.all(this.#clients);
+  }
+
+  /** Waits until so many more have been accepted, of each kind at least one. Returns the milliseconds it took. */
+  async more(count: number, withinMs = 60_000): Promise<number> {
+    const since = performance.now();
+    const before = this.accepted.length;
+    for (;;) {
+      const fresh = this.accepted.slice(before);
+      const kinds = new Set(fresh.map(({ kind }) => kind));
+      if (fresh.length >= count && kinds.size === ACTS.length) return performance.now() - since;
+      if (performance.now() - since > withinMs) {
+        throw new Error(
+          `only ${fresh.length} operations (${[...kinds]}) were accepted within ${withinMs / 1000} s; ` +
+            `repeated: ${JSON.stringify(Object.fromEntries(this.repeated))}; refused: ${
+              this.refused.slice(0, 5)
+            }`,
+        );
+      }
+      await pause(50);
+    }
+  }
+
+  async #client(): Promise<void> {
+    while (this.#isRunning) {
+      const act = ACTS[this.#turn++ % ACTS.length];
+      await act?.(this);
+      await pause(20);
+    }
+  }
+
+  /** Sends until a final answer has come; null when it was refused or given up. */
+  async send(path: string, body: unknown, key: string): Promise<Record<string, string> | null> {
+    for (const since = performance.now(); performance.now() - since < 120_000;) {
+      const instance = this.system.instances[Math.floor(Math.random() * this.system.instances.length)];
+      try {
+        this.#token ||= await signInAdministrator(instance?.url ?? "");
+        const answer = await fetch(`${instance?.url}${path}`, {
+          method: "POST",
+          headers: {
+            authorization: `Bearer ${this.#token}`,
+            "content-type": "application/json",
+            "idempotency-key": key,
+          },
+          body: JSON.stringify(body ?? {}),
+          signal: AbortSignal.timeout(REQUEST_WITHIN_MS),
+        });
+        const told = await answer.json().catch(() => ({}));
+        if (answer.ok) return told;
+        if (DEFINITE.includes(told.code)) {
+          this.#repeat(`${answer.status} ${told.code}`);
+          return null;
+        }
+        const isInUse = told.code === "IDEMPOTENCY_KEY_IN_USE_CONFLICT";
+        if (!isInUse && !TRY_AGAIN.includes(answer.status)) {
+          this.refused.push(`${path} ${answer.status} ${told.code}`);
+          return null;
+        }
+        this.#repeat(`${answer.status} ${told.code}`);
+        await pause(Math.min(Number(answer.headers.get("retry-after") ?? 0.2), 2) * 1000);
+      } catch (error) {
+        this.#repeat(error instanceof Error ? error.name : String(error));
+        await pause(200);
+      }
+    }
+    this.givenUp.push(path);
+    return null;
+  }
+
+  accept(kind: Kind, id: string | undefined, key: string): void {
+    if (id) this.accepted.push({ kind, id, key, at: performance.now() });
+  }
+
+  #repeat(why: string): void {
+    this.repeated.set(why, (this.repeated.get(why) ?? 0) + 1);
+  }
+}
+
+const ACTS = [
+  async (load: Load) => {
+    const key = crypto.randomUUID();
+    const serializedArgs = JSON.stringify({ milliseconds: 20 + Math.floor(Math.random() * 200) });
+    const job = await load.send("/api/v1/jobs", { jobTypeName: "steward.sleep", serializedArgs }, key);
+    load.accept("job", job?.id, key);
+  },
+  async (load: Load) => {
+    const key = crypto.randomUUID();
+    const ms = Math.random() < 0.1 ? LONG_CALL_MS : 200;
+    const serializedArgs = JSON.stringify({ url: `${load.system.target}?ms=${ms}&key=${key}` });
+    const job = await load.send("/api/v1/jobs", { jobTypeName: "steward.http-request", serializedArgs }, key);
+    load.accept("call", job?.id, key);
+  },
+  async (load: Load) => {
+    const key = crypto.randomUUID();
+    const recipients = [{ address: `${key}@example.test` }];
+    const sent = await load.send("/api/v1/notifications/send", {
+      ...{ channel: "Email", recipients, subject: key, textBody: "accepted" },
+    }, key);
+    load.accept("message", sent?.notificationId, key);
+  },
+  async (load: Load) => {
+    const key = crypto.randomUUID();
+    const sent = await load.send("/api/v1/notifications/email", {
+      ...{ to: [`${key}@example.test`], subject: key, htmlBody: "<p>accepted</p>" },
+    }, key);
+    load.accept("mail", sent?.notificationId, key);
+  },
+  async (load: Load) => {
+    const key = crypto.randomUUID();
+    const file = { profile: "document", fileName: `${key}.txt`, contentType: "text/plain" };
+    const reserved = await load.send("/api/v1/files", { ...file, sizeBytes: CONTENT.length }, key);
+    if (!reserved || !await upload(reserved)) return;
+    const done = await load.send(`/api/v1/files/${reserved.fileId}/complete`, {}, crypto.randomUUID());
+    if (done) load.accept("file", reserved.fileId, key);
+  },
+  async (load: Load) => {
+    const key = crypto.randomUUID();
+    const report = await load.send("/api/v1/reports/generate-async", { templateId: "users", format: 3 }, key);
+    load.accept("report", report?.trackingId, key);
+  },
+];
+
+/** Straight to the store, repeated while that is away. */
+// deno-lint-ignore no-explicit-any -- the answer to a reservation
+async function upload(reserved: any): Promise<boolean> {
+  for (const since = performance.now(); performance.now() - since < 120_000;) {
+    try {
+      const put = await fetch(reserved.uploadUrl, {
+        ...{ method: "PUT", headers: reserved.requiredHeaders, body: CONTENT },
+        signal: AbortSignal.timeout(REQUEST_WITHIN_MS),
+      });
+      await put.body?.cancel();
+      if (put.ok) return true;
+    } catch {
+      // the store is away
+    }
+    await pause(300);
+  }
+  return false;
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

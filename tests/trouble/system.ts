@@ -1,0 +1,167 @@
+import { join } from "node:path";
+import process from "node:process";
+import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
+import { freePort } from "../../infra/embedded/ports.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
+import { type Receiver, startReceiver } from "../infra/mail/receiver.ts";
+import { type ServiceProcess, startServiceProcess } from "../support/service_process.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
+
+export const LEASE_SECONDS = 5;
+const INSTANCES = 3;
+const STORE_KEYS = { accessKey: "trouble", secretKey: "trouble-secret", region: "us-east-1" };
+
+export interface Instance {
+  /** Where it answers; stays the same over restarts. */
+  url: string;
+  process: ServiceProcess;
+  /** Its own way to Postgres. */
+  postgres: TcpProxy;
+  /** Starts it once more after its end, with more variables. */
+  restart(env?: Record<string, string>): Promise<void>;
+}
+
+/** An HTTP request a job has made: what it was for and how long it was held. */
+export interface Call {
+  jobId: string;
+  attempt: number;
+  began: number;
+  ended: number | null;
+}
+
+/** Three instances of the service and everything they stand on, each reached in a way that can fail. */
+export interface System {
+  instances: Instance[];
+  databaseUrl: string;
+  mailbox: Receiver;
+  /** What jobs of `steward.http-request` have asked at `target`, in the order of their beginning. */
+  calls: Call[];
+  /** A URL that answers after the milliseconds given in its query (`?ms=`). */
+  target: string;
+  store: TcpProxy;
+  mail: TcpProxy;
+  /** Where Postgres keeps its data. */
+  postgresFolder: string;
+  /** Ends Postgres as a crash would. */
+  killPostgres(): Promise<void>;
+  /** Starts it again where it has ended, as a supervisor would. */
+  startPostgres(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** @param postgresFolder where Postgres keeps its data; absent: beside the rest, in a temporary folder. */
+export async function startSystem(o: { postgresFolder?: string } = {}): Promise<System> {
+  const folder = await Deno.makeTempDir({ prefix: "steward-trouble-" });
+  const store = await startEmbeddedObjectStore({ dir: join(folder, "objects"), port: 0, ...STORE_KEYS });
+  const storeWay = await TcpProxy.start({ hostname: "127.0.0.1", port: store.port });
+  const mailbox = await startReceiver();
+  const mailWay = await TcpProxy.start({ hostname: "127.0.0.1", port: mailbox.port });
+  const { calls, target, server } = startTarget();
+
+  const postgresFolder = o.postgresFolder ?? join(folder, "postgres");
+  const port = freePort();
+  const startServer = () =>
+    startEmbeddedPostgres({ dir: postgresFolder, password: "trouble", port, settings: { fsync: "off" } });
+  let postgres: EmbeddedPostgres = await startServer();
+  const databaseUrl = postgres.url;
+
+  const publicPort = freePort();
+  async function startInstance(): Promise<Instance> {
+    const way = await TcpProxy.start({ hostname: "127.0.0.1", port });
+    const url = new URL(databaseUrl);
+    url.port = String(way.port);
+    const env = {
+      DATABASE_URL: url.href,
+      DATA_DIR: join(folder, "data"), // one set of token keys for all
+      KV_PATH: join(folder, `kv-${way.port}`),
+      PORT: String(freePort()),
+      PUBLIC_URL: `http://127.0.0.1:${publicPort}`,
+      S3_ENDPOINT: `http://127.0.0.1:${storeWay.port}`,
+      S3_ACCESS_KEY: STORE_KEYS.accessKey,
+      S3_SECRET_KEY: STORE_KEYS.secretKey,
+      SMTP_URL: `smtp://127.0.0.1:${mailWay.port}`,
+      JOB_LEASE_SECONDS: String(LEASE_SECONDS),
+      JOB_CONCURRENCY: "8",
+      OUTBOUND_ALLOW: "127.0.0.1",
+      RATE_LIMIT_PER_MINUTE: "1000000",
+      RATE_LIMIT_ANONYMOUS_PER_MINUTE: "1000000",
+    };
+    const process = await startServiceProcess(env);
+    const instance: Instance = {
+      url: process.url,
+      process,
+      postgres: way,
+      async restart(more = {}) {
+        await instance.process.ended;
+        instance.process = await startServiceProcess({ ...env, ...more });
+      },
+    };
+    return instance;
+  }
+  const instances = [await startInstance()]; // the first makes the keys
+  for (let n = 1; n < INSTANCES; n++) instances.push(await startInstance());
+
+  return {
+    ...{ instances, databaseUrl, mailbox, calls, target, store: storeWay, mail: mailWay, postgresFolder },
+    async killPostgres() {
+      const [pid] = (await Deno.readTextFile(join(postgresFolder, "postmaster.pid"))).split("\n");
+      process.kill(Number(pid), "SIGQUIT"); // Postgres' immediate shutdown: recovery at the next start
+      await postgres.stop();
+    },
+    async startPostgres() {
+      const pidFile = join(postgresFolder, "postmaster.pid");
+      const [pid] = (await Deno.readTextFile(pidFile).catch(() => "")).split("\n");
+      if (pid && isAlive(Number(pid))) return;
+      await postgres.stop();
+      postgres = await startServer();
+    },
+    async stop() {
+      for (const { process } of instances) process.kill("SIGCONT");
+      await Promise.all(instances.map(({ process }) => process.stop()));
+      await Promise.all(
+        [...instances.map(({ postgres }) => postgres), storeWay, mailWay].map((way) =>
+          way[Symbol.asyncDispose]()
+        ),
+      );
+      await mailbox[Symbol.asyncDispose]();
+      await server.shutdown();
+      await store.stop();
+      await postgres.stop();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A server that notes when each job's request begins and ends; a caller that goes away ends its own. */
+function startTarget() {
+  const calls: Call[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const call: Call = {
+      jobId: request.headers.get("x-steward-job") ?? "",
+      attempt: Number(request.headers.get("x-steward-attempt")),
+      began: performance.now(),
+      ended: null,
+    };
+    calls.push(call);
+    const ms = Number(new URL(request.url).searchParams.get("ms"));
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      request.signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+    call.ended = performance.now();
+    return new Response("done");
+  });
+  return { calls, server, target: `http://127.0.0.1:${server.addr.port}/` };
+}

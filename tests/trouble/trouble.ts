@@ -1,0 +1,259 @@
+// What happens to accepted work when things break: three instances under load, one trouble at a time, and the ledger
+// read afterwards. It takes some minutes and is a task of its own: `deno task test-trouble`. All traffic stays on
+// loopback.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
+import { canMountSmallDisk, mountSmallDisk } from "../support/small_disk.ts";
+import { judge } from "./ledger.ts";
+import { Load, pause } from "./load.ts";
+import { LEASE_SECONDS, startSystem, type System } from "./system.ts";
+
+const FAKETIME = ["x86_64", "aarch64"].map((machine) =>
+  `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`
+).find((path) => isFile(path));
+
+const RECOVERS_WITHIN_MS = 15_000;
+const ENDS_WITHIN_MS = 120_000;
+
+interface Trouble {
+  /** What breaks, for how long, and how it is mended; the load goes on meanwhile. */
+  run(s: System): Promise<void>;
+  /** How long after the mending requests of every kind must be accepted again. */
+  recoversWithinMs?: number;
+  /** A frozen process cannot close its connections: a request it made looks as if it were still at work. */
+  mayOverlap?: boolean;
+}
+
+const TROUBLES: Record<string, Trouble> = {
+  "an instance is killed": {
+    async run({ instances: [first] }) {
+      first?.process.kill("SIGKILL");
+      await pause(3_000);
+      await first?.restart();
+    },
+  },
+  "an instance is frozen for longer than its lease": {
+    mayOverlap: true,
+    async run({ instances: [, second] }) {
+      second?.process.kill("SIGSTOP");
+      await pause((LEASE_SECONDS + 7) * 1000);
+      second?.process.kill("SIGCONT");
+    },
+  },
+  "Postgres is stopped hard": {
+    async run(s) {
+      await s.killPostgres();
+      await pause(5_000);
+      await s.startPostgres();
+    },
+  },
+  "every connection to Postgres is cut": {
+    async run({ instances }) {
+      for (let n = 0; n < 5; n++) {
+        instances.forEach(({ postgres }) => postgres.cut());
+        await pause(1_000);
+      }
+    },
+  },
+  "the connections of one instance to Postgres hang half-open": {
+    async run({ instances: [, , third] }) {
+      third?.postgres.halfOpen();
+      await pause(10_000);
+    },
+  },
+  "one instance's way to Postgres swallows everything": {
+    async run({ instances: [first] }) {
+      first?.postgres.blackHole();
+      await pause(20_000);
+      await first?.postgres.pass();
+    },
+  },
+  "the object store is away": {
+    async run({ store }) {
+      await store.refuse();
+      await pause(30_000);
+      await store.pass();
+    },
+  },
+  "the way to the object store swallows everything": {
+    async run({ store }) {
+      store.blackHole();
+      await pause(15_000);
+      await store.pass();
+    },
+  },
+  "the mail server is away": {
+    async run({ mail }) {
+      await mail.refuse();
+      await pause(40_000);
+      await mail.pass();
+    },
+  },
+  "the way to the mail server swallows everything": {
+    async run({ mail }) {
+      mail.blackHole();
+      await pause(15_000);
+      await mail.pass();
+    },
+  },
+};
+
+let system: System | undefined;
+let sql: Sql | undefined;
+
+async function running(): Promise<{ s: System; sql: Sql }> {
+  system ??= await startSystem();
+  sql ??= connectPostgres(system.databaseUrl, { max: 2 });
+  return { s: system, sql };
+}
+
+Deno.test.afterAll(async () => {
+  await sql?.end();
+  await system?.stop();
+});
+
+for (const [name, trouble] of Object.entries(TROUBLES)) {
+  Deno.test(`${name}: nothing accepted is lost, doubled or stuck`, async () => {
+    const { s, sql } = await running();
+    await judged(name, trouble, s, sql);
+  });
+}
+
+Deno.test({
+  name: "the clock of one instance is an hour off: no tick moves, no reservation ends early",
+  ignore: FAKETIME === undefined,
+  async fn() {
+    const { s, sql } = await running();
+    const load = new Load(s);
+    const [, second] = s.instances;
+    const reserved = await load.send("/api/v1/files", {
+      ...{ profile: "document", fileName: "waiting.txt", contentType: "text/plain", sizeBytes: 10 },
+    }, crypto.randomUUID());
+    const recurring = await load.send("/api/v1/recurring-jobs", {
+      ...{
+        name: "every minute",
+        jobTypeName: "steward.echo",
+        cronExpression: "* * * * *",
+        timeZoneId: "UTC",
+      },
+    }, crypto.randomUUID());
+    await load.end();
+    await judged(
+      "a clock an hour ahead",
+      {
+        async run() {
+          second?.process.kill("SIGKILL");
+          await second?.restart({ LD_PRELOAD: FAKETIME ?? "", FAKETIME: "+3600" });
+          await pause(65_000);
+          second?.process.kill("SIGKILL");
+          await second?.restart();
+        },
+      },
+      s,
+      sql,
+    );
+    const [file] = await sql`select status::text from files where id = ${reserved?.fileId ?? ""}`;
+    assert.equal(file?.status, "Pending", "the reservation still waits for its upload");
+    const ticks = await sql<{ minute: Date; second: number }[]>`
+      select date_trunc('minute', created_at) as minute, extract(second from created_at)::float8 as second
+      from jobs where recurring_job_id = ${recurring?.jobId ?? ""} order by created_at`;
+    assert.ok(ticks.length >= 1, `the recurring job has run: ${JSON.stringify(recurring)}`);
+    assert.equal(new Set(ticks.map(({ minute }) => minute.getTime())).size, ticks.length, "one run a tick");
+    assert.ok(
+      ticks.every(({ second }) => second < 5),
+      `runs begin with the minute: ${JSON.stringify(ticks)}`,
+    );
+    await sql`delete from recurring_jobs where job_id = ${recurring?.jobId ?? ""}`;
+  },
+});
+
+Deno.test({
+  name: "the disk of Postgres is full: writes are refused with 503, and all goes on once there is room",
+  ignore: !canMountSmallDisk,
+  async fn() {
+    const disk = await mountSmallDisk(400);
+    const full = await startSystem({ postgresFolder: join(disk.folder, "postgres") });
+    const sql = connectPostgres(full.databaseUrl, { max: 2 });
+    try {
+      await judged(
+        "a full disk",
+        {
+          async run({ instances }) {
+            await disk.fill();
+            await pause(10_000);
+            const answers = await Promise.all(instances.map(async ({ url }) => {
+              const { status, checks } = await (await fetch(`${url}/readyz`)).json();
+              return `${status} (disk ${checks.postgresDisk})`;
+            }));
+            console.log("      /readyz with the disk full:", ...answers);
+            await disk.clear();
+            await full.startPostgres(); // it may have given up: it cannot write its log
+          },
+        },
+        full,
+        sql,
+      );
+    } finally {
+      await sql.end();
+      await full.stop();
+      await disk.unmount();
+    }
+  },
+});
+
+/** Load, trouble, mending, load; then the ledger is read and told. */
+async function judged(name: string, trouble: Trouble, s: System, sql: Sql): Promise<void> {
+  const callsSince = s.calls.length;
+  const load = new Load(s);
+  let recoveryMs: number;
+  try {
+    await load.more(30);
+    await trouble.run(s);
+    recoveryMs = await load.more(30);
+  } finally {
+    await load.end();
+  }
+  const { mayOverlap = false } = trouble;
+  const verdict = await judge(s, sql, load.accepted, { withinMs: ENDS_WITHIN_MS, callsSince, mayOverlap });
+  const { accepted, lost, stuck, doubled, mailsTwice, drainedMs } = verdict;
+  console.log(
+    `      ${name}: ${accepted} accepted, ${lost.length} lost, ${doubled.length} doubled, ${stuck.length} stuck, ` +
+      `${mailsTwice} mails twice; accepting again after ${seconds(recoveryMs)}, all ended after ${
+        seconds(drainedMs)
+      };`,
+    `repeated: ${JSON.stringify(Object.fromEntries(load.repeated))}`,
+  );
+  assert.deepEqual(
+    { lost, stuck, doubled, refused: load.refused, givenUp: load.givenUp },
+    { lost: [], stuck: [], doubled: [], refused: [], givenUp: [] },
+  );
+  assert.ok(
+    recoveryMs <= (trouble.recoversWithinMs ?? RECOVERS_WITHIN_MS),
+    `recovered after ${seconds(recoveryMs)}`,
+  );
+  for (const { url } of s.instances) await ready(url);
+}
+
+async function ready(url: string): Promise<void> {
+  let told = "";
+  for (const since = performance.now(); performance.now() - since < RECOVERS_WITHIN_MS;) {
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(() => null);
+    told = await answer?.text() ?? "no answer";
+    if (answer?.ok) return;
+    await pause(100);
+  }
+  throw new Error(`${url} is not ready: ${told}`);
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
+import { connectPostgres } from "../../infra/postgres/postgres.ts";
+import { HttpClient } from "../support/http.ts";
+import { canMakeHosts, makeFarHost } from "../support/network.ts";
+import { signInAdministrator, startServiceProcess } from "../support/service_process.ts";
+import { startSystemPostgres, systemPostgresInstalled } from "../support/system_postgres.ts";
+
+const WITHIN_S = 15;
+const isPossible = canMakeHosts && systemPostgresInstalled;
+const name = "when an instance's host vanishes under load all goes on at the other within 15 seconds";
+
+Deno.test({
+  name: isPossible ? name : `${name} (skipped: needs root, ip and Debian's Postgres)`,
+  ignore: !isPossible,
+  async fn() {
+    await using host = await makeFarHost();
+    const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+    const keys = { accessKey: "vanished", secretKey: "vanished-secret" };
+    const store = await startEmbeddedObjectStore({
+      ...{ dir: join(folder, "objects"), port: 0, region: "us-east-1" },
+      ...keys,
+    });
+    const postgres = await startSystemPostgres({ host: host.hostAddress });
+    const databaseUrl = await postgres.database("steward");
+    const env = {
+      ...{ DATABASE_URL: databaseUrl, DATA_DIR: join(folder, "data"), JOB_LEASE_SECONDS: "5" },
+      ...{ S3_ENDPOINT: store.endpoint, S3_ACCESS_KEY: keys.accessKey, S3_SECRET_KEY: keys.secretKey },
+    };
+    const near = await startServiceProcess(env);
+    // Its bucket is out of its reach: it makes one of its own, and works no jobs that need this one's.
+    const far = await startServiceProcess(
+      {
+        ...{ DATABASE_URL: databaseUrl, DATA_DIR: join(folder, "far"), HOST: host.address },
+        ...{ JOB_LEASE_SECONDS: "5" },
+      },
+      { prefix: host.prefix },
+    );
+    const sql = connectPostgres(databaseUrl, { max: 2 });
+    const [atNear, atFar] = await Promise.all(
+      [near, far].map(async ({ url }) => new HttpClient(url, await signInAdministrator(url))),
+    );
+    assert.ok(atNear && atFar);
+    const { body: tenant } = await atNear.post("/api/v1/tenants", { name: "Vanished", type: "Standard" });
+    const path = `/api/v1/tenants/${tenant.id}`;
+    const stopped = new AbortController();
+    const load = Array.from({ length: 6 }, async (_, n) => {
+      while (!stopped.signal.aborted) {
+        await fetch(far.url + path, {
+          ...{ method: "PUT", signal: stopped.signal, body: JSON.stringify({ name: `Vanished ${n}` }) },
+          headers: { authorization: `Bearer ${atFar.token}`, "content-type": "application/json" },
+        }).then((response) => response.text()).catch(() => {});
+      }
+    });
+    await pause(500);
+    await host.vanish();
+    const since = performance.now();
+    const seconds = () => (performance.now() - since) / 1000;
+    const remaining = async () =>
+      (await sql`
+        select from pg_stat_activity where client_addr = ${host.address}::inet and state like 'idle in transaction%'`)
+        .length;
+    for (;;) {
+      const { status, body } = await atNear.put(path, { name: "Here" });
+      if (status === 200) break;
+      assert.deepEqual([status, body.code], [503, "DATABASE_BUSY_UNAVAILABLE"]);
+      assert.ok(seconds() < WITHIN_S, `still locked after ${seconds()} s`);
+    }
+    const { body: job } = await atNear.post("/api/v1/jobs", {
+      ...{ jobTypeName: "steward.echo", serializedArgs: "{}" },
+    });
+    while (
+      (await sql`select from jobs where id = ${job.id} and status = 'Succeeded'`).length === 0 ||
+      await remaining() > 0
+    ) {
+      assert.ok(seconds() < WITHIN_S, `jobs or locks still wait after ${seconds()} s`);
+      await pause(50);
+    }
+    stopped.abort();
+    far.kill("SIGKILL");
+    await Promise.all([...load, far.ended]);
+    await sql.end();
+    await near.stop();
+    await postgres.stop();
+    await store.stop();
+    await Deno.remove(folder, { recursive: true });
+  },
+});
