@@ -3,7 +3,7 @@ import { userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { freePort } from "./ports.ts";
+import { freePort } from "./free_port.ts";
 
 export interface EmbeddedPostgres {
   /** Connection string of the superuser's `steward` database. */

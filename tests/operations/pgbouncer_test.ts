@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { freePort } from "../../infra/embedded/ports.ts";
+import { freePort } from "../../infra/embedded/free_port.ts";
 import { createTestDatabase } from "../support/cluster.ts";
 import { startServiceProcess } from "../support/service_process.ts";
 

@@ -1,3 +1,5 @@
+import { freePort } from "../../infra/embedded/free_port.ts";
+
 /** Settings of a private clamd; sizes as clamd writes them (`2M`). */
 export interface ClamdSettings {
   streamMaxLength?: string;
@@ -76,12 +78,6 @@ function configuration(folder: string, port: number, settings: ClamdSettings): s
     ...(settings.extra ?? []),
     "",
   ].join("\n");
-}
-
-/** A loopback port nobody listens on at this moment. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 async function answersPing(port: number): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { freePort } from "../../infra/embedded/free_port.ts";
 
 /** A private Postfix on loopback. Every recipient's mail ends in one Maildir; nothing leaves the machine. */
 export interface Postfix {
@@ -163,11 +164,6 @@ async function waitForMail(maildir: string, messageId: string): Promise<string> 
     if (found !== null) return found;
     await watcher[Symbol.asyncIterator]().next();
   }
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 async function runs(program: string, ...args: string[]): Promise<boolean> {

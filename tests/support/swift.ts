@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { connectObjectStore, type ObjectStoreConfig } from "../../infra/objectstore/objectstore.ts";
-import { freePort } from "./clamd.ts";
+import { freePort } from "../../infra/embedded/free_port.ts";
 
 const SERVERS = ["account", "container", "object", "proxy"] as const;
 const ACCESS = { accessKey: "test:tester", secretKey: "testing", region: "us-east-1" };
@@ -76,11 +76,11 @@ export async function startSwift(): Promise<TestSwift> {
   };
   const endpoint = `http://127.0.0.1:${ports.proxy}`;
   for (const port of [memcached, ...Object.values(ports)]) {
-    while (!await listens(port)) {
-      if (!ended) continue;
-      await stop();
-      throw new Error(`Swift did not start: ${(await complaints).join("")}`);
-    }
+    while (!await listens(port) && !ended);
+  }
+  if (ended) {
+    await stop();
+    throw new Error(`Swift did not start: ${(await complaints).join("")}`);
   }
   return {
     async bucket() {

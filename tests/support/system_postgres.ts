@@ -1,4 +1,4 @@
-import { freePort } from "../../infra/embedded/ports.ts";
+import { freePort } from "../../infra/embedded/free_port.ts";
 
 /** Where Debian and others put a server's programs, newest first, and the client tools beside them. */
 const folders = ["18", "17", "16", "15", "14"].map((version) => `/usr/lib/postgresql/${version}/bin`);

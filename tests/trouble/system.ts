@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
-import { freePort } from "../../infra/embedded/ports.ts";
+import { freePort } from "../../infra/embedded/free_port.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
 import { type Receiver, startReceiver } from "../infra/mail/receiver.ts";
 import { type ServiceProcess, startServiceProcess } from "../support/service_process.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { startEmbeddedPostgres } from "../../../infra/embedded/postgres.ts";
-import { freePort } from "../../../infra/embedded/ports.ts";
+import { freePort } from "../../../infra/embedded/free_port.ts";
 import { migrate } from "../../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { clamdScanner } from "../../../infra/scanner/clamd.ts";
 import { ScanUnavailable } from "../../../infra/scanner/scanner.ts";
-import { clamdInstalled, freePort, startClamd, type TestClamd } from "../../support/clamd.ts";
+import { clamdInstalled, startClamd, type TestClamd } from "../../support/clamd.ts";
+import { freePort } from "../../../infra/embedded/free_port.ts";
 import { eicar, noise, stallAfter, streamOf } from "../../support/content.ts";
 
 const ignore = !clamdInstalled;

@@ -7,6 +7,7 @@ import { generateJob } from "../../../domain/reports/generate_job.ts";
 import { beginRun } from "../../../domain/reports/run.ts";
 import { DependencyAway } from "../../../domain/jobs/job_type.ts";
 import type { Actor } from "../../support/setup.ts";
+import { freePort } from "../../../infra/embedded/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { CSV, downloadUrl, jobContext, reached, setupReports, STATUS, until } from "./support.ts";
 
@@ -187,10 +188,3 @@ Deno.test("three runs that fail on their own make the execution Failed", async (
   }
   await reached(analyst, id, STATUS.Failed);
 });
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
-}
