@@ -1,6 +1,6 @@
 // Looks at and acts on background jobs straight in the database: `deno task jobs COMMAND`.
 import { httpRequest } from "../domain/jobs/built_in/http_request.ts";
-import { echo, fail, sleep } from "../domain/jobs/built_in/trials.ts";
+import { echo, fail, sleep } from "../domain/jobs/built_in/sample_jobs.ts";
 import { cancelJob } from "../domain/jobs/cancel.ts";
 import { enqueueRequestedJob } from "../domain/jobs/enqueue_requested.ts";
 import { listJobs } from "../domain/jobs/job_list.ts";

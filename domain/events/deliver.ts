@@ -9,13 +9,14 @@ import { readSecrets } from "./signing_secrets.ts";
 
 const ANSWER_MS = 15_000;
 const ANSWER_KEPT_BYTES = 1024;
-/** An attempt that much early is on time. */
+/** An attempt may start this much before its due time. */
 const EARLY_MS = 1_000;
 const args = z.object({ deliveryId: z.uuid() });
 
 /**
- * Makes one attempt at a delivery. What a receiver does never fails the job: it is postponed to the next attempt's time,
- * or ends with the delivery. May run again after a crash, so a receiver can get a delivery twice, with the same id.
+ * Makes one attempt at a delivery. A failing receiver never fails the job: the job is postponed to the time of the next
+ * attempt, or ends with the delivery. It may run again after a crash, so a receiver can get a delivery twice, with the
+ * same id.
  */
 export function deliveryJob(p: Platform): JobType<z.output<typeof args>> {
   const http = createHttpOut({ allow: p.config.OUTBOUND_ALLOW, wholeMs: ANSWER_MS, followsRedirects: false });
@@ -25,7 +26,7 @@ export function deliveryJob(p: Platform): JobType<z.output<typeof args>> {
     timeoutMs: 2 * ANSWER_MS,
     async run({ deliveryId }, { signal }) {
       const owed = await readOwed(p.sql, deliveryId);
-      if (!owed) return { skipped: "the delivery has ended, or is gone with its endpoint" };
+      if (!owed) return { skipped: "the delivery has ended, or was deleted with its endpoint" };
       if (owed.dueInMs > EARLY_MS) throw new PostponeJob("the delivery is not due yet", owed.dueInMs);
       const tried = owed.isActive ? await attempt(p, http, owed, signal) : inactive(p.clock.now());
       signal.throwIfAborted();
@@ -44,7 +45,7 @@ export interface Attempt {
   /** Null: delivered. */
   error: string | null;
   answer: string | null;
-  /** No further attempt can do better. */
+  /** No retry can succeed. */
   isFinal: boolean;
 }
 

@@ -1,8 +1,8 @@
-/** What is fixed of the job type that delivers: known to who enqueues it, without what carries it out. */
+/** Constants of the delivery job type. Separate from its handler, so that code that enqueues need not import it. */
 export const DELIVERY_JOB = {
   name: "events.deliver",
-  /** Only failures of our own count: what a receiver does has its own schedule. */
+  /** Counts only failures on our side: a failing receiver is retried by the delivery's own schedule. */
   maxRetries: 10,
-  /** At once in the whole service, so that slow receivers leave the workers to other jobs. */
+  /** Limit for the whole service, so that slow receivers do not occupy all workers. */
   concurrency: 20,
 } as const;

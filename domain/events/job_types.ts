@@ -3,5 +3,5 @@ import type { Platform } from "../shared/platform.ts";
 import { deliveryJob } from "./deliver.ts";
 import { upkeepJob } from "./upkeep.ts";
 
-/** The background work of events. */
+/** The job types of the events area. */
 export const eventsJobTypes = (p: Platform): AnyJobType[] => [deliveryJob(p), upkeepJob(p)];

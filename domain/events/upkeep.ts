@@ -7,10 +7,10 @@ import { enqueueDeliveries } from "./emit.ts";
 
 const KEPT_DAYS = 30;
 const BATCH = 500;
-/** A delivery that is overdue by so much may have lost its job. */
+/** A delivery overdue by more than this may have lost its job. */
 const OVERDUE_MINUTES = 15;
 
-/** Every ten minutes: finds deliveries that have lost their job, and removes what is no longer needed. */
+/** Every ten minutes: enqueues lost delivery jobs again, and deletes old deliveries and expired secrets. */
 export const upkeepJob = (p: Platform): JobType<Record<string, never>> =>
   defineJob({
     name: "events.upkeep",
@@ -23,7 +23,7 @@ export const upkeepJob = (p: Platform): JobType<Record<string, never>> =>
     },
   });
 
-/** Gives a new job to deliveries whose own has ended without them: it was cancelled, or failed for our own reasons. */
+/** Enqueues a new job for Pending deliveries whose job has ended: it was cancelled, or failed on our side. */
 export async function resumeLost(p: Pick<Platform, "sql" | "wakeUps">): Promise<number> {
   return await transact(p.sql, async (tx) => {
     const overdue = await tx<{ id: string; jobId: string; tenantId: string }[]>`
@@ -46,7 +46,7 @@ export async function resumeLost(p: Pick<Platform, "sql" | "wakeUps">): Promise<
   });
 }
 
-/** Removes deliveries that were made more than 30 days ago and have ended; returns how many. */
+/** Deletes deliveries that have ended and were created more than 30 days ago; returns how many. */
 export async function pruneDeliveries(p: Pick<Platform, "sql">, signal?: AbortSignal): Promise<number> {
   let pruned = 0;
   let count = BATCH;

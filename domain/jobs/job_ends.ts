@@ -1,12 +1,12 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 
-/** How a job ended for good. */
+/** The final status of a job. */
 export interface JobEnd {
   status: "Succeeded" | "DeadLettered" | "Cancelled";
   lastError: string | null;
 }
 
-/** How those of these jobs ended that have ended, by id; for areas whose own rows wait for a job. */
+/** Final status by job id, for those of the jobs that have ended. For areas whose rows wait for a job. */
 export async function readJobEnds(q: Queryable, ids: string[]): Promise<Map<string, JobEnd>> {
   if (ids.length === 0) return new Map();
   const rows = await q<(JobEnd & { id: string })[]>`
@@ -16,8 +16,8 @@ export async function readJobEnds(q: Queryable, ids: string[]): Promise<Map<stri
 }
 
 /**
- * The arguments of the jobs of a type that were cancelled in the last day before they were due, by id; for areas whose
- * rows wait for the same time.
+ * Arguments by job id, of the jobs of a type that were cancelled within the last day and before their scheduled time.
+ * For areas whose rows wait for the same time.
  */
 export async function readCancelledEarly(q: Queryable, jobTypeName: string): Promise<Map<string, string>> {
   const rows = await q<{ id: string; serializedArgs: string }[]>`

@@ -1,94 +1,94 @@
 import type { z } from "zod";
 import type { Log } from "../../infra/log.ts";
 
-/** What a running attempt gets besides its arguments. */
+/** What the service passes to a running attempt besides its arguments. */
 export interface JobContext {
   jobId: string;
-  /** Tenant the job belongs to; null for the service's own. */
+  /** Tenant of the job; null for the service's own jobs. */
   tenantId: string | null;
   createdBy: string | null;
-  /** W3C id of the trace the job was enqueued in; null where nobody's request was. */
+  /** W3C trace id of the request that enqueued the job; null if no request did. */
   traceId: string | null;
-  /** Counts from 1; a job whose worker died runs again under the next number. */
+  /** Number of this attempt, from 1. A job whose worker crashed runs again under the next number. */
   attempt: number;
-  /** Attempts that failed before this one; as many as `maxRetries` make this the last. */
+  /** Number of failed attempts before this one. When it equals `maxRetries`, this attempt is the last. */
   failures: number;
   maxRetries: number;
   /**
-   * True while an outage of a dependency is waited out: the handler may throw `DependencyAway`. False once this job has
-   * met nothing but outages for 24 hours: another one counts as a failure, so the handler should treat it as one.
+   * True while the job may wait for an unavailable dependency: the handler may throw `DependencyAway`. False after 24
+   * hours of consecutive outages: another one counts as a failure, and the handler should treat it as one.
    */
   waitsForDependencies: boolean;
-  /** How many workers lost their lease while they ran this job: they crashed, froze or lost the database. */
+  /** How many workers lost their lease while they ran this job, because of a crash, a freeze or a lost database. */
   lostLeases: number;
-  /** Aborted when the attempt's time is over, its lease is lost, or the service stops. */
+  /** Aborted when the attempt times out, its lease is lost, or the service stops. */
   signal: AbortSignal;
-  /** Its lines go to the service's log and are kept with the execution. */
+  /** Writes to the service's log. The lines are also stored with the execution. */
   log: Log;
-  /** Reports how far the attempt is, 0 to 100; the last report is kept with the execution. */
+  /** Reports progress, 0 to 100. The last report is stored with the execution. */
   progress(percent: number, note?: string): void;
 }
 
-/** Where arguments hold a secret. */
+/** Location of a secret in a job's arguments. */
 export interface SecretArg {
-  /** Members from the outside in, joined by dots; `*` stands for all members there. */
+  /** Member names from the root, joined by dots; `*` matches every member at its level. */
   path: string;
-  /** Lower-case names `*` does not stand for. */
+  /** Lower-case member names that `*` does not match. */
   except?: readonly string[];
   /** Only this part of a URL is secret. */
   part?: "userinfo";
 }
 
-/** A kind of background work: its name, the shape of its arguments, and what it does. */
+/** A kind of background work: its name, the schema of its arguments, and its handler. */
 export interface JobType<A = unknown> {
-  /** Type-qualified name, such as `steward.echo`. */
+  /** Qualified name, such as `steward.echo`. */
   name: string;
   args: z.ZodType<A>;
-  /** True where HTTP callers may enqueue it. */
+  /** True if HTTP callers may enqueue it. */
   exposed: boolean;
   /**
-   * True where its work is done with the rights of the job's creator. Only a person may ask for it then, since a key has
-   * fewer rights than whoever made it, and running it again or changing it never lends it somebody else's rights.
+   * True if the job runs with the rights of its creator. Only users can enqueue such a job: an API key has fewer rights
+   * than the user who created it. A retry keeps the creator; a change of the arguments makes the editor the creator.
    */
   actsForCreator?: true;
-  /** What callers need to enqueue it, or to change what it does; absent: nothing. */
+  /** Permission that callers need to enqueue it or to change its arguments; absent: none. */
   permission?: string;
-  /** Arguments that are stored as given and shown as `***` everywhere. */
+  /** Arguments that are stored as given and always shown as `***`. */
   secretArgs?: readonly SecretArg[];
-  /** Whom the secrets are for: a change of the arguments keeps them for the same receiver only. */
+  /** Identifies the receiver of the secrets. A change of the arguments keeps stored secrets only for the same receiver. */
   receiver?(args: unknown): string;
-  /** An attempt that takes longer is ended and counts as failed. */
+  /** An attempt that takes longer is aborted and counts as failed. */
   timeoutMs: number;
-  /** Retries after the first attempt, unless the job says otherwise. */
+  /** Retries after the first attempt; a job may override it. */
   maxRetries: number;
-  /** Most jobs of this type that run at once in the whole service; absent: no limit. */
+  /** Maximum number of jobs of this type that run at once in the whole service; absent: no limit. */
   concurrency?: number;
   /**
-   * Most of an instance's places that jobs of this type take, as a part of them, at least one job; absent: no limit. For
-   * slow work, so that it leaves places for other jobs.
+   * Maximum fraction of an instance's places that jobs of this type take; at least one job runs. Absent: no limit. Set
+   * it for slow work, so that places remain for other jobs.
    */
   share?: number;
   /**
-   * Places of a worker that one attempt takes; absent: one. Less for work that mostly waits for another server, so that
-   * more of it runs at once. A power of two, so that sums are exact.
+   * Worker places that one attempt takes; absent: one. Use a fraction for work that mostly waits for another server, so
+   * that more of it runs at once. Must be a power of two: then sums of fractions are exact.
    */
   places?: number;
-  /** Five-field cron expression (UTC) by which the service itself enqueues it with `{}`; absent: only when asked. */
+  /** Five-field cron expression (UTC) at which the service enqueues it with the arguments `{}`; absent: no schedule. */
   cron?: string;
-  /** Does the work. It may run again after a crash, so it must do no harm twice. The result is kept as `output`. */
+  /** Does the work. Must be idempotent: it may run again after a crash. The result is stored as `output`. */
   run(args: A, context: JobContext): Promise<unknown>;
 }
 
 const DEFAULTS = { exposed: false, timeoutMs: 5 * 60_000, maxRetries: 3 };
 
-/** Declares a job type; what is left out: not exposed, five minutes an attempt, three retries. */
+/** Declares a job type. Defaults: not exposed, a time-out of five minutes per attempt, three retries. */
 export function defineJob<A>(
   spec: Pick<JobType<A>, "name" | "args" | "run"> & Partial<JobType<A>>,
 ): JobType<A> {
   return { ...DEFAULTS, ...spec };
 }
 
-/** Thrown by a job that cannot go on now through no fault of its own: it runs again after `delayMs`, however often. */
+/** Thrown by a job that cannot continue yet and did not fail. It runs again after `delayMs`, without a retry limit. */
 export class PostponeJob extends Error {
   override name = "PostponeJob";
   constructor(reason: string, readonly delayMs: number) {
@@ -96,17 +96,18 @@ export class PostponeJob extends Error {
   }
 }
 
-/** How long a job waits for a dependency that is away before each further outage counts as a failed attempt. */
+/** How long a job waits for an unavailable dependency before each further outage counts as a failed attempt. */
 export const LONGEST_OUTAGE_MS = 24 * 3_600_000;
 
 /**
- * Thrown by a job whose dependency does not answer now (a store, a mail server, a database): the job runs again after
- * growing pauses, from 2 s to 5 min, and maxRetries is not touched. After 24 h of outages in a row another one counts
- * as a failed attempt. Only for what ends by itself: a refusal is an ordinary error or a `HopelessJob`.
+ * Thrown by a job whose dependency (object store, mail server, database) is unavailable. The job runs again after
+ * growing delays, from 2 s to 5 min, and uses up no retries. After 24 h of consecutive outages, another one counts as a
+ * failed attempt. Use it only for outages that end without action; for a refusal, throw an ordinary error or
+ * `HopelessJob`.
  */
 export class DependencyAway extends Error {
   override name = "DependencyAway";
-  /** Shortest pause the dependency asked for, in ms. */
+  /** Minimum delay that the dependency asked for, in ms. */
   readonly retryAfterMs: number;
   constructor(reason: string, o: { retryAfterMs?: number; cause?: unknown } = {}) {
     super(reason, { cause: o.cause });
@@ -114,38 +115,38 @@ export class DependencyAway extends Error {
   }
 }
 
-/** Thrown by a job for which no retry can help: it is dead-lettered at once. */
+/** Thrown by a job that no retry can help. It becomes a dead letter at once. */
 export class HopelessJob extends Error {
   override name = "HopelessJob";
 }
 
-/** A job type of any arguments; its own `args` prove them at run time. */
-// deno-lint-ignore no-explicit-any -- types of different arguments live in one registry
+/** A job type with any arguments; its `args` schema checks them at run time. */
+// deno-lint-ignore no-explicit-any -- one registry holds types with different arguments
 export type AnyJobType = JobType<any>;
 
 /**
- * Is the type's work done with the rights of the job's creator? One this instance does not know is taken for such a
- * type: a newer instance may know better, and the command line knows none.
+ * True if jobs of the type run with the rights of their creator. Also true for an unknown type: a newer instance may
+ * have registered it with `actsForCreator`, and the command line registers no types.
  */
 export const isForCreator = (type: AnyJobType | undefined): boolean =>
   type === undefined || type.actsForCreator === true;
 
 const isLimited = (type: AnyJobType): boolean => type.concurrency !== undefined || type.share !== undefined;
 
-/** What keeps jobs of this type together where it limits how many run at once; null where it does not. */
+/** The key under which running jobs of this type are counted; null if the type has no limit. */
 export const limitKeyOf = (type: AnyJobType | undefined): string | null =>
   type && isLimited(type) ? type.name : null;
 
 /** The job types of a service, by name. */
 export class JobTypes {
   #byName = new Map<string, AnyJobType>();
-  /** Does any type limit how many of it run at once? Asked at every settling, so it is kept rather than looked up. */
+  /** True if any type has a limit. Stored, because it is read every time jobs are settled. */
   hasLimits = false;
 
-  /** @throws Error when the name is taken. */
+  /** @throws Error when two types have the same name */
   register(...types: AnyJobType[]): void {
     for (const type of types) {
-      if (this.#byName.has(type.name)) throw new Error(`two job types are called ${type.name}`);
+      if (this.#byName.has(type.name)) throw new Error(`two job types have the name ${type.name}`);
       this.#byName.set(type.name, type);
       this.hasLimits ||= isLimited(type);
     }
@@ -155,19 +156,19 @@ export class JobTypes {
     return this.#byName.get(name);
   }
 
-  /** Types the service itself enqueues by their `cron`. */
+  /** Types that the service enqueues by their `cron` expression. */
   recurring(): (JobType & { cron: string })[] {
     return [...this.#byName.values()].filter((type): type is JobType & { cron: string } =>
       type.cron !== undefined
     );
   }
 
-  /** Names HTTP callers may enqueue. */
+  /** Names of the types that HTTP callers may enqueue, sorted. */
   exposedNames(): string[] {
     return [...this.#byName.values()].filter((type) => type.exposed).map((type) => type.name).sort();
   }
 
-  /** Names of those that limit how many of them run at once. */
+  /** Names of the types that limit how many of their jobs run at once. */
   limitedNames(): string[] {
     return [...this.#byName.values()].filter(isLimited).map((type) => type.name);
   }

@@ -2,10 +2,10 @@ import { createHttpOut } from "../../infra/http_out/http_out.ts";
 import type { Platform } from "../shared/platform.ts";
 import { httpRequest } from "./built_in/http_request.ts";
 import { pruneEndedJobs } from "./built_in/prune_jobs.ts";
-import { echo, fail, sleep } from "./built_in/trials.ts";
+import { echo, fail, sleep } from "./built_in/sample_jobs.ts";
 import type { AnyJobType } from "./job_type.ts";
 
-/** The background work of the jobs area. */
+/** The job types of the jobs area. */
 export const jobsJobTypes = (
   p: Platform,
 ): AnyJobType[] => [

@@ -3,13 +3,13 @@ import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { nextRun } from "./cron.ts";
 
-/** Any fixed number: instances that start at once take turns. */
+/** Key of the advisory lock: instances that start at the same time run this one after another. */
 const LOCK = 7_315_027_814;
 const ZONE = "UTC";
 
 /**
- * Brings the service's own recurring jobs (no tenant, no maker) in line with the job types that have a `cron`: new
- * ones are made, changed ones follow, those of types that are gone are removed. A pause survives.
+ * Synchronizes the service's own recurring jobs (no tenant, no creator) with the job types that have a `cron`: inserts
+ * new ones, updates changed ones, deletes those whose type no longer exists. Paused ones stay paused.
  */
 export async function ensureServiceRecurringJobs(
   p: Pick<Platform, "sql" | "jobTypes" | "clock">,

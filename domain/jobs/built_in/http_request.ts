@@ -4,11 +4,11 @@ import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { defineJob, HopelessJob, type JobType, type SecretArg } from "../job_type.ts";
 import { HIDDEN, secretsOf } from "../secret_args.ts";
 
-/** Characters of the answer kept as the job's output, well under what an output may hold. */
+/** Characters of the response body kept as the job's output; well below the limit of an output. */
 const BODY_KEPT = 30_000;
-/** Characters of an unexpected answer kept in the attempt's error. */
+/** Characters of an unexpected response body kept in the attempt's error. */
 const ERROR_BODY_KEPT = 1_000;
-/** Secrets shorter than this are words that an answer holds anyway. */
+/** Shorter secrets are not masked: such a text can occur in a response by chance. */
 const LEAST_SECRET = 4;
 
 const Args = z.object({
@@ -26,7 +26,7 @@ const secretArgs = [
   { path: "url", part: "userinfo" },
 ] as const satisfies SecretArg[];
 
-/** Calls a URL. A status that was not expected is a failure and is retried; an address out of bounds is not. */
+/** Calls a URL. An unexpected status is a failure and is retried; an address that is not allowed is not retried. */
 export function httpRequest(http: HttpOut): JobType<z.output<typeof Args>> {
   const type = defineJob({
     name: "steward.http-request",
@@ -78,7 +78,7 @@ export function httpRequest(http: HttpOut): JobType<z.output<typeof Args>> {
 
 const originOf = (url: unknown): string => URL.canParse(String(url)) ? new URL(String(url)).origin : "";
 
-/** An answer may repeat what it was sent. */
+/** Masks secrets, because a response may echo the request. */
 const hide = (secrets: string[], text: string): string =>
   secrets.filter((secret) => secret.length >= LEAST_SECRET)
     .reduce((hidden, secret) => hidden.replaceAll(secret, HIDDEN), text);

@@ -3,7 +3,7 @@ import type { Platform } from "../../shared/platform.ts";
 import { defineJob } from "../job_type.ts";
 import { pruneJobs } from "../prune.ts";
 
-/** Removes jobs that ended longer ago than JOB_RETENTION_DAYS. */
+/** Deletes jobs that ended more than JOB_RETENTION_DAYS ago. */
 export const pruneEndedJobs = (p: Pick<Platform, "sql" | "clock" | "config">) =>
   defineJob({
     name: "steward.prune-jobs",

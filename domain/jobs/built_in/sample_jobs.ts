@@ -3,7 +3,7 @@ import { defineJob } from "../job_type.ts";
 
 const LONGEST_SLEEP_MS = 10 * 60_000;
 
-/** Returns its arguments: the smallest job there is, for trials. */
+/** Returns its arguments. The smallest possible job, for tests. */
 export const echo = defineJob({
   name: "steward.echo",
   args: z.unknown(),
@@ -11,7 +11,7 @@ export const echo = defineJob({
   run: (args) => Promise.resolve(args),
 });
 
-/** Takes its time, reporting how far it is. */
+/** Waits for the given time and reports progress. */
 export const sleep = defineJob({
   name: "steward.sleep",
   args: z.object({ milliseconds: z.int().min(0).max(LONGEST_SLEEP_MS) }),
@@ -28,10 +28,10 @@ export const sleep = defineJob({
   },
 });
 
-/** Fails with the given message, every time. */
+/** Always fails with the given message. */
 export const fail = defineJob({
   name: "steward.fail",
-  args: z.object({ message: z.string().min(1).max(2_000).default("The job failed as it was asked to.") }),
+  args: z.object({ message: z.string().min(1).max(2_000).default("The job failed as requested.") }),
   exposed: true,
   run: ({ message }) => Promise.reject(new Error(message)),
 });
