@@ -32,16 +32,16 @@ import type { Rendition } from "./templates/render.ts";
 import { orLockedOut, unlessLocked } from "./unless_locked.ts";
 import { userMailProviders } from "./unsubscribe_mail.ts";
 
-/** After so many attempts a provider's request to come back later no longer keeps a message from running out of retries. */
-const PATIENCE = 50;
+/** From this attempt on, an attempt that a provider postponed (Retry-After) uses up a retry like any other failure. */
+const MAX_POSTPONED_ATTEMPTS = 50;
 
 const args = z.object({ notificationId: z.uuid() });
 type DeliveryArgs = z.output<typeof args>;
 
-/** Delivers one message to everyone it is still owed to; its retries are the message's retries. */
+/** Delivers one message to its owed recipients. The retries of the job are the retries of the message. */
 export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
-  // messages under way at the same time share the statements that take and settle them; few statements leave more of
-  // the machine to the mail itself, and the pause is short beside a mail server's answer
+  // Runs at the same time share the statements that hold and settle their messages. This saves database work, and the
+  // pause of 10 ms is short compared with the answer of a mail server.
   const together = { atOnce: 1, largest: 250, pauseMs: 10 };
   const holds = new GroupCommit(
     (items: Hold[]) =>
@@ -62,7 +62,7 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
   return defineJob({
     name: "notifications.deliver",
     args,
-    places: 1 / 4, // it waits for a mail server most of the time, and many at once share their statements
+    places: 1 / 4, // it mostly waits for a mail server, and concurrent runs share their statements
     async run({ notificationId }, context) {
       const { jobId, createdBy, attempt, failures, maxRetries, signal } = context;
       const held = await orLockedOut(holds.add({ id: notificationId, jobId, attempt, failures }));
@@ -75,7 +75,7 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
             : orLockedOut(settlements.add({ held, result }))
         );
       if (signal.aborted) return await settleRun(resultOf(held, run, true));
-      const pauseMs = attempt < PATIENCE ? run.retryAfterMs : null;
+      const pauseMs = attempt < MAX_POSTPONED_ATTEMPTS ? run.retryAfterMs : null;
       const isAway = isOutage(run);
       const isWaitedOut = pauseMs !== null || isAway && context.waitsForDependencies;
       const result = resultOf(held, run, isWaitedOut || failures < maxRetries);
@@ -90,13 +90,13 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
   });
 }
 
-/** Is everybody who has not got it owed it because of an outage, or of a refusal for now? */
+/** True if every owed recipient is owed because of an outage or a temporary refusal. */
 function isOutage({ outcomes }: DeliveryRun): boolean {
   const owed = outcomes.filter(({ status }) => status === "Owed");
   return owed.length > 0 && owed.every(({ isTransient }) => isTransient);
 }
 
-/** Leaves the message to a further job, for those who wait for their quiet hours to end. */
+/** Settles the message and enqueues another job for the recipients in quiet hours, due when the first of them end. */
 async function postpone(
   p: Platform,
   held: HeldNotification,
@@ -113,22 +113,22 @@ async function postpone(
   });
 }
 
-/** What one run over the owed recipients came to. */
+/** The result of one run over the owed recipients. */
 export interface DeliveryRun {
   tries: Tried[];
   outcomes: Outcome[];
   rendition: Rendition | null;
-  /** Why nothing could even be tried, and no later run can do better: the template. */
-  hopeless: string | null;
-  /** How long the provider asked to be left alone. */
+  /** Why the template could not be rendered; no provider was tried, and a retry would fail too. Null if it could. */
+  renderError: string | null;
+  /** The Retry-After of the last provider, in milliseconds. */
   retryAfterMs: number | null;
-  /** When the first of those in quiet hours may get it; null: nobody waits. */
+  /** When the first recipient in quiet hours may get the message; null if none is in quiet hours. */
   waitsUntil: Date | null;
-  /** Somebody gets it in a digest. */
+  /** At least one recipient gets the message in a digest. */
   isCollected: boolean;
 }
 
-/** Tries the channel's providers for everyone the message is still owed to and who may get it now. */
+/** Tries the channel's providers for the owed recipients who may get the message now. */
 export async function deliverOwed(
   p: Platform,
   held: HeldNotification,
@@ -140,8 +140,13 @@ export async function deliverOwed(
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return {
-      ...{ tries: [], outcomes: [], rendition: null, hopeless: error.message },
-      ...{ retryAfterMs: null, waitsUntil: null, isCollected: false },
+      tries: [],
+      outcomes: [],
+      rendition: null,
+      renderError: error.message,
+      retryAfterMs: null,
+      waitsUntil: null,
+      isCollected: false,
     };
   }
   const owed = held.recipients.filter((recipient) => recipient.status === "Owed");
@@ -153,10 +158,10 @@ export async function deliverOwed(
   const outcomes = [...skipped, ...tried.outcomes];
   const tries = [...interrupted, ...tried.tries];
   const { rendition } = prepared;
-  return { ...tried, tries, outcomes, rendition, hopeless: null, waitsUntil, isCollected };
+  return { ...tried, tries, outcomes, rendition, renderError: null, waitsUntil, isCollected };
 }
 
-/** The run that was taken over: nobody can tell whether a provider had taken the message, and the sender should know. */
+/** An attempt `unknown` for the run this one took over from: it is not known whether a provider accepted the message. */
 function interruptedTry({ interruptedAt }: HeldNotification): Tried[] {
   if (!interruptedAt) return [];
   return [{
@@ -182,17 +187,17 @@ function providersOf(p: Platform, held: HeldNotification, content: Content): Pro
   }
 }
 
-/** What a run makes of the message. @param mayRetry whether a further run comes by itself */
+/** The new status of the message after a run. @param mayRetry whether the job will be retried */
 export function resultOf(held: HeldNotification, run: DeliveryRun, mayRetry: boolean): DeliveryResult {
   const { tries, outcomes, rendition } = run;
   const rest = { tries, outcomes, rendition };
-  if (run.hopeless !== null) return { status: "DeadLettered", error: run.hopeless, ...rest };
+  if (run.renderError !== null) return { status: "DeadLettered", error: run.renderError, ...rest };
   const owed = outcomes.filter((outcome) => outcome.status === "Owed");
   const { waitsUntil } = run;
   if (owed.length > 0) {
-    const error = owed[0]?.errorMessage ?? "The attempt was ended before anyone answered.";
+    const error = owed[0]?.errorMessage ?? "The attempt was stopped before any provider answered.";
     if (mayRetry || !waitsUntil) return { status: mayRetry ? "Failed" : "DeadLettered", error, ...rest };
-    // given up for these, while others still wait for their time
+    // no retry is left for these, but other recipients still wait for the end of their quiet hours
     const givenUp = outcomes.map((o) => o.status === "Owed" ? { ...o, status: "Refused" as const } : o);
     return { status: "Scheduled", error, ...rest, outcomes: givenUp, waitsUntil };
   }
@@ -205,6 +210,6 @@ export function resultOf(held: HeldNotification, run: DeliveryRun, mayRetry: boo
   if (isAny("Sent")) return { status: "Sent", error: refusal, ...rest };
   const isRefused = isAny("Refused") || !isAny("Skipped");
   if (isRefused) return { status: "DeadLettered", error: refusal ?? "Every recipient was refused.", ...rest };
-  const why = outcomes.find((outcome) => outcome.status === "Skipped")?.errorMessage;
-  return { status: "Cancelled", error: why ?? "Every recipient was skipped.", ...rest };
+  const skipReason = outcomes.find((outcome) => outcome.status === "Skipped")?.errorMessage;
+  return { status: "Cancelled", error: skipReason ?? "Every recipient was skipped.", ...rest };
 }

@@ -14,10 +14,11 @@ import { tenantOfKey } from "./tenant_key.ts";
 import { unsubscribeUrl } from "./unsubscribe.ts";
 import { withOwnLink } from "./unsubscribe_mail.ts";
 
-/** Messages of one mail; what is more goes into a further one. */
-const MOST_ITEMS = 200;
+/** Maximum messages in one digest mail. The rest goes into another digest. */
+const MAX_ITEMS = 200;
+/** Characters of each message that the digest quotes. */
 const TEXT_LENGTH = 600;
-/** What is read of a body; much of it may be style. */
+/** Characters that are read of a stored body. It is longer than TEXT_LENGTH because much of HTML is markup. */
 const READ_LENGTH = 100_000;
 
 const args = z.object({ digestId: z.uuid() });
@@ -27,14 +28,14 @@ interface Item {
   notificationId: string;
   isCancelled: boolean;
   category: string;
-  /** As preferences spell it. */
+  /** The category in lower case, as preferences store it. */
   categoryKey: string;
   subject: string | null;
   htmlBody: string | null;
   textBody: string | null;
 }
 
-/** Turns one user's collected messages into one mail, in one transaction: it exists exactly when they are in it. */
+/** Closes one user's digest and queues its mail in one transaction, so the mail exists exactly if the digest is closed. */
 export const digestJob = (p: Platform): JobType<z.output<typeof args>> =>
   defineJob({
     name: DIGEST_JOB,
@@ -46,56 +47,63 @@ async function closeDigest(p: Platform, tx: Tx, digestId: string): Promise<unkno
   const [digest] = await tx<{ tenantKey: string; userId: string }[]>`
     select tenant_key, user_id from notification_digests
     where id = ${digestId} and closed_at is null for update`;
-  if (!digest) return { skipped: "the digest has gone out" };
+  if (!digest) return { skipped: "the digest is already closed" };
   const { userId } = digest;
   const tenantId = tenantOfKey(digest.tenantKey);
   const found = await readItems(tx, digestId);
-  const items = found.slice(0, MOST_ITEMS);
+  const items = found.slice(0, MAX_ITEMS);
   const [[user], optedOut] = await Promise.all([
     findUsersInTenant(tx, tenantId, [userId]),
     readOptedOut(tx, userId),
   ]);
-  const fate = (item: Item) =>
-    item.isCancelled ? CANCELLED : !user ? GONE : optedOut.has(item.categoryKey) ? OPTED_OUT : null;
-  for (const why of [CANCELLED, GONE, OPTED_OUT]) {
-    await drop(tx, items.filter((item) => fate(item) === why), why);
+  const dropOf = (item: Item) =>
+    item.isCancelled ? CANCELLED : !user ? NOT_A_USER : optedOut.has(item.categoryKey) ? OPTED_OUT : null;
+  for (const reason of [CANCELLED, NOT_A_USER, OPTED_OUT]) {
+    await drop(tx, items.filter((item) => dropOf(item) === reason), reason);
   }
-  const told = items.filter((item) => fate(item) === null);
-  const notificationId = user && told.length > 0 ? await mailDigest(p, tx, tenantId, user, told) : null;
+  const included = items.filter((item) => dropOf(item) === null);
+  const notificationId = user && included.length > 0
+    ? await mailDigest(p, tx, tenantId, user, included)
+    : null;
   await tx`update notification_digests set closed_at = now(), notification_id = ${notificationId},
       settled_at = case when ${notificationId}::uuid is null then now() end where id = ${digestId}`;
-  if (found.length > MOST_ITEMS) {
+  if (found.length > MAX_ITEMS) {
     const next = await openDigests(p, tx, tenantId, [{ userId, dueAt: p.clock.now() }]);
     await tx`update notification_recipients set digest_id = ${next.get(userId)?.id ?? null}
       where digest_id = ${digestId} and status = 'Collected' and id <> all(${
-      told.map(({ id }) => id)
+      included.map(({ id }) => id)
     }::uuid[])`;
   }
   await settleCollected(tx, items.map((item) => item.notificationId));
-  return { notificationId, messages: notificationId === null ? 0 : told.length };
+  return { notificationId, messages: notificationId === null ? 0 : included.length };
 }
 
-/** The oldest messages, one more than a mail may hold; of long bodies only as much as a digest could quote. */
+/** Reads the oldest messages of the digest: one more than a mail may hold, bodies cut to READ_LENGTH. */
 async function readItems(tx: Tx, digestId: string): Promise<Item[]> {
   return await tx<Item[]>`
     select r.id, n.id as notification_id, n.status = 'Cancelled' as is_cancelled, n.category,
       lower(n.category) as category_key, n.subject, left(n.html_body, ${READ_LENGTH}) as html_body,
       left(n.text_body, ${READ_LENGTH}) as text_body
     from notification_recipients r join notifications n on n.id = r.notification_id
-    where r.digest_id = ${digestId} and r.status = 'Collected' order by r.id limit ${MOST_ITEMS + 1}`;
+    where r.digest_id = ${digestId} and r.status = 'Collected' order by r.id limit ${MAX_ITEMS + 1}`;
 }
 
+/** Why a message is left out of the digest, as written to its recipient. */
 interface Drop {
   status: "Skipped" | "Refused";
   reason: SkipReason | null;
   message: string;
 }
 const CANCELLED: Drop = { status: "Skipped", reason: null, message: "The message was cancelled." };
-const GONE: Drop = {
-  ...{ status: "Skipped", reason: "NotAUser", message: "No longer an active user of this tenant." },
+const NOT_A_USER: Drop = {
+  status: "Skipped",
+  reason: "NotAUser",
+  message: "No longer an active user of this tenant.",
 };
 const OPTED_OUT: Drop = {
-  ...{ status: "Skipped", reason: "OptedOut", message: "The user no longer wants this category by email." },
+  status: "Skipped",
+  reason: "OptedOut",
+  message: "The user no longer wants this category by email.",
 };
 
 async function drop(tx: Tx, items: Item[], { status, reason, message }: Drop): Promise<void> {
@@ -105,7 +113,10 @@ async function drop(tx: Tx, items: Item[], { status, reason, message }: Drop): P
     where id = any(${items.map((item) => item.id)}::uuid[]) and status = 'Collected'`;
 }
 
-/** Queues the mail; where it cannot even be written (a tenant's own template asks for more), all its messages failed. */
+/**
+ * Queues the digest mail and returns its id. If the mail is refused (a tenant's own template may require other
+ * variables), all its messages become Refused and it returns null.
+ */
 async function mailDigest(
   p: Platform,
   tx: Tx,
@@ -113,7 +124,7 @@ async function mailDigest(
   user: AddressedUser,
   items: Item[],
 ): Promise<string | null> {
-  const told = await Promise.all(items.map(async ({ subject, category, textBody, htmlBody }) => {
+  const quoted = await Promise.all(items.map(async ({ subject, category, textBody, htmlBody }) => {
     const url = await unsubscribeUrl(p, { userId: user.id, category });
     const text = withOwnLink(textBody ?? (htmlBody === null ? "" : await textOf(p, tenantId, htmlBody)), url);
     return { subject: subject ?? category, text: shortened(text), category, unsubscribeUrl: url };
@@ -125,10 +136,13 @@ async function mailDigest(
       recipients: [{ address, displayName: `${firstName} ${lastName}`.trim() || null }],
       templateSlug: DIGEST_TEMPLATE,
       templateData: {
-        ...{ firstName, items: told, count: told.length, isSingle: told.length === 1 },
+        firstName,
+        items: quoted,
+        count: quoted.length,
+        isSingle: quoted.length === 1,
       },
       locale: await readDigestLocale(tx, user.id),
-      isConfidential: true, // its links act for the user
+      isConfidential: true, // its unsubscribe links act for the user without a sign-in
     });
     return notificationId;
   } catch (error) {

@@ -11,10 +11,10 @@ import { INTERRUPTED } from "./delivery_ledger.ts";
 import { sweepDigests } from "./digest_settle.ts";
 import { tellGivenUp } from "./notification_events.ts";
 
-const AT_ONCE = 1_000;
+const BATCH_SIZE = 1_000;
 const NIL = "00000000-0000-0000-0000-000000000000";
 
-/** Brings in line what no job speaks for any more, and keeps the counts short. */
+/** Settles messages whose job has ended without settling them, settles digests, and merges the count shards. */
 export const sweepJob = (p: Platform): JobType<Record<string, never>> =>
   defineJob({
     name: "notifications.sweep",
@@ -28,11 +28,11 @@ export const sweepJob = (p: Platform): JobType<Record<string, never>> =>
     },
   });
 
-/** A direct message that is under way is marked as alive every two seconds. */
-const SILENT = "20 seconds";
+/** A direct message without a heartbeat for this long counts as interrupted. Heartbeats come every 2 s. */
+const HEARTBEAT_TIMEOUT = "20 seconds";
 const DAY_MS = 86_400_000;
 
-/** Settles direct messages whose process died between the mail server and the record. */
+/** Settles direct messages whose process died before it wrote their outcome. */
 export const directSweepJob = (p: Platform): JobType<Record<string, never>> =>
   defineJob({
     name: "notifications.sweep-direct",
@@ -41,39 +41,37 @@ export const directSweepJob = (p: Platform): JobType<Record<string, never>> =>
     run: async () => ({ settled: await settleInterrupted(p) }),
   });
 
-/** Settles the direct messages of the last day that nobody marks as alive any more. @returns how many. */
+/** Settles direct messages of the last day whose heartbeat has stopped. @returns how many. */
 export async function settleInterrupted({ sql, clock }: Pick<Platform, "sql" | "clock">): Promise<number> {
   const since = firstIdOf(new Date(clock.now().getTime() - DAY_MS));
   const rows = await sql<{ id: string }[]>`
     select id from notifications
     where status in ('Queued', 'Scheduled', 'Sending', 'Failed') and id > ${since}
-      and status = 'Sending' and job_id is null and updated_at < now() - ${SILENT}::text::interval
-    order by id limit ${AT_ONCE}`;
-  return await transact(sql, (tx) => settleSilent(tx, rows.map(({ id }) => id)));
+      and status = 'Sending' and job_id is null and updated_at < now() - ${HEARTBEAT_TIMEOUT}::text::interval
+    order by id limit ${BATCH_SIZE}`;
+  return await transact(sql, (tx) => failStaleDirect(tx, rows.map(({ id }) => id)));
 }
 
-/** Writes the end of direct messages that nobody marks as alive, and that nobody can tell what became of them. */
-async function settleSilent(tx: Tx, ids: string[]): Promise<number> {
+/** Marks direct messages without a heartbeat as Failed, with an attempt `unknown`. @returns how many. */
+async function failStaleDirect(tx: Tx, ids: string[]): Promise<number> {
   const { count } = await tx`
-    with silent as (
+    with stale as (
       update notifications set status = 'Failed', updated_at = now(),
-        last_error = 'The service stopped before the delivery ended; it may or may not have gone out.'
+        last_error = 'The service stopped during the delivery. It is not known whether the message was sent.'
       where id = any(${ids}::uuid[]) and job_id is null and status = 'Sending'
-        and updated_at < now() - ${SILENT}::text::interval
+        and updated_at < now() - ${HEARTBEAT_TIMEOUT}::text::interval
       returning id, created_at
     )
     insert into notification_attempts (id, notification_id, provider_name, is_success, duration_ms, attempted_at, error_message)
-    select attempt.id, silent.id, 'unknown', false, 0, silent.created_at, ${INTERRUPTED}
-    from silent join unnest(${ids}::uuid[], ${
-    ids.map(() => newId())
-  }::uuid[]) as attempt (notification_id, id)
-      on attempt.notification_id = silent.id`;
+    select attempt.id, stale.id, 'unknown', false, 0, stale.created_at, ${INTERRUPTED}
+    from stale join unnest(${ids}::uuid[], ${ids.map(() => newId())}::uuid[]) as attempt (notification_id, id)
+      on attempt.notification_id = stale.id`;
   return count;
 }
 
 /**
- * Settles messages that have waited for ten minutes although their job has ended: dead-lettered while its worker
- * died, or cancelled through the job routes; and direct ones whose process died before the answer.
+ * Settles open messages that have not changed for `idle` although their job has ended: it was dead-lettered when its
+ * worker died, or cancelled through the job routes. Also settles direct messages whose process died.
  * @returns how many.
  */
 export async function settleAbandoned(sql: Sql, idle = "10 minutes"): Promise<number> {
@@ -84,14 +82,14 @@ export async function settleAbandoned(sql: Sql, idle = "10 minutes"): Promise<nu
       where status in ('Queued', 'Scheduled', 'Sending', 'Failed') and id > ${after}
         and (job_id is not null or status = 'Sending')
         and greatest(updated_at, scheduled_at) < now() - ${idle}::text::interval
-      order by id limit ${AT_ONCE}`;
+      order by id limit ${BATCH_SIZE}`;
     if (rows.length === 0) return settled;
     after = rows.at(-1)?.id ?? NIL;
     settled += await transact(sql, (tx) => settleRows(tx, rows));
   }
 }
 
-/** Settles scheduled messages whose job was cancelled through the job routes, long before their time. @returns how many. */
+/** Settles scheduled messages whose job was cancelled through the job routes before it was due. @returns how many. */
 export async function settleCancelledEarly(p: Platform): Promise<number> {
   const { name, args } = deliveryJob(p);
   const jobs = await readCancelledEarly(p.sql, name);
@@ -100,8 +98,8 @@ export async function settleCancelledEarly(p: Platform): Promise<number> {
     jobId,
   }));
   let settled = 0;
-  for (let from = 0; from < rows.length; from += AT_ONCE) {
-    settled += await transact(p.sql, (tx) => settleRows(tx, rows.slice(from, from + AT_ONCE)));
+  for (let from = 0; from < rows.length; from += BATCH_SIZE) {
+    settled += await transact(p.sql, (tx) => settleRows(tx, rows.slice(from, from + BATCH_SIZE)));
   }
   return settled;
 }
@@ -121,19 +119,19 @@ async function settleRows(tx: Tx, rows: { id: string; jobId: string | null }[]):
     return [];
   });
   const direct = rows.filter((row) => row.jobId === null).map((row) => row.id);
-  const [byJob, silent] = await Promise.all([
+  const [byJob, stale] = await Promise.all([
     tx<SettledRow[]>`update notifications n set status = e.status::notification_status, updated_at = now(),
-        last_error = coalesce(e.error, n.last_error, 'The job of this message ended without it.')
+        last_error = coalesce(e.error, n.last_error, 'The job ended without delivering this message.')
       from unnest(${ended.map((e) => e.id)}::uuid[], ${ended.map((e) => e.jobId)}::uuid[],
         ${ended.map((e) => e.status)}::text[], ${
       ended.map((e) => e.error)
     }::text[]) as e (id, job_id, status, error)
       where n.id = e.id and n.job_id = e.job_id and n.status in ('Queued', 'Scheduled', 'Sending', 'Failed')
       returning n.id, n.tenant_id, n.channel, n.status, n.last_error as error`,
-    settleSilent(tx, direct),
+    failStaleDirect(tx, direct),
   ]);
   await tellGivenUp(tx, byJob.filter(({ status }) => status === "DeadLettered"));
-  return byJob.count + silent;
+  return byJob.count + stale;
 }
 
 interface SettledRow {

@@ -233,7 +233,7 @@ Deno.test("a direct mail whose process is killed between the server's yes and th
   await sql`update notifications set updated_at = updated_at - interval '20 seconds' where id = ${id}`;
   assert.equal(await settleInterrupted(platform), 1);
   const detail = (await ann.get(`${path}/${id}`)).body;
-  assert.match(detail.lastError, /may or may not have gone out/);
+  assert.match(detail.lastError, /It is not known whether the message was sent/);
   assert.deepEqual([detail.status, ...attemptsOf(detail)], ["Failed", ["unknown", false]]);
   assert.equal(await settleInterrupted(platform), 0);
 });
