@@ -8,32 +8,38 @@ import type { FileStatus } from "./file.ts";
 import { scanFile, statusOf } from "./scan.ts";
 import { failScan } from "./verdict.ts";
 
-/** So many workers that died while they scanned a file end its scan. */
-const MOST_CRASHES = 2;
-const TURN_MS = 2_000;
+/** How many workers may die while they scan the same file. Then the file ends Failed. */
+const MAX_CRASHES = 2;
+/** How long a suspect file waits while another suspect is scanned. */
+const SUSPECT_DELAY_MS = 2_000;
 const WATCH_MS = 5_000;
-const MESSAGE = `The scan ended its worker process ${MOST_CRASHES} times.`;
+const MESSAGE = `The worker process died ${MAX_CRASHES} times while it scanned the file.`;
 
-/** Is this process scanning a file whose worker died before? One at a time, so that the death of another is no sign. */
+/**
+ * A suspect is a file whose worker died during a scan. A process scans one suspect at a time, so that a crash is not
+ * blamed on the wrong file.
+ */
 let isScanningSuspect = false;
 
 /**
- * Scans a file, but not a third time after two workers died of it: such a file ends Failed. The second attempt runs
- * alone among its like, since the first worker may have died of another file, and is watched by a job, so that the end
- * does not wait for the lease of a second dead worker.
- * @throws PostponeJob as `scanFile`, and while it is another file's turn
+ * Scans a file unless two workers died while they scanned it; such a file ends Failed. The second attempt is the only
+ * scan of a suspect in its process, because another file may have killed the first worker. A job watches that attempt,
+ * so that a second crash is noticed before the lease expires.
+ * @throws PostponeJob as `scanFile`, and while this process scans another suspect
  */
-export async function scanUnlessDeadly(
+export async function scanWithCrashGuard(
   p: Platform,
   fileId: string,
   { jobId, lostLeases, tenantId, signal }: Pick<JobContext, "jobId" | "lostLeases" | "tenantId" | "signal">,
 ): Promise<FileStatus> {
   if (lostLeases === 0) return await scanFile(p, fileId, signal);
-  if (lostLeases >= MOST_CRASHES) {
+  if (lostLeases >= MAX_CRASHES) {
     await failScan(p, fileId, MESSAGE);
     return await statusOf(p, fileId);
   }
-  if (isScanningSuspect) throw new PostponeJob("Another file whose worker died is scanned first.", TURN_MS);
+  if (isScanningSuspect) {
+    throw new PostponeJob("Another file whose worker died is scanned first.", SUSPECT_DELAY_MS);
+  }
   isScanningSuspect = true;
   try {
     const firstLook = new Date(p.clock.now().getTime() + WATCH_MS);
@@ -48,7 +54,7 @@ export async function scanUnlessDeadly(
   }
 }
 
-/** Ends the scan of a file when the worker of its second attempt has missed two heartbeats. */
+/** Sets a file to Failed when the worker of its second scan attempt has missed two heartbeats. */
 export const watchScanJob = (p: Platform): JobType<{ fileId: string; jobId: string }> =>
   defineJob({
     name: "files.watch-scan",
@@ -57,7 +63,7 @@ export const watchScanJob = (p: Platform): JobType<{ fileId: string; jobId: stri
       const status = await statusOf(p, fileId);
       const age = await heartbeatAge(p.sql, jobId);
       if (status !== "Scanning" || age === null) return { status };
-      if (age <= p.config.JOB_LEASE_SECONDS / 2) throw new PostponeJob("The worker lives.", WATCH_MS);
+      if (age <= p.config.JOB_LEASE_SECONDS / 2) throw new PostponeJob("The worker is alive.", WATCH_MS);
       await failScan(p, fileId, MESSAGE);
       return { status: await statusOf(p, fileId) };
     },

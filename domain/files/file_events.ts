@@ -22,11 +22,11 @@ const dataOf = (file: Told) => ({
 });
 
 /** Tells the file's tenant that it can be downloaded. */
-export const tellAvailable = (p: Waking, tx: Tx, file: Told): Promise<void> =>
+export const emitFileAvailable = (p: Waking, tx: Tx, file: Told): Promise<void> =>
   emitEvents(p, tx, [{ type: "file.available", tenantId: file.tenantId, data: dataOf(file) }]);
 
 /** Tells the file's tenant that a signature was found in it. */
-export const tellInfected = (
+export const emitFileInfected = (
   p: Waking,
   tx: Tx,
   file: Told & Pick<FileRow, "signatureName">,
@@ -38,7 +38,7 @@ export const tellInfected = (
   }]);
 
 /** Tells the files' tenants that their content is gone: refused for what it was, or no longer wanted. */
-export const tellPurged = (
+export const emitFilesPurged = (
   p: Waking,
   tx: Tx,
   files: (Told & Pick<FileRow, "purgeReason" | "rejectionCode">)[],

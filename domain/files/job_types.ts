@@ -6,7 +6,7 @@ import { tellOwnersJob } from "./rescan_notice.ts";
 import { scanFileJob } from "./scan_job.ts";
 import { fileSweeps } from "./sweeps.ts";
 
-/** The background work of the files area. The registry forgets argument types: `args` proves them at run time. */
+/** The job types of the files area. The list erases argument types; each job's `args` schema checks them at run time. */
 export const filesJobTypes = (
   p: Platform,
 ): AnyJobType[] => [

@@ -13,7 +13,7 @@ import {
   requireSystemAdmin,
 } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";
-import { tellPurged } from "./file_events.ts";
+import { emitFilesPurged } from "./file_events.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";
 import { holdingScopes } from "./references.ts";
 
@@ -117,7 +117,7 @@ export async function markPurged(
     where id = ${o.fileId} and status = ${o.from}::file_status returning *`;
   if (!row) return null;
   await discardObjects(tx, [o.fileId], o.now);
-  await tellPurged(p, tx, [row]);
+  await emitFilesPurged(p, tx, [row]);
   if (o.purgedBy === undefined) await auditOwnPurges(tx, o.from, [row]);
   return row;
 }

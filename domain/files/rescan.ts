@@ -4,37 +4,37 @@ import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { type AnyJobType, defineJob, type JobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
-import { passOverFile, rescanFile, type RescanOutcome } from "./rescan_file.ts";
+import { rescanFile, type RescanOutcome, skipFile } from "./rescan_file.ts";
 import { generationOf } from "./rescan_generation.ts";
 import { SCAN_TIMEOUT_MS } from "./scan.ts";
 
-/** One file at a time, so that first examinations have the engine to themselves but for one place. */
+/** Files per batch job. They are scanned one after another, so that first scans get the rest of the engine's capacity. */
 const BATCH = 100;
-/** A batch that has taken so long leaves the rest to the next, behind whatever else waits. */
+/** A batch stops after this time. The next batch takes the remaining files, so that other waiting jobs run in between. */
 const BATCH_MS = 4 * 60_000;
-/** Without a word from the walk for so long, its job is lost. */
-const SILENCE_MS = SCAN_TIMEOUT_MS + 15 * 60_000;
-const REST_WITHOUT_ENGINE_MS = 60_000;
-/** Until files that gave an error are tried again. */
-const REST_AFTER_ERRORS_MS = 60 * 60_000;
+/** A walk that reports no progress for this long has lost its job; a new walk may start. */
+const WALK_EXPIRY_MS = SCAN_TIMEOUT_MS + 15 * 60_000;
+const PAUSE_WITHOUT_ENGINE_MS = 60_000;
+/** How long to wait before files that gave an error are tried again. */
+const PAUSE_AFTER_ERRORS_MS = 60 * 60_000;
 
 const BatchArgs = z.object({
   generation: z.int(),
   batch: z.int(),
-  /** The file before the first of the batch; null: the walk begins. */
+  /** The last file of the previous batch; null in the first batch of a walk. */
   after: z.object({ generation: z.int(), fileId: z.uuid() }).nullable(),
-  /** Files of the walk that gave an error so far. */
+  /** How many files of this walk gave an error so far. */
   errors: z.int(),
 });
 type BatchArgs = z.infer<typeof BatchArgs>;
 
-/** What examines Available files again once the engine knows more: a look every minute, and the batches of a walk. */
+/** The jobs that scan Available files again with newer signatures: a check every minute, and the batches of a walk. */
 export const rescanJobTypes = (p: Platform): AnyJobType[] => [
   defineJob({
     name: "files.rescan-outdated",
     args: z.object({}),
     cron: "* * * * *",
-    maxRetries: 0, // the next minute looks again
+    maxRetries: 0, // the check runs again in the next minute
     run: async () => ({ rescan: await startRescan(p) }),
   }),
   rescanBatchJob(p),
@@ -50,8 +50,8 @@ const rescanBatchJob = (p: Platform): JobType<BatchArgs> =>
   });
 
 /**
- * Begins a walk over the files that were last examined with older knowledge than the engine has now, unless there is
- * one. Of many instances that look at once, one begins it.
+ * Starts a walk over the files whose last scan used older signatures than the engine has now, unless a walk is running.
+ * If several instances call this at once, one of them starts it.
  */
 export async function startRescan(
   p: Platform,
@@ -65,7 +65,7 @@ export async function startRescan(
     if (outdated.length === 0) return "nothing outdated";
     const now = p.clock.now();
     const [walk] = await tx<{ walkBatch: number }[]>`
-      update scan_generations set walk_until = ${inMs(now, SILENCE_MS)}, walk_batch = walk_batch + 1
+      update scan_generations set walk_until = ${inMs(now, WALK_EXPIRY_MS)}, walk_batch = walk_batch + 1
       where id = ${generation} and (walk_until is null or walk_until <= ${now}) returning walk_batch`;
     if (!walk) return "under way";
     const first = { generation, batch: walk.walkBatch, after: null, errors: 0 };
@@ -80,10 +80,11 @@ interface OutdatedFile {
 }
 
 /**
- * Examines one batch and enqueues the next. What was examined clean is outdated no more, so a batch that runs again after
- * dying goes on where it stopped; files that gave an error are passed over until the walk begins anew.
- * @param lostLeases workers that died of this batch. From the first on it has one file, so that from the second on it is
- * known which one they died of: that one is passed over.
+ * Scans one batch and enqueues the next. A clean file gets the new generation, so a batch that runs again after a crash
+ * continues where it stopped. Files that gave an error are skipped until the next walk.
+ * @param lostLeases how many workers died during this batch. After the first crash the batch has one file only, so a
+ * second crash shows which file is the cause; that file is skipped.
+ * @returns outcome counts of the files, or why nothing was scanned
  */
 export async function rescanBatch(
   p: Platform,
@@ -92,11 +93,11 @@ export async function rescanBatch(
   lostLeases = 0,
 ): Promise<Partial<Record<RescanOutcome, number>> | string> {
   const { generation, after } = args;
-  if (!await setWalk(p, args, { untilMs: SILENCE_MS })) return "overtaken";
+  if (!await setWalk(p, args, { untilMs: WALK_EXPIRY_MS })) return "overtaken";
   const engine = await askEngine(p);
   if (!engine || await generationOf(p.sql, engine) !== generation) {
-    await setWalk(p, args, { untilMs: REST_WITHOUT_ENGINE_MS });
-    return "the engine is away, or another one";
+    await setWalk(p, args, { untilMs: PAUSE_WITHOUT_ENGINE_MS });
+    return "the engine is unavailable or has other signatures";
   }
   const size = lostLeases === 0 ? BATCH : 1;
   const files = await p.sql<OutdatedFile[]>`
@@ -110,10 +111,10 @@ export async function rescanBatch(
     signal.throwIfAborted();
     const outcome = lostLeases < 2
       ? await rescanFile(p, file.id, { engine, generation }, signal)
-      : await passOverFile(p, file.id, { engine, generation });
+      : await skipFile(p, file.id, { engine, generation });
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
     if (outcome === "Error" && !await askEngine(p)) {
-      await setWalk(p, args, { untilMs: REST_WITHOUT_ENGINE_MS });
+      await setWalk(p, args, { untilMs: PAUSE_WITHOUT_ENGINE_MS });
       return outcomes;
     }
     last = file;
@@ -123,7 +124,7 @@ export async function rescanBatch(
   if (last && (last !== files.at(-1) || files.length === size)) {
     await enqueueNext(p, { ...args, errors, after: { generation: last.scanGeneration, fileId: last.id } });
   } else {
-    await setWalk(p, args, { untilMs: errors > 0 ? REST_AFTER_ERRORS_MS : null });
+    await setWalk(p, args, { untilMs: errors > 0 ? PAUSE_AFTER_ERRORS_MS : null });
   }
   return outcomes;
 }
@@ -131,7 +132,7 @@ export async function rescanBatch(
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 const inMs = (now: Date, ms: number) => new Date(now.getTime() + ms);
 
-/** @returns false when another batch has taken over. */
+/** Sets when the walk expires; null ends it. @returns false if another batch has taken over the walk. */
 async function setWalk(
   p: Pick<Platform, "sql" | "clock">,
   { generation, batch }: BatchArgs,
@@ -143,17 +144,18 @@ async function setWalk(
   return kept.count === 1;
 }
 
-/** The number that is compared and set keeps a job that runs twice from going on twice. */
+/** Enqueues the next batch. The compare-and-set of `walk_batch` prevents two runs of one job from both enqueuing it. */
 async function enqueueNext(p: Platform, args: BatchArgs): Promise<void> {
   await transact(p.sql, async (tx) => {
     const next = { ...args, batch: args.batch + 1 };
     const moved = await tx`update scan_generations set walk_batch = ${next.batch},
-        walk_until = ${inMs(p.clock.now(), SILENCE_MS)}
+        walk_until = ${inMs(p.clock.now(), WALK_EXPIRY_MS)}
       where id = ${args.generation} and walk_batch = ${args.batch}`;
     if (moved.count === 1) await enqueueJob(p, tx, rescanBatchJob(p), next, { priority: "Low" });
   });
 }
 
+/** The engine's status; null if the engine does not answer. */
 async function askEngine(p: Pick<Platform, "scanner">): Promise<ScannerStatus | null> {
   try {
     return await p.scanner.status();

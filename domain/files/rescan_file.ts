@@ -6,7 +6,7 @@ import type { Platform } from "../shared/platform.ts";
 import { ContentUnreadable, type Reading, readThroughEngine } from "./examine.ts";
 import { profilesOf } from "./configured_profiles.ts";
 import type { FileRow } from "./file.ts";
-import { tellInfected } from "./file_events.ts";
+import { emitFileInfected } from "./file_events.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";
 import { tellOwnersJob } from "./rescan_notice.ts";
 import { failureOf } from "./scan.ts";
@@ -90,14 +90,14 @@ async function settleRescan(
       before: { status: file.status, sha256: file.sha256, sizeBytes: file.sizeBytes },
       after: { status: "Infected", signatureName },
     });
-    await tellInfected(p, tx, { ...file, signatureName });
+    await emitFileInfected(p, tx, { ...file, signatureName });
     await enqueueJob(p, tx, tellOwnersJob(p), { fileId }, { tenantId: file.tenantId });
     return "Infected";
   });
 }
 
 /** Leaves a file Available that workers died of, as scanned as this knowledge can. */
-export async function passOverFile(
+export async function skipFile(
   p: Pick<Platform, "sql" | "clock">,
   fileId: string,
   { engine, generation }: Knowledge,
@@ -105,7 +105,7 @@ export async function passOverFile(
   return await transact(p.sql, async (tx) => {
     if (!await lockAvailable(tx, fileId)) return "Gone";
     const now = p.clock.now();
-    const errorMessage = "The scan ended its worker process more than once.";
+    const errorMessage = "The worker process died more than once while it scanned the file.";
     return await passOver(tx, fileId, { startedAt: now, completedAt: now, engine, generation, errorMessage });
   });
 }

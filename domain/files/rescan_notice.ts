@@ -11,18 +11,18 @@ const UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 const RECIPIENTS_AT_ONCE = 500;
 
 /**
- * Tells a file's owners in-app that it was taken out of service. A job of its own, so that nothing about messages can
- * keep an infected file in service; it tells once, however often it runs.
+ * Notifies a file's owners in-app that a rescan found the file infected. It is a separate job, so that a failure to send
+ * cannot keep an infected file Available. The owners get one notification, even if the job runs more than once.
  */
 export const tellOwnersJob = (p: Platform): JobType<{ fileId: string }> =>
   defineJob({
     name: "files.tell-owners",
     args: TellArgs,
-    run: async ({ fileId }) => ({ told: await tellOwners(p, fileId) }),
+    run: async ({ fileId }) => ({ told: await notifyOwners(p, fileId) }),
   });
 
-/** @returns how many users were told; none when they had been already. */
-export async function tellOwners(p: Platform, fileId: string): Promise<number> {
+/** @returns how many users were notified; 0 if they were notified before. */
+export async function notifyOwners(p: Platform, fileId: string): Promise<number> {
   return await transact(p.sql, async (tx) => {
     const [file] = await tx<FileRow[]>`
       select * from files where id = ${fileId} and status = 'Infected' and owners_told_at is null for update`;
@@ -36,9 +36,9 @@ export async function tellOwners(p: Platform, fileId: string): Promise<number> {
         recipients,
         subject: `The file "${file.fileName}" was found infected`,
         textBody:
-          `A newer scan found ${file.signatureName} in the file "${file.fileName}". It can no longer be ` +
-          "downloaded and its content was destroyed. Treat copies of it with care, and upload a clean one " +
-          "where it is needed.",
+          `A newer scan found ${file.signatureName} in the file "${file.fileName}". The file can no longer be ` +
+          "downloaded and its content was destroyed. Do not open copies of it. Upload a clean version if you " +
+          "still need the file.",
         priority: "High",
         category: "files",
         actionUrl: `/api/v1/files/${fileId}`,
@@ -49,7 +49,7 @@ export async function tellOwners(p: Platform, fileId: string): Promise<number> {
   });
 }
 
-/** Whoever made the file, made one of its references, or is named by one. */
+/** Ids of possible owners: who created the file or one of its references, and owner ids of references that are UUIDs. */
 async function ownersOf(tx: Tx, { id, createdBy }: FileRow): Promise<string[]> {
   const rows = await tx<{ userId: string }[]>`
     select created_by as user_id from file_references

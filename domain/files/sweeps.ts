@@ -4,18 +4,18 @@ import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
-import { tellPurged } from "./file_events.ts";
+import { emitFilesPurged } from "./file_events.ts";
 import { deleteDiscarded, deleteDueObjects, discardObjects } from "./objects.ts";
 import { auditOwnPurges, JOB_REASONS } from "./purge_file.ts";
 import { scanFileJob } from "./scan_job.ts";
 
 const BATCH = 100;
-/** Longer than any scan job should wait for its turn without a word. */
+/** A scan that is overdue by this much has lost its job. */
 const STUCK_MS = 15 * 60_000;
 const NoArgs = z.object({});
 const EVERY_MINUTE = "* * * * *";
 
-/** The sweeps of the registry, each enqueued by the service once a minute. */
+/** The cleanup jobs of the file registry. Each runs once a minute. */
 export const fileSweeps = (p: Platform): JobType<Record<string, never>>[] => [
   sweep("files.expire-reservations", (signal) => inBatches(signal, () => expireReservations(p, signal))),
   sweep("files.collect-expired", (signal) => inBatches(signal, () => collectExpired(p, signal))),
@@ -33,7 +33,7 @@ function sweep(name: string, work: (signal: AbortSignal) => Promise<number>): Jo
   });
 }
 
-/** Takes batch after batch until one comes back short, so that no transaction grows with the backlog. */
+/** Repeats `step` until a batch is not full. Each batch has its own transaction, so transactions stay small. */
 async function inBatches(signal: AbortSignal, step: () => Promise<number>): Promise<number> {
   for (let done = 0;;) {
     signal.throwIfAborted();
@@ -43,7 +43,7 @@ async function inBatches(signal: AbortSignal, step: () => Promise<number>): Prom
   }
 }
 
-/** Pending past its time → Purged. A legal hold keeps even an empty reservation. */
+/** Purges one batch of Pending files whose upload time has expired. A legal hold keeps even an empty reservation. */
 export async function expireReservations(p: Platform, signal?: AbortSignal): Promise<number> {
   const now = p.clock.now();
   const ids = await transact(p.sql, async (tx) => {
@@ -55,14 +55,14 @@ export async function expireReservations(p: Platform, signal?: AbortSignal): Pro
         order by upload_expires_at limit ${BATCH} for update skip locked)
       returning *`;
     await auditOwnPurges(tx, "Pending", rows);
-    await tellPurged(p, tx, rows);
-    return await discarded(tx, rows, now);
+    await emitFilesPurged(p, tx, rows);
+    return await discardAll(tx, rows, now);
   });
   await deleteDiscarded(p, ids, signal);
   return ids.length;
 }
 
-/** Content nobody holds and no promise keeps → Purged. */
+/** Purges one batch of files without references whose retention has ended. */
 export async function collectExpired(p: Platform, signal?: AbortSignal): Promise<number> {
   const now = p.clock.now();
   const ids = await transact(p.sql, async (tx) => {
@@ -76,20 +76,20 @@ export async function collectExpired(p: Platform, signal?: AbortSignal): Promise
         order by collect_at limit ${BATCH} for update skip locked)
       returning *`;
     await auditOwnPurges(tx, null, rows);
-    await tellPurged(p, tx, rows);
-    return await discarded(tx, rows, now);
+    await emitFilesPurged(p, tx, rows);
+    return await discardAll(tx, rows, now);
   });
   await deleteDiscarded(p, ids, signal);
   return ids.length;
 }
 
-async function discarded(tx: Tx, rows: { id: string }[], now: Date): Promise<string[]> {
+async function discardAll(tx: Tx, rows: { id: string }[], now: Date): Promise<string[]> {
   const ids = rows.map((row) => row.id);
   await discardObjects(tx, ids, now);
   return ids;
 }
 
-/** A scan nobody has heard of for too long is enqueued again; should the lost one come back, one verdict counts. */
+/** Enqueues a new scan for one batch of stuck files. If the lost scan still finishes, the first verdict counts. */
 export async function requeueStuckScans(p: Platform): Promise<number> {
   const now = p.clock.now();
   return await transact(p.sql, async (tx) => {

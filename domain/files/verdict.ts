@@ -3,7 +3,7 @@ import { recordAudit } from "../audit/audit.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Examination } from "./examine.ts";
 import type { FileRow } from "./file.ts";
-import { tellAvailable, tellInfected } from "./file_events.ts";
+import { emitFileAvailable, emitFileInfected } from "./file_events.ts";
 import { discardObjects } from "./objects.ts";
 import { JOB_REASONS, markPurged } from "./purge_file.ts";
 import { generationOf } from "./rescan_generation.ts";
@@ -68,12 +68,12 @@ export async function settleScan(
         before: { status: "Scanning", sha256, sizeBytes: file.sizeBytes },
         after: { status: "Infected", signatureName },
       });
-      await tellInfected(p, tx, { ...file, detectedContentType, signatureName });
+      await emitFileInfected(p, tx, { ...file, detectedContentType, signatureName });
     } else {
       const generation = frame.engine === null ? 0 : await generationOf(tx, frame.engine);
       await tx`update files set status = 'Available', available_at = ${now}, scan_due_at = null,
         scan_generation = ${generation}, version = version + 1 where id = ${id}`;
-      await tellAvailable(p, tx, { ...file, detectedContentType });
+      await emitFileAvailable(p, tx, { ...file, detectedContentType });
     }
   });
 }

@@ -5,11 +5,11 @@ import { defineJob, type JobType } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { FILE_SCOPE } from "./run.ts";
 
-const AT_ONCE = 200;
+const BATCH = 200;
 
 /**
- * Lets go of the documents of executions past `expires_at`, once a day; the file registry collects them after its
- * grace period. The executions stay in the history.
+ * Releases the documents of executions past `expires_at`, once a day. The file registry purges them after its grace
+ * period. The executions stay in the history.
  */
 export const expiryJob = (p: Platform): JobType<Record<string, never>> =>
   defineJob({
@@ -19,21 +19,21 @@ export const expiryJob = (p: Platform): JobType<Record<string, never>> =>
     run: async () => {
       let expired = 0;
       for (;;) {
-        const batch = await expireSome(p);
-        expired += batch;
-        if (batch < AT_ONCE) return { expired };
+        const size = await expireBatch(p);
+        expired += size;
+        if (size < BATCH) return { expired };
       }
     },
   });
 
-async function expireSome(p: Pick<Platform, "sql" | "clock">): Promise<number> {
+async function expireBatch(p: Pick<Platform, "sql" | "clock">): Promise<number> {
   return await transact(p.sql, async (tx) => {
     const runs = await tx<{ runId: string }[]>`
       update report_executions set run_id = null
       from (
         select id, run_id from report_executions
         where expires_at < ${p.clock.now()} and run_id is not null and stored_file_id is not null
-        order by expires_at limit ${AT_ONCE} for update skip locked
+        order by expires_at limit ${BATCH} for update skip locked
       ) due
       where report_executions.id = due.id returning due.run_id`;
     for (const { runId } of runs) await releaseOwnerReferences(tx, FILE_SCOPE, runId);

@@ -9,13 +9,13 @@ const args = z.object({ executionId: z.uuid() });
 const TIMEOUT_MS = 30 * 60_000;
 const SLOT_PATIENCE_MS = 2_000;
 
-/** Generates the document of an execution. Runs again after a crash; what an earlier run left is let go. */
+/** Generates the document of an execution. It may run again after a crash; the file of an earlier run is released. */
 export const generateJob = (p: Platform): JobType<z.output<typeof args>> =>
   defineJob({
     name: "steward.report-generate",
     args,
     timeoutMs: TIMEOUT_MS,
-    // The execution counts the runs that fail (MOST_FAILURES); the job's retries are for those cut short by a crash.
+    // The execution counts failed runs (MOST_FAILURES). The job's retries are for runs that a crash interrupted.
     maxRetries: 10,
     run: ({ executionId }, context) =>
       waitingOutOutages(async () => {
@@ -37,7 +37,7 @@ async function generate(p: Platform, run: Run, context: JobContext): Promise<unk
     return { generated: true, storedFileId, fileSizeBytes, rowCount };
   } catch (error) {
     if (error instanceof RunSuperseded) return { generated: false };
-    // Stopped, timed out or lost to another worker: the next attempt begins a new run.
+    // Shutdown, timeout or lost lease: the next attempt starts a new run.
     if (signal.aborted) throw error;
     log.error("a report could not be generated", { executionId: run.id, templateId: run.templateId, error });
     const message = describeFailure(error);
@@ -46,12 +46,17 @@ async function generate(p: Platform, run: Run, context: JobContext): Promise<unk
       await failRun(p, run, message);
       throw new HopelessJob(message);
     }
-    await requeueRun(p.sql, run, outage ? `${outage.message} It is tried again.` : message, !outage);
+    await requeueRun(
+      p.sql,
+      run,
+      outage ? `${outage.message} The report will be tried again.` : message,
+      !outage,
+    );
     throw outage ?? error;
   }
 }
 
-/** A slot, if one comes free soon; otherwise the job steps aside so that it does not hold a worker's place. */
+/** Takes a slot, waiting up to SLOT_PATIENCE_MS. Without one the job is postponed, so that it does not block its worker. */
 async function takeSlot(p: Platform, signal: AbortSignal): Promise<() => void> {
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), SLOT_PATIENCE_MS);
@@ -60,7 +65,7 @@ async function takeSlot(p: Platform, signal: AbortSignal): Promise<() => void> {
   } catch (error) {
     if (signal.aborted) throw error;
     throw new PostponeJob(
-      "as many reports as may run at once are running",
+      "the maximum number of reports is running",
       1_000 * (1 + p.reports.slots.waiting),
     );
   } finally {

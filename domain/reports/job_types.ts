@@ -6,7 +6,7 @@ import { generateJob } from "./generate_job.ts";
 import { reportJob } from "./report_job.ts";
 import { sweepJob } from "./sweep.ts";
 
-/** The background work of the reports area. */
+/** The job types of the reports area. */
 export const reportsJobTypes = (p: Platform): AnyJobType[] => [
   reportJob(p),
   generateJob(p),

@@ -17,8 +17,8 @@ const args = z.object({
 });
 
 /**
- * What callers enqueue, or have recur, to generate a report: queues it with the rights of the job's creator. The
- * execution takes the job's id, so that a second attempt does not make a second one.
+ * The job type that callers enqueue, once or recurring, to generate a report with the rights of the job's creator. The
+ * execution has the same id as the job, so that a second attempt of the job does not create a second execution.
  */
 export const reportJob = (p: Platform): JobType<z.output<typeof args>> =>
   defineJob({

@@ -12,9 +12,9 @@ import { FILE_SCOPE } from "./run.ts";
 import { noteScheduledEnd } from "./scheduled_end.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
-const AT_ONCE = 500;
+const BATCH = 500;
 
-/** Brings in line what no job speaks for any more. */
+/** Ends executions and deliveries whose job no longer exists or has ended, and deletes expired links. */
 export const sweepJob = (p: Platform): JobType<Record<string, never>> =>
   defineJob({
     name: "steward.report-sweep",
@@ -28,9 +28,9 @@ export const sweepJob = (p: Platform): JobType<Record<string, never>> =>
   });
 
 /**
- * Ends executions that wait although their job has ended: cancelled through the job routes (Cancelled), or
- * dead-lettered while its worker died (Failed).
- * @returns how many.
+ * Ends open executions whose job has ended: Cancelled if the job was cancelled through the job routes, Failed if the job
+ * was dead-lettered after its worker died.
+ * @returns how many executions were ended
  */
 export async function endAbandoned(p: Platform): Promise<number> {
   let ended = 0;
@@ -38,7 +38,7 @@ export async function endAbandoned(p: Platform): Promise<number> {
     const open = await p.sql<{ id: string; jobId: string }[]>`
       select id, job_id from report_executions
       where status in (${STATUS.Queued}, ${STATUS.Generating}) and id > ${after} and job_id is not null
-      order by id limit ${AT_ONCE}`;
+      order by id limit ${BATCH}`;
     if (open.length === 0) return ended;
     after = open.at(-1)?.id ?? NIL;
     const ends = await readJobEnds(p.sql, open.map((row) => row.jobId));
@@ -51,7 +51,9 @@ export async function endAbandoned(p: Platform): Promise<number> {
 
 async function endExecution(p: Platform, tx: Tx, id: string, end: JobEnd): Promise<boolean> {
   const isCancelled = end.status === "Cancelled";
-  const message = isCancelled ? "Its job was cancelled." : end.lastError ?? "Its job ended without it.";
+  const message = isCancelled
+    ? "Its job was cancelled."
+    : end.lastError ?? "Its job ended before the report was generated.";
   const [execution] = await tx<Execution[]>`
     update report_executions set status = ${
     isCancelled ? STATUS.Cancelled : STATUS.Failed
@@ -64,7 +66,7 @@ async function endExecution(p: Platform, tx: Tx, id: string, end: JobEnd): Promi
   return true;
 }
 
-/** Fails what is owed although the job that delivers has ended. @returns how many executions. */
+/** Sets open deliveries to Failed when their delivery job has ended. @returns how many executions were changed */
 export async function failAbandonedDeliveries(p: Platform): Promise<number> {
   let failed = 0;
   for (let after = NIL;;) {
@@ -72,7 +74,7 @@ export async function failAbandonedDeliveries(p: Platform): Promise<number> {
       select e.id, e.delivery_job_id as job_id from report_executions e
       where e.delivery_job_id is not null and e.status = ${STATUS.Completed} and e.id > ${after}
         and exists (select from report_deliveries d where d.execution_id = e.id and d.status = 'Owed')
-      order by e.id limit ${AT_ONCE}`;
+      order by e.id limit ${BATCH}`;
     if (owing.length === 0) return failed;
     after = owing.at(-1)?.id ?? NIL;
     const ends = await readJobEnds(p.sql, owing.map((row) => row.jobId));
@@ -84,13 +86,13 @@ export async function failAbandonedDeliveries(p: Platform): Promise<number> {
   }
 }
 
-/** Fails what is owed and sums it up, unless a later job has taken the delivery over since. */
+/** Sets the open deliveries of one execution to Failed, unless a newer delivery job has replaced `jobId`. */
 async function failDeliveries(p: Platform, tx: Tx, executionId: string, jobId: string): Promise<boolean> {
   const [execution] = await tx`select from report_executions
     where id = ${executionId} and delivery_job_id = ${jobId} for update`;
   if (!execution) return false;
   await tx`update report_deliveries set status = 'Failed', updated_at = now(),
-      error_message = 'The job that delivers was cancelled or given up.'
+      error_message = 'The delivery job was cancelled or gave up.'
     where execution_id = ${executionId} and status = 'Owed'`;
   await sumUpDelivery(p, executionId);
   return true;

@@ -295,7 +295,7 @@ Deno.test("a file whose scan kills its worker twice ends Failed, the one scanned
     await until("the other file to end", async () => await statusOf(beside) === "Available", 60);
     assert.equal(engine.hanging("deadly"), 2, "it was not scanned a third time");
     const { body } = await admin.get(`/api/v1/files/${deadly}/scan-attempts`);
-    assert.equal(body[0].errorMessage, "The scan ended its worker process 2 times.");
+    assert.equal(body[0].errorMessage, "The worker process died 2 times while it scanned the file.");
     await last.stop();
   } finally {
     await group.stop();

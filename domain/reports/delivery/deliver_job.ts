@@ -29,15 +29,15 @@ import { METHOD } from "./options.ts";
 const args = z.object({ executionId: z.uuid() });
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 60_000;
-/** By which each wait is longer than the one before: some 30 % of what was waited so far. */
+/** Factor between one wait and the next. */
 const WAIT_GROWTH = 1.4;
 
 type Deliverable = Execution & { storedFileId: string };
 
 /**
- * Follows an execution's document through its scan, then delivers it to everybody it is owed to. Waits for the scan and
- * for messages to be sent by stepping aside, each time for longer, and for whoever does not answer as for an outage. A
- * document that does not pass its scan makes the execution Failed, unless it is owed to somebody: that delivery failed.
+ * Waits for the scan of an execution's document, then makes the deliveries that are still open (`Owed`). While the scan or
+ * a message is not finished, the job postpones itself with a growing delay. A recipient's server that does not answer is
+ * treated as an outage. If the document fails its scan, its deliveries fail; without any delivery the execution fails.
  */
 export const deliverJob = (p: Platform): JobType<z.output<typeof args>> =>
   defineJob({
@@ -71,19 +71,19 @@ async function deliverDocument(p: Platform, executionId: string, context: JobCon
   return { delivered: deliveries.length };
 }
 
-/** Why a document cannot be delivered now, or ever; null when it can. */
+/** Why a document cannot be delivered: not yet (`Owed`) or never (`Failed`); null if it can be delivered now. */
 function obstacleOf(file: FileRecord | null): Exclude<Outcome, { status: "Delivered" }> | null {
   if (file?.status === "Available") return null;
   if (file?.status === "Pending" || file?.status === "Scanning") {
     return {
       status: "Owed",
-      reason: `the document is ${file.status}; it is delivered when the scan has passed it`,
+      reason: `the document is ${file.status}; it is delivered after a clean scan`,
     };
   }
   return { status: "Failed", reason: `The document is ${file?.status ?? "gone"}.` };
 }
 
-/** Tries one delivery. Who has been away for as long as an outage is waited out has failed. */
+/** Attempts one delivery. It fails if the recipient's server stays unavailable longer than jobs wait for an outage. */
 async function deliver(
   p: Platform,
   execution: Deliverable,
@@ -99,7 +99,7 @@ async function deliver(
     });
     return {
       status: "Owed",
-      reason: "Something failed unexpectedly; the service's log has it.",
+      reason: "An unexpected error occurred; the service's log has the details.",
       isAway: true,
     };
   });
@@ -116,6 +116,6 @@ async function deliverBy(p: Platform, execution: Deliverable, delivery: OwedDeli
     case METHOD.Webhook:
       return await deliverByWebhook(p, execution, delivery);
     default:
-      return { status: "Failed", reason: `No document is delivered by method ${delivery.method}.` };
+      return { status: "Failed", reason: `Delivery method ${delivery.method} is not supported.` };
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rescanBatch, startRescan } from "../../../domain/files/rescan.ts";
 import { rescanFile } from "../../../domain/files/rescan_file.ts";
 import { generationOf, readRescanProgress, requestRescan } from "../../../domain/files/rescan_generation.ts";
-import { tellOwners } from "../../../domain/files/rescan_notice.ts";
+import { notifyOwners } from "../../../domain/files/rescan_notice.ts";
 import { PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
 import { ObjectNotFound, type ObjectStore } from "../../../infra/objectstore/objectstore.ts";
@@ -157,7 +157,7 @@ Deno.test("the maker of the file, of its references, and whom they name are told
   const jobs = await sql`select tenant_id from jobs where job_type_name = 'files.tell-owners'
     and serialized_args like ${`%${id}%`}`;
   assert.deepEqual(jobs.map((job) => job.tenantId), [tenantId]);
-  const told = await Promise.all([tellOwners(p, id), tellOwners(p, id), tellOwners(p, id)]);
+  const told = await Promise.all([notifyOwners(p, id), notifyOwners(p, id), notifyOwners(p, id)]);
   assert.deepEqual(told.toSorted(), [0, 0, 3]);
   const recipients = await sql<{ address: string; subject: string; textBody: string }[]>`
     select r.address, n.subject, n.text_body from notifications n join notification_recipients r on r.notification_id = n.id
