@@ -5,10 +5,11 @@ import { requireGoodPassword } from "../access/user_password.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobType } from "../jobs/job_type.ts";
-import { sendTemplatedMail } from "../notifications/send.ts";
+import { sendServiceMail } from "../notifications/send.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { clearFailedSignIns } from "./failed_sign_ins.ts";
+import { passwordResetMail } from "./password_reset_mail.ts";
 import { digest, newSecret } from "./secrets.ts";
 import { endSessions } from "./sessions.ts";
 
@@ -33,28 +34,28 @@ export const passwordResetMailJob = (p: Platform): JobType<{ email: string }> =>
   });
 
 async function mailResetLink(p: Platform, email: string): Promise<void> {
+  const [user] = await p.sql<{ id: string; email: string; firstName: string; lastName: string }[]>`
+    select id, email, first_name, last_name from users
+    where lower(email) = lower(${email}) and is_active and deleted_at is null`;
+  if (!user) return;
+  const token = newSecret();
+  const to = { address: user.email, displayName: `${user.firstName} ${user.lastName}`.trim() || null };
+  const mail = await passwordResetMail(p, to, {
+    token,
+    resetUrl: resetUrl(p, token),
+    firstName: user.firstName || null,
+    expiresInMinutes: LIFE_MINUTES,
+  });
   await transact(p.sql, async (tx) => {
-    const [user] = await tx<{ id: string; email: string; firstName: string; lastName: string }[]>`
-      select id, email, first_name, last_name from users
-      where lower(email) = lower(${email}) and is_active and deleted_at is null for no key update`;
-    if (!user) return;
+    const isActive = await tx`select from users where id = ${user.id} and lower(email) = lower(${email})
+      and is_active and deleted_at is null for no key update`;
+    if (isActive.count === 0) return;
     const [live] = await tx<{ links: number }[]>`
       select count(*)::int as links from password_resets where user_id = ${user.id} and expires_at > now()`;
     if ((live?.links ?? 0) >= LINKS_AT_MOST) return;
-    const token = newSecret();
     await tx`insert into password_resets (token_hash, user_id, expires_at)
       values (${digest(token)}, ${user.id}, now() + make_interval(mins => ${LIFE_MINUTES}))`;
-    await sendTemplatedMail(p, tx, {
-      tenantId: null, // a tenant's staff may read its messages, and this one is a key to the account
-      to: { address: user.email, displayName: `${user.firstName} ${user.lastName}`.trim() || null },
-      templateSlug: "password-reset",
-      locale: null,
-      data: {
-        resetUrl: resetUrl(p, token),
-        firstName: user.firstName || null,
-        expiresInMinutes: LIFE_MINUTES,
-      },
-    });
+    await sendServiceMail(p, tx, mail);
   });
 }
 

@@ -42,14 +42,24 @@ export async function sendNotification(
   return { notificationId };
 }
 
-/** A message made of a template only. */
-export interface TemplatedMail {
+/** A mail of the service's own to one person. */
+interface ServiceMail {
   /** Whose templates count, and whose list of messages it appears in; null: the service's own. */
   tenantId: string | null;
   to: MessageRecipient;
+}
+
+/** A message made of a template only. */
+export interface TemplatedMail extends ServiceMail {
   templateSlug: string;
   locale: string | null;
   data: Record<string, unknown>;
+}
+
+/** A message that needs no template. */
+export interface PlainMail extends ServiceMail {
+  subject: string;
+  textBody: string;
 }
 
 /**
@@ -57,19 +67,21 @@ export interface TemplatedMail {
  * the API, since it may hold a key to the account.
  * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
-export async function sendTemplatedMail(
+export async function sendServiceMail(
   p: Platform,
   tx: Tx,
-  mail: TemplatedMail,
+  mail: TemplatedMail | PlainMail,
 ): Promise<{ notificationId: string }> {
-  return await sendNotification(p, tx, { tenantId: mail.tenantId, userId: null, traceId: null }, {
+  const { tenantId, to, ...words } = mail;
+  const said = "data" in words
+    ? { templateSlug: words.templateSlug, templateData: words.data, locale: words.locale }
+    : words;
+  return await sendNotification(p, tx, { tenantId, userId: null, traceId: null }, {
     channel: "Email",
-    recipients: [mail.to],
-    templateSlug: mail.templateSlug,
-    templateData: mail.data,
-    locale: mail.locale,
+    recipients: [to],
     priority: "High",
     isConfidential: true,
+    ...said,
   });
 }
 

@@ -7,7 +7,7 @@ import { readNotification } from "../../../domain/notifications/read.ts";
 import {
   readNotificationStatus,
   sendNotification,
-  sendTemplatedMail,
+  sendServiceMail,
 } from "../../../domain/notifications/send.ts";
 import { settleAbandoned } from "../../../domain/notifications/sweep.ts";
 import { setup } from "../../support/setup.ts";
@@ -282,7 +282,7 @@ Deno.test("a message whose job ended without it is settled by the sweep", async 
 
 Deno.test("a mail of the service's own cannot be read back and is forgotten once sent", async () => {
   const { notificationId: id } = await transact(p.sql, (tx) =>
-    sendTemplatedMail(p, tx, {
+    sendServiceMail(p, tx, {
       ...{
         tenantId: null,
         to: { address: "zoe@x.test", displayName: "Zoë" },

@@ -165,6 +165,39 @@ Deno.test("neither a tenant's staff nor an administrator can read the link from 
   assert.ok(!t.logs.join("\n").includes(token));
 });
 
+Deno.test("a reset mail goes out when its template lacks a variable, loses the link or is deleted", async () => {
+  const templates = "/api/v1/notification-templates";
+  const operator = await elsewhere.actor({ role: "SystemAdmin", global: true });
+  const { items } = (await operator.get(`${templates}?pageSize=100`)).body;
+  const shipped: { id: string; name: string }[] = items.filter((item: { slug: string }) =>
+    item.slug === "password-reset"
+  );
+  assert.ok(shipped.length >= 2);
+  const changeAll = async (change: Record<string, unknown>) => {
+    for (const { id } of shipped) {
+      const { status } = await operator.put(`${templates}/${id}`, { templateId: id, ...change });
+      assert.equal(status, 200);
+    }
+  };
+  const arrives = async () => {
+    const user = await person(elsewhere);
+    await forgot(user.email, elsewhere);
+    const [mail] = await mailsTo(user.email, elsewhere);
+    assert.match(mail?.textBody ?? "", /https:\/\/app\.example\.test\/reset\?t=[\w-]{43}/);
+    return mail?.textBody ?? "";
+  };
+  const usual = (await arrives()).replace(/t=[\w-]{43}/, "");
+  await changeAll({ requiredVariables: "resetUrl,firstname2" });
+  assert.equal((await arrives()).replace(/t=[\w-]{43}/, ""), usual, "the default text is the shipped one");
+  await changeAll({ requiredVariables: "", htmlBodyTemplate: "<p>{{resetURL}}</p>", textBodyTemplate: null });
+  await arrives();
+  await changeAll({ htmlBodyTemplate: "<p>{{resetUrl}}</p>" });
+  await arrives();
+  for (const { id } of shipped) assert.equal((await operator.delete(`${templates}/${id}`)).status, 200);
+  await arrives();
+  assert.ok(elsewhere.logs.some((line) => line.includes('"warn"') && line.includes("password-reset")));
+});
+
 Deno.test("RESET_URL names another page", async () => {
   const user = await person(elsewhere);
   await forgot(user.email, elsewhere);
