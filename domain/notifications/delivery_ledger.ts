@@ -71,13 +71,13 @@ export interface Hold {
 /**
  * Takes messages, each for one run of a job: Queued, Scheduled or Failed becomes Sending. A later run of the same job
  * also takes over what an earlier one left Sending when it died. A job that is not the message's own (a dead letter
- * that was re-enqueued) takes it only while it is DeadLettered.
+ * that was re-enqueued) takes it only while it is DeadLettered, and then owes it to everyone who has not got it.
  * The condition on the status is one `case`, which no index answers: of a backlog the database believes that hardly
  * anything is open, and would read all of it for every group.
  * @returns in the given order; null where one is not there to be taken: cancelled, sent, or given to another job.
  */
 export async function holdNotifications(q: Queryable, holds: Hold[]): Promise<(HeldNotification | null)[]> {
-  const rows = await q<HeldNotification[]>`
+  const rows = await q<(HeldNotification & { isRevived: boolean })[]>`
     update notifications n set status = 'Sending', job_id = h.job_id, job_attempt = h.attempt,
       retry_count = h.failures, updated_at = now()
     from unnest(${holds.map((h) => h.id)}::uuid[], ${holds.map((h) => h.jobId)}::uuid[],
@@ -87,9 +87,23 @@ export async function holdNotifications(q: Queryable, holds: Hold[]): Promise<(H
       then n.status in ('Queued', 'Scheduled', 'Failed') or n.status = 'Sending' and n.job_attempt < h.attempt
       else n.status = 'DeadLettered' end
     returning ${heldColumns(q)}, (select case when before.status = 'Sending' then before.updated_at end
-      from notifications before where before.id = n.id) as interrupted_at`;
+      from notifications before where before.id = n.id) as interrupted_at,
+      (select before.status = 'DeadLettered' from notifications before where before.id = n.id) as is_revived`;
+  await oweAgain(q, rows.filter((row) => row.isRevived));
   const byJob = new Map(rows.map((row) => [row.jobId, row]));
   return holds.map((hold) => byJob.get(hold.jobId) ?? null);
+}
+
+/** Has messages tried again for those who were refused or skipped before. */
+async function oweAgain(q: Queryable, revived: HeldNotification[]): Promise<void> {
+  if (revived.length === 0) return;
+  await q`update notification_recipients set status = 'Owed', reason = null
+    where notification_id = any(${revived.map(({ id }) => id)}::uuid[]) and status in ('Refused', 'Skipped')`;
+  for (const { recipients } of revived) {
+    for (const recipient of recipients) {
+      if (recipient.status === "Refused" || recipient.status === "Skipped") recipient.status = "Owed";
+    }
+  }
 }
 
 /** A message that was written as Sending and is held by no job: a direct one. */

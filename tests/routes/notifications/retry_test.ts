@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { startReceiver } from "../../infra/mail/receiver.ts";
 import { setup } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { email, hurry, path, refused, sent, settledDetail } from "./notifications.ts";
+import { email, hurry, jobOf, path, refused, sent, settledDetail } from "./notifications.ts";
 
 const refusing = new Set<string>();
 const receiver = await startReceiver({
@@ -133,6 +133,25 @@ Deno.test("when every recipient is refused for good nothing is retried by itself
   refusing.add("let code553@x.test");
   assert.equal((await ann.post(`${path}/${id}/retry`)).status, 200);
   assert.equal((await settledDetail(t, ann, id)).status, "Sent");
+});
+
+Deno.test("the retry of a dead-lettered delivery job asks those again who have not got the message", async () => {
+  const id = await sent(ann, email(to("ok3@x.test", "code555@x.test")));
+  const first = await settledDetail(t, ann, id);
+  assert.deepEqual(statuses(first), { "ok3@x.test": "Sent", "code555@x.test": "Refused" });
+
+  const lost = await sent(ann, email(to("code556@x.test")));
+  assert.equal((await settledDetail(t, ann, lost)).status, "DeadLettered");
+  refusing.add("let code556@x.test");
+  const { items } = (await ann.get("/api/v1/dead-letter-jobs?pageSize=100")).body;
+  const jobId = await jobOf(t, lost);
+  const entry = items.find((item: { jobId: string }) => item.jobId === jobId);
+  const again = await ann.post(`/api/v1/dead-letter-jobs/${entry.id}/retry`);
+  assert.equal(again.status, 200);
+  assert.equal(await t.settled(again.body.id), "Succeeded");
+  const detail = (await ann.get(`${path}/${lost}`)).body;
+  assert.deepEqual([detail.status, statuses(detail)], ["Sent", { "code556@x.test": "Sent" }]);
+  assert.equal(mailsOf(lost).length, 1);
 });
 
 Deno.test("of simultaneous retries one is taken, and one mail goes out", async () => {
