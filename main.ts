@@ -28,23 +28,23 @@ import { hasKvQueue, kvWakeUps } from "./infra/wakeups/kv_wakeups.ts";
 import { type Config, ConfigurationError, processEnv, readConfig } from "./infra/config.ts";
 import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
 import { createLog, type Log, redactText } from "./infra/log.ts";
-import { openAnnouncements } from "./infra/postgres/announcements.ts";
+import { openBroadcast } from "./infra/postgres/broadcast.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
-import { connectChanges, heardOfChange } from "./infra/postgres/forgetting.ts";
-import { openChannel } from "./infra/postgres/listen.ts";
+import { broadcastCacheChanges, clearCaches } from "./infra/postgres/cache_invalidation.ts";
+import { openChannel } from "./infra/postgres/channel.ts";
 import { storeConfig } from "./infra/objectstore/configured.ts";
 import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
 import { migrate, pendingMigrations } from "./infra/postgres/migrate.ts";
 import { connectPostgres } from "./infra/postgres/postgres.ts";
-import { PoolPulse } from "./infra/postgres/pulse.ts";
-import { joiningPool, onItsOwn } from "./infra/postgres/shared_transaction.ts";
+import { PoolHealth } from "./infra/postgres/pool_health.ts";
+import { outsideSharedTransaction, transactionAwarePool } from "./infra/postgres/shared_transaction.ts";
 import { untraced } from "./infra/telemetry/tracing.ts";
 import { openProviders } from "./infra/providers.ts";
 import { countedScanner } from "./infra/scanner/counted.ts";
 import { clamdScanner } from "./infra/scanner/clamd.ts";
 import type { Scanner } from "./infra/scanner/scanner.ts";
 import { yaraScanner } from "./infra/scanner/yara.ts";
-import { createTokens, keptTokenKeys } from "./infra/tokens.ts";
+import { createTokens, readOrCreateTokenKeys } from "./infra/tokens.ts";
 import { createApp, type Handle } from "./routes/app.ts";
 import { createConsole } from "./routes/console/console.tsx";
 import { allEndpoints } from "./routes/endpoints.ts";
@@ -128,14 +128,16 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   databaseClock.follow(sql, log);
 
   let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
-  const keys = config.TOKEN_KEYS ? JSON.parse(config.TOKEN_KEYS) : await keptTokenKeys(config.DATA_DIR);
+  const keys = config.TOKEN_KEYS
+    ? JSON.parse(config.TOKEN_KEYS)
+    : await readOrCreateTokenKeys(config.DATA_DIR);
   const tokens = await createTokens({ keys, issuer: () => baseUrl, audience: config.TOKEN_AUDIENCE, clock });
   const rights = new Rights(sql);
   const listens = config.DATABASE_LISTEN;
-  const rightsTold = await openAnnouncements({
+  const rightsTold = await openBroadcast({
     sql,
     name: "steward_access",
-    heard: (payload) => rights.forget(payload),
+    onMessage: (payload) => rights.forget(payload),
     log,
     listens,
   });
@@ -147,16 +149,16 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const jobChannel = await openChannel({
     sql,
     name: "steward_jobs",
-    heard: () => wakeWorker(),
+    onMessage: () => wakeWorker(),
     log,
     listens,
-    quietMs: JOB_NOTICES_APART_MS,
+    minIntervalMs: JOB_NOTICES_APART_MS,
   });
   const delayed = await openDelayed(config, () => lookAtDueTimes(), { log, clock });
   const wakeUps = createWakeUps({
     now: () =>
       untraced(() =>
-        onItsOwn(() => {
+        outsideSharedTransaction(() => {
           wakeWorker();
           jobChannel.notify();
         })
@@ -165,15 +167,15 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     clock,
   });
 
-  const shared = joiningPool(sql, upkeepSql);
-  const changesTold = await openAnnouncements({
+  const shared = transactionAwarePool(sql, upkeepSql);
+  const changesTold = await openBroadcast({
     sql,
     name: "steward_changes",
-    heard: (topic) => heardOfChange(shared, topic),
+    onMessage: (topic) => clearCaches(shared, topic),
     log,
     listens,
   });
-  connectChanges(shared, changesTold);
+  broadcastCacheChanges(shared, changesTold);
 
   const objects = connectObjectStore(storeConfig(config), clock);
   if (!config.isProduction) await objects.ensureBucket();
@@ -182,7 +184,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const scanner = countedScanner(openScanner(config), (verdict) => metrics.scans.add([verdict]));
   if (scanner.notice !== undefined) log.warn(scanner.notice);
 
-  const pulse = new PoolPulse(sql, config.DATABASE_URL ?? "");
+  const pulse = new PoolHealth(sql, config.DATABASE_URL ?? "");
   const stopping = new AbortController();
   const platform: Platform = {
     config,

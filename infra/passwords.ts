@@ -45,10 +45,10 @@ export const verifyPassword = (stored: string, password: string): Promise<boolea
   );
 
 /** Was `stored` made elsewhere, or at another cost than hashes are made now? */
-export const isForeign = (stored: string): boolean => !stored.startsWith(PREFIX);
+export const needsRehash = (stored: string): boolean => !stored.startsWith(PREFIX);
 
 /** Takes as long as a real verification and is always false: for emails nobody has. */
-export async function verifyNothing(password: string): Promise<false> {
+export async function verifyDecoy(password: string): Promise<false> {
   await verifyPassword(DECOY, password);
   return false;
 }

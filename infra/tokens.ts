@@ -181,19 +181,19 @@ export async function rotateTokenKeys(keys: JWK[], step: RotationStep): Promise<
 const keyFile = (dir: string) => join(dir, "token-keys.json");
 
 /** Development: the keys kept in `dir`, made at the first start. */
-export async function keptTokenKeys(dir: string): Promise<JWK[]> {
+export async function readOrCreateTokenKeys(dir: string): Promise<JWK[]> {
   try {
     return JSON.parse(await Deno.readTextFile(keyFile(dir)));
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     const keys = [await generateTokenKey()];
-    await keepTokenKeys(dir, keys);
+    await writeTokenKeys(dir, keys);
     return keys;
   }
 }
 
 /** Writes the development keys, whole or not at all, for the owner's eyes only. */
-export async function keepTokenKeys(dir: string, keys: JWK[]): Promise<void> {
+export async function writeTokenKeys(dir: string, keys: JWK[]): Promise<void> {
   const part = `${keyFile(dir)}.${crypto.randomUUID()}.part`;
   await Deno.writeTextFile(part, JSON.stringify(keys), { mode: 0o600 });
   await Deno.rename(part, keyFile(dir));

@@ -1,5 +1,5 @@
 import type { Platform } from "../domain/shared/platform.ts";
-import { requireRoom } from "../infra/postgres/room.ts";
+import { requireDiskSpace } from "../infra/postgres/disk_space.ts";
 import { VERSION } from "../infra/version.ts";
 import { accessRoutes } from "./access/mod.ts";
 import { authRoutes } from "./auth/mod.ts";
@@ -32,7 +32,7 @@ export function allEndpoints(p: Platform, o: Instance): Endpoint[] {
   const checks = [
     { name: "postgres", required: true, check: () => p.sql`select 1` },
     { name: "objectStore", required: true, check: () => p.objects.ping() },
-    { name: "postgresDisk", required: false, check: rarely(() => requireRoom(p.sql)) },
+    { name: "postgresDisk", required: false, check: rarely(() => requireDiskSpace(p.sql)) },
     { name: "jobs", required: false, check: () => requireNone(o.obstacleToJobs?.()) },
     { name: "scanner", required: false, check: () => p.scanner.status() },
     ...p.mail.map((transport, index) => ({

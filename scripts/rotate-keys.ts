@@ -3,10 +3,10 @@ import type { JWK } from "jose";
 import { systemClock } from "../domain/shared/clock.ts";
 import {
   createTokens,
-  keepTokenKeys,
-  keptTokenKeys,
+  readOrCreateTokenKeys,
   rotateTokenKeys,
   type RotationStep,
+  writeTokenKeys,
 } from "../infra/tokens.ts";
 import { readWords } from "./shared/words.ts";
 
@@ -50,7 +50,7 @@ const present = await readKeys().catch((error) => {
 try {
   const next = await rotateTokenKeys(present, step as RotationStep);
   if (configured) console.log(JSON.stringify(next));
-  else await keepTokenKeys(folder, next);
+  else await writeTokenKeys(folder, next);
   const ids = (await publicKeys(next)).map(({ kid }, index) =>
     `${kid} (${index === 0 ? "signs" : "verifies"})`
   );
@@ -61,7 +61,7 @@ try {
 }
 
 async function readKeys() {
-  const keys = configured ? JSON.parse(configured) : await keptTokenKeys(folder);
+  const keys = configured ? JSON.parse(configured) : await readOrCreateTokenKeys(folder);
   if (!Array.isArray(keys)) throw new Error("they are not an array");
   await publicKeys(keys);
   return keys;

@@ -1,4 +1,4 @@
-import { changed, onChange } from "../../infra/postgres/forgetting.ts";
+import { invalidateCache, onCacheInvalidation } from "../../infra/postgres/cache_invalidation.ts";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 
 /** A total from here on is remembered for a moment: counting so many rows takes longer than reading a page. */
@@ -46,14 +46,14 @@ export async function countRemembered(sql: Sql, key: string, count: () => Promis
 export const isKnownLarge = (sql: Sql, key: string): boolean => memories.get(sql)?.entries.has(key) ?? false;
 
 /** Has every large total counted anew once `tx` has committed, on every instance. */
-export const recount = (sql: Sql, tx: Tx): void => changed(sql, tx, "user totals");
+export const recount = (sql: Sql, tx: Tx): void => invalidateCache(sql, tx, "user totals");
 
 const memoryOf = (sql: Sql): Memory => memories.get(sql) ?? openMemory(sql);
 
 function openMemory(sql: Sql): Memory {
   const memory = new Memory();
   memories.set(sql, memory);
-  onChange(sql, "user totals", () => {
+  onCacheInvalidation(sql, "user totals", () => {
     memory.changes++;
     for (const entry of memory.entries.values()) entry.countedAt = -Infinity;
   });

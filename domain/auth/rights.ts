@@ -1,4 +1,4 @@
-import type { Announcements } from "../../infra/postgres/announcements.ts";
+import type { Broadcast } from "../../infra/postgres/broadcast.ts";
 import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { ApiKeyRightsCache } from "./api_key_rights.ts";
 import { permissionCodes } from "./held_permissions.ts";
@@ -44,7 +44,7 @@ interface Remembered {
  */
 export class Rights {
   #users = new Map<string, Map<string, Remembered>>();
-  #others: Announcements | null = null;
+  #others: Broadcast | null = null;
   /** The same for API keys: what changes a user's rights changes those of their keys. */
   readonly apiKeys: ApiKeyRightsCache;
 
@@ -53,7 +53,7 @@ export class Rights {
   }
 
   /** Where other instances are told of changes; what they tell must come to `forget`. */
-  connect(others: Announcements): void {
+  connect(others: Broadcast): void {
     this.#others = others;
   }
 
@@ -80,7 +80,7 @@ export class Rights {
     const payload = userIds === "everyone" || userIds.length > NAMED_AT_MOST ? "everyone" : userIds.join(",");
     afterCommit(tx, async () => {
       this.forget(payload);
-      await this.#others?.tell(payload);
+      await this.#others?.send(payload);
     });
   }
 

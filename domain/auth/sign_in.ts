@@ -2,8 +2,8 @@ import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
 import {
   hashesWaiting,
   hashPassword,
-  isForeign,
-  verifyNothing,
+  needsRehash,
+  verifyDecoy,
   verifyPassword,
 } from "../../infra/passwords.ts";
 import type { Caller } from "../access/caller.ts";
@@ -71,15 +71,13 @@ export async function signIn(p: Platform, o: SignIn): Promise<SignedIn> {
   const { id } = account;
   const isLocked = (account.lockedForSeconds ?? 0) > 0;
   const stored = isLocked ? null : account.passwordHash;
-  const matches = stored === null
-    ? await verifyNothing(o.password)
-    : await verifyPassword(stored, o.password);
+  const matches = stored === null ? await verifyDecoy(o.password) : await verifyPassword(stored, o.password);
   if (id === null || !matches || !account.usable) {
     await countFailedSignIn(p, { address, tried: isLocked || matches ? null : account });
     requireUnlocked(account);
     throw wrongCredentials();
   }
-  const renewed = stored && isForeign(stored) ? await hashPassword(o.password) : null;
+  const renewed = stored && needsRehash(stored) ? await hashPassword(o.password) : null;
   return await transact(p.sql, async (tx) => {
     // What was read before the hash may be over: of many guesses at once, those that come after the lock or the
     // limit must fail even when they are right, and so must an old password.

@@ -1,4 +1,4 @@
-import { asUpkeep } from "../../infra/postgres/shared_transaction.ts";
+import { onUpkeepPool } from "../../infra/postgres/shared_transaction.ts";
 import { inTrace } from "../../infra/telemetry/tracing.ts";
 import type { AttemptNotes, Notebook } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
@@ -66,7 +66,7 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
     };
     const attributes = { "steward.job.id": job.id, "steward.job.attempt": job.attempts };
     const run = () => type.run(args.value, context);
-    const work = async () => printOutput(await (type.cron === undefined ? run() : asUpkeep(run)));
+    const work = async () => printOutput(await (type.cron === undefined ? run() : onUpkeepPool(run)));
     inTrace(job.traceId, `job ${type.name}`, attributes, work).then(
       (output) => finish(succeeded(job, output, times())),
       fail,

@@ -1,4 +1,4 @@
-import { isLockedOut, type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { isLockTimeout, type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { type ClaimPlan, laneParts, withinRoom } from "./lanes.ts";
 
 const PROMOTED_AT_ONCE = 1_000;
@@ -94,7 +94,7 @@ export async function claimLimited(
     return await claimFromLanes(tx, workerId, withinRoom(plan, room));
   });
   return await claiming.catch((error) => {
-    if (isLockedOut(error)) return { jobs: [], exhausted: plan.lanes };
+    if (isLockTimeout(error)) return { jobs: [], exhausted: plan.lanes };
     throw error;
   });
 }

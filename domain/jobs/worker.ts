@@ -1,5 +1,5 @@
 import type { Log } from "../../infra/log.ts";
-import { connectApart, type Sql } from "../../infra/postgres/postgres.ts";
+import { connectSeparately, type Sql } from "../../infra/postgres/postgres.ts";
 import { type Attempt, runAttempt } from "./attempt.ts";
 import { AttemptNotes } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
@@ -85,7 +85,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   const claimer = new Claimer(sql, o.types, o.queues, roomFor);
   const settler = new Settler({ sql, log, workerId: () => lease.id, moved });
   const lease = await LeaseKeeper.start({
-    ...{ connect: () => connectApart(sql), host: o.host, leaseSeconds, log, replaced },
+    ...{ connect: () => connectSeparately(sql), host: o.host, leaseSeconds, log, replaced },
     atRisk: () => running.forEach((attempt) => attempt.abort("the worker's lease could not be renewed")),
     safeAgain: () => pump(),
   });

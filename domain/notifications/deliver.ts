@@ -1,6 +1,6 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import { z } from "zod";
-import { transactByKey } from "../../infra/postgres/by_key.ts";
+import { transactWithIndexPlans } from "../../infra/postgres/index_plans.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
@@ -42,20 +42,20 @@ type DeliveryArgs = z.output<typeof args>;
 export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
   // Runs at the same time share the statements that hold and settle their messages. This saves database work, and the
   // pause of 10 ms is short compared with the answer of a mail server.
-  const together = { atOnce: 1, largest: 250, pauseMs: 10 };
+  const together = { concurrency: 1, maxItems: 250, pauseMs: 10 };
   const holds = new GroupCommit(
     (items: Hold[]) =>
-      transactByKey(p.sql, (tx) => unlessLocked(tx, items, ({ id }) => id, holdNotifications)),
+      transactWithIndexPlans(p.sql, (tx) => unlessLocked(tx, items, ({ id }) => id, holdNotifications)),
     together,
   );
   const settle = (items: Settlement[]) =>
-    transactByKey(
+    transactWithIndexPlans(
       p.sql,
       (tx) => unlessLocked(tx, items, ({ held }) => held.id, settleNotifications),
     );
   const settlements = new GroupCommit(settle, {
     ...together,
-    heaviest: 4_000_000,
+    maxWeight: 4_000_000,
     weigh: ({ result: { rendition, outcomes } }) =>
       (rendition?.htmlBody?.length ?? 0) + (rendition?.textBody?.length ?? 0) + 200 * outcomes.length,
   });

@@ -1,5 +1,5 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { onItsOwn } from "../../infra/postgres/shared_transaction.ts";
+import { outsideSharedTransaction } from "../../infra/postgres/shared_transaction.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
@@ -160,7 +160,7 @@ async function deliverDirect(
   held: HeldNotification,
 ): Promise<{ run: DeliveryRun; status: "Sent" | "Failed" }> {
   const marking = setInterval(() => {
-    onItsOwn(() =>
+    outsideSharedTransaction(() =>
       p.sql`update notifications set updated_at = now() where id = ${held.id} and status = 'Sending' and job_id is null`
     ).catch(() => {}); // with the database away the next one tells
   }, ALIVE_MS);

@@ -102,8 +102,8 @@ export class MessageWriter {
         return ids;
       },
       {
-        largest: 250,
-        heaviest: 4_000_000,
+        maxItems: 250,
+        maxWeight: 4_000_000,
         weigh: ({ message: { htmlBody, textBody, templateData, recipients } }) =>
           (htmlBody?.length ?? 0) + (textBody?.length ?? 0) + 200 * recipients.length +
           (templateData ? JSON.stringify(templateData).length : 0),

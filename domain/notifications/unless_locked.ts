@@ -1,16 +1,16 @@
-import { LockedOut, type Tx } from "../../infra/postgres/postgres.ts";
+import { LockNotAvailable, type Tx } from "../../infra/postgres/postgres.ts";
 
 /**
  * Does `work` for those items whose message no other transaction holds: one that is held for long, by an instance that
  * has frozen, must not hold up the others of its batch.
- * @returns in the given order; LockedOut for those left out.
+ * @returns in the given order; LockNotAvailable for those left out.
  */
 export async function unlessLocked<I, O>(
   tx: Tx,
   items: I[],
   idOf: (item: I) => string,
   work: (tx: Tx, items: I[]) => Promise<O[]>,
-): Promise<(O | LockedOut)[]> {
+): Promise<(O | LockNotAvailable)[]> {
   const locked = await lockedElsewhere(tx, [...new Set(items.map(idOf))]);
   const free = items.filter((item) => !locked.has(idOf(item)));
   const results = free.length === 0 ? [] : await work(tx, free);
@@ -18,14 +18,14 @@ export async function unlessLocked<I, O>(
   return items.map((item) =>
     byItem.has(item)
       ? byItem.get(item) as O
-      : new LockedOut(`another transaction holds the message ${idOf(item)}`)
+      : new LockNotAvailable(`another transaction holds the message ${idOf(item)}`)
   );
 }
 
-/** The outcome, or its LockedOut thrown. */
-export async function orLockedOut<O>(outcome: Promise<O | LockedOut>): Promise<O> {
+/** The outcome, or its LockNotAvailable thrown. */
+export async function orLockedOut<O>(outcome: Promise<O | LockNotAvailable>): Promise<O> {
   const result = await outcome;
-  if (result instanceof LockedOut) throw result;
+  if (result instanceof LockNotAvailable) throw result;
   return result;
 }
 

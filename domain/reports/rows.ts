@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { beginReading, connectReportReader } from "../../infra/postgres/report_reader.ts";
-import type { RowFrames } from "../../infra/postgres/row_tap.ts";
+import type { RowFrames } from "../../infra/postgres/row_interceptor.ts";
 import type { ReportScope, ReportTemplate } from "./report_template.ts";
 
 /**

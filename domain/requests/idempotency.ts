@@ -4,7 +4,7 @@
 // work an id that every repeat gets too, so a repeat finds what an interrupted request has made.
 import { createHash } from "node:crypto";
 import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { beginningWith, onItsOwn } from "../../infra/postgres/shared_transaction.ts";
+import { outsideSharedTransaction, withTransactionSetup } from "../../infra/postgres/shared_transaction.ts";
 import { type Caller, countedAs } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
@@ -118,7 +118,7 @@ export async function answerOnceInSteps(
 
   const mine = p.sql`id = ${names.id} and claim = ${claim}`;
   const setEnd = (until: typeof end) =>
-    onItsOwn(() =>
+    outsideSharedTransaction(() =>
       p.sql`update idempotency_keys set claimed_until = ${until} where ${mine} and status is null`
     )
       .catch(() => {}); // with the database away the claim ends by itself
@@ -129,7 +129,7 @@ export async function answerOnceInSteps(
   };
   signal?.addEventListener("abort", letGo, { once: true });
   try {
-    const { isProvisional = false, ...answer } = await beginningWith(async (tx) => {
+    const { isProvisional = false, ...answer } = await withTransactionSetup(async (tx) => {
       const { count } = await tx`update idempotency_keys set begun = true where ${mine}`;
       if (count === 0) throw inUse(claimSeconds); // this instance was slow and another has taken over
     }, () => work(taken));

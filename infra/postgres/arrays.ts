@@ -1,7 +1,7 @@
 // One-dimensional arrays as the driver sends and receives them. The driver could ask the server for these types at
 // every connection, but a query that is first on its connection may be sent before the answer is in.
 
-import { readTime } from "./times.ts";
+import { readTime } from "./timestamps.ts";
 
 interface ArrayType {
   /** Type of the elements. */

@@ -3,13 +3,13 @@ import { sharedTransaction } from "./shared_transaction.ts";
 
 export interface GroupCommitOptions<I> {
   /** Writes under way at once: while one waits for the disk, the next is being prepared. */
-  atOnce?: number;
+  concurrency?: number;
   /** Most items of one write; a request that alone has more goes alone. */
-  largest?: number;
+  maxItems?: number;
   /** After a write the next waits so long for company; who comes later than that waits for nothing. */
   pauseMs?: number;
   /** Most `weigh` of one write, where items differ much in size. */
-  heaviest?: number;
+  maxWeight?: number;
   weigh?(item: I): number;
 }
 
@@ -31,10 +31,10 @@ export class GroupCommit<I, O> {
   /** @param writeAll does all of them in one statement or transaction, all or none; answers in their order. */
   constructor(
     private readonly writeAll: (items: I[]) => Promise<O[]>,
-    { atOnce = 2, largest = 500, pauseMs = 0, heaviest = Infinity, weigh = () => 0 }: GroupCommitOptions<I> =
-      {},
+    { concurrency = 2, maxItems = 500, pauseMs = 0, maxWeight = Infinity, weigh = () => 0 }:
+      GroupCommitOptions<I> = {},
   ) {
-    this.#o = { atOnce, largest, pauseMs, heaviest, weigh };
+    this.#o = { concurrency, maxItems, pauseMs, maxWeight, weigh };
   }
 
   /** Writes items, all or none. Within a shared transaction they go into that one, with nobody else's. */
@@ -52,7 +52,7 @@ export class GroupCommit<I, O> {
   }
 
   #next(): void {
-    while (this.#writing < this.#o.atOnce && this.#waiting.length > 0) {
+    while (this.#writing < this.#o.concurrency && this.#waiting.length > 0) {
       const group = this.#takeGroup();
       this.#writing++;
       this.#writeGroup(group).then(() => this.#pause()).finally(() => {
@@ -68,13 +68,13 @@ export class GroupCommit<I, O> {
   }
 
   #takeGroup(): Request<I, O>[] {
-    const { largest, heaviest, weigh } = this.#o;
+    const { maxItems, maxWeight, weigh } = this.#o;
     let size = 0;
     let weight = 0;
     const end = this.#waiting.findIndex(({ items }, index) => {
       size += items.length;
       for (const item of items) weight += weigh(item);
-      return index > 0 && (size > largest || weight > heaviest);
+      return index > 0 && (size > maxItems || weight > maxWeight);
     });
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }

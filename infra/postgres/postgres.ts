@@ -1,12 +1,12 @@
 import postgres from "postgres";
 import { inSpan } from "../telemetry/tracing.ts";
 import { arrayTypes } from "./arrays.ts";
-import { sessionSettings, statementLimitMs, transactionSettings, type Work } from "./limits.ts";
-import { Listener } from "./listener.ts";
+import { sessionSettings, statementLimitMs, transactionSettings, type Work } from "./session_limits.ts";
+import { ListenConnection } from "./listen_connection.ts";
 import { openSocket, type ServerAddress } from "./server_socket.ts";
-import { SilenceWatch } from "./silence.ts";
-import { timeType } from "./times.ts";
-import { firstInTransaction, sharedTransaction, sharing } from "./shared_transaction.ts";
+import { ConnectionWatchdog } from "./connection_watchdog.ts";
+import { timeType } from "./timestamps.ts";
+import { runInSharedTransaction, sharedTransaction, transactionSetup } from "./shared_transaction.ts";
 import { WatchedSocket } from "./watched_socket.ts";
 
 export type Sql = postgres.Sql<{ bigint: number }>;
@@ -114,7 +114,7 @@ export function connectPostgres(url: string, o: PoolOptions): Sql {
     ...(address.path ? {} : { host: address.host[0] ?? "", port: address.port[0] ?? 5432 }),
     ssl: false as const,
   };
-  const watch = new SilenceWatch({ url, address, statementMs, pooled, onGivenUp: o.onGivenUp });
+  const watch = new ConnectionWatchdog({ url, address, statementMs, pooled, onGivenUp: o.onGivenUp });
   const sql = postgres(
     url,
     {
@@ -138,9 +138,9 @@ function listening(
   address: ServerAddress,
 ): Pick<Sql, "listen" | "end"> {
   const end = sql.end.bind(sql);
-  let listener: Listener | undefined;
+  let listener: ListenConnection | undefined;
   const open = () =>
-    new Listener((notified, lost) => {
+    new ListenConnection((notified, lost) => {
       let current: WatchedSocket | undefined;
       let opened = 0;
       const own = {
@@ -169,7 +169,7 @@ function limitTransactions(sql: Sql, settings: string): void {
 }
 
 /** One more connection to the same database, apart from the pool: nothing that holds up the pool holds it up. */
-export const connectApart = (sql: Sql): Sql =>
+export const connectSeparately = (sql: Sql): Sql =>
   postgres(
     { ...sql.options, max: 1 } as unknown as postgres.Options<Record<string, never>>,
   ) as unknown as Sql;
@@ -182,16 +182,16 @@ export const connectApart = (sql: Sql): Sql =>
 export async function transact<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   const shared = sharedTransaction();
   if (shared) return await inSavepoint(shared, work);
-  const first = firstInTransaction();
+  const first = transactionSetup();
   return await commit(sql, first ? (tx) => first(tx).then(() => work(tx)) : work);
 }
 
 /**
- * Runs `work` in one transaction that every `transact` and every query of a `joiningPool` within belongs to: all of it
+ * Runs `work` in one transaction that every `transact` and every query of a `transactionAwarePool` within belongs to: all of it
  * commits together or not at all. It may run again from the start, as with `transact`.
  */
 export async function shareTransaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return await commit(sql, (tx) => sharing(tx, () => work(tx)));
+  return await commit(sql, (tx) => runInSharedTransaction(tx, () => work(tx)));
 }
 
 function commit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -281,7 +281,7 @@ function isConnectionLost(error: unknown): boolean {
 export function databaseTrouble(error: unknown): "away" | "full" | "busy" | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   const code = String(error.code);
-  if (error instanceof LockedOut) return "busy";
+  if (error instanceof LockNotAvailable) return "busy";
   if (!(error instanceof PostgresError)) {
     // Other clients' sockets fail with the same codes: only the driver notes the query, or has a code of its own.
     const isOurs = "query" in error || code.startsWith("CONNECT");
@@ -297,13 +297,13 @@ export function databaseTrouble(error: unknown): "away" | "full" | "busy" | null
 export const isDatabaseAway = (error: unknown): boolean => databaseTrouble(error) === "away";
 
 /** Another transaction holds what was to be changed. Nothing was changed. */
-export class LockedOut extends Error {
-  override name = "LockedOut";
+export class LockNotAvailable extends Error {
+  override name = "LockNotAvailable";
   readonly code = SQLSTATE.lockNotAvailable;
 }
 
 /** Did a query fail because another transaction kept a lock for too long? */
-export const isLockedOut = (error: unknown): boolean =>
+export const isLockTimeout = (error: unknown): boolean =>
   error instanceof PostgresError && error.code === SQLSTATE.lockNotAvailable;
 
 /** Has `hook` run once `tx` has committed, before `transact` resolves; never when it rolls back. */

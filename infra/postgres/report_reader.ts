@@ -1,8 +1,8 @@
 import postgres from "postgres";
-import { reportSettings } from "./limits.ts";
+import { reportSettings } from "./session_limits.ts";
 import { addressOf, type Sql } from "./postgres.ts";
 import { openServerSocket, type ServerSocket } from "./server_socket.ts";
-import { type RowFrames, RowTap } from "./row_tap.ts";
+import { type RowFrames, RowInterceptor } from "./row_interceptor.ts";
 
 type ReportQuery = postgres.PendingQuery<postgres.Row[]>;
 
@@ -70,7 +70,7 @@ function arrayLiteral(values: readonly unknown[]): string {
  * be uuid[] and text[] besides plain values. `close` it.
  */
 export function connectReportReader(url: string): ReportReader {
-  const tap = new RowTap();
+  const tap = new RowInterceptor();
   const sockets: ServerSocket[] = [];
   const settings = {
     max: 1,
@@ -121,7 +121,11 @@ function rememberingQueries(client: Sql): { sql: Sql; isOwn: (query: unknown) =>
 /** How long a cancelled query may take to end before its connection is cut. */
 const CANCEL_MS = 2_000;
 
-async function* rowsOf(tap: RowTap, query: ReportQuery, signal: AbortSignal): AsyncGenerator<RowFrames> {
+async function* rowsOf(
+  tap: RowInterceptor,
+  query: ReportQuery,
+  signal: AbortSignal,
+): AsyncGenerator<RowFrames> {
   signal.throwIfAborted();
   let failure: unknown;
   let isRunning = true;

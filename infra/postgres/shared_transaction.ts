@@ -16,10 +16,10 @@ const scopes = new AsyncLocalStorage<Scope>();
 export const sharedTransaction = (): Tx | null => scopes.getStore()?.tx ?? null;
 
 /** What the running work wants done first in each of its transactions, or null. */
-export const firstInTransaction = (): Scope["first"] => scopes.getStore()?.first ?? null;
+export const transactionSetup = (): Scope["first"] => scopes.getStore()?.first ?? null;
 
 /** Runs `work` as part of `tx`: what outlives it, such as a timer it has set, is on its own again afterwards. */
-export async function sharing<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+export async function runInSharedTransaction<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   const scope: Scope = { tx, first: null };
   try {
     return await scopes.run(scope, work);
@@ -29,7 +29,10 @@ export async function sharing<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
 }
 
 /** Runs `work` with `first` at the beginning of every transaction it opens. */
-export async function beginningWith<T>(first: (tx: Tx) => Promise<void>, work: () => Promise<T>): Promise<T> {
+export async function withTransactionSetup<T>(
+  first: (tx: Tx) => Promise<void>,
+  work: () => Promise<T>,
+): Promise<T> {
   const scope: Scope = { tx: null, first };
   try {
     return await scopes.run(scope, work);
@@ -39,18 +42,18 @@ export async function beginningWith<T>(first: (tx: Tx) => Promise<void>, work: (
 }
 
 /** Runs `work` for nobody in particular, whoever has set it off. */
-export const onItsOwn = <T>(work: () => T): T => scopes.run({ tx: null, first: null }, work);
+export const outsideSharedTransaction = <T>(work: () => T): T => scopes.run({ tx: null, first: null }, work);
 
 const upkeep = new AsyncLocalStorage<true>();
 
 /** Runs `work` as upkeep: its statements go over whole tables and may take their time. */
-export const asUpkeep = <T>(work: () => T): T => upkeep.run(true, work);
+export const onUpkeepPool = <T>(work: () => T): T => upkeep.run(true, work);
 
 /**
  * The pool, except that queries of work that shares a transaction run on that transaction's connection, and those of
  * upkeep in the pool for upkeep.
  */
-export function joiningPool(sql: Sql, upkeepSql: Sql): Sql {
+export function transactionAwarePool(sql: Sql, upkeepSql: Sql): Sql {
   const pool = () => upkeep.getStore() ? upkeepSql : sql;
   const query = (...args: Parameters<Sql>) => (sharedTransaction() ?? pool())(...args);
   const unsafe: Sql["unsafe"] = (...args) => (sharedTransaction() ?? pool()).unsafe(...args);

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { ServerSocket } from "./server_socket.ts";
-import { Traffic } from "./traffic.ts";
+import { ProtocolTracker } from "./protocol_tracker.ts";
 
 /** So long the server may take to close a connection that was ended. */
 const END_MS = 2_000;
@@ -13,7 +13,7 @@ const KEEPALIVE_MS = 5_000;
  */
 export class WatchedSocket extends EventEmitter implements ServerSocket {
   readyState: "opening" | "open" | "closed" = "opening";
-  readonly traffic = new Traffic();
+  readonly traffic = new ProtocolTracker();
   #inner: Socket | null = null;
   #unsent: [bytes: Uint8Array, done: (() => void) | undefined][] = [];
   #ending: ReturnType<typeof setTimeout> | undefined;

@@ -1,4 +1,4 @@
-import { changed, onChange } from "../../../infra/postgres/forgetting.ts";
+import { invalidateCache, onCacheInvalidation } from "../../../infra/postgres/cache_invalidation.ts";
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { sharedTransaction } from "../../../infra/postgres/shared_transaction.ts";
 import { findTemplate, type FoundTemplate } from "./read.ts";
@@ -21,7 +21,7 @@ function memoryOf(sql: Sql): Map<string, Remembered> {
   if (known) return known;
   const memory = new Map<string, Remembered>();
   memories.set(sql, memory);
-  onChange(sql, "templates", () => memory.clear());
+  onCacheInvalidation(sql, "templates", () => memory.clear());
   return memory;
 }
 
@@ -62,4 +62,4 @@ export class KnownTemplates {
 }
 
 /** Has templates looked up anew once `tx` has committed, on every instance. */
-export const forgetTemplates = (sql: Sql, tx: Tx): void => changed(sql, tx, "templates");
+export const forgetTemplates = (sql: Sql, tx: Tx): void => invalidateCache(sql, tx, "templates");

@@ -10,7 +10,7 @@ import {
 import { pruneIdempotencyKeys } from "../../../domain/requests/prune_idempotency_keys.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { onItsOwn } from "../../../infra/postgres/shared_transaction.ts";
+import { outsideSharedTransaction } from "../../../infra/postgres/shared_transaction.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup();
@@ -120,7 +120,9 @@ Deno.test("a claim is renewed while its work runs, and ends when the request's t
     await assert.rejects(inSteps(keyed, dies), inUse);
     over.abort();
     for (;;) {
-      const other = await onItsOwn(() => inSteps(keyed, () => Promise.resolve(sent))).catch((error) => error);
+      const other = await outsideSharedTransaction(() => inSteps(keyed, () => Promise.resolve(sent))).catch((
+        error,
+      ) => error);
       if (!inUse(other)) return { ...sent, body: "too late" };
     }
   }, { signal: over.signal, claimSeconds: 1 });
@@ -137,7 +139,7 @@ Deno.test("whoever was slow and has been replaced cannot begin any more", async 
         await writes();
         return sent;
       };
-      await onItsOwn(() => inSteps(keyed, replacement)); // another process
+      await outsideSharedTransaction(() => inSteps(keyed, replacement)); // another process
       await writes();
       return { ...sent, body: "too late" };
     }),

@@ -7,7 +7,9 @@ Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 /** Divides a hundred by each of its items in one statement, which a single nought spoils for all. */
-function dividing(o: { atOnce: number; largest: number; heaviest?: number; weigh?: (n: number) => number }) {
+function dividing(
+  o: { concurrency: number; maxItems: number; maxWeight?: number; weigh?: (n: number) => number },
+) {
   const groups: number[][] = [];
   const grouped = new GroupCommit(async (divisors: number[]) => {
     groups.push(divisors);
@@ -20,20 +22,20 @@ function dividing(o: { atOnce: number; largest: number; heaviest?: number; weigh
 }
 
 Deno.test("who comes while a write is under way shares the next one, and each gets its own answer", async () => {
-  const { grouped, groups } = dividing({ atOnce: 1, largest: 3 });
+  const { grouped, groups } = dividing({ concurrency: 1, maxItems: 3 });
   const results = await Promise.all([1, 2, 4, 5, 10, 20].map((n) => grouped.add(n)));
   assert.deepEqual(results, [100, 50, 25, 20, 10, 5]);
   assert.deepEqual(groups, [[1], [2, 4, 5], [10, 20]]);
 });
 
 Deno.test("heavy items go in several writes, and one too heavy for any goes alone", async () => {
-  const { grouped, groups } = dividing({ atOnce: 1, largest: 9, heaviest: 10, weigh: (n) => n });
+  const { grouped, groups } = dividing({ concurrency: 1, maxItems: 9, maxWeight: 10, weigh: (n) => n });
   await Promise.all([1, 4, 5, 20, 2].map((n) => grouped.add(n)));
   assert.deepEqual(groups, [[1], [4, 5], [20], [2]]);
 });
 
 Deno.test("one item that spoils the statement fails alone", async () => {
-  const { grouped } = dividing({ atOnce: 1, largest: 100 });
+  const { grouped } = dividing({ concurrency: 1, maxItems: 100 });
   const results = await Promise.allSettled([1, 2, 0, 4].map((n) => grouped.add(n)));
   assert.deepEqual(results.map((result) => result.status === "fulfilled" ? result.value : "failed"), [
     ...[100, 50, "failed", 25],
@@ -46,7 +48,7 @@ Deno.test("after a lost connection nothing is written a second time", async () =
   const grouped = new GroupCommit<number, number>(() => {
     writes++;
     return Promise.reject(Object.assign(new Error("write CONNECTION_CLOSED"), { code: "CONNECTION_CLOSED" }));
-  }, { atOnce: 1, largest: 100 });
+  }, { concurrency: 1, maxItems: 100 });
   const results = await Promise.allSettled([1, 2, 3].map((n) => grouped.add(n)));
   assert.deepEqual(results.map((result) => result.status), ["rejected", "rejected", "rejected"]);
   assert.equal(writes, 2, "the first alone, the two that waited for it together");

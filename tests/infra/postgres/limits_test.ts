@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beginReading, connectReportReader } from "../../../infra/postgres/report_reader.ts";
 import { connectPostgres, databaseTrouble, type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import { asUpkeep, joiningPool } from "../../../infra/postgres/shared_transaction.ts";
+import { onUpkeepPool, transactionAwarePool } from "../../../infra/postgres/shared_transaction.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";
 
@@ -64,13 +64,13 @@ Deno.test("a report may read for as long as it takes", async () => {
 Deno.test("upkeep runs in a pool of its own, its transactions too", async () => {
   const pools = [100, 200].map((statementMs) => connectPostgres(databaseUrl, { max: 1, statementMs }));
   const [sql, upkeepSql] = pools as [Sql, Sql];
-  const joined = joiningPool(sql, upkeepSql);
+  const joined = transactionAwarePool(sql, upkeepSql);
   const statementTimeout = async () => [
     (await timeouts(joined))[1],
     (await transact(joined, (tx) => timeouts(tx)))[1],
   ];
   assert.deepEqual(await statementTimeout(), ["100ms", "100ms"]);
-  assert.deepEqual(await asUpkeep(statementTimeout), ["200ms", "200ms"]);
+  assert.deepEqual(await onUpkeepPool(statementTimeout), ["200ms", "200ms"]);
   await Promise.all(pools.map((pool) => pool.end()));
 });
 

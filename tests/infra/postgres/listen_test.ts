@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { countRemembered, recount } from "../../../domain/access/large_counts.ts";
 import { createLog } from "../../../infra/log.ts";
-import { type Announcements, openAnnouncements } from "../../../infra/postgres/announcements.ts";
-import { connectChanges, heardOfChange } from "../../../infra/postgres/forgetting.ts";
-import { type Channel, openChannel } from "../../../infra/postgres/listen.ts";
+import { type Broadcast, openBroadcast } from "../../../infra/postgres/broadcast.ts";
+import { broadcastCacheChanges, clearCaches } from "../../../infra/postgres/cache_invalidation.ts";
+import { type Channel, openChannel } from "../../../infra/postgres/channel.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
 const url = await createTestDatabase();
 const pools: Sql[] = [];
-const opened = new Set<Channel | Announcements>();
+const opened = new Set<Channel | Broadcast>();
 Deno.test.afterEach(async () => {
   for (const each of opened) await each.stop();
   opened.clear();
@@ -27,19 +27,26 @@ function pool(): Sql {
 
 const log = createLog("off");
 
-async function channel(name: string, quietMs: number) {
+async function channel(name: string, minIntervalMs: number) {
   const heard: string[] = [];
   const heardOf = (payload: string) => void (payload && heard.push(payload));
-  const made = await openChannel({ sql: pool(), name, heard: heardOf, log, listens: true, quietMs });
+  const made = await openChannel({
+    sql: pool(),
+    name,
+    onMessage: heardOf,
+    log,
+    listens: true,
+    minIntervalMs,
+  });
   opened.add(made);
   return Object.assign(made, { heard });
 }
 
 async function announcements(name: string, o: { listens?: boolean } = {}) {
   const heard: string[] = [];
-  const made = await openAnnouncements({
+  const made = await openBroadcast({
     ...{ sql: pool(), name, log, listens: o.listens ?? true },
-    heard: (payload) => void (payload && heard.push(payload)),
+    onMessage: (payload) => void (payload && heard.push(payload)),
   });
   opened.add(made);
   return Object.assign(made, { heard });
@@ -52,7 +59,7 @@ async function acquainted(name: string, count: number) {
   for (let n = 0; n < count; n++) all.push(await announcements(name));
   const greeted = () => witness.heard.filter((message) => message.startsWith("here ")).length;
   while (greeted() < count * (count - 1) / 2) await pause(1);
-  for (const one of all) await one.tell("warm");
+  for (const one of all) await one.send("warm");
   for (const one of all) one.heard.length = 0;
   return all;
 }
@@ -78,14 +85,14 @@ Deno.test("whoever tells goes on when all have heard, each once and in order", a
   const all = await acquainted("told", 3);
   const [one, ...others] = all;
   for (let n = 0; n < 30; n++) {
-    await one?.tell(`a ${n}`);
+    await one?.send(`a ${n}`);
     for (const other of others) assert.equal(other.heard.at(-1), `a ${n}`);
   }
   for (const other of others) assert.equal(other.heard.length, 30);
   assert.deepEqual(one?.heard, []);
   await Promise.all(all.flatMap((each, who) =>
     Array.from({ length: 20 }, async (_, n) => {
-      await each.tell(`${who}-${n}`);
+      await each.send(`${who}-${n}`);
       for (const other of all) {
         assert.ok(other === each || other.heard.includes(`${who}-${n}`), `${who}-${n}`);
       }
@@ -100,7 +107,7 @@ Deno.test("an instance that has gone, or does not answer, is not waited for", as
   opened.delete(two);
   const taken = async () => {
     const started = performance.now();
-    await one.tell("x");
+    await one.send("x");
     return performance.now() - started;
   };
   assert.ok(await taken() < 500, "it has said goodbye");
@@ -113,10 +120,10 @@ Deno.test("an instance that has gone, or does not answer, is not waited for", as
 Deno.test("an instance that cannot listen tells the others, and nobody waits for it", async () => {
   const [one] = await acquainted("deaf", 2);
   const deaf = await announcements("deaf", { listens: false });
-  await deaf.tell("from afar");
+  await deaf.send("from afar");
   while (!one?.heard.includes("from afar")) await pause(1);
   const started = performance.now();
-  await one.tell("x");
+  await one.send("x");
   assert.ok(performance.now() - started < 500);
   assert.deepEqual(deaf.heard, []);
 });
@@ -126,7 +133,7 @@ Deno.test("what cannot be sent holds nobody up", async () => {
   const sql = pools.at(-2);
   await sql?.end();
   const started = performance.now();
-  await one?.tell("x");
+  await one?.send("x");
   assert.ok(performance.now() - started < 1_000);
   opened.clear();
 });
@@ -134,10 +141,10 @@ Deno.test("what cannot be sent holds nobody up", async () => {
 Deno.test("a large total that one instance has counted anew is counted anew by the others", async () => {
   const [here, there] = [pool(), pool()];
   const connect = async (sql: Sql) => {
-    const heard = (topic: string) => heardOfChange(sql, topic);
-    const others = await openAnnouncements({ sql, name: "changes", heard, log, listens: true });
+    const onMessage = (topic: string) => clearCaches(sql, topic);
+    const others = await openBroadcast({ sql, name: "changes", onMessage, log, listens: true });
     opened.add(others);
-    connectChanges(sql, others);
+    broadcastCacheChanges(sql, others);
   };
   const witness = await channel("changes", 0);
   await connect(here);

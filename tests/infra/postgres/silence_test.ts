@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, databaseTrouble, type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import { PoolPulse } from "../../../infra/postgres/pulse.ts";
-import { Traffic } from "../../../infra/postgres/traffic.ts";
+import { PoolHealth } from "../../../infra/postgres/pool_health.ts";
+import { ProtocolTracker } from "../../../infra/postgres/protocol_tracker.ts";
 import { healthRoutes } from "../../../routes/operations/health.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
@@ -139,7 +139,7 @@ Deno.test("an answer is owed until as many have come as were asked for, however 
   const rows = [...message("D", 0, 1, 90, 83), ...message("C"), ...message("Z", 73)];
   const stream = new Uint8Array([...greeting, ...rows, ...message("A", 1, 2, 3), ...rows]);
   for (let size = 1; size <= stream.length; size++) {
-    const traffic = new Traffic();
+    const traffic = new ProtocolTracker();
     assert.equal(traffic.silentMs(), 0);
     traffic.sent(new Uint8Array([0, 0, 0, 8, 0, 3, 0, 0]));
     traffic.sent(new Uint8Array([...message("P", 0, 0), ...message("S"), ...message("Q", 83, 0)]));
@@ -155,7 +155,7 @@ Deno.test("an answer is owed until as many have come as were asked for, however 
 Deno.test("a pool that answers nothing although the database does is stuck, and only then the process unhealthy", async () => {
   const { proxy, url } = await proxied();
   const sql = connectPostgres(url, { max: 1 });
-  const pulse = new PoolPulse(sql, url, 30);
+  const pulse = new PoolHealth(sql, url, 30);
   const [health] = healthRoutes([], {
     ...{ isStopping: () => false, isStuck: () => pulse.isStuck, log: createLog("off") },
   });

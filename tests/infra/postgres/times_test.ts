@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { FollowedClock } from "../../../domain/shared/clock.ts";
-import { readTime } from "../../../infra/postgres/times.ts";
+import { readTime } from "../../../infra/postgres/timestamps.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
 Deno.test("instants of every year come back from the database as they went in, whatever its zone", async () => {

@@ -36,7 +36,7 @@ interface Watched {
  * take long in silence; so the server itself is asked, over a connection of its own, whether it still works for the
  * silent one.
  */
-export class SilenceWatch {
+export class ConnectionWatchdog {
   readonly #watched = new Set<Watched>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #isLooking = false;
@@ -109,7 +109,7 @@ export class SilenceWatch {
     const query = (sql: postgres.Sql) =>
       sql<{ pid: number }[]>`
         select pid from pg_stat_activity where pid = any(${`{${pids}}`}::int[]) and coalesce(state, '') not like 'idle%'`;
-    const { rows, isReached } = await askServer(this.o.url, this.o.address, query, ANSWER_MS);
+    const { rows, isReached } = await queryOnNewConnection(this.o.url, this.o.address, query, ANSWER_MS);
     if (!isReached) return "no answer";
     return rows === null || this.o.pooled ? "unknown" : new Set(rows.map(({ pid }) => pid));
   }
@@ -122,7 +122,7 @@ type Answer = Set<number> | "unknown" | "no answer";
  * Asks the server over a connection made for it, which is closed whatever comes of it.
  * @returns `isReached` false where no answer came in time; `rows` null where the server answered with an error.
  */
-export async function askServer<R>(
+export async function queryOnNewConnection<R>(
   url: string,
   address: ServerAddress,
   query: (sql: postgres.Sql) => PromiseLike<R[]>,

@@ -23,7 +23,7 @@ type Owed = "ReadyForQuery" | "description";
  * answer: every Sync, every simple query and the connection's beginning are answered by one ReadyForQuery. postgres.js
  * sends a Flush only to have a statement described, which is answered by its description or an error.
  */
-export class Traffic {
+export class ProtocolTracker {
   /** The process that serves the connection, once it has said so. */
   backendPid: number | null = null;
   readonly #owed: Owed[] = [];

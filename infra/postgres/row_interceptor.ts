@@ -20,7 +20,7 @@ const MOST_WAITING = 2;
  * a client's own handling of a row costs more than everything else a report does. The server is held up while the rows'
  * reader is behind.
  */
-export class RowTap {
+export class RowInterceptor {
   /** Names of the columns of the rows that are coming. */
   columns: string[] = [];
   #waiting: RowFrames[] = [];
@@ -108,7 +108,7 @@ class Splitter {
   #filled = 0;
 
   constructor(
-    private readonly tap: RowTap,
+    private readonly tap: RowInterceptor,
     private readonly socket: ServerSocket,
     private readonly pass: (bytes: Uint8Array) => void,
   ) {}

@@ -1,5 +1,5 @@
 import type { Log } from "../log.ts";
-import { openChannel } from "./listen.ts";
+import { openChannel } from "./channel.ts";
 import type { Sql } from "./postgres.ts";
 
 const HEARD_WITHIN_MS = 600;
@@ -9,9 +9,9 @@ const HEARD_WITHIN_MS = 600;
  * change is answered that made it wrong. One that does not answer within 0.6 s is not waited for again until it speaks,
  * so whoever remembers something must also let it go by itself after a while.
  */
-export interface Announcements {
+export interface Broadcast {
   /** Resolves when every instance known to listen has heard, or late. Never rejects. */
-  tell(payload: string): Promise<void>;
+  send(payload: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -24,12 +24,12 @@ interface Telling {
  * Instances greet each other, by which they know whom to wait for; every one numbers what it tells, and the others say
  * up to which number they have heard. Messages: `hello <from>`, `here <from>`, `bye <from>`,
  * `told <from> <number> <payload>`, `heard <from> <to> <number>`.
- * @param o.heard gets what others tell, and `""` after every (re)connection, when something may have been missed.
+ * @param o.onMessage gets what others tell, and `""` after every (re)connection, when something may have been missed.
  * @param o.listens false where LISTEN does not work: others hear this instance, which hears nobody.
  */
-export async function openAnnouncements(
-  o: { sql: Sql; name: string; heard: (payload: string) => void; log: Log; listens: boolean },
-): Promise<Announcements> {
+export async function openBroadcast(
+  o: { sql: Sql; name: string; onMessage: (payload: string) => void; log: Log; listens: boolean },
+): Promise<Broadcast> {
   const me = crypto.randomUUID();
   /** Up to which number each other instance has heard. */
   const peers = new Map<string, number>();
@@ -40,14 +40,14 @@ export async function openAnnouncements(
   let isLeaving = false;
   let greet = () => {};
 
-  const channel = await openChannel({ ...o, quietMs: 0, heard: take });
+  const channel = await openChannel({ ...o, minIntervalMs: 0, onMessage: take });
   greet = () => channel.notify(`hello ${me}`);
   if (o.listens) greet();
 
   function take(message: string): void {
     if (isLeaving) return;
     if (message === "") {
-      o.heard("");
+      o.onMessage("");
       return greet();
     }
     const [kind = "", from = "", third = "", ...rest] = message.split(" ");
@@ -55,9 +55,9 @@ export async function openAnnouncements(
       if (kind === "told") echoed = Number(third);
       return;
     }
-    if (from === "") return o.heard(""); // from an instance of another version: whatever it was, something has changed
+    if (from === "") return o.onMessage(""); // from an instance of another version: whatever it was, something has changed
     if (kind === "told") {
-      o.heard(rest.join(" "));
+      o.onMessage(rest.join(" "));
       return channel.notify(`heard ${me} ${from} ${third}`);
     }
     if (kind === "bye") peers.delete(from);
@@ -73,7 +73,7 @@ export async function openAnnouncements(
   }
 
   return {
-    async tell(payload) {
+    async send(payload) {
       const number = ++told;
       channel.notify(`told ${me} ${number} ${payload}`);
       if (peers.size === 0) return;

@@ -26,7 +26,7 @@ export interface ListeningDriver {
  * goes there and back every few seconds, and one that is not answered in time ends the connection. A new one listens
  * within a second where the server answers.
  */
-export class Listener {
+export class ListenConnection {
   readonly #channels = new Map<string, Set<Subscription>>();
   readonly #driver: ListeningDriver;
   #proof: ReturnType<typeof setTimeout> | undefined;

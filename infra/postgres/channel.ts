@@ -12,23 +12,23 @@ export interface Channel {
 }
 
 /**
- * Listens on `name`; `heard` gets each payload, and `""` after every (re)connection, when notifications may have been missed.
+ * Listens on `name`; `onMessage` gets each payload, and `""` after every (re)connection, when notifications may have been missed.
  * Payloads are sent outside of any transaction: NOTIFY inside one would make all commits queue behind each other. For
- * the same reason an instance sends them one after the other, `quietMs` apart.
+ * the same reason an instance sends them one after the other, `minIntervalMs` apart.
  * @param listens false where LISTEN does not work; notifications are still sent for instances that hear them.
  */
 export async function openChannel(
   o: {
     sql: Sql;
     name: string;
-    heard: (payload: string) => void;
+    onMessage: (payload: string) => void;
     log: Log;
     listens: boolean;
-    quietMs: number;
+    minIntervalMs: number;
   },
 ): Promise<Channel> {
   const { sql, name, log } = o;
-  const listening = o.listens ? await sql.listen(name, o.heard, () => o.heard("")) : null;
+  const listening = o.listens ? await sql.listen(name, o.onMessage, () => o.onMessage("")) : null;
   const waiting = new Set<string>();
   let quiet: ReturnType<typeof setTimeout> | undefined;
   let sending: Promise<void> | null = null;
@@ -48,7 +48,7 @@ export async function openChannel(
     if (waiting.size === 0) return;
     sending = send().then(() => {
       sending = null;
-      if (o.quietMs > 0) quiet = setTimeout(sendWaiting, o.quietMs);
+      if (o.minIntervalMs > 0) quiet = setTimeout(sendWaiting, o.minIntervalMs);
       else sendWaiting();
     });
   }

@@ -5,7 +5,7 @@ import { type Sql, transact, type Tx } from "./postgres.ts";
  * sizes. A plan is made once a connection: made while the tables are nearly empty it reads them from end to end, and
  * goes on doing so as they grow.
  */
-export async function transactByKey<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function transactWithIndexPlans<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   return await transact(sql, async (tx) => {
     const set = tx`
       select set_config(name, 'off', true)

@@ -1,5 +1,5 @@
 import { addressOf, type Sql } from "./postgres.ts";
-import { askServer } from "./silence.ts";
+import { queryOnNewConnection } from "./connection_watchdog.ts";
 
 const EVERY_MS = 5_000;
 /** So many checks in a row without an answer of the pool make half a minute. */
@@ -10,7 +10,7 @@ const ANSWER_MS = 2_500;
  * Finds out whether the pool is stuck: it answers nothing any more although the database answers a connection made for
  * the question. Only a new process helps then. While the database is away nothing is stuck: that passes by itself.
  */
-export class PoolPulse {
+export class PoolHealth {
   #missed = 0;
   #isStuck = false;
   #isAsking = false;
@@ -34,7 +34,12 @@ export class PoolPulse {
     if (!this.#isAsking) this.#ask();
     if (++this.#missed <= MISSED_AT_MOST || this.#isComparing) return;
     this.#isComparing = true;
-    const { rows } = await askServer(this.url, addressOf(this.url), (sql) => sql`select 1`, ANSWER_MS);
+    const { rows } = await queryOnNewConnection(
+      this.url,
+      addressOf(this.url),
+      (sql) => sql`select 1`,
+      ANSWER_MS,
+    );
     this.#isComparing = false;
     this.#isStuck = rows !== null && this.#missed > MISSED_AT_MOST;
   }

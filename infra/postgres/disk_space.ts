@@ -8,7 +8,7 @@ const ROWS = 20_000;
  * tables or in the write-ahead log.
  * @throws PostgresError when the disk is full
  */
-export async function requireRoom(sql: Sql): Promise<void> {
+export async function requireDiskSpace(sql: Sql): Promise<void> {
   await transact(sql, async (tx) => {
     await tx`set local work_mem = '64kB'`;
     await tx`select count(*) from (select n from generate_series(1, ${ROWS}::int) n order by n desc offset 0) sorted`;
