@@ -49,15 +49,6 @@ export interface Message {
   isConfidential?: boolean;
 }
 
-/** Longest text a gateway takes (Twilio: 1,600 characters); how many segments it makes of it is its matter. */
-const SMS_LENGTH = 1_600;
-
-/** Why a text cannot go out as a text message, or null. */
-export const smsTextMistake = (text: string): string | null =>
-  text.length <= SMS_LENGTH
-    ? null
-    : `the text has ${text.length} characters; a text message holds at most ${SMS_LENGTH}`;
-
 /**
  * Checks what a message says and whom it goes to, and returns it with one-line subject and each recipient once.
  * @param field where the message stands in the request, for the field names of refusals.
@@ -79,8 +70,6 @@ export async function checkMessage(
     const mistake = addressMistake("Email", message.fromAddress);
     if (mistake) errors[`${field}fromAddress`] = [mistake];
   }
-  const tooLong = channel === "Sms" && message.textBody ? smsTextMistake(message.textBody) : null;
-  if (tooLong) errors[`${field}textBody`] = [tooLong];
   message.recipients.forEach(({ address }, index) => {
     const mistake = addressMistake(channel, address);
     if (mistake) errors[`${field}recipients.${index}.address`] = [mistake];

@@ -15,6 +15,7 @@ import {
   type RecipientStatus,
   resultOf,
 } from "./status.ts";
+import { requireSmsText } from "./sms_text.ts";
 import { insertNotifications, type MessageSender, type NewNotification } from "./store_notification.ts";
 import { KnownTemplates } from "./templates/known_templates.ts";
 import { findTemplate } from "./templates/read.ts";
@@ -31,7 +32,7 @@ export async function sendNotification(
   sender: MessageSender,
   message: Message,
 ): Promise<{ notificationId: string }> {
-  const outgoing = await prepareMessage(tx, sender, message, { scheduledAt: null, field: "" });
+  const outgoing = await prepareMessage(p, tx, sender, message, { scheduledAt: null, field: "" });
   const templates = { find: findTemplate.bind(null, tx) };
   const templateVersionId = await requireRenderable(templates, sender.tenantId, outgoing.message);
   const { ids: [notificationId = ""], wake } = await storeMessages(p, tx, [{
@@ -128,7 +129,7 @@ export async function sendMessage(
 ): Promise<NotificationResult> {
   requireChannel(p, message.channel);
   const when = { scheduledAt: null, field: "" };
-  return resultOf(await writer.write(await prepareMessage(p.sql, sender, message, when)), "Queued");
+  return resultOf(await writer.write(await prepareMessage(p, p.sql, sender, message, when)), "Queued");
 }
 
 /** Keeps a caller's message until `scheduledAt`; a past time is due at once. Refusals as `sendNotification`. */
@@ -141,7 +142,7 @@ export async function scheduleMessage(
 ): Promise<NotificationResult> {
   requireChannel(p, message.channel);
   const when = { scheduledAt, field: "notification." };
-  return resultOf(await writer.write(await prepareMessage(p.sql, sender, message, when)), "Scheduled");
+  return resultOf(await writer.write(await prepareMessage(p, p.sql, sender, message, when)), "Scheduled");
 }
 
 /** A message that has been checked and is not stored yet. */
@@ -156,12 +157,15 @@ type AcceptedMessage = OutgoingMessage & Pick<NewNotification, "templateVersionI
 
 /** @param o.field where the message stands in the request, for the field names of refusals. */
 async function prepareMessage(
+  p: Platform,
   q: Queryable,
   sender: MessageSender,
   given: Message,
   o: { scheduledAt: Date | null; field: string },
 ): Promise<OutgoingMessage> {
-  const message = withUnsubscribeUrl(await checkMessage(q, sender.tenantId, given, o.field));
+  const checked = await checkMessage(q, sender.tenantId, given, o.field);
+  await requireSmsText(p, sender.tenantId, checked, o.field);
+  const message = withUnsubscribeUrl(checked);
   const traceId = sender.traceId ?? activeSpan()?.traceId ?? null;
   return { sender: { ...sender, traceId }, message, scheduledAt: o.scheduledAt };
 }

@@ -4,7 +4,7 @@ import type { Platform } from "../../shared/platform.ts";
 import type { Content } from "../content.ts";
 import type { HeldRecipient } from "../delivery_ledger.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "../failover.ts";
-import { smsTextMistake } from "../message.ts";
+import { smsText, smsTextMistake } from "../sms_text.ts";
 
 /** Messages of one notification that one gateway takes at the same time. */
 const AT_ONCE = 5;
@@ -14,8 +14,7 @@ export function smsProviders(p: Platform, content: Content): Provider[] {
   return p.sms.map((transport) => ({
     name: transport.name,
     async deliver(owed, signal) {
-      const text = content.text ?? content.subject;
-      if (!text) throw new ProviderFailed("the message has no text", true);
+      const text = smsText(content);
       const mistake = smsTextMistake(text);
       if (mistake) throw new ProviderFailed(mistake, true);
       return await sendToAll(transport, owed, text, signal);

@@ -125,10 +125,20 @@ export async function previewTemplate(
 const SHORT = 10_000;
 
 /** The plain text of HTML. */
-export async function textOf(p: Renderer, tenantId: string | null, html: string): Promise<string> {
+export async function textOf(
+  p: Renderer,
+  tenantId: string | null,
+  html: string,
+  o: Pick<RenderOptions, "mostWaiting"> = {},
+): Promise<string> {
   if (html.length < SHORT) return htmlToText(html);
-  return (await p.renderThreads.run({ do: "text", html }, { tenantId })).text ?? "";
+  return (await p.renderThreads.run({ do: "text", html }, { tenantId, mostWaiting: o.mostWaiting })).text ??
+    "";
 }
+
+/** As `textOf`, for a request: refused where many of its tenant wait already. @throws RATE_LIMITED */
+export const textForRequest = (p: Renderer, tenantId: string | null, html: string): Promise<string> =>
+  refusing(textOf(p, tenantId, html, { mostWaiting: MOST_WAITING }));
 
 /** Refuses a template that cannot be understood. @throws NOTIFICATION_TEMPLATE_INVALID with line and column */
 export async function requireValidTemplate(

@@ -87,7 +87,14 @@ Deno.test("a text of more than 1,600 characters is refused, at the door or when 
     JSON.stringify(long.body.errors.textBody),
     /1601 characters; a text message holds at most 1600/,
   );
-  const made = { ...text("+351912345678"), textBody: undefined, htmlBody: `<p>${"x".repeat(1_700)}</p>` };
+  const template = { slug: "long-text", name: "Long text", textBodyTemplate: "{{ words }}" };
+  assert.equal((await sender.post("/api/v1/notification-templates", template)).status, 201);
+  const made = {
+    ...text("+351912345678"),
+    textBody: undefined,
+    templateSlug: "long-text",
+    templateData: { words: "x".repeat(1_700) },
+  };
   const detail = await settledDetail(t, sender, await sent(sender, made));
   assert.equal(detail.status, "DeadLettered");
   assert.match(detail.deliveryAttempts[0].errorMessage, /a text message holds at most 1600/);

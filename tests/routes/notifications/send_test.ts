@@ -93,6 +93,35 @@ Deno.test("a message needs a channel, a recipient and something to say", async (
   await wrong(email({ subject: "a\0b" }), "subject");
 });
 
+Deno.test("a text message is refused where what it would say is too long or empty", async () => {
+  const text = (change: Record<string, unknown>) => ({
+    channel: "Sms",
+    recipients: [{ address: "+351912000077" }],
+    ...change,
+  });
+  const cases: [Record<string, unknown>, string][] = [
+    [{ htmlBody: `<p>${"x".repeat(2_900)}</p>` }, "htmlBody"],
+    [{ htmlBody: `<p>${"x ".repeat(20_000)}</p>` }, "htmlBody"],
+    [{ htmlBody: "<p>Hi</p>", textBody: "x".repeat(1_601) }, "textBody"],
+    [{ htmlBody: "<style>p { color: red }</style><p> </p>" }, "htmlBody"],
+  ];
+  for (const [words, member] of cases) {
+    const answer = await ann.post(`${path}/send`, text(words));
+    refused(answer, 400, "VALIDATION_ERROR");
+    assert.deepEqual(Object.keys(answer.body.errors), [member]);
+    const later = { notification: text(words), scheduledAt: "2999-01-01T00:00:00Z" };
+    const scheduled = await ann.post(`${path}/schedule`, later);
+    assert.deepEqual(Object.keys(scheduled.body.errors), [`notification.${member}`]);
+  }
+  const markup = `<p>${'<span class="word">x</span>'.repeat(500)}</p>`;
+  for (const words of [{ htmlBody: markup }, { subject: "Only this", textBody: "" }]) {
+    const id = await sent(ann, text(words));
+    assert.equal((await settledDetail(t, ann, id)).status, "Sent");
+  }
+  const [last, first] = await outbox("Sms", "+351912000077");
+  assert.deepEqual([first?.textBody, last?.textBody], ["x".repeat(500), "Only this"]);
+});
+
 Deno.test("every address that does not fit its channel is named", async () => {
   const cases: [string, string[]][] = [
     ["Email", [
