@@ -14,7 +14,7 @@ import { sections } from "./sections.ts";
 import type { Handle } from "../app.ts";
 import { Api, Refusal, refusalOf } from "./shared/api.ts";
 import { loadAssets } from "./shared/assets.ts";
-import { shared } from "./shared/console_words.ts";
+import { commonTexts } from "./shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "./shared/cookies.ts";
 import { PAGE_FORM_BYTES, readForm } from "./shared/form.ts";
 import type { ConsolePage, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
@@ -109,7 +109,7 @@ export async function createConsole(
       signal: request.signal,
       now: p.clock.now(),
     };
-    const w = shared[v.locale];
+    const t = commonTexts[v.locale];
     const show = async (view: View): Promise<Response> => {
       const unread = await unreadCount(api, viewer);
       const open = sections.map(({ title, nav }) => ({
@@ -129,18 +129,18 @@ export async function createConsole(
     };
     try {
       if (!page || !Object.values(params).every(isName)) {
-        return await show(refusedView(w.notFound, w.notFoundText, 404));
+        return await show(refusedView(t.notFound, t.notFoundText, 404));
       }
-      if (!isOpen(page, viewer)) return await show(refusedView(w.forbidden, w.forbiddenText, 403));
+      if (!isOpen(page, viewer)) return await show(refusedView(t.forbidden, t.forbiddenText, 403));
       if (!viewer.tenant && ofOneTenant.has(page.path.split("/")[0] ?? "")) {
-        return await show(refusedView(w.needsTenant, w.needsTenantText, 403));
+        return await show(refusedView(t.needsTenant, t.needsTenantText, 403));
       }
       if (request.method !== "POST") {
         return page.get
           ? await answer(await page.get(v))
-          : await show(refusedView(w.notFound, w.notFoundText, 404));
+          : await show(refusedView(t.notFound, t.notFoundText, 404));
       }
-      const stale = () => show(refusedView(w.forbidden, w.stale, 403));
+      const stale = () => show(refusedView(t.forbidden, t.stale, 403));
       if (!page.post || !cameFromHere(request, place())) return await stale();
       const form = await readForm(request, { bytes: PAGE_FORM_BYTES, milliseconds: formMs });
       if (form.get("csrf") !== v.csrf) return await stale();
@@ -152,7 +152,7 @@ export async function createConsole(
       if (request.method === "POST") {
         const flash = {
           tone: "bad" as const,
-          text: w.refused(failure.detail, failure.code ?? String(failure.status)),
+          text: t.refused(failure.detail, failure.code ?? String(failure.status)),
         };
         return goTo(backTo(request, base()), [cookies.flash(flash)]);
       }
@@ -167,23 +167,23 @@ export async function createConsole(
   app.all("/console/*", (c) => visit(null, c.req.raw, c.env.ip, {}));
   app.onError(async (error, c) => {
     const { locale, theme } = readCookies(c.req.raw.headers);
-    const w = shared[locale];
+    const t = commonTexts[locale];
     const refusal = error instanceof Refusal ? error : null; // of what comes before a page: who looks
     if (refusal?.status === 401) return toSignIn(c.req.raw, refusal.code);
     const trace = crypto.randomUUID();
     if (!refusal) p.log.error("a console page failed", { error, trace });
     return await html(
-      <BarePage frame={frame()} v={{ locale, theme }} title={w.failed}>
-        <h1>{w.failed}</h1>
+      <BarePage frame={frame()} v={{ locale, theme }} title={t.failed}>
+        <h1>{t.failed}</h1>
         <p>
           {refusal ? refusal.detail : (
             <>
-              {w.failedText} <code>{trace}</code>
+              {t.failedText} <code>{trace}</code>
             </>
           )}
         </p>
         <p>
-          <a href="./">{w.home}</a>
+          <a href="./">{t.home}</a>
         </p>
       </BarePage>,
       refusal?.status ?? 500,
@@ -227,14 +227,14 @@ const refusedView = (title: string, text: string, status: number): View => ({
 });
 
 function refusalView(refusal: Refusal, v: Visit): View {
-  const w = shared[v.locale];
-  if (refusal.status === 404 || namesNothing(refusal)) return refusedView(w.notFound, w.notFoundText, 404);
+  const t = commonTexts[v.locale];
+  if (refusal.status === 404 || namesNothing(refusal)) return refusedView(t.notFound, t.notFoundText, 404);
   if (refusal.code === "FORBIDDEN" && v.viewer.tenant === null) {
-    return refusedView(w.needsTenant, w.needsTenantText, 403);
+    return refusedView(t.needsTenant, t.needsTenantText, 403);
   }
-  if (refusal.status === 403) return refusedView(w.forbidden, w.forbiddenText, 403);
+  if (refusal.status === 403) return refusedView(t.forbidden, t.forbiddenText, 403);
   return {
-    title: refusal.status >= 500 ? w.unavailable : w.failed,
+    title: refusal.status >= 500 ? t.unavailable : t.failed,
     status: refusal.status,
     body: (
       <Notice tone="bad" title={refusal.detail}>

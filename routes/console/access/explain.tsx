@@ -5,13 +5,13 @@ import { Card, Empty, Notice } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { type Page, searchOf } from "../shared/api.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { words } from "./explain_words.ts";
+import { explainTexts } from "./explain_texts.ts";
 import { orNull, type TenantChoice, tenantChoices, tenantNames } from "./reading.ts";
 import type { AdminUser, UserLink } from "./users/model.tsx";
 
 /** Why a user holds a permission in a tenant, or lacks it. */
 export async function explainPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = explainTexts[v.locale];
   const asked = {
     user: v.query.get("user")?.trim() ?? "",
     userId: v.query.get("userId") ?? "",
@@ -29,22 +29,22 @@ export async function explainPage(v: Visit): Promise<View> {
     })
     : null;
   return {
-    title: w.title,
+    title: t.title,
     body: (
       <>
         <Card>
-          <p class="muted">{w.intro}</p>
+          <p class="muted">{t.intro}</p>
           <form class="filters" method="get" action="explain-access">
             <TextField
-              label={w.user}
+              label={t.user}
               name="user"
               type="search"
               value={user?.email ?? asked.user}
-              placeholder={w.userHint}
+              placeholder={t.userHint}
               required
             />
             <TextField
-              label={w.permission}
+              label={t.permission}
               name="permission"
               value={asked.permission}
               list="codes"
@@ -53,18 +53,18 @@ export async function explainPage(v: Visit): Promise<View> {
             />
             <datalist id="codes">{codes.map((code) => <option value={code} />)}</datalist>
             <SelectField
-              label={w.tenant}
+              label={t.tenant}
               name="tenantId"
               value={asked.tenantId || v.viewer.tenant?.id || "none"}
               choices={[
                 ...tenants.map(({ id, name }) => ({ value: id, label: name })),
-                { value: "none", label: w.noTenant },
+                { value: "none", label: t.noTenant },
               ]}
             />
-            <button type="submit" class="button primary">{w.ask}</button>
+            <button type="submit" class="button primary">{t.ask}</button>
           </form>
         </Card>
-        {found?.length === 0 && <Empty icon="search" title={w.noUser} />}
+        {found?.length === 0 && <Empty icon="search" title={t.noUser} />}
         {found && found.length > 1 && <Candidates v={v} users={found} asked={asked} />}
         {explanation && <Explanation v={v} explanation={explanation} />}
       </>
@@ -115,11 +115,11 @@ async function permissionCodes(v: Visit): Promise<string[]> {
 function Candidates(
   { v, users, asked }: { v: Visit; users: AdminUser[]; asked: { permission: string; tenantId: string } },
 ) {
-  const w = words[v.locale];
+  const t = explainTexts[v.locale];
   const { permission, tenantId } = asked;
   return (
-    <Card title={w.whichUser}>
-      <ul aria-label={w.whichUserCaption}>
+    <Card title={t.whichUser}>
+      <ul aria-label={t.whichUserCaption}>
         {users.map(({ id, email, firstName, lastName }) => (
           <li>
             <a href={`explain-access${searchOf({ userId: id, permission, tenantId })}`}>{email}</a>{" "}
@@ -132,49 +132,49 @@ function Candidates(
 }
 
 function Explanation({ v, explanation }: { v: Visit; explanation: AccessExplanation }) {
-  const w = words[v.locale];
+  const t = explainTexts[v.locale];
   const { email, permission, isAllowed, tenantName, checks, grants } = explanation;
   return (
     <>
       <Notice
         tone={isAllowed ? "ok" : "bad"}
-        title={isAllowed ? w.allowed(email, permission) : w.refused(email, permission)}
+        title={isAllowed ? t.allowed(email, permission) : t.refused(email, permission)}
       >
-        {tenantName === null ? w.global : w.inTenant(tenantName)}
+        {tenantName === null ? t.global : t.inTenant(tenantName)}
       </Notice>
       <div class="grid-2">
-        <Card title={w.chain}>
-          <ol class="checks" aria-label={w.chainCaption}>
+        <Card title={t.chain}>
+          <ol class="checks" aria-label={t.chainCaption}>
             {checks.map(({ name, passed }) => (
               <li>
                 <span class={`tone-${passed ? "ok" : "bad"} check-mark`}>
                   <Icon name={passed ? "check" : "close"} />
                 </span>
                 <span>
-                  {w[name]} <Badge tone={passed ? "ok" : "bad"}>{passed ? w.passed : w.failed}</Badge>
-                  {!passed && <span class="sub">{w[`not${name}`]}</span>}
+                  {t[name]} <Badge tone={passed ? "ok" : "bad"}>{passed ? t.passed : t.failed}</Badge>
+                  {!passed && <span class="sub">{t[`not${name}`]}</span>}
                 </span>
               </li>
             ))}
           </ol>
         </Card>
-        <Card title={w.grants}>
+        <Card title={t.grants}>
           {grants.length === 0
-            ? <p class="muted">{w.noGrants}</p>
+            ? <p class="muted">{t.noGrants}</p>
             : (
-              <ul class="bare-list" aria-label={w.grantsCaption}>
+              <ul class="bare-list" aria-label={t.grantsCaption}>
                 {grants.map((grant) => (
                   <li>
-                    {email} {w.holds} <code>{grant.permission}</code>
-                    {grant.permission !== permission && `, ${w.standsIn},`} {w.through}{" "}
+                    {email} {t.holds} <code>{grant.permission}</code>
+                    {grant.permission !== permission && `, ${t.standsIn},`} {t.through}{" "}
                     {grant.tenantId === v.viewer.tenant?.id
                       ? <a href={`roles/${grant.roleId}`}>{grant.roleName}</a>
-                      : <strong>{grant.roleName}</strong>} {w.inThe} {grant.tenantName}
+                      : <strong>{grant.roleName}</strong>} {t.inThe} {grant.tenantName}
                   </li>
                 ))}
               </ul>
             )}
-          <p class="hint">{w.note}</p>
+          <p class="hint">{t.note}</p>
         </Card>
       </div>
     </>

@@ -1,16 +1,16 @@
 import type { ConsoleSection } from "../shared/page.ts";
 import { auditPage } from "./audit/audit.tsx";
-import { words as audit } from "./audit/words.ts";
+import { auditTexts } from "./audit/texts.ts";
 import { explainPage } from "./explain.tsx";
-import { words as explain } from "./explain_words.ts";
+import { explainTexts } from "./explain_texts.ts";
 import { permissionsPages } from "./permissions/mod.ts";
-import { words as permissions } from "./permissions/words.ts";
+import { permissionTexts } from "./permissions/texts.ts";
 import { rolesPages } from "./roles/mod.ts";
-import { words as roles } from "./roles/words.ts";
+import { roleTexts } from "./roles/texts.ts";
 import { tenantsPages } from "./tenants/mod.ts";
-import { words as tenants } from "./tenants/words.ts";
+import { tenantTexts } from "./tenants/texts.ts";
 import { usersPages } from "./users/mod.ts";
-import { words as users } from "./users/words.ts";
+import { userTexts } from "./users/texts.ts";
 
 const OVER_USERS = "manage:all-users";
 
@@ -20,40 +20,40 @@ export const accessSection: ConsoleSection = {
   nav: [
     {
       path: "users",
-      label: { en: users.en.users, pt: users.pt.users },
+      label: { en: userTexts.en.users, pt: userTexts.pt.users },
       icon: "users",
       permissions: ["read:users", OVER_USERS],
     },
     {
       path: "roles",
-      label: { en: roles.en.roles, pt: roles.pt.roles },
+      label: { en: roleTexts.en.roles, pt: roleTexts.pt.roles },
       icon: "roles",
       permissions: ["read:roles"],
       needsTenant: true,
     },
     {
       path: "permissions",
-      label: { en: permissions.en.permissions, pt: permissions.pt.permissions },
+      label: { en: permissionTexts.en.permissions, pt: permissionTexts.pt.permissions },
       icon: "permissions",
       permissions: ["read:permissions"],
       needsTenant: true,
     },
     {
       path: "tenants",
-      label: { en: tenants.en.tenants, pt: tenants.pt.tenants },
+      label: { en: tenantTexts.en.tenants, pt: tenantTexts.pt.tenants },
       icon: "tenants",
       permissions: ["read:tenants", "read:group-tenants"],
       needsTenant: true,
     },
     {
       path: "explain-access",
-      label: { en: explain.en.title, pt: explain.pt.title },
+      label: { en: explainTexts.en.title, pt: explainTexts.pt.title },
       icon: "access",
       permissions: [OVER_USERS],
     },
     {
       path: "audit",
-      label: { en: audit.en.title, pt: audit.pt.title },
+      label: { en: auditTexts.en.title, pt: auditTexts.pt.title },
       icon: "audit",
       permissions: ["read:users"],
     },

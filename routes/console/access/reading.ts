@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { TenantLookupItem } from "../../../domain/access/tenants.ts";
 import type { RoleDto } from "../../access/role_shapes.ts";
 import { type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
-import { inLanguage } from "../shared/own_words.ts";
+import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { may, type Visit } from "../shared/page.ts";
 
 /** What was read, and the tag of the version seen: sent back with a change, it keeps two editors apart. */
@@ -57,7 +57,9 @@ export async function roleChoices(v: Visit, tenantId: string): Promise<RoleChoic
   const roles: RoleChoice[] = [];
   for (let page = 1; page <= 10; page++) {
     const { items, hasNext } = await v.api.get<Page<RoleChoice>>(path, { page, pageSize: 50 });
-    roles.push(...items.map((role) => ({ ...role, description: inLanguage(v.locale, role.description) })));
+    roles.push(
+      ...items.map((role) => ({ ...role, description: translateBuiltin(v.locale, role.description) })),
+    );
     if (!hasNext) break;
   }
   return roles;

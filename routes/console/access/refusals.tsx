@@ -1,10 +1,10 @@
 import { FormRefusal } from "../components/forms.tsx";
 import { Refusal } from "../shared/api.ts";
 import type { Outcome, View, Visit } from "../shared/page.ts";
-import { defineWords, type Locale } from "../shared/words.ts";
+import { defineTexts, type Locale } from "../shared/languages.ts";
 
 /** What the refusals of access administration mean, and what to do about them. */
-const meanings = defineWords({
+const meanings = defineTexts({
   VALIDATION_ERROR: "Something here does not fit. What is wrong stands beside the field.",
   USER_SELF_CONFLICT: "You cannot deactivate or delete yourself. Another administrator has to do it.",
   LAST_SYSTEM_ADMIN_CONFLICT:

@@ -8,11 +8,11 @@ import { Card, Empty } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
-import { preferenceWords } from "../notifications/preference_words.ts";
-import { words } from "./words.ts";
+import { preferenceTexts } from "../notifications/preference_texts.ts";
+import { accountTexts } from "./texts.ts";
 
 type Profile = z.output<typeof ProfileDto>;
 type Session = z.output<typeof OwnSessionDto>;
@@ -34,7 +34,7 @@ export function accountPages(p: Platform): ConsolePage[] {
       path: "account/sessions/{id}",
       async post(v) {
         await v.api.send("DELETE", `auth/sessions/${v.params.id}`);
-        return { goTo: "account", flash: { tone: "ok", text: words[v.locale].sessionEnded } };
+        return { goTo: "account", flash: { tone: "ok", text: accountTexts[v.locale].sessionEnded } };
       },
     },
     {
@@ -72,7 +72,7 @@ export function accountPages(p: Platform): ConsolePage[] {
 }
 
 async function changeAccount(v: Visit, form: FormData) {
-  const w = words[v.locale];
+  const t = accountTexts[v.locale];
   const isPassword = form.get("do") === "password";
   try {
     if (isPassword) {
@@ -95,50 +95,50 @@ async function changeAccount(v: Visit, form: FormData) {
   }
   return {
     goTo: "account",
-    flash: { tone: "ok" as const, text: isPassword ? w.passwordChanged : w.profileSaved },
+    flash: { tone: "ok" as const, text: isPassword ? t.passwordChanged : t.profileSaved },
   };
 }
 
 async function accountView(v: Visit, refusal: Refusal | null = null, isPassword = false): Promise<View> {
-  const w = words[v.locale];
+  const t = accountTexts[v.locale];
   const [{ user, permissions }, sessions] = await Promise.all([
     v.api.get<Profile>("auth/me"),
     v.api.get<Session[]>("auth/sessions"),
   ]);
   const columns: Column<Session>[] = [
     {
-      head: w.device,
+      head: t.device,
       cell: (session) => (
         <>
-          {session.userAgent ?? "–"} {session.isCurrent && <Badge tone="ok">{w.thisOne}</Badge>}
+          {session.userAgent ?? "–"} {session.isCurrent && <Badge tone="ok">{t.thisOne}</Badge>}
         </>
       ),
     },
-    { head: w.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
-    { head: w.started, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
+    { head: t.started, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
     {
-      head: shared[v.locale].actions,
+      head: commonTexts[v.locale].actions,
       align: "end",
       cell: ({ id, isCurrent }) =>
         !isCurrent && (
           <ActionButton
             v={v}
             action={`account/sessions/${id}`}
-            label={w.endSession}
+            label={t.endSession}
             tone="danger"
-            confirm={w.endSessionConfirm}
+            confirm={t.endSessionConfirm}
           />
         ),
     },
   ];
   const errors = refusal?.fields ?? {};
   return {
-    title: w.account,
+    title: t.account,
     ...refusal ? { status: refusal.status } : {},
     body: (
       <>
         <div class="grid-2">
-          <Card title={w.profile}>
+          <Card title={t.profile}>
             <FormRefusal
               refusal={isPassword ? null : refusal}
               known={["firstName", "lastName", "phoneNumber"]}
@@ -147,20 +147,20 @@ async function accountView(v: Visit, refusal: Refusal | null = null, isPassword 
               <CsrfField v={v} />
               <div class="pair">
                 <TextField
-                  label={w.firstName}
+                  label={t.firstName}
                   name="firstName"
                   value={user.firstName}
                   errors={errors.firstName}
                 />
                 <TextField
-                  label={w.lastName}
+                  label={t.lastName}
                   name="lastName"
                   value={user.lastName}
                   errors={errors.lastName}
                 />
               </div>
               <TextField
-                label={w.phone}
+                label={t.phone}
                 name="phoneNumber"
                 type="tel"
                 value={user.phoneNumber}
@@ -168,17 +168,17 @@ async function accountView(v: Visit, refusal: Refusal | null = null, isPassword 
               />
               <div>
                 <button type="submit" class="button primary" name="do" value="profile">
-                  {shared[v.locale].save}
+                  {commonTexts[v.locale].save}
                 </button>
               </div>
             </form>
           </Card>
-          <Card title={w.changePassword}>
+          <Card title={t.changePassword}>
             <FormRefusal refusal={isPassword ? refusal : null} known={["currentPassword", "newPassword"]} />
             <form class="form" method="post" action="account">
               <CsrfField v={v} />
               <TextField
-                label={w.currentPassword}
+                label={t.currentPassword}
                 name="currentPassword"
                 type="password"
                 autocomplete="current-password"
@@ -186,31 +186,31 @@ async function accountView(v: Visit, refusal: Refusal | null = null, isPassword 
                 required
               />
               <TextField
-                label={w.newPassword}
+                label={t.newPassword}
                 name="newPassword"
                 type="password"
                 autocomplete="new-password"
-                hint={w.passwordHint}
+                hint={t.passwordHint}
                 errors={errors.newPassword}
                 required
               />
               <div>
-                <button type="submit" class="button" name="do" value="password">{w.changePassword}</button>
+                <button type="submit" class="button" name="do" value="password">{t.changePassword}</button>
               </div>
             </form>
           </Card>
         </div>
-        <Card title={preferenceWords[v.locale].title}>
-          <a href="preferences">{preferenceWords[v.locale].open}</a>
+        <Card title={preferenceTexts[v.locale].title}>
+          <a href="preferences">{preferenceTexts[v.locale].open}</a>
         </Card>
-        <Card title={w.sessions}>
-          <DataTable caption={w.sessionsCaption} columns={columns} rows={sessions} empty={null} />
+        <Card title={t.sessions}>
+          <DataTable caption={t.sessionsCaption} columns={columns} rows={sessions} empty={null} />
         </Card>
-        <Card title={w.rights}>
+        <Card title={t.rights}>
           {permissions.length === 0
-            ? <Empty icon="permissions" title={w.noRights} />
+            ? <Empty icon="permissions" title={t.noRights} />
             : (
-              <ul class="row tags" aria-label={w.rightsCaption}>
+              <ul class="row tags" aria-label={t.rightsCaption}>
                 {permissions.map((code) => (
                   <li>
                     <code>{code}</code>

@@ -7,13 +7,13 @@ import { Icon } from "../components/icons.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { Handle } from "../../app.ts";
 import { Api, Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "../shared/cookies.ts";
 import { readForm, STRANGER_FORM_BYTES } from "../shared/form.ts";
 import { field } from "../shared/page.ts";
 import { cameFromHere } from "../shared/safety.ts";
 import { BarePage } from "../shared/shell.tsx";
-import { words } from "./words.ts";
+import { accountTexts } from "./texts.ts";
 
 interface Provider {
   name: string;
@@ -53,7 +53,7 @@ export function createSignIn(o: {
     email = "",
   ): Promise<Response> {
     const { locale, theme, begun } = readCookies(request.headers);
-    const w = words[locale];
+    const t = accountTexts[locale];
     const asked = new URL(request.url).searchParams;
     const to = destination(asked.get("to"));
     const providers = await apiOf(request, ip).get<Provider[]>("auth/oidc");
@@ -63,15 +63,15 @@ export function createSignIn(o: {
       begun: csrfToken(browserSecret),
     })}`;
     return await o.html(
-      <BarePage frame={o.frame()} v={{ locale, theme }} title={w.signIn}>
+      <BarePage frame={o.frame()} v={{ locale, theme }} title={t.signIn}>
         <div class="stack">
           <p class="brand">
             <Icon name="steward" />
             <span>Steward</span>
           </p>
           <div>
-            <h1>{w.signIn}</h1>
-            <p class="muted">{w.intro}</p>
+            <h1>{t.signIn}</h1>
+            <p class="muted">{t.intro}</p>
           </div>
           {said && <Notice tone={said.tone} title={said.text}>{said.detail}</Notice>}
           <form
@@ -80,7 +80,7 @@ export function createSignIn(o: {
             action={`sign-in${to ? `?to=${encodeURIComponent(to)}` : ""}`}
           >
             <TextField
-              label={w.email}
+              label={t.email}
               name="email"
               type="email"
               autocomplete="username"
@@ -88,20 +88,20 @@ export function createSignIn(o: {
               required
             />
             <TextField
-              label={w.password}
+              label={t.password}
               name="password"
               type="password"
               autocomplete="current-password"
               required
             />
-            <button type="submit" class="button primary" name="do" value="sign-in">{w.signIn}</button>
+            <button type="submit" class="button primary" name="do" value="sign-in">{t.signIn}</button>
           </form>
           {providers.length > 0 && (
             <div class="card">
               {providers.map(({ displayName, signInUrl }) => (
                 <a class="button" href={`${signInUrl}?returnTo=${encodeURIComponent(back)}`}>
                   <Icon name="lock" />
-                  {w.signInBy(displayName)}
+                  {t.signInBy(displayName)}
                 </a>
               ))}
               <form
@@ -117,14 +117,14 @@ export function createSignIn(o: {
             </div>
           )}
           <details>
-            <summary>{w.forgot}</summary>
+            <summary>{t.forgot}</summary>
             <form class="card form" method="post" action="sign-in">
-              <p class="muted">{w.forgotText}</p>
+              <p class="muted">{t.forgotText}</p>
               <div class="field">
-                <label for="reset-email">{w.email}</label>
+                <label for="reset-email">{t.email}</label>
                 <input id="reset-email" name="email" type="email" autocomplete="username" required />
               </div>
-              <button type="submit" class="button" name="do" value="forgot">{w.sendLink}</button>
+              <button type="submit" class="button" name="do" value="forgot">{t.sendLink}</button>
             </form>
           </details>
         </div>
@@ -136,8 +136,8 @@ export function createSignIn(o: {
 
   async function submit(request: Request, ip: string | null): Promise<Response> {
     const { locale, begun } = readCookies(request.headers);
-    const w = words[locale];
-    const stale = () => show(request, ip, { tone: "bad", text: shared[locale].stale });
+    const t = accountTexts[locale];
+    const stale = () => show(request, ip, { tone: "bad", text: commonTexts[locale].stale });
     if (!cameFromHere(request, o.place())) return await stale();
     const api = apiOf(request, ip);
     let email = "";
@@ -149,7 +149,7 @@ export function createSignIn(o: {
       email = field(form, "email");
       if (form.get("do") === "forgot") {
         await api.send("POST", "auth/forgot-password", { email });
-        return await show(request, ip, { tone: "ok", text: w.linkSent });
+        return await show(request, ip, { tone: "ok", text: t.linkSent });
       }
       const isReturn = form.get("do") === "exchange";
       // Somebody else's code must not sign this browser in as them.
@@ -170,7 +170,7 @@ export function createSignIn(o: {
       return await show(
         request,
         ip,
-        isWrong ? { tone: "bad", text: w.wrong } : { tone: "bad", text: w.signIn, detail: refusal.detail },
+        isWrong ? { tone: "bad", text: t.wrong } : { tone: "bad", text: t.signIn, detail: refusal.detail },
         email,
       );
     }
@@ -178,7 +178,7 @@ export function createSignIn(o: {
 
   async function open(request: Request, ip: string | null): Promise<Response> {
     const hasLostAccess = new URL(request.url).searchParams.get("reason") === ACCESS_CHANGED;
-    const text = words[readCookies(request.headers).locale].accessChanged;
+    const text = accountTexts[readCookies(request.headers).locale].accessChanged;
     return await show(request, ip, hasLostAccess ? { tone: "info", text } : null);
   }
 

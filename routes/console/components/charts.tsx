@@ -1,5 +1,5 @@
 import type { Visit } from "../shared/page.ts";
-import { FORMAT_TAGS } from "../shared/words.ts";
+import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Tone } from "./notice.tsx";
 import { number } from "./values.tsx";
 

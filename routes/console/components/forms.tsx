@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Refusal } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
 import { Icon } from "./icons.tsx";
@@ -58,7 +58,7 @@ export function FormButtons({ v, label, back }: { v: Visit; label: string; back:
   return (
     <div class="row">
       <button type="submit" class="button primary">{label}</button>
-      <ButtonLink href={back} label={shared[v.locale].cancel} />
+      <ButtonLink href={back} label={commonTexts[v.locale].cancel} />
     </div>
   );
 }
@@ -237,7 +237,7 @@ export function FilterBar({ v, action, target, children }: {
   target: string;
   children?: Child;
 }) {
-  const w = shared[v.locale];
+  const t = commonTexts[v.locale];
   return (
     <form
       class="filters"
@@ -253,8 +253,8 @@ export function FilterBar({ v, action, target, children }: {
     >
       {children}
       <div class="filter-buttons">
-        <button type="submit" class="button no-script">{w.filter}</button>
-        <a class="button quiet" href={action}>{w.clear}</a>
+        <button type="submit" class="button no-script">{t.filter}</button>
+        <a class="button quiet" href={action}>{t.clear}</a>
       </div>
     </form>
   );

@@ -1,9 +1,9 @@
 import type { Child } from "hono/jsx";
 import { searchOf } from "../shared/api.ts";
 import type { Page } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
-import { FORMAT_TAGS } from "../shared/words.ts";
+import { FORMAT_TAGS } from "../shared/languages.ts";
 import { Icon } from "./icons.tsx";
 import { Empty } from "./notice.tsx";
 
@@ -79,20 +79,20 @@ function sortLink(sort: string, v: Visit, path: string): string {
 
 /** Where one is in a list, and the ways on and back. Filters of the address are kept. */
 export function Pager({ v, path, page }: { v: Visit; path: string; page: Omit<Page<unknown>, "items"> }) {
-  const w = shared[v.locale];
+  const t = commonTexts[v.locale];
   const number = new Intl.NumberFormat(FORMAT_TAGS[v.locale]);
   const { pageNumber, pageSize, totalCount, hasNext, hasPrevious } = page;
   if (totalCount === 0) return null;
   const to = (target: number) => path + searchOf({ ...Object.fromEntries(v.query), page: target });
   const from = (pageNumber - 1) * pageSize + 1;
-  const shown = w.results(from, Math.min(totalCount, pageNumber * pageSize), totalCount)
+  const shown = t.results(from, Math.min(totalCount, pageNumber * pageSize), totalCount)
     .replaceAll(/\d+/g, (digits) => number.format(Number(digits)));
   return (
-    <nav class="pager" aria-label={w.pages}>
-      <span class="muted">{from > totalCount ? w.noResults : shown}</span>
+    <nav class="pager" aria-label={t.pages}>
+      <span class="muted">{from > totalCount ? t.noResults : shown}</span>
       <span class="row">
-        {hasPrevious && <a class="button small" rel="prev" href={to(pageNumber - 1)}>{w.previous}</a>}
-        {hasNext && <a class="button small" rel="next" href={to(pageNumber + 1)}>{w.next}</a>}
+        {hasPrevious && <a class="button small" rel="prev" href={to(pageNumber - 1)}>{t.previous}</a>}
+        {hasNext && <a class="button small" rel="next" href={to(pageNumber + 1)}>{t.next}</a>}
       </span>
     </nav>
   );
@@ -102,12 +102,12 @@ export function Pager({ v, path, page }: { v: Visit; path: string; page: Omit<Pa
 export function EmptyList(
   { v, icon, text, children }: { v: Visit; icon?: string; text: string; children?: Child },
 ) {
-  const w = shared[v.locale];
+  const t = commonTexts[v.locale];
   const filtered = [...v.query].some(([name, value]) =>
     value !== "" && name !== "page" && name !== "pageSize"
   );
   return filtered
-    ? <Empty icon="search" title={w.noResults}>{w.nothingMatches}</Empty>
+    ? <Empty icon="search" title={t.noResults}>{t.nothingMatches}</Empty>
     : <Empty {...icon ? { icon } : {}} title={text}>{children}</Empty>;
 }
 

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
-import { FORMAT_TAGS } from "../shared/words.ts";
+import { FORMAT_TAGS } from "../shared/languages.ts";
 import { Icon } from "./icons.tsx";
 import type { Tone } from "./notice.tsx";
 
@@ -37,7 +37,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 /** "3 minutes ago", "in 2 days". */
 export function relativeTime(v: Pick<Visit, "locale" | "now">, at: string): string {
   const seconds = Math.round((new Date(at).getTime() - v.now.getTime()) / 1000);
-  if (Math.abs(seconds) < 2) return shared[v.locale].now;
+  if (Math.abs(seconds) < 2) return commonTexts[v.locale].now;
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= 0.985 * size) ?? ["second", 1];
   return new Intl.RelativeTimeFormat(FORMAT_TAGS[v.locale], { numeric: "auto" })
     .format(Math.round(seconds / size), unit);
@@ -71,13 +71,13 @@ export function CopyValue(
   { v, value, shown }: { v: Visit; value: string | null | undefined; shown?: string },
 ) {
   if (!value) return <span class="muted">–</span>;
-  const w = shared[v.locale];
+  const t = commonTexts[v.locale];
   return (
     <span class="copy-value">
       <code title={value}>{shown ?? value}</code>
-      <button type="button" class="copy" data-copy={value} data-copied={w.copied} title={w.copy}>
+      <button type="button" class="copy" data-copy={value} data-copied={t.copied} title={t.copy}>
         <Icon name="copy" />
-        <span class="sr-only">{`${w.copy} ${shown ?? value}`}</span>
+        <span class="sr-only">{`${t.copy} ${shown ?? value}`}</span>
       </button>
     </span>
   );

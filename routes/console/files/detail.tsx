@@ -8,7 +8,7 @@ import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { Examinations } from "./examinations.tsx";
 import { PurgeCard, ReferencesCard, RetentionCard } from "./keeping.tsx";
 import { type File, type FileReference, isMoving, type ScanAttempt, StateNotice } from "./model.tsx";
-import { words } from "./words.ts";
+import { fileTexts } from "./texts.ts";
 
 /** What the last form of the page came to, and what it held. */
 export interface FileForms {
@@ -19,7 +19,7 @@ export interface FileForms {
 
 /** One file: what it is, how it came to its state, what holds it, and its end. */
 export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
-  const w = words[v.locale];
+  const t = fileTexts[v.locale];
   const path = `files/${v.params.id}`;
   const [answer, attempts, references] = await Promise.all([
     v.api.call("GET", path),
@@ -30,7 +30,7 @@ export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
   const version = answer.headers.get("etag") ?? "";
   return {
     title: file.fileName,
-    crumbs: [{ href: "files", label: w.files }],
+    crumbs: [{ href: "files", label: t.files }],
     status: forms.retention || forms.purge ? 422 : 200,
     // All of it is live while the state moves; what may be done with the file comes once it has settled.
     body: (
@@ -38,10 +38,10 @@ export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
         <StateNotice v={v} file={file} />
         <div class="row">
           {file.status === "Available" && (
-            <ButtonLink href={`${path}/download`} label={w.download} icon="download" tone="primary" />
+            <ButtonLink href={`${path}/download`} label={t.download} icon="download" tone="primary" />
           )}
           {file.status === "Pending" && mayInFiles(v.viewer, "upload:files") && (
-            <ActionButton v={v} action={`${path}/confirm`} label={w.confirmUpload} icon="check" />
+            <ActionButton v={v} action={`${path}/confirm`} label={t.confirmUpload} icon="check" />
           )}
         </div>
         <div class="grid-2">
@@ -65,32 +65,32 @@ export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
 }
 
 function FactsCard({ v, file }: { v: Visit; file: File }) {
-  const w = words[v.locale];
+  const t = fileTexts[v.locale];
   const person = (id: string | null) =>
-    id ? <CopyValue v={v} value={id} /> : <span class="muted">{w.theService}</span>;
+    id ? <CopyValue v={v} value={id} /> : <span class="muted">{t.theService}</span>;
   const facts: [string, Child][] = [
-    [w.id, <CopyValue v={v} value={file.id} />],
-    [w.profile, file.tenantId === null ? `${file.profile} · ${w.productFile}` : file.profile],
-    [w.size, bytes(v, file.sizeBytes)],
-    [w.declaredType, <code>{file.declaredContentType}</code>],
-    [w.detectedType, file.detectedContentType && <code>{file.detectedContentType}</code>],
-    [w.sha256, <CopyValue v={v} value={file.sha256} />],
-    [w.created, <Time v={v} at={file.createdAt} />],
-    [w.createdBy, person(file.createdBy)],
-    [w.confirmed, <Time v={v} at={file.completedAt} />],
-    [w.available, <Time v={v} at={file.availableAt} />],
+    [t.id, <CopyValue v={v} value={file.id} />],
+    [t.profile, file.tenantId === null ? `${file.profile} · ${t.productFile}` : file.profile],
+    [t.size, bytes(v, file.sizeBytes)],
+    [t.declaredType, <code>{file.declaredContentType}</code>],
+    [t.detectedType, file.detectedContentType && <code>{file.detectedContentType}</code>],
+    [t.sha256, <CopyValue v={v} value={file.sha256} />],
+    [t.created, <Time v={v} at={file.createdAt} />],
+    [t.createdBy, person(file.createdBy)],
+    [t.confirmed, <Time v={v} at={file.completedAt} />],
+    [t.available, <Time v={v} at={file.availableAt} />],
   ];
-  if (file.signatureName) facts.push([w.signature, <code>{file.signatureName}</code>]);
+  if (file.signatureName) facts.push([t.signature, <code>{file.signatureName}</code>]);
   if (file.purgedAt) {
     facts.push(
-      [w.purgedAt, <Time v={v} at={file.purgedAt} />],
-      [w.purgedBy, person(file.purgedBy)],
-      [w.purgeReason, file.purgeReason],
+      [t.purgedAt, <Time v={v} at={file.purgedAt} />],
+      [t.purgedBy, person(file.purgedBy)],
+      [t.purgeReason, file.purgeReason],
     );
   }
-  if (file.rejectionCode) facts.push([w.rejection, <code>{file.rejectionCode}</code>]);
+  if (file.rejectionCode) facts.push([t.rejection, <code>{file.rejectionCode}</code>]);
   return (
-    <Card title={w.facts}>
+    <Card title={t.facts}>
       <Facts facts={facts} />
     </Card>
   );

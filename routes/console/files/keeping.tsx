@@ -1,51 +1,51 @@
 import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
 import { ActionButton, CheckField, CsrfField, SelectField, TextField } from "../components/forms.tsx";
-import { localOf } from "../components/instants.ts";
+import { localOf } from "../components/date_inputs.ts";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { number, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { field, may, mayInFiles, type Visit } from "../shared/page.ts";
 import type { FileForms } from "./detail.tsx";
 import { type File, type FileReference, FileRefusal } from "./model.tsx";
-import { retentionWords } from "./state_words.ts";
-import { words } from "./words.ts";
+import { retentionTexts } from "./status_texts.ts";
+import { fileTexts } from "./texts.ts";
 
 /** What holds the file, each with the way to let go. */
 export function ReferencesCard(
   { v, file, references }: { v: Visit; file: File; references: Page<FileReference> },
 ) {
-  const w = words[v.locale];
+  const t = fileTexts[v.locale];
   const { items, totalCount } = references;
   const columns: Column<FileReference>[] = [
-    { head: w.holder, cell: ({ scope }) => scope },
-    { head: w.owner, cell: ({ ownerId }) => <code class="break">{ownerId}</code> },
-    { head: w.since, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: t.holder, cell: ({ scope }) => scope },
+    { head: t.owner, cell: ({ ownerId }) => <code class="break">{ownerId}</code> },
+    { head: t.since, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
     ...mayInFiles(v.viewer, "upload:files")
       ? [{
-        head: shared[v.locale].actions,
+        head: commonTexts[v.locale].actions,
         align: "end" as const,
         cell: ({ referenceId, scope, ownerId }: FileReference) => (
           <ActionButton
             v={v}
             action={`files/${file.id}/references/${referenceId}/release`}
-            label={w.release}
-            confirm={w.releaseConfirm(`${scope} ${ownerId}`)}
+            label={t.release}
+            confirm={t.releaseConfirm(`${scope} ${ownerId}`)}
           />
         ),
       }]
       : [],
   ];
   return (
-    <Card title={`${w.references} (${number(v, totalCount)})`} id="references">
+    <Card title={`${t.references} (${number(v, totalCount)})`} id="references">
       <DataTable
-        caption={w.references}
+        caption={t.references}
         columns={columns}
         rows={items}
-        empty={<Empty icon="link" title={w.noReferences}>{w.noReferencesText}</Empty>}
+        empty={<Empty icon="link" title={t.noReferences}>{t.noReferencesText}</Empty>}
       />
-      {totalCount > items.length && <p class="muted">{w.moreReferences(totalCount - items.length)}</p>}
+      {totalCount > items.length && <p class="muted">{t.moreReferences(totalCount - items.length)}</p>}
     </Card>
   );
 }
@@ -58,13 +58,13 @@ interface Keeping {
 
 /** How long the file is kept, and whether it is held. */
 export function RetentionCard({ v, file, version, forms }: Keeping & { version: string }) {
-  const w = words[v.locale];
-  const r = retentionWords[v.locale];
+  const t = fileTexts[v.locale];
+  const r = retentionTexts[v.locale];
   const { retention: refusal, values } = forms;
   const keptUntil = file.retainUntil ? localOf(v, file.retainUntil) : "";
   const given = (name: string, now: string) => refusal && values ? field(values, name) : now;
   return (
-    <Card title={w.retention} id="retention">
+    <Card title={t.retention} id="retention">
       <FileRefusal v={v} refusal={refusal ?? null} />
       <form method="post" action={`files/${file.id}/retention`} class="form">
         <CsrfField v={v} />
@@ -72,38 +72,38 @@ export function RetentionCard({ v, file, version, forms }: Keeping & { version: 
         <input type="hidden" name="keptUntil" value={keptUntil} />
         <div class="pair">
           <SelectField
-            label={w.retentionClass}
+            label={t.retentionClass}
             name="retentionClass"
             value={given("retentionClass", file.retentionClass)}
             choices={RETENTION_CLASSES.map((value) => ({ value, label: r[value] }))}
             hint={RETENTION_CLASSES.map((value) => `${r[value]}: ${r[`${value}Text`]}.`).join(" ")}
           />
           <TextField
-            label={w.retainUntil}
+            label={t.retainUntil}
             name="retainUntil"
             type="datetime-local"
             value={given("retainUntil", keptUntil)}
-            hint={w.retainHint}
+            hint={t.retainHint}
             errors={refusal?.fields.retainUntil}
           />
         </div>
         <CheckField
-          label={w.legalHold}
+          label={t.legalHold}
           name="legalHold"
           checked={given("legalHold", String(file.legalHold)) === "true"}
           hint={file.legalHold && !may(v.viewer, "admin:system")
-            ? `${w.legalHoldHint} ${w.legalHoldAdmin}`
-            : w.legalHoldHint}
+            ? `${t.legalHoldHint} ${t.legalHoldAdmin}`
+            : t.legalHoldHint}
         />
         <TextField
-          label={w.reason}
+          label={t.reason}
           name="reason"
           maxlength={1000}
           value={given("reason", "")}
-          hint={w.reasonHint}
+          hint={t.reasonHint}
         />
         <div class="row">
-          <button type="submit" class="button primary">{shared[v.locale].save}</button>
+          <button type="submit" class="button primary">{commonTexts[v.locale].save}</button>
         </div>
       </form>
     </Card>
@@ -112,30 +112,30 @@ export function RetentionCard({ v, file, version, forms }: Keeping & { version: 
 
 /** The end of the content, with what stands in its way told beforehand. */
 export function PurgeCard({ v, file, forms }: Keeping) {
-  const w = words[v.locale];
+  const t = fileTexts[v.locale];
   const { purge: refusal, values } = forms;
   return (
-    <Card title={w.purge} id="purge">
-      <FileRefusal v={v} refusal={refusal ?? null} listed={w.holdingScopes} />
-      {!refusal && file.legalHold && <Notice tone="warn">{w.purgeOnHold}</Notice>}
+    <Card title={t.purge} id="purge">
+      <FileRefusal v={v} refusal={refusal ?? null} listed={t.holdingScopes} />
+      {!refusal && file.legalHold && <Notice tone="warn">{t.purgeOnHold}</Notice>}
       {!refusal && !file.legalHold && file.referenceCount > 0 && (
-        <Notice tone="info">{w.purgeHeld(file.referenceCount)}</Notice>
+        <Notice tone="info">{t.purgeHeld(file.referenceCount)}</Notice>
       )}
-      <p class="muted">{w.purgeText}</p>
-      <form method="post" action={`files/${file.id}/purge`} class="form" data-confirm={w.purgeConfirm}>
+      <p class="muted">{t.purgeText}</p>
+      <form method="post" action={`files/${file.id}/purge`} class="form" data-confirm={t.purgeConfirm}>
         <CsrfField v={v} />
         {/* another id than the retention form's reason */}
         <TextField
-          label={w.reason}
+          label={t.reason}
           name="purgeReason"
           maxlength={1000}
           required
           value={refusal && values ? field(values, "purgeReason") : ""}
-          hint={w.purgeReasonHint}
+          hint={t.purgeReasonHint}
           errors={refusal?.fields.reason}
         />
         <div class="row">
-          <button type="submit" class="button danger">{w.purge}</button>
+          <button type="submit" class="button danger">{t.purge}</button>
         </div>
       </form>
     </Card>

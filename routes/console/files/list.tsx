@@ -1,36 +1,36 @@
 import { FILE_STATUSES, RETENTION_CLASSES } from "../../../domain/files/file.ts";
 import { defaultProfiles } from "../../../domain/files/profiles.ts";
 import { ButtonLink, FilterBar, SelectField, TextField } from "../components/forms.tsx";
-import { instantOf } from "../components/instants.ts";
+import { instantOf } from "../components/date_inputs.ts";
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, bytes, number, Time } from "../components/values.tsx";
 import type { Page, Query } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { type File, FileStateBadge, isMoving } from "./model.tsx";
 import { ScannerSoon } from "./scanner.tsx";
-import { retentionWords, stateWords } from "./state_words.ts";
+import { fileStatusTexts, retentionTexts } from "./status_texts.ts";
 import { shortType } from "./types.ts";
-import { words } from "./words.ts";
+import { fileTexts } from "./texts.ts";
 
 /** The tenant's files, newest first, filtered by what the address says. */
 export async function filesPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = fileTexts[v.locale];
   const page = await v.api.get<Page<File>>("files", asked(v));
   return {
-    title: w.files,
+    title: t.files,
     actions: mayInFiles(v.viewer, "upload:files") &&
-      <ButtonLink href="files/upload" label={w.upload} icon="upload" tone="primary" />,
+      <ButtonLink href="files/upload" label={t.upload} icon="upload" tone="primary" />,
     body: (
       <>
         <ScannerSoon v={v} />
         <Filters v={v} files={page.items} />
         <LivePart v={v} id="files-list" everySeconds={page.items.some(isMoving) ? 3 : 15}>
           <DataTable
-            caption={w.caption}
+            caption={t.caption}
             columns={columns(v)}
             rows={page.items}
-            empty={<EmptyList v={v} icon="files" text={w.noFiles}>{w.noFilesText}</EmptyList>}
+            empty={<EmptyList v={v} icon="files" text={t.noFiles}>{t.noFilesText}</EmptyList>}
           />
           <Pager v={v} path="files" page={page} />
         </LivePart>
@@ -58,8 +58,8 @@ function asked(v: Visit): Query {
 }
 
 function Filters({ v, files }: { v: Visit; files: File[] }) {
-  const w = words[v.locale];
-  const { all } = shared[v.locale];
+  const t = fileTexts[v.locale];
+  const { all } = commonTexts[v.locale];
   const { query } = v;
   const asked = query.get("profile");
   const profiles = new Set([
@@ -69,50 +69,50 @@ function Filters({ v, files }: { v: Visit; files: File[] }) {
   ]);
   return (
     <FilterBar v={v} action="files" target="files-list">
-      <TextField label={w.searchName} name="search" type="search" value={query.get("search")} />
+      <TextField label={t.searchName} name="search" type="search" value={query.get("search")} />
       <SelectField
-        label={w.status}
+        label={t.status}
         name="status"
         any={all}
         value={query.get("status")}
-        choices={FILE_STATUSES.map((value) => ({ value, label: stateWords[v.locale][value] }))}
+        choices={FILE_STATUSES.map((value) => ({ value, label: fileStatusTexts[v.locale][value] }))}
       />
       <SelectField
-        label={w.profile}
+        label={t.profile}
         name="profile"
         any={all}
         value={query.get("profile")}
         choices={[...profiles].map((value) => ({ value, label: value }))}
       />
       <SelectField
-        label={w.retention}
+        label={t.retention}
         name="retentionClass"
         any={all}
         value={query.get("retentionClass")}
-        choices={RETENTION_CLASSES.map((value) => ({ value, label: retentionWords[v.locale][value] }))}
+        choices={RETENTION_CLASSES.map((value) => ({ value, label: retentionTexts[v.locale][value] }))}
       />
       <SelectField
-        label={w.show}
+        label={t.show}
         name="show"
-        any={w.ofTenant}
+        any={t.ofTenant}
         value={query.get("show")}
         choices={[
-          { value: "mine", label: w.mine },
-          { value: "held", label: w.held },
-          { value: "product", label: w.product },
+          { value: "mine", label: t.mine },
+          { value: "held", label: t.held },
+          { value: "product", label: t.product },
         ]}
       />
-      <TextField label={w.from} name="from" type="date" value={query.get("from")} />
-      <TextField label={w.to} name="to" type="date" value={query.get("to")} />
+      <TextField label={t.from} name="from" type="date" value={query.get("from")} />
+      <TextField label={t.to} name="to" type="date" value={query.get("to")} />
     </FilterBar>
   );
 }
 
 function columns(v: Visit): Column<File>[] {
-  const w = words[v.locale];
+  const t = fileTexts[v.locale];
   return [
     {
-      head: w.name,
+      head: t.name,
       cell: ({ id, fileName, profile, detectedContentType, declaredContentType }) => (
         <>
           <a href={`files/${id}`}>{fileName}</a>
@@ -120,28 +120,28 @@ function columns(v: Visit): Column<File>[] {
         </>
       ),
     },
-    { head: w.status, cell: ({ status }) => <FileStateBadge locale={v.locale} status={status} /> },
+    { head: t.status, cell: ({ status }) => <FileStateBadge locale={v.locale} status={status} /> },
     {
-      head: w.size,
+      head: t.size,
       align: "end",
       cell: ({ sizeBytes }) => <span class="nowrap">{bytes(v, sizeBytes)}</span>,
     },
     {
-      head: w.retention,
+      head: t.retention,
       cell: ({ retentionClass, legalHold }) => (
         <span class="row">
-          {retentionWords[v.locale][retentionClass]}
-          {legalHold && <Badge tone="warn">{w.legalHold}</Badge>}
+          {retentionTexts[v.locale][retentionClass]}
+          {legalHold && <Badge tone="warn">{t.legalHold}</Badge>}
         </span>
       ),
       wideOnly: true,
     },
     {
-      head: w.references,
+      head: t.references,
       align: "end",
       cell: ({ referenceCount }) => number(v, referenceCount),
       wideOnly: true,
     },
-    { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
   ];
 }

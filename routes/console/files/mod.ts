@@ -1,4 +1,4 @@
-import { instantOf } from "../components/instants.ts";
+import { instantOf } from "../components/date_inputs.ts";
 import { Refusal } from "../shared/api.ts";
 import { type ConsoleSection, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
 import { filePage } from "./detail.tsx";
@@ -6,7 +6,7 @@ import { filesPage } from "./list.tsx";
 import { refusalText } from "./model.tsx";
 import { scannerPage } from "./scanner.tsx";
 import { complete, reserve, uploadPage } from "./upload.tsx";
-import { words } from "./words.ts";
+import { fileTexts } from "./texts.ts";
 
 const permissions = ["read:files"];
 const uploading = ["upload:files"];
@@ -16,9 +16,9 @@ const toFile = (v: Visit): Outcome => ({ goTo: `files/${v.params.id}` });
 
 /** The file registry: what there is, how it was examined, what holds it, and uploads. */
 export const filesSection: ConsoleSection = {
-  title: { en: words.en.files, pt: words.pt.files },
+  title: { en: fileTexts.en.files, pt: fileTexts.pt.files },
   nav: [
-    { path: "files", label: { en: words.en.files, pt: words.pt.files }, icon: "files", permissions },
+    { path: "files", label: { en: fileTexts.en.files, pt: fileTexts.pt.files }, icon: "files", permissions },
   ],
   pages: [
     { path: "files", permissions, get: filesPage },
@@ -50,7 +50,7 @@ async function confirm(v: Visit): Promise<Outcome> {
   const goTo = `files/${v.params.id}`;
   try {
     await v.api.send("POST", `files/${v.params.id}/complete`);
-    return { goTo, flash: { tone: "ok", text: words[v.locale].confirmDone } };
+    return { goTo, flash: { tone: "ok", text: fileTexts[v.locale].confirmDone } };
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
     return { goTo, flash: { tone: "bad", text: refusalText(v.locale, refusal.code) ?? refusal.detail } };
@@ -60,7 +60,7 @@ async function confirm(v: Visit): Promise<Outcome> {
 async function release(v: Visit): Promise<Outcome> {
   const { id, referenceId } = v.params;
   await v.api.send("DELETE", `files/${id}/references/${referenceId}`);
-  return { goTo: `files/${id}`, flash: { tone: "ok", text: words[v.locale].released } };
+  return { goTo: `files/${id}`, flash: { tone: "ok", text: fileTexts[v.locale].released } };
 }
 
 async function changeRetention(v: Visit, form: FormData): Promise<Outcome> {
@@ -75,7 +75,7 @@ async function changeRetention(v: Visit, form: FormData): Promise<Outcome> {
       legalHold: form.get("legalHold") === "true",
       reason: optionalField(form, "reason"),
     }, version ? { "if-match": version } : {});
-    return { goTo: `files/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].retentionSaved } };
+    return { goTo: `files/${v.params.id}`, flash: { tone: "ok", text: fileTexts[v.locale].retentionSaved } };
   } catch (refusal) {
     if (!isExplained(refusal)) throw refusal;
     return await filePage(v, { retention: refusal, values: form });
@@ -85,7 +85,7 @@ async function changeRetention(v: Visit, form: FormData): Promise<Outcome> {
 async function purge(v: Visit, form: FormData): Promise<Outcome> {
   try {
     await v.api.send("POST", `files/${v.params.id}/purge`, { reason: field(form, "purgeReason") });
-    return { goTo: `files/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].purged } };
+    return { goTo: `files/${v.params.id}`, flash: { tone: "ok", text: fileTexts[v.locale].purged } };
   } catch (refusal) {
     if (!isExplained(refusal)) throw refusal;
     return await filePage(v, { purge: refusal, values: form });

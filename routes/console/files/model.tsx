@@ -10,8 +10,8 @@ import { Notice, type Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import type { Refusal } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
-import type { Locale } from "../shared/words.ts";
-import { refusalWords, stateWords } from "./state_words.ts";
+import type { Locale } from "../shared/languages.ts";
+import { fileErrorTexts, fileStatusTexts } from "./status_texts.ts";
 
 export type File = z.output<typeof FileRecordDto>;
 export type FileReference = z.output<typeof FileReferenceDto>;
@@ -30,7 +30,7 @@ const TONES: Record<File["status"], Tone> = {
 
 /** A file's state in colour and words. */
 export const FileStateBadge = ({ locale, status }: { locale: Locale; status: File["status"] }) => (
-  <Badge tone={TONES[status]}>{stateWords[locale][status]}</Badge>
+  <Badge tone={TONES[status]}>{fileStatusTexts[locale][status]}</Badge>
 );
 
 /** Will the state change by itself soon, so that a page should look again? */
@@ -43,19 +43,19 @@ export function StateNotice({ v, file }: { v: Visit; file: File }) {
 }
 
 function explainState(locale: Locale, file: File): { title: string; text: string } {
-  const w = stateWords[locale];
-  const title = w[file.status];
+  const t = fileStatusTexts[locale];
+  const title = t[file.status];
   switch (file.status) {
     case "Pending":
-      return { title, text: w.PendingText };
+      return { title, text: t.PendingText };
     case "Scanning":
-      return { title, text: w.ScanningText };
+      return { title, text: t.ScanningText };
     case "Available":
-      return { title, text: w.AvailableText };
+      return { title, text: t.AvailableText };
     case "Failed":
-      return { title, text: w.FailedText };
+      return { title, text: t.FailedText };
     case "Infected":
-      return { title, text: w.InfectedText(file.signatureName ?? "–") };
+      return { title, text: t.InfectedText(file.signatureName ?? "–") };
     case "Purged":
       return { title, text: purgeText(locale, file.purgeReason) };
   }
@@ -63,7 +63,7 @@ function explainState(locale: Locale, file: File): { title: string; text: string
 
 /** What the service's own reasons mean; anything else was given by a person. */
 function purgeText(locale: Locale, reason: string | null): string {
-  const words = stateWords[locale];
+  const words = fileStatusTexts[locale];
   switch (reason) {
     case "job:tipo-reprovado":
     case "job:archive-limits":
@@ -78,7 +78,7 @@ function purgeText(locale: Locale, reason: string | null): string {
 
 /** A refusal in words for people, undefined for one that has none here. */
 export function refusalText(locale: Locale, code: string | null): string | undefined {
-  const known = Object.entries(refusalWords[locale]).find(([name]) => name === code);
+  const known = Object.entries(fileErrorTexts[locale]).find(([name]) => name === code);
   return known?.[1];
 }
 

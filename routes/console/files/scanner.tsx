@@ -1,10 +1,10 @@
 import { Card, Notice } from "../components/notice.tsx";
 import { duration, Figure, number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import type { ScannerStatus } from "./model.tsx";
-import { words } from "./words.ts";
+import { fileTexts } from "./texts.ts";
 
 const ID = "scanner";
 /** The card is a part of two pages, each of which keeps its title. */
@@ -21,9 +21,9 @@ export const ScannerSoon = ({ v }: { v: Visit }) => (
   >
     <div class="figures">
       <Figure
-        label={words[v.locale].scanner}
-        value={<a href="files/scanner">{shared[v.locale].details}</a>}
-        hint={`${shared[v.locale].loading}…`}
+        label={fileTexts[v.locale].scanner}
+        value={<a href="files/scanner">{commonTexts[v.locale].details}</a>}
+        hint={`${commonTexts[v.locale].loading}…`}
       />
     </div>
   </div>
@@ -31,10 +31,10 @@ export const ScannerSoon = ({ v }: { v: Visit }) => (
 
 /** Which engine examines files, how fresh what it knows is, and how many files wait for it. */
 export async function scannerPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = fileTexts[v.locale];
   return {
-    title: w.scanner,
-    crumbs: [{ href: "files", label: w.files }],
+    title: t.scanner,
+    crumbs: [{ href: "files", label: t.files }],
     body: (
       <div id={ID} hx-get="files/scanner" hx-select={`#${ID}`} hx-swap={SWAP} hx-trigger="every 30s">
         {await scannerFigures(v)}
@@ -44,7 +44,7 @@ export async function scannerPage(v: Visit): Promise<View> {
 }
 
 async function scannerFigures(v: Visit) {
-  const w = words[v.locale];
+  const t = fileTexts[v.locale];
   const scanner = await v.api.get<ScannerStatus>("files/scanner-status").catch((error) => {
     if (error instanceof Refusal && error.code === "FILE_SCAN_UNAVAILABLE") return null;
     throw error;
@@ -52,7 +52,7 @@ async function scannerFigures(v: Visit) {
   if (!scanner) {
     return (
       <Card>
-        <Notice tone="bad" title={w.scanner}>{w.scannerDown}</Notice>
+        <Notice tone="bad" title={t.scanner}>{t.scannerDown}</Notice>
       </Card>
     );
   }
@@ -60,18 +60,18 @@ async function scannerFigures(v: Visit) {
   const oldest = scanner.queueOldestItemAgeSeconds;
   return (
     <div class="figures">
-      <Figure label={w.scanner} value={engine} {...databaseVersion ? { hint: databaseVersion } : {}} />
+      <Figure label={t.scanner} value={engine} {...databaseVersion ? { hint: databaseVersion } : {}} />
       <Figure
-        label={w.databaseAge}
-        value={age === null ? w.unknown : w.hours(number(v, age))}
+        label={t.databaseAge}
+        value={age === null ? t.unknown : t.hours(number(v, age))}
         tone={databaseStale ? "warn" : "ok"}
-        hint={databaseStale ? w.stale : w.fresh}
+        hint={databaseStale ? t.stale : t.fresh}
       />
       <Figure
-        label={w.queue}
+        label={t.queue}
         value={number(v, queueDepth)}
         href="files?status=Scanning"
-        hint={oldest === null ? w.noQueue : w.oldest(duration(v, oldest * 1000))}
+        hint={oldest === null ? t.noQueue : t.oldest(duration(v, oldest * 1000))}
       />
     </div>
   );

@@ -2,36 +2,36 @@ import { CheckField, CsrfField } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { bytes } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { field, may, type View, type Visit } from "../shared/page.ts";
 import { type FileProfile, refusalText } from "./model.tsx";
 import { declaredType, shortType } from "./types.ts";
-import { words } from "./words.ts";
+import { fileTexts } from "./texts.ts";
 
 const PARTS_FROM_BYTES = 32 * 1024 * 1024;
 
 /** Where one picks a file. The script of the page does the rest: reserve, send to storage, confirm. */
 export async function uploadPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = fileTexts[v.locale];
   const profiles = await v.api.get<FileProfile[]>("files/profiles");
   const told = {
-    reserving: w.reserving,
-    sending: w.sending,
-    confirming: w.confirming,
-    tooLarge: w.tooLarge,
-    empty: w.empty,
-    cancelled: w.cancelled,
-    failed: w.failedSend,
+    reserving: t.reserving,
+    sending: t.sending,
+    confirming: t.confirming,
+    tooLarge: t.tooLarge,
+    empty: t.empty,
+    cancelled: t.cancelled,
+    failed: t.failedSend,
   };
   return {
-    title: w.upload,
-    crumbs: [{ href: "files", label: w.files }],
+    title: t.upload,
+    crumbs: [{ href: "files", label: t.files }],
     scripts: ["upload.js"],
     body: (
       <Card>
-        <p class="muted">{w.uploadText}</p>
+        <p class="muted">{t.uploadText}</p>
         <noscript>
-          <Notice tone="warn">{w.needsScript}</Notice>
+          <Notice tone="warn">{t.needsScript}</Notice>
         </noscript>
         <form
           method="post"
@@ -43,29 +43,29 @@ export async function uploadPage(v: Visit): Promise<View> {
         >
           <CsrfField v={v} />
           <div class="field">
-            <label for="f-profile">{w.profile}</label>
+            <label for="f-profile">{t.profile}</label>
             <select id="f-profile" name="profile" aria-describedby="profile-hints">
               {profiles.map(({ name }) => <option value={name}>{name}</option>)}
             </select>
             <div class="hint" id="profile-hints">
               {profiles.map(({ name, maxBytes, contentTypes }, index) => (
                 <span data-hint-of={name} hidden={index > 0}>
-                  {w.takes(contentTypes.map(shortType).join(", "), bytes(v, maxBytes))}
+                  {t.takes(contentTypes.map(shortType).join(", "), bytes(v, maxBytes))}
                 </span>
               ))}
             </div>
           </div>
           <div class="field">
-            <label for="f-file">{w.file}</label>
+            <label for="f-file">{t.file}</label>
             <input id="f-file" type="file" name="file" required />
           </div>
-          {may(v.viewer, "admin:system") && <CheckField label={w.isProduct} name="isProduct" />}
+          {may(v.viewer, "admin:system") && <CheckField label={t.isProduct} name="isProduct" />}
           <div class="row">
-            <button type="submit" class="button primary" data-upload-start>{w.uploadButton}</button>
-            <button type="button" class="button" data-upload-cancel hidden>{w.cancelUpload}</button>
+            <button type="submit" class="button primary" data-upload-start>{t.uploadButton}</button>
+            <button type="button" class="button" data-upload-cancel hidden>{t.cancelUpload}</button>
           </div>
           <div class="upload-progress" data-upload-progress hidden>
-            <progress max={100} value={0} aria-label={w.progress}></progress>
+            <progress max={100} value={0} aria-label={t.progress}></progress>
             <span data-upload-text></span>
           </div>
           <p class="error" role="alert" data-upload-problem></p>
@@ -107,7 +107,7 @@ async function answerJson(v: Visit, run: () => Promise<unknown>): Promise<Respon
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
     const text = refusalText(v.locale, refusal.code);
-    const problem = [text ?? shared[v.locale].failed, refusal.detail].join(" ");
+    const problem = [text ?? commonTexts[v.locale].failed, refusal.detail].join(" ");
     return Response.json({ problem }, { status: refusal.status, headers });
   }
 }

@@ -4,16 +4,16 @@ import { ActionButton, FilterBar, SelectField } from "../components/forms.tsx";
 import { EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { priorityWords } from "../notifications/status.tsx";
-import { words } from "./words.ts";
+import { notificationPriorityLabels } from "../notifications/status.tsx";
+import { inboxTexts } from "./texts.ts";
 
 type Message = z.output<typeof UserNotificationDto>;
 
 /** The viewer's messages, newest first. */
 export async function inboxPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = inboxTexts[v.locale];
   const isRead = v.query.get("isRead");
   const page = await v.api.get<Page<Message>>("user-notifications", {
     userId: v.viewer.userId,
@@ -21,23 +21,23 @@ export async function inboxPage(v: Visit): Promise<View> {
     isRead,
   });
   return {
-    title: w.title,
-    actions: <ActionButton v={v} action="inbox/read-all" label={w.readAll} icon="check" />,
+    title: t.title,
+    actions: <ActionButton v={v} action="inbox/read-all" label={t.readAll} icon="check" />,
     body: (
       <>
         <FilterBar v={v} action="inbox" target="messages">
           <SelectField
-            label={w.show}
+            label={t.show}
             name="isRead"
             value={isRead}
-            any={shared[v.locale].all}
-            choices={[{ value: "false", label: w.unreadOnly }]}
+            any={commonTexts[v.locale].all}
+            choices={[{ value: "false", label: t.unreadOnly }]}
           />
         </FilterBar>
         <LivePart v={v} id="messages" everySeconds={30}>
-          {page.items.length === 0 && <EmptyList v={v} icon="wakeUps" text={w.empty}>{w.emptyText}
+          {page.items.length === 0 && <EmptyList v={v} icon="wakeUps" text={t.empty}>{t.emptyText}
           </EmptyList>}
-          <ul class="messages" aria-label={w.caption}>
+          <ul class="messages" aria-label={t.caption}>
             {page.items.map((message) => (
               <li>
                 <MessageCard v={v} message={message} />
@@ -52,29 +52,31 @@ export async function inboxPage(v: Visit): Promise<View> {
 }
 
 function MessageCard({ v, message }: { v: Visit; message: Message }) {
-  const w = words[v.locale];
+  const t = inboxTexts[v.locale];
   const { id, title, body, category, actionUrl, priority, isRead, createdAt } = message;
   return (
     <article class={`card message${isRead ? "" : " unread"}`}>
       <div class="card-head">
         <h2>{title}</h2>
         <span class="row">
-          {!isRead && <Badge tone="info">{w.unread}</Badge>}
+          {!isRead && <Badge tone="info">{t.unread}</Badge>}
           {category && <Badge tone="idle">{category}</Badge>}
-          {priority === "Critical" && <Badge tone="bad">{priorityWords[v.locale][priority]}</Badge>}
+          {priority === "Critical" && (
+            <Badge tone="bad">{notificationPriorityLabels[v.locale][priority]}</Badge>
+          )}
           <Time v={v} at={createdAt} />
         </span>
       </div>
       <p class="break pre-line">{body}</p>
       <div class="row">
-        {actionUrl && safeLink(actionUrl) && <a class="button small" href={actionUrl}>{w.open}</a>}
-        {!isRead && <ActionButton v={v} action={`inbox/${id}/read`} label={w.markRead} />}
+        {actionUrl && safeLink(actionUrl) && <a class="button small" href={actionUrl}>{t.open}</a>}
+        {!isRead && <ActionButton v={v} action={`inbox/${id}/read`} label={t.markRead} />}
         <ActionButton
           v={v}
           action={`inbox/${id}/delete`}
-          label={shared[v.locale].remove}
+          label={commonTexts[v.locale].remove}
           tone="danger"
-          confirm={w.deleteConfirm}
+          confirm={t.deleteConfirm}
         />
       </div>
     </article>

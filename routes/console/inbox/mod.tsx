@@ -1,11 +1,11 @@
 import type { ConsoleSection } from "../shared/page.ts";
 import { inboxPage } from "./inbox.tsx";
 import { streamUnread } from "./stream.ts";
-import { words } from "./words.ts";
+import { inboxTexts } from "./texts.ts";
 
 /** The viewer's own in-app messages. */
 export const inboxSection: ConsoleSection = {
-  nav: [{ path: "inbox", label: { en: words.en.title, pt: words.pt.title }, icon: "wakeUps" }],
+  nav: [{ path: "inbox", label: { en: inboxTexts.en.title, pt: inboxTexts.pt.title }, icon: "wakeUps" }],
   pages: [
     { path: "inbox", get: inboxPage },
     { path: "inbox/stream", get: streamUnread },
@@ -17,7 +17,7 @@ export const inboxSection: ConsoleSection = {
           "PUT",
           `user-notifications/read-all?userId=${userId}`,
         );
-        return { goTo: "inbox", flash: { tone: "ok", text: words[v.locale].allRead(updated) } };
+        return { goTo: "inbox", flash: { tone: "ok", text: inboxTexts[v.locale].allRead(updated) } };
       },
     },
     {
@@ -31,7 +31,7 @@ export const inboxSection: ConsoleSection = {
       path: "inbox/{id}/delete",
       async post(v) {
         await v.api.send("DELETE", `user-notifications/${v.params.id}?userId=${v.viewer.userId}`);
-        return { goTo: "inbox", flash: { tone: "ok", text: words[v.locale].deleted } };
+        return { goTo: "inbox", flash: { tone: "ok", text: inboxTexts[v.locale].deleted } };
       },
     },
   ],

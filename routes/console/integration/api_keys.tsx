@@ -14,11 +14,11 @@ import { Card, Empty } from "../components/notice.tsx";
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import { type Page, Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
-import { inLanguage } from "../shared/own_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { field, may, mayInFiles, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { shownOnce } from "./shown_once.tsx";
-import { words } from "./words.ts";
+import { integrationTexts } from "./texts.ts";
 
 type Key = z.output<typeof ApiKeyDto>;
 interface Right {
@@ -32,7 +32,7 @@ const LIVES = [30, 90, 365];
 
 /** The tenant's keys: what each may do, how long, and when it was used. */
 export async function keysPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   const given = (name: string) => v.query.get(name);
   const page = await v.api.get<Page<Key>>("api-keys", {
     search: given("search"),
@@ -42,27 +42,27 @@ export async function keysPage(v: Visit): Promise<View> {
     page: given("page"),
   });
   return {
-    title: w.keys,
-    actions: <ButtonLink href="api-keys/new" label={w.newKey} icon="plus" tone="primary" />,
+    title: t.keys,
+    actions: <ButtonLink href="api-keys/new" label={t.newKey} icon="plus" tone="primary" />,
     body: (
       <>
         <FilterBar v={v} action="api-keys" target="keys-list">
-          <TextField label={w.search} name="search" type="search" value={given("search")} />
+          <TextField label={t.search} name="search" type="search" value={given("search")} />
           <SelectField
-            label={w.show}
+            label={t.show}
             name="includeDeleted"
-            any={w.withoutRevoked}
+            any={t.withoutRevoked}
             value={given("includeDeleted")}
-            choices={[{ value: "true", label: w.withRevoked }]}
+            choices={[{ value: "true", label: t.withRevoked }]}
           />
         </FilterBar>
         <LivePart v={v} id="keys-list">
           <DataTable
-            caption={w.keysCaption}
+            caption={t.keysCaption}
             columns={columns(v)}
             rows={page.items}
             sorting={{ v, path: "api-keys" }}
-            empty={<EmptyList v={v} icon="keys" text={w.noKeys}>{w.noKeysText}</EmptyList>}
+            empty={<EmptyList v={v} icon="keys" text={t.noKeys}>{t.noKeysText}</EmptyList>}
           />
           <Pager v={v} path="api-keys" page={page} />
         </LivePart>
@@ -72,10 +72,10 @@ export async function keysPage(v: Visit): Promise<View> {
 }
 
 function columns(v: Visit): Column<Key>[] {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   return [
     {
-      head: w.name,
+      head: t.name,
       sort: "name",
       cell: ({ name, start }) => (
         <>
@@ -87,10 +87,10 @@ function columns(v: Visit): Column<Key>[] {
       ),
     },
     {
-      head: w.rights,
+      head: t.rights,
       cell: ({ permissions }) => (
         <details>
-          <summary>{w.rightsOf(permissions.length)}</summary>
+          <summary>{t.rightsOf(permissions.length)}</summary>
           <ul>
             {permissions.map((code) => (
               <li>
@@ -101,19 +101,19 @@ function columns(v: Visit): Column<Key>[] {
         </details>
       ),
     },
-    { head: w.state, cell: (key) => <KeyState v={v} row={key} /> },
+    { head: t.state, cell: (key) => <KeyState v={v} row={key} /> },
     {
-      head: w.created,
+      head: t.created,
       sort: "createdAt",
       cell: ({ createdAt }) => <Time v={v} at={createdAt} />,
       wideOnly: true,
     },
     {
-      head: w.expires,
-      cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : shared[v.locale].never,
+      head: t.expires,
+      cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : commonTexts[v.locale].never,
     },
     {
-      head: w.lastUsed,
+      head: t.lastUsed,
       sort: "lastUsedAt",
       cell: ({ lastUsedAt, lastUsedIp }) =>
         lastUsedAt
@@ -123,19 +123,19 @@ function columns(v: Visit): Column<Key>[] {
               {lastUsedIp && <span class="sub">{lastUsedIp}</span>}
             </>
           )
-          : shared[v.locale].never,
+          : commonTexts[v.locale].never,
     },
     {
-      head: shared[v.locale].actions,
+      head: commonTexts[v.locale].actions,
       align: "end",
       cell: ({ id, name, revokedAt }) =>
         !revokedAt && (
           <ActionButton
             v={v}
             action={`api-keys/${id}/revoke`}
-            label={w.revoke}
+            label={t.revoke}
             tone="danger"
-            confirm={w.revokeConfirm(name)}
+            confirm={t.revokeConfirm(name)}
           />
         ),
     },
@@ -143,17 +143,17 @@ function columns(v: Visit): Column<Key>[] {
 }
 
 function KeyState({ v, row }: { v: Visit; row: Key }) {
-  const w = words[v.locale];
-  if (row.revokedAt) return <Badge tone="bad">{w.revoked}</Badge>;
-  if (row.expiresAt && new Date(row.expiresAt) <= v.now) return <Badge tone="idle">{w.expired}</Badge>;
-  return <Badge tone="ok">{w.active}</Badge>;
+  const t = integrationTexts[v.locale];
+  if (row.revokedAt) return <Badge tone="bad">{t.revoked}</Badge>;
+  if (row.expiresAt && new Date(row.expiresAt) <= v.now) return <Badge tone="idle">{t.expired}</Badge>;
+  return <Badge tone="ok">{t.active}</Badge>;
 }
 
 export const newKeyPage = (v: Visit): Promise<View> => keyForm(v, new FormData(), null);
 
 /** Makes the key of the form and shows it, this once. */
 export async function createKey(v: Visit, form: FormData): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   const days = Number(field(form, "days"));
   try {
     const { key } = await v.api.send<z.output<typeof ApiKeyCreatedDto>>("POST", "api-keys", {
@@ -162,19 +162,19 @@ export async function createKey(v: Visit, form: FormData): Promise<Outcome> {
       expiresAt: days > 0 ? new Date(v.now.getTime() + days * DAY_MS).toISOString() : null,
     });
     return shownOnce(v, {
-      title: w.keyMade,
-      crumb: { href: "api-keys", label: w.keys },
+      title: t.keyMade,
+      crumb: { href: "api-keys", label: t.keys },
       secret: key,
-      label: w.key,
-      back: { href: "api-keys", label: w.backToKeys },
+      label: t.key,
+      back: { href: "api-keys", label: t.backToKeys },
       more: (
         <>
-          <p class="muted">{w.keyUse}</p>
+          <p class="muted">{t.keyUse}</p>
           <pre
             class="code-block"
             tabindex={0}
             role="region"
-            aria-label={w.keyUse}
+            aria-label={t.keyUse}
           >Authorization: Bearer …</pre>
         </>
       ),
@@ -186,16 +186,16 @@ export async function createKey(v: Visit, form: FormData): Promise<Outcome> {
 }
 
 async function keyForm(v: Visit, form: FormData, refusal: Refusal | null): Promise<View> {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   const errors = refusal?.fields ?? {};
   const rights = Object.entries(Object.groupBy(await givableRights(v), ({ category }) => category));
   const chosen = new Set(form.getAll("permissions"));
   return {
-    title: w.newKey,
-    crumbs: [{ href: "api-keys", label: w.keys }],
+    title: t.newKey,
+    crumbs: [{ href: "api-keys", label: t.keys }],
     ...refusal ? { status: refusal.status } : {},
     body: rights.length === 0
-      ? <Empty icon="keys" title={w.noRights} />
+      ? <Empty icon="keys" title={t.noRights} />
       : (
         <form class="stack" method="post" action="api-keys/new">
           <CsrfField v={v} />
@@ -203,28 +203,28 @@ async function keyForm(v: Visit, form: FormData, refusal: Refusal | null): Promi
           <Card>
             <div class="pair">
               <TextField
-                label={w.name}
+                label={t.name}
                 name="name"
                 maxlength={200}
                 value={field(form, "name")}
-                hint={w.nameHint}
+                hint={t.nameHint}
                 errors={errors.name}
                 required
               />
               <SelectField
-                label={w.life}
+                label={t.life}
                 name="days"
                 value={field(form, "days") || "90"}
                 choices={[
-                  ...LIVES.map((days) => ({ value: String(days), label: w.days(days) })),
-                  { value: "0", label: w.untilRevoked },
+                  ...LIVES.map((days) => ({ value: String(days), label: t.days(days) })),
+                  { value: "0", label: t.untilRevoked },
                 ]}
                 errors={errors.expiresAt}
               />
             </div>
           </Card>
-          <Card title={w.rights}>
-            <p class="muted">{w.rightsHint}</p>
+          <Card title={t.rights}>
+            <p class="muted">{t.rightsHint}</p>
             {errors.permissions && <p class="error">{errors.permissions.join(" ")}</p>}
             <div class="grid-3">
               {rights.map(([category, group]) => (
@@ -243,7 +243,7 @@ async function keyForm(v: Visit, form: FormData, refusal: Refusal | null): Promi
               ))}
             </div>
           </Card>
-          <FormButtons v={v} label={w.makeKey} back="api-keys" />
+          <FormButtons v={v} label={t.makeKey} back="api-keys" />
         </form>
       ),
   };
@@ -257,17 +257,17 @@ async function givableRights(v: Visit): Promise<Right[]> {
     : [];
   const told = new Set(known.map(({ code }) => code));
   const others = [...viewer.permissions].filter((code) => !told.has(code))
-    .map((code) => ({ code, category: words[v.locale].otherRights, description: null }));
+    .map((code) => ({ code, category: integrationTexts[v.locale].otherRights, description: null }));
   return [...known, ...others]
     .filter(({ code }) => code.endsWith(":files") ? mayInFiles(viewer, code) : may(viewer, code))
     .map(({ code, category, description }) => ({
       code,
-      category: inLanguage(v.locale, category),
-      description: inLanguage(v.locale, description),
+      category: translateBuiltin(v.locale, category),
+      description: translateBuiltin(v.locale, description),
     }));
 }
 
 export async function revokeKey(v: Visit): Promise<Outcome> {
   await v.api.send("DELETE", `api-keys/${v.params.id}`);
-  return { goTo: "api-keys", flash: { tone: "ok", text: words[v.locale].isRevoked } };
+  return { goTo: "api-keys", flash: { tone: "ok", text: integrationTexts[v.locale].isRevoked } };
 }

@@ -3,7 +3,7 @@ import { createKey, keysPage, newKeyPage, revokeKey } from "./api_keys.tsx";
 import { redeliver, removeWebhook, rotateSecret, testWebhook, webhookPage } from "./webhook.tsx";
 import { createWebhook, editWebhookPage, newWebhookPage, saveWebhook } from "./webhook_form.tsx";
 import { webhooksPage } from "./webhooks.tsx";
-import { words } from "./words.ts";
+import { integrationTexts } from "./texts.ts";
 
 const ofKeys = { permissions: ["manage:api-keys"] };
 const ofWebhooks = { permissions: ["manage:webhooks"] };
@@ -27,18 +27,18 @@ const webhookPages: ConsolePage[] = [
 
 /** What other programs use: keys to the API, and addresses that are told of events. */
 export const integrationSection: ConsoleSection = {
-  title: { en: words.en.section, pt: words.pt.section },
+  title: { en: integrationTexts.en.section, pt: integrationTexts.pt.section },
   nav: [
     {
       path: "api-keys",
-      label: { en: words.en.keys, pt: words.pt.keys },
+      label: { en: integrationTexts.en.keys, pt: integrationTexts.pt.keys },
       icon: "keys",
       needsTenant: true,
       ...ofKeys,
     },
     {
       path: "webhooks",
-      label: { en: words.en.webhooks, pt: words.pt.webhooks },
+      label: { en: integrationTexts.en.webhooks, pt: integrationTexts.pt.webhooks },
       icon: "webhooks",
       needsTenant: true,
       ...ofWebhooks,

@@ -3,7 +3,7 @@ import { ButtonLink } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { CopyValue } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
-import { words } from "./words.ts";
+import { integrationTexts } from "./texts.ts";
 
 /** The page after a secret was made: the answer to its form, so that it stands in no address and no cookie. */
 export function shownOnce(v: Visit, o: {
@@ -14,13 +14,13 @@ export function shownOnce(v: Visit, o: {
   back: { href: string; label: string };
   more?: Child;
 }): View {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   return {
     title: o.title,
     crumbs: [o.crumb],
     body: (
       <>
-        <Notice tone="warn">{w.shownOnce}</Notice>
+        <Notice tone="warn">{t.shownOnce}</Notice>
         <Card title={o.label}>
           <p>
             <CopyValue v={v} value={o.secret} />

@@ -6,11 +6,11 @@ import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, CopyValue, duration, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Outcome, View, Visit } from "../shared/page.ts";
 import { shownOnce } from "./shown_once.tsx";
 import { type Endpoint, EndpointState, EventTypes } from "./webhooks.tsx";
-import { deliveryWords, words } from "./words.ts";
+import { integrationTexts, webhookDeliveryLabels } from "./texts.ts";
 
 type Delivery = z.output<typeof WebhookDeliveryDto>;
 
@@ -18,7 +18,7 @@ const TONES: Record<Delivery["status"], Tone> = { Pending: "info", Delivered: "o
 
 /** One endpoint, and what was sent to it. */
 export async function webhookPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   const status = v.query.get("status");
   const path = `webhook-endpoints/${v.params.id}`;
   const [endpoint, page] = await Promise.all([
@@ -29,39 +29,42 @@ export async function webhookPage(v: Visit): Promise<View> {
   const { disabledReason } = endpoint;
   return {
     title: endpoint.url,
-    crumbs: [{ href: "webhooks", label: w.webhooks }],
+    crumbs: [{ href: "webhooks", label: t.webhooks }],
     actions: <EndpointActions v={v} endpoint={endpoint} here={here} />,
     body: (
       <>
-        {disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? w.gone : w.gaveUp}</Notice>}
+        {disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? t.gone : t.gaveUp}</Notice>}
         <Card>
           <Facts
             facts={[
-              [w.state, <EndpointState v={v} row={endpoint} />],
-              [w.events, <EventTypes v={v} types={endpoint.eventTypes} />],
-              [w.description, endpoint.description],
-              [w.created, <Time v={v} at={endpoint.createdAt} />],
-              [w.updated, <Time v={v} at={endpoint.updatedAt} />],
-              [w.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
+              [t.state, <EndpointState v={v} row={endpoint} />],
+              [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
+              [t.description, endpoint.description],
+              [t.created, <Time v={v} at={endpoint.createdAt} />],
+              [t.updated, <Time v={v} at={endpoint.updatedAt} />],
+              [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
             ]}
           />
         </Card>
-        <h2>{w.deliveries}</h2>
+        <h2>{t.deliveries}</h2>
         <FilterBar v={v} action={here} target="deliveries">
           <SelectField
-            label={w.status}
+            label={t.status}
             name="status"
-            any={shared[v.locale].all}
+            any={commonTexts[v.locale].all}
             value={status}
-            choices={DELIVERY_STATUSES.map((value) => ({ value, label: deliveryWords[v.locale][value] }))}
+            choices={DELIVERY_STATUSES.map((value) => ({
+              value,
+              label: webhookDeliveryLabels[v.locale][value],
+            }))}
           />
         </FilterBar>
         <LivePart v={v} id="deliveries" everySeconds={5}>
           <DataTable
-            caption={w.deliveriesCaption}
+            caption={t.deliveriesCaption}
             columns={columns(v, endpoint)}
             rows={page.items}
-            empty={<EmptyList v={v} icon="webhooks" text={w.noDeliveries}>{w.noDeliveriesText}</EmptyList>}
+            empty={<EmptyList v={v} icon="webhooks" text={t.noDeliveries}>{t.noDeliveriesText}</EmptyList>}
           />
           <Pager v={v} path={here} page={page} />
         </LivePart>
@@ -71,92 +74,92 @@ export async function webhookPage(v: Visit): Promise<View> {
 }
 
 function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; here: string }) {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   return (
     <>
       {endpoint.isActive && (
-        <ActionButton v={v} action={`${here}/test`} label={w.test} icon="play" tone="primary" />
+        <ActionButton v={v} action={`${here}/test`} label={t.test} icon="play" tone="primary" />
       )}
-      <ButtonLink href={`${here}/edit`} label={w.edit} icon="settings" />
+      <ButtonLink href={`${here}/edit`} label={t.edit} icon="settings" />
       <ActionButton
         v={v}
         action={`${here}/secret`}
-        label={w.newSecret}
+        label={t.newSecret}
         icon="keys"
-        confirm={w.newSecretConfirm}
+        confirm={t.newSecretConfirm}
       />
       <ActionButton
         v={v}
         action={`${here}/delete`}
-        label={w.remove}
+        label={t.remove}
         icon="trash"
         tone="danger"
-        confirm={w.removeConfirm}
+        confirm={t.removeConfirm}
       />
     </>
   );
 }
 
 function columns(v: Visit, { id: endpointId, isActive }: Endpoint): Column<Delivery>[] {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   return [
     {
-      head: w.event,
+      head: t.event,
       cell: (delivery) => (
         <>
           <code>{delivery.eventType}</code>
           <details>
-            <summary>{w.details}</summary>
+            <summary>{t.details}</summary>
             <DeliveryDetails v={v} delivery={delivery} />
           </details>
         </>
       ),
     },
     {
-      head: w.status,
+      head: t.status,
       cell: ({ status, nextAttemptAt }) => (
         <>
-          <Badge tone={TONES[status]}>{deliveryWords[v.locale][status]}</Badge>
+          <Badge tone={TONES[status]}>{webhookDeliveryLabels[v.locale][status]}</Badge>
           {status === "Pending" && nextAttemptAt && (
             <span class="sub">
-              {w.next}: <Time v={v} at={nextAttemptAt} />
+              {t.next}: <Time v={v} at={nextAttemptAt} />
             </span>
           )}
         </>
       ),
     },
     {
-      head: w.lastAnswer,
-      cell: ({ attempts: [last] }) => last && (last.statusCode ?? w.noAnswer),
+      head: t.lastAnswer,
+      cell: ({ attempts: [last] }) => last && (last.statusCode ?? t.noAnswer),
     },
-    { head: w.attempts, align: "end", cell: ({ attemptCount }) => number(v, attemptCount) },
-    { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: t.attempts, align: "end", cell: ({ attemptCount }) => number(v, attemptCount) },
+    { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
     {
-      head: shared[v.locale].actions,
+      head: commonTexts[v.locale].actions,
       align: "end",
       cell: ({ id, status }) =>
         status !== "Pending" && isActive && (
-          <ActionButton v={v} action={`webhooks/${endpointId}/deliveries/${id}`} label={w.redeliver} />
+          <ActionButton v={v} action={`webhooks/${endpointId}/deliveries/${id}`} label={t.redeliver} />
         ),
     },
   ];
 }
 
 function DeliveryDetails({ v, delivery: { body, attempts } }: { v: Visit; delivery: Delivery }) {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   return (
     <div class="stack">
-      <JsonText value={body} label={w.body} />
+      <JsonText value={body} label={t.body} />
       <ol class="timeline" reversed>
         {attempts.map((attempt) => {
           const isTaken = attempt.statusCode !== null && attempt.statusCode < 300;
           return (
             <li class={`tone-${isTaken ? "ok" : "bad"}`}>
               <strong>
-                {w.attempt(attempt.number)}: {attempt.statusCode ?? w.noAnswer}
+                {t.attempt(attempt.number)}: {attempt.statusCode ?? t.noAnswer}
               </strong>
               <span class="muted">
-                {w.took(duration(v, attempt.durationMs))} · <Time v={v} at={attempt.attemptedAt} />
+                {t.took(duration(v, attempt.durationMs))} · <Time v={v} at={attempt.attemptedAt} />
               </span>
               {attempt.error && <p class="break">{attempt.error}</p>}
               {attempt.answer && (
@@ -164,7 +167,7 @@ function DeliveryDetails({ v, delivery: { body, attempts } }: { v: Visit; delive
                   class="code-block"
                   tabindex={0}
                   role="region"
-                  aria-label={w.answer}
+                  aria-label={t.answer}
                 >{attempt.answer}</pre>
               )}
             </li>
@@ -177,33 +180,33 @@ function DeliveryDetails({ v, delivery: { body, attempts } }: { v: Visit; delive
 
 /** Makes a new secret and shows it, this once. */
 export async function rotateSecret(v: Visit): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   const { secret, oldSecretHours } = await v.api.send<{ secret: string; oldSecretHours: number }>(
     "POST",
     `webhook-endpoints/${v.params.id}/rotate-secret`,
   );
   return shownOnce(v, {
-    title: w.secretMade,
-    crumb: { href: "webhooks", label: w.webhooks },
+    title: t.secretMade,
+    crumb: { href: "webhooks", label: t.webhooks },
     secret,
-    label: w.secret,
-    back: { href: `webhooks/${v.params.id}`, label: w.backToWebhook },
-    more: <p class="muted">{w.oldSecret(oldSecretHours)}</p>,
+    label: t.secret,
+    back: { href: `webhooks/${v.params.id}`, label: t.backToWebhook },
+    more: <p class="muted">{t.oldSecret(oldSecretHours)}</p>,
   });
 }
 
 export async function testWebhook(v: Visit): Promise<Outcome> {
   await v.api.send("POST", `webhook-endpoints/${v.params.id}/test`);
-  return { goTo: `webhooks/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].tested } };
+  return { goTo: `webhooks/${v.params.id}`, flash: { tone: "ok", text: integrationTexts[v.locale].tested } };
 }
 
 export async function redeliver(v: Visit): Promise<Outcome> {
   const { id, deliveryId } = v.params;
   await v.api.send("POST", `webhook-endpoints/${id}/deliveries/${deliveryId}/redeliver`);
-  return { goTo: `webhooks/${id}`, flash: { tone: "ok", text: words[v.locale].redelivered } };
+  return { goTo: `webhooks/${id}`, flash: { tone: "ok", text: integrationTexts[v.locale].redelivered } };
 }
 
 export async function removeWebhook(v: Visit): Promise<Outcome> {
   await v.api.send("DELETE", `webhook-endpoints/${v.params.id}`);
-  return { goTo: "webhooks", flash: { tone: "ok", text: words[v.locale].removed } };
+  return { goTo: "webhooks", flash: { tone: "ok", text: integrationTexts[v.locale].removed } };
 }

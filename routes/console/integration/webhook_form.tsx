@@ -3,11 +3,11 @@ import type { EventTypeDto } from "../../events/event_types.ts";
 import { CheckField, CsrfField, FormButtons, FormRefusal, TextField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { shownOnce } from "./shown_once.tsx";
 import type { Endpoint } from "./webhooks.tsx";
-import { words } from "./words.ts";
+import { integrationTexts } from "./texts.ts";
 
 type EventType = z.output<typeof EventTypeDto>;
 type Values = Pick<Endpoint, "url" | "description" | "eventTypes" | "isActive">;
@@ -31,15 +31,15 @@ export async function editWebhookPage(v: Visit): Promise<View> {
 
 /** Makes the endpoint of the form and shows its secret, this once. */
 export async function createWebhook(v: Visit, form: FormData): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   return await trying(v, null, form, async () => {
     const { id, secret = "" } = await v.api.send<Endpoint>("POST", "webhook-endpoints", valuesOf(form));
     return shownOnce(v, {
-      title: w.endpointMade,
-      crumb: { href: "webhooks", label: w.webhooks },
+      title: t.endpointMade,
+      crumb: { href: "webhooks", label: t.webhooks },
       secret,
-      label: w.secret,
-      back: { href: `webhooks/${id}`, label: w.backToWebhook },
+      label: t.secret,
+      back: { href: `webhooks/${id}`, label: t.backToWebhook },
     });
   });
 }
@@ -49,7 +49,7 @@ export async function saveWebhook(v: Visit, form: FormData): Promise<Outcome> {
   const id = v.params.id ?? "";
   return await trying(v, id, form, async () => {
     await v.api.send("PUT", `webhook-endpoints/${id}`, valuesOf(form), { "if-match": field(form, "etag") });
-    return { goTo: `webhooks/${id}`, flash: { tone: "ok", text: words[v.locale].saved } };
+    return { goTo: `webhooks/${id}`, flash: { tone: "ok", text: integrationTexts[v.locale].saved } };
   });
 }
 
@@ -74,12 +74,12 @@ async function webhookForm(
   etag: string,
   refusal: Refusal | null,
 ): Promise<View> {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   const errors = refusal?.fields ?? {};
   const types = await v.api.get<EventType[]>("webhook-events/types");
-  const list = { href: "webhooks", label: w.webhooks };
+  const list = { href: "webhooks", label: t.webhooks };
   return {
-    title: id ? w.edit : w.newWebhook,
+    title: id ? t.edit : t.newWebhook,
     crumbs: id ? [list, { href: `webhooks/${id}`, label: values.url }] : [list],
     ...refusal ? { status: refusal.status } : {},
     body: (
@@ -89,31 +89,31 @@ async function webhookForm(
         <FormRefusal refusal={refusal} known={["url", "description", "eventTypes"]} />
         <Card>
           <TextField
-            label={w.url}
+            label={t.url}
             name="url"
             type="url"
             maxlength={2000}
             value={values.url}
-            hint={w.urlHint}
+            hint={t.urlHint}
             errors={errors.url}
             required
           />
           <TextField
-            label={w.description}
+            label={t.description}
             name="description"
             maxlength={2000}
             value={values.description}
             errors={errors.description}
           />
-          <CheckField label={w.isActive} name="isActive" checked={values.isActive} />
+          <CheckField label={t.isActive} name="isActive" checked={values.isActive} />
         </Card>
         <Card>
           <fieldset class="plain">
-            <legend>{w.events}</legend>
+            <legend>{t.events}</legend>
             {errors.eventTypes && <p class="error">{errors.eventTypes.join(" ")}</p>}
             <label class="row-choice">
               <input type="checkbox" name="eventTypes" value="*" checked={values.eventTypes.includes("*")} />
-              <span>{w.allEvents}</span>
+              <span>{t.allEvents}</span>
             </label>
             <div class="grid-3">
               {types.map(({ type, description }) => (
@@ -135,7 +135,7 @@ async function webhookForm(
         </Card>
         <FormButtons
           v={v}
-          label={id ? shared[v.locale].save : shared[v.locale].create}
+          label={id ? commonTexts[v.locale].save : commonTexts[v.locale].create}
           back={id ? `webhooks/${id}` : "webhooks"}
         />
       </form>

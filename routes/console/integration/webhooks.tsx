@@ -4,15 +4,15 @@ import { ButtonLink, FilterBar, SelectField, TextField } from "../components/for
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { words } from "./words.ts";
+import { integrationTexts } from "./texts.ts";
 
 export type Endpoint = z.output<ReturnType<typeof webhookEndpoints>["result"]>;
 
 /** Where the tenant's events are sent. */
 export async function webhooksPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   const given = (name: string) => v.query.get(name);
   const page = await v.api.get<Page<Endpoint>>("webhook-endpoints", {
     isActive: given("isActive"),
@@ -22,27 +22,27 @@ export async function webhooksPage(v: Visit): Promise<View> {
     page: given("page"),
   });
   return {
-    title: w.webhooks,
-    actions: <ButtonLink href="webhooks/new" label={w.newWebhook} icon="plus" tone="primary" />,
+    title: t.webhooks,
+    actions: <ButtonLink href="webhooks/new" label={t.newWebhook} icon="plus" tone="primary" />,
     body: (
       <>
         <FilterBar v={v} action="webhooks" target="webhooks-list">
-          <TextField label={w.search} name="search" type="search" value={given("search")} />
+          <TextField label={t.search} name="search" type="search" value={given("search")} />
           <SelectField
-            label={w.state}
+            label={t.state}
             name="isActive"
-            any={shared[v.locale].all}
+            any={commonTexts[v.locale].all}
             value={given("isActive")}
-            choices={[{ value: "true", label: w.active }, { value: "false", label: w.inactive }]}
+            choices={[{ value: "true", label: t.active }, { value: "false", label: t.inactive }]}
           />
         </FilterBar>
         <LivePart v={v} id="webhooks-list">
           <DataTable
-            caption={w.webhooksCaption}
+            caption={t.webhooksCaption}
             columns={columns(v)}
             rows={page.items}
             sorting={{ v, path: "webhooks" }}
-            empty={<EmptyList v={v} icon="webhooks" text={w.noWebhooks}>{w.noWebhooksText}</EmptyList>}
+            empty={<EmptyList v={v} icon="webhooks" text={t.noWebhooks}>{t.noWebhooksText}</EmptyList>}
           />
           <Pager v={v} path="webhooks" page={page} />
         </LivePart>
@@ -52,10 +52,10 @@ export async function webhooksPage(v: Visit): Promise<View> {
 }
 
 function columns(v: Visit): Column<Endpoint>[] {
-  const w = words[v.locale];
+  const t = integrationTexts[v.locale];
   return [
     {
-      head: w.url,
+      head: t.url,
       sort: "url",
       cell: ({ id, url, description }) => (
         <>
@@ -64,10 +64,10 @@ function columns(v: Visit): Column<Endpoint>[] {
         </>
       ),
     },
-    { head: w.events, cell: ({ eventTypes }) => <EventTypes v={v} types={eventTypes} /> },
-    { head: w.state, cell: (row) => <EndpointState v={v} row={row} /> },
+    { head: t.events, cell: ({ eventTypes }) => <EventTypes v={v} types={eventTypes} /> },
+    { head: t.state, cell: (row) => <EndpointState v={v} row={row} /> },
     {
-      head: w.created,
+      head: t.created,
       sort: "createdAt",
       cell: ({ createdAt }) => <Time v={v} at={createdAt} />,
       wideOnly: true,
@@ -77,7 +77,7 @@ function columns(v: Visit): Column<Endpoint>[] {
 
 /** The types of event an endpoint is told of. */
 export const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
-  types.includes("*") ? <>{words[v.locale].allEvents}</> : (
+  types.includes("*") ? <>{integrationTexts[v.locale].allEvents}</> : (
     <span class="row">
       {types.map((type) => <code>{type}</code>)}
     </span>
@@ -85,12 +85,12 @@ export const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
 
 /** Whether events go there, and since when they do not arrive. */
 export function EndpointState({ v, row }: { v: Visit; row: Endpoint }) {
-  const w = words[v.locale];
-  if (!row.isActive) return <Badge tone={row.disabledReason ? "bad" : "idle"}>{w.inactive}</Badge>;
-  if (!row.failingSince) return <Badge tone="ok">{w.active}</Badge>;
+  const t = integrationTexts[v.locale];
+  if (!row.isActive) return <Badge tone={row.disabledReason ? "bad" : "idle"}>{t.inactive}</Badge>;
+  if (!row.failingSince) return <Badge tone="ok">{t.active}</Badge>;
   return (
     <>
-      <Badge tone="warn">{w.failing}</Badge> <Time v={v} at={row.failingSince} />
+      <Badge tone="warn">{t.failing}</Badge> <Time v={v} at={row.failingSince} />
     </>
   );
 }

@@ -1,8 +1,8 @@
 import { SelectField, TextArea, TextField } from "../components/forms.tsx";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
 import { type ArgField, nameOf, type Typed, WHOLE } from "./args_form.ts";
-import { words } from "./words.ts";
+import { jobTexts } from "./texts.ts";
 
 /** The fields of a job's arguments: one each of a flat object, else one for the whole as JSON. */
 export function ArgsFields({ v, fields, typed, errors }: {
@@ -11,23 +11,23 @@ export function ArgsFields({ v, fields, typed, errors }: {
   typed: Typed;
   errors: Record<string, string[]>;
 }) {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   if (!fields) {
     return (
       <TextArea
-        label={w.args}
+        label={t.args}
         name={WHOLE}
         code
         rows={8}
         value={typed[WHOLE] ?? "{}"}
-        hint={w.jsonHint}
+        hint={t.jsonHint}
         errors={errors[WHOLE]}
       />
     );
   }
   return (
     <fieldset>
-      <legend>{w.args}</legend>
+      <legend>{t.args}</legend>
       {errors[WHOLE] && <div class="error">{errors[WHOLE].join(" ")}</div>}
       {fields.map((arg) => (
         <OneArg v={v} arg={arg} value={typed[nameOf(arg)] ?? ""} errors={errors[nameOf(arg)]} />
@@ -42,10 +42,10 @@ function OneArg({ v, arg, value, errors }: {
   value: string;
   errors: string[] | undefined;
 }) {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   const hints = [
-    ...arg.standard === undefined ? arg.required ? [] : [w.optional] : [w.standard(arg.standard)],
-    ...arg.kind === "json" ? [w.jsonHint] : [],
+    ...arg.standard === undefined ? arg.required ? [] : [t.optional] : [t.standard(arg.standard)],
+    ...arg.kind === "json" ? [t.jsonHint] : [],
   ];
   const common = {
     label: arg.name,
@@ -67,7 +67,7 @@ function OneArg({ v, arg, value, errors }: {
         />
       );
     case "yesNo": {
-      const { yes, no } = shared[v.locale];
+      const { yes, no } = commonTexts[v.locale];
       const choices = [{ value: "true", label: yes }, { value: "false", label: no }];
       return <SelectField {...common} {...arg.required ? {} : { any: "–" }} choices={choices} />;
     }

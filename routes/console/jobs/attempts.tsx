@@ -14,9 +14,9 @@ import {
 } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 import type { Job } from "./job_status.tsx";
-import { words } from "./words.ts";
+import { jobTexts } from "./texts.ts";
 
 export type Execution = z.output<typeof JobExecutionDto>;
 export type LogLine = z.output<typeof JobLogLineDto>;
@@ -27,7 +27,7 @@ const TONES: Record<Execution["status"], Tone> = {
   Failed: "bad",
   Abandoned: "warn",
 };
-const statuses = defineWords(
+const statuses = defineTexts(
   { Processing: "Processing", Succeeded: "Succeeded", Failed: "Failed", Abandoned: "Cut short" },
   { Processing: "Em curso", Succeeded: "Concluída", Failed: "Falhou", Abandoned: "Interrompida" },
 );
@@ -40,29 +40,29 @@ export function Attempts({ v, job, executions, log, shownLog }: {
   log: Page<LogLine> | null;
   shownLog: number;
 }) {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   return (
-    <Card title={w.attempts}>
-      {executions.items.length === 0 && <Empty icon="jobs" title={w.noAttempts}>{w.noAttemptsText}</Empty>}
-      <ol class="timeline" aria-label={w.attempts}>
+    <Card title={t.attempts}>
+      {executions.items.length === 0 && <Empty icon="jobs" title={t.noAttempts}>{t.noAttemptsText}</Empty>}
+      <ol class="timeline" aria-label={t.attempts}>
         {executions.items.map((execution) => (
           <li class={`tone-${TONES[execution.status]}`}>
             <div class="row">
-              <strong>{w.attempt(execution.attemptNumber)}</strong>
+              <strong>{t.attempt(execution.attemptNumber)}</strong>
               <Badge tone={TONES[execution.status]}>{statuses[v.locale][execution.status]}</Badge>
               <span class="muted">
                 {execution.durationMs === null
-                  ? `${w.running} `
-                  : `${w.took(duration(v, execution.durationMs))} · `}
+                  ? `${t.running} `
+                  : `${t.took(duration(v, execution.durationMs))} · `}
                 <Time v={v} at={execution.startedAt} />
               </span>
             </div>
             <Left v={v} execution={execution} />
             {execution.attemptNumber === shownLog
               ? <Log v={v} log={log} />
-              : <a href={`jobs/${job.id}?log=${execution.attemptNumber}`}>{w.showLog}</a>}
+              : <a href={`jobs/${job.id}?log=${execution.attemptNumber}`}>{t.showLog}</a>}
             <span class="muted row">
-              {w.worker}
+              {t.worker}
               <CopyValue v={v} value={execution.workerId} shown={shortId(execution.workerId)} />
             </span>
           </li>
@@ -75,7 +75,7 @@ export function Attempts({ v, job, executions, log, shownLog }: {
 
 /** Progress, error and output of an attempt. */
 function Left({ v, execution }: { v: Visit; execution: Execution }) {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   const { status, progressPercent, progressNote, errorMessage, output, attemptNumber } = execution;
   return (
     <>
@@ -84,23 +84,23 @@ function Left({ v, execution }: { v: Visit; execution: Execution }) {
           <progress
             max={100}
             value={progressPercent}
-            aria-label={`${w.progress}, ${w.attempt(attemptNumber)}`}
+            aria-label={`${t.progress}, ${t.attempt(attemptNumber)}`}
           />
           <span class="muted">{`${number(v, Math.round(progressPercent))} % ${progressNote ?? ""}`}</span>
         </div>
       )}
       {errorMessage && <pre class="code-block error-text" tabindex={0}>{errorMessage}</pre>}
-      {output !== null && <JsonText value={output} label={`${w.output}, ${w.attempt(attemptNumber)}`} />}
+      {output !== null && <JsonText value={output} label={`${t.output}, ${t.attempt(attemptNumber)}`} />}
     </>
   );
 }
 
 function Log({ v, log }: { v: Visit; log: Page<LogLine> | null }) {
-  const w = words[v.locale];
-  if (!log || log.items.length === 0) return <span class="muted">{w.noLog}</span>;
+  const t = jobTexts[v.locale];
+  if (!log || log.items.length === 0) return <span class="muted">{t.noLog}</span>;
   return (
     <div>
-      <ol class="log-lines" aria-label={w.log} tabindex={0}>
+      <ol class="log-lines" aria-label={t.log} tabindex={0}>
         {log.items.map(({ at, level, message, fields }) => (
           <li class={`level-${/^(debug|info|warn|error)$/.exec(level)?.[0] ?? "info"}`}>
             <time datetime={at} title={exactTime(v, at)}>{at.slice(11, 23)}</time> <b>{level}</b> {message}
@@ -108,7 +108,7 @@ function Log({ v, log }: { v: Visit; log: Page<LogLine> | null }) {
           </li>
         ))}
       </ol>
-      {log.hasNext && <span class="muted">{w.moreLog(log.items.length, log.totalCount)}</span>}
+      {log.hasNext && <span class="muted">{t.moreLog(log.items.length, log.totalCount)}</span>}
     </div>
   );
 }

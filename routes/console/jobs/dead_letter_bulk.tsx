@@ -1,16 +1,16 @@
 import { ButtonLink, CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
-import { instantOf } from "../components/instants.ts";
+import { instantOf } from "../components/date_inputs.ts";
 import { Card, Notice } from "../components/notice.tsx";
 import { Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { field, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { words } from "./dead_letter_words.ts";
-import { words as jobWords } from "./words.ts";
+import { deadLetterTexts } from "./dead_letter_texts.ts";
+import { jobTexts } from "./texts.ts";
 
 const FIELDS = ["jobTypeName", "errorPattern", "errorContains", "failedFrom", "failedTo"] as const;
 type Values = Partial<Record<typeof FIELDS[number], string | null>>;
 
-const crumbs = (v: Visit) => [{ href: "dead-letters", label: words[v.locale].title }];
+const crumbs = (v: Visit) => [{ href: "dead-letters", label: deadLetterTexts[v.locale].title }];
 
 /** Asks which dead letters to retry; those of a group where the address names it. */
 export const retryManyPage = (v: Visit): View =>
@@ -37,7 +37,10 @@ export async function retryMany(v: Visit, form: FormData): Promise<Outcome> {
     if (dryRun) {
       return retryView(v, { ...values, errorPattern: String(form.get("errorPattern") ?? "") }, { matched });
     }
-    return { goTo: "dead-letters", flash: { tone: "ok", text: words[v.locale].retriedMany(retried) } };
+    return {
+      goTo: "dead-letters",
+      flash: { tone: "ok", text: deadLetterTexts[v.locale].retriedMany(retried) },
+    };
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;
     return { ...retryView(v, values, { refusal }), status: refusal.status };
@@ -48,18 +51,18 @@ function retryView(v: Visit, values: Values, { matched, refusal = null }: {
   matched?: number;
   refusal?: Refusal | null;
 }): View {
-  const w = words[v.locale];
+  const t = deadLetterTexts[v.locale];
   return {
-    title: w.retryTitle,
+    title: t.retryTitle,
     crumbs: crumbs(v),
     body: (
       <Card>
         <form method="post" action="dead-letters/retry" class="form">
           <CsrfField v={v} />
-          <p class="muted">{w.retryIntro}</p>
+          <p class="muted">{t.retryIntro}</p>
           <FormRefusal refusal={refusal} known={[...FIELDS]} />
           <TextField
-            label={jobWords[v.locale].type}
+            label={jobTexts[v.locale].type}
             name="jobTypeName"
             value={values.jobTypeName}
             maxlength={200}
@@ -67,36 +70,36 @@ function retryView(v: Visit, values: Values, { matched, refusal = null }: {
           />
           {values.errorPattern && (
             <div class="field">
-              <span>{w.group}</span>
+              <span>{t.group}</span>
               <pre class="code-block" tabindex={0}>{values.errorPattern}</pre>
               <input type="hidden" name="errorPattern" value={values.errorPattern} />
             </div>
           )}
           <TextField
-            label={w.contains}
+            label={t.contains}
             name="errorContains"
             value={values.errorContains}
             maxlength={500}
             errors={refusal?.fields.errorContains}
           />
           <div class="pair">
-            <TextField label={w.from} name="failedFrom" type="datetime-local" value={values.failedFrom} />
-            <TextField label={w.to} name="failedTo" type="datetime-local" value={values.failedTo} />
+            <TextField label={t.from} name="failedFrom" type="datetime-local" value={values.failedFrom} />
+            <TextField label={t.to} name="failedTo" type="datetime-local" value={values.failedTo} />
           </div>
-          {matched !== undefined && <Notice tone={matched > 0 ? "warn" : "info"}>{w.matched(matched)}
+          {matched !== undefined && <Notice tone={matched > 0 ? "warn" : "info"}>{t.matched(matched)}
           </Notice>}
           <div class="row">
             {matched
               ? (
                 <button type="submit" name="do" value="retry" class="button primary">
-                  {w.retryThese(matched)}
+                  {t.retryThese(matched)}
                 </button>
               )
               : null}
             <button type="submit" name="do" value="count" class={`button ${matched ? "" : "primary"}`}>
-              {w.countFirst}
+              {t.countFirst}
             </button>
-            <ButtonLink href="dead-letters" label={shared[v.locale].cancel} />
+            <ButtonLink href="dead-letters" label={commonTexts[v.locale].cancel} />
           </div>
         </form>
       </Card>
@@ -114,7 +117,7 @@ export async function purge(v: Visit, form: FormData): Promise<Outcome> {
     const { purged } = await v.api.send<{ purged: number }>("POST", "dead-letter-jobs/purge", {
       retentionDays: days === "" ? null : Number(days),
     });
-    return { goTo: "dead-letters", flash: { tone: "ok", text: words[v.locale].purged(purged) } };
+    return { goTo: "dead-letters", flash: { tone: "ok", text: deadLetterTexts[v.locale].purged(purged) } };
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;
     return { ...purgeView(v, days, refusal), status: refusal.status };
@@ -122,29 +125,29 @@ export async function purge(v: Visit, form: FormData): Promise<Outcome> {
 }
 
 function purgeView(v: Visit, days: string, refusal: Refusal | null): View {
-  const w = words[v.locale];
+  const t = deadLetterTexts[v.locale];
   return {
-    title: w.purgeTitle,
+    title: t.purgeTitle,
     crumbs: crumbs(v),
     body: (
       <Card>
-        <form method="post" action="dead-letters/purge" class="form" data-confirm={w.purgeConfirm}>
+        <form method="post" action="dead-letters/purge" class="form" data-confirm={t.purgeConfirm}>
           <CsrfField v={v} />
-          <p class="muted">{w.purgeIntro}</p>
+          <p class="muted">{t.purgeIntro}</p>
           <FormRefusal refusal={refusal} known={["retentionDays"]} />
           <TextField
-            label={w.days}
+            label={t.days}
             name="retentionDays"
             type="number"
             min={0}
             max={36_500}
             value={days}
-            hint={w.daysHint}
+            hint={t.daysHint}
             errors={refusal?.fields.retentionDays}
           />
           <div class="row">
-            <button type="submit" class="button danger">{w.purge}</button>
-            <ButtonLink href="dead-letters" label={shared[v.locale].cancel} />
+            <button type="submit" class="button danger">{t.purge}</button>
+            <ButtonLink href="dead-letters" label={commonTexts[v.locale].cancel} />
           </div>
         </form>
       </Card>

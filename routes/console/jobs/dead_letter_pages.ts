@@ -1,6 +1,6 @@
 import type { ConsolePage } from "../shared/page.ts";
 import { purge, purgePage, retryMany, retryManyPage } from "./dead_letter_bulk.tsx";
-import { words } from "./dead_letter_words.ts";
+import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { deadLetterListPage, deadLetterPage, deadLettersPage } from "./dead_letters.tsx";
 import type { Job } from "./job_status.tsx";
 
@@ -15,7 +15,7 @@ export const deadLetterPages: ConsolePage[] = [
     path: "dead-letters/{id}/retry",
     async post(v) {
       const job = await v.api.send<Job>("POST", `dead-letter-jobs/${v.params.id}/retry`);
-      return { goTo: `jobs/${job.id}`, flash: { tone: "ok", text: words[v.locale].retryDone } };
+      return { goTo: `jobs/${job.id}`, flash: { tone: "ok", text: deadLetterTexts[v.locale].retryDone } };
     },
   },
 ];

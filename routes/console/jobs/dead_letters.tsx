@@ -7,22 +7,22 @@ import { type Column, DataTable, EmptyList, LivePart, Pager } from "../component
 import { Tabs } from "../components/tabs.tsx";
 import { Badge, CopyValue, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
 import { type Page, searchOf } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { words } from "./dead_letter_words.ts";
-import { words as jobWords } from "./words.ts";
+import { deadLetterTexts } from "./dead_letter_texts.ts";
+import { jobTexts } from "./texts.ts";
 
 type Group = z.output<typeof DeadLetterGroupDto>;
 type DeadLetter = z.output<typeof DeadLetterJobDto>;
 
 const ViewTabs = ({ v, here }: { v: Visit; here: "groups" | "list" }) => {
-  const w = words[v.locale];
+  const t = deadLetterTexts[v.locale];
   return (
     <Tabs
-      label={w.views}
+      label={t.views}
       tabs={[
-        { href: "dead-letters", label: w.byError, isCurrent: here === "groups" },
-        { href: "dead-letters/list", label: w.oneByOne, isCurrent: here === "list" },
+        { href: "dead-letters", label: t.byError, isCurrent: here === "groups" },
+        { href: "dead-letters/list", label: t.oneByOne, isCurrent: here === "list" },
       ]}
     />
   );
@@ -30,8 +30,8 @@ const ViewTabs = ({ v, here }: { v: Visit; here: "groups" | "list" }) => {
 
 const actions = (v: Visit) => (
   <>
-    <ButtonLink href="dead-letters/retry" label={words[v.locale].retryMany} icon="retry" />
-    <ButtonLink href="dead-letters/purge" label={words[v.locale].purge} icon="trash" />
+    <ButtonLink href="dead-letters/retry" label={deadLetterTexts[v.locale].retryMany} icon="retry" />
+    <ButtonLink href="dead-letters/purge" label={deadLetterTexts[v.locale].purge} icon="trash" />
   </>
 );
 
@@ -40,42 +40,42 @@ const groupSearch = ({ jobTypeName, errorPattern }: Pick<Group, "jobTypeName" | 
 
 /** What waits for a decision, by job type and error. */
 export async function deadLettersPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = deadLetterTexts[v.locale];
   const page = await v.api.get<Page<Group>>("dead-letter-jobs/groups", { page: v.query.get("page") });
   const columns: Column<Group>[] = [
     {
-      head: w.error,
+      head: t.error,
       cell: (group) => (
         <>
           <a class="break" href={`dead-letters/list${groupSearch(group)}`}>
-            {group.errorPattern || <em>{w.noError}</em>}
+            {group.errorPattern || <em>{t.noError}</em>}
           </a>
           <span class="sub">{group.jobTypeName}</span>
         </>
       ),
     },
-    { head: w.count, align: "end", cell: ({ count }) => number(v, count) },
-    { head: w.first, cell: ({ firstFailedAt }) => <Time v={v} at={firstFailedAt} />, wideOnly: true },
-    { head: w.last, cell: ({ lastFailedAt }) => <Time v={v} at={lastFailedAt} /> },
+    { head: t.count, align: "end", cell: ({ count }) => number(v, count) },
+    { head: t.first, cell: ({ firstFailedAt }) => <Time v={v} at={firstFailedAt} />, wideOnly: true },
+    { head: t.last, cell: ({ lastFailedAt }) => <Time v={v} at={lastFailedAt} /> },
     {
-      head: shared[v.locale].actions,
+      head: commonTexts[v.locale].actions,
       cell: (group) => (
-        <ButtonLink href={`dead-letters/retry${groupSearch(group)}`} label={w.retryGroup} icon="retry" />
+        <ButtonLink href={`dead-letters/retry${groupSearch(group)}`} label={t.retryGroup} icon="retry" />
       ),
     },
   ];
   return {
-    title: w.title,
+    title: t.title,
     actions: actions(v),
     body: (
       <>
         <ViewTabs v={v} here="groups" />
         <LivePart v={v} id="groups" everySeconds={10}>
           <DataTable
-            caption={w.groupsCaption}
+            caption={t.groupsCaption}
             columns={columns}
             rows={page.items}
-            empty={<EmptyList v={v} icon="check" text={w.empty}>{w.emptyText}</EmptyList>}
+            empty={<EmptyList v={v} icon="check" text={t.empty}>{t.emptyText}</EmptyList>}
           />
           <Pager v={v} path="dead-letters" page={page} />
         </LivePart>
@@ -86,7 +86,7 @@ export async function deadLettersPage(v: Visit): Promise<View> {
 
 /** Dead letters one by one; of one group where the address names it. */
 export async function deadLetterListPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = deadLetterTexts[v.locale];
   const of = (name: string) => v.query.get(name);
   const group = { jobTypeName: of("jobTypeName"), errorPattern: of("errorPattern") };
   const isRetried = of("isRetried");
@@ -96,13 +96,13 @@ export async function deadLetterListPage(v: Visit): Promise<View> {
     page: of("page"),
   });
   return {
-    title: group.errorPattern ?? group.jobTypeName ?? w.title,
-    ...group.errorPattern || group.jobTypeName ? { crumbs: [{ href: "dead-letters", label: w.title }] } : {},
+    title: group.errorPattern ?? group.jobTypeName ?? t.title,
+    ...group.errorPattern || group.jobTypeName ? { crumbs: [{ href: "dead-letters", label: t.title }] } : {},
     actions: group.errorPattern
       ? (
         <ButtonLink
           href={`dead-letters/retry${searchOf(group)}`}
-          label={w.retryGroup}
+          label={t.retryGroup}
           icon="retry"
           tone="primary"
         />
@@ -114,25 +114,25 @@ export async function deadLetterListPage(v: Visit): Promise<View> {
         <FilterBar v={v} action="dead-letters/list" target="dead-letters">
           {group.errorPattern && <input type="hidden" name="errorPattern" value={group.errorPattern} />}
           <TextField
-            label={jobWords[v.locale].type}
+            label={jobTexts[v.locale].type}
             name="jobTypeName"
             value={group.jobTypeName}
             maxlength={200}
           />
           <SelectField
-            label={w.show}
+            label={t.show}
             name="isRetried"
             value={isRetried}
-            any={jobWords[v.locale].all}
-            choices={[{ value: "false", label: w.onlyWaiting }, { value: "true", label: w.onlyRetried }]}
+            any={jobTexts[v.locale].all}
+            choices={[{ value: "false", label: t.onlyWaiting }, { value: "true", label: t.onlyRetried }]}
           />
         </FilterBar>
         <LivePart v={v} id="dead-letters" everySeconds={10}>
           <DataTable
-            caption={w.caption}
+            caption={t.caption}
             columns={columns(v)}
             rows={page.items}
-            empty={<EmptyList v={v} icon="check" text={w.empty}>{w.emptyText}</EmptyList>}
+            empty={<EmptyList v={v} icon="check" text={t.empty}>{t.emptyText}</EmptyList>}
           />
           <Pager v={v} path="dead-letters/list" page={page} />
         </LivePart>
@@ -142,10 +142,10 @@ export async function deadLetterListPage(v: Visit): Promise<View> {
 }
 
 function columns(v: Visit): Column<DeadLetter>[] {
-  const w = words[v.locale];
+  const t = deadLetterTexts[v.locale];
   return [
     {
-      head: jobWords[v.locale].job,
+      head: jobTexts[v.locale].job,
       cell: ({ id, jobTypeName }) => (
         <>
           <a href={`dead-letters/${id}`}>{jobTypeName}</a>
@@ -155,39 +155,39 @@ function columns(v: Visit): Column<DeadLetter>[] {
         </>
       ),
     },
-    { head: w.error, cell: ({ errorMessage }) => <span class="clamp">{errorMessage ?? w.noError}</span> },
-    { head: jobWords[v.locale].queue, cell: ({ queue }) => queue, wideOnly: true },
+    { head: t.error, cell: ({ errorMessage }) => <span class="clamp">{errorMessage ?? t.noError}</span> },
+    { head: jobTexts[v.locale].queue, cell: ({ queue }) => queue, wideOnly: true },
     {
-      head: jobWords[v.locale].attempts,
+      head: jobTexts[v.locale].attempts,
       align: "end",
       cell: ({ attempts }) => number(v, attempts),
       wideOnly: true,
     },
-    { head: w.failed, cell: ({ failedAt }) => <Time v={v} at={failedAt} /> },
+    { head: t.failed, cell: ({ failedAt }) => <Time v={v} at={failedAt} /> },
     {
-      head: w.state,
+      head: t.state,
       cell: ({ id, retriedJobId }) =>
         retriedJobId
-          ? <a href={`jobs/${retriedJobId}`}>{w.retried}</a>
-          : <ActionButton v={v} action={`dead-letters/${id}/retry`} label={w.retry} icon="retry" />,
+          ? <a href={`jobs/${retriedJobId}`}>{t.retried}</a>
+          : <ActionButton v={v} action={`dead-letters/${id}/retry`} label={t.retry} icon="retry" />,
     },
   ];
 }
 
 /** One dead letter: what failed, with what, and what became of it. */
 export async function deadLetterPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
-  const j = jobWords[v.locale];
+  const t = deadLetterTexts[v.locale];
+  const j = jobTexts[v.locale];
   const entry = await v.api.get<DeadLetter>(`dead-letter-jobs/${v.params.id}`);
   const { id, jobId, jobTypeName, queue, attempts, errorMessage, failedAt, retriedAt, retriedJobId } = entry;
   return {
     title: jobTypeName,
-    crumbs: [{ href: "dead-letters", label: w.title }],
+    crumbs: [{ href: "dead-letters", label: t.title }],
     actions: retriedJobId ? undefined : (
       <ActionButton
         v={v}
         action={`dead-letters/${id}/retry`}
-        label={w.retry}
+        label={t.retry}
         icon="retry"
         tone="primary"
       />
@@ -195,27 +195,27 @@ export async function deadLetterPage(v: Visit): Promise<View> {
     body: (
       <>
         <Card
-          title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? w.retried : w.waiting}</Badge>}
+          title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.waiting}</Badge>}
         >
           <Facts
             facts={[
               ["Id", <CopyValue v={v} value={id} />],
               [
-                w.deadJob,
+                t.deadJob,
                 <a href={`jobs/${jobId}`}>
                   <code>{shortId(jobId)}</code>
                 </a>,
               ],
               [j.queue, queue],
               [j.attempts, number(v, attempts)],
-              [w.failed, <Time v={v} at={failedAt} />],
+              [t.failed, <Time v={v} at={failedAt} />],
               ...retriedJobId ? [retriedFact(v, retriedJobId, retriedAt)] : [],
             ]}
           />
         </Card>
         <div class="grid-2">
-          <Card title={w.errorText}>
-            <pre class="code-block error-text" tabindex={0}>{errorMessage ?? w.noError}</pre>
+          <Card title={t.errorText}>
+            <pre class="code-block error-text" tabindex={0}>{errorMessage ?? t.noError}</pre>
           </Card>
           <Card title={j.args}>
             <JsonText value={entry.serializedArgs} label={j.args} />
@@ -227,7 +227,7 @@ export async function deadLetterPage(v: Visit): Promise<View> {
 }
 
 const retriedFact = (v: Visit, jobId: string, at: string | null): [string, Child] => [
-  words[v.locale].newJob,
+  deadLetterTexts[v.locale].newJob,
   <>
     <a href={`jobs/${jobId}`}>
       <code>{shortId(jobId)}</code>

@@ -9,7 +9,7 @@ import type { Outcome, View, Visit } from "../shared/page.ts";
 import { Attempts, type Execution, type LogLine } from "./attempts.tsx";
 import { type Job, JobStatusBadge } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
-import { originWords, priorityWords, words } from "./words.ts";
+import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 
 const LOG_LINES = 100;
 const CANCELLABLE: ReadonlySet<Job["status"]> = new Set([
@@ -22,7 +22,7 @@ const ENDED: ReadonlySet<Job["status"]> = new Set(["Succeeded", "DeadLettered", 
 
 /** One job: what it is, each attempt with its error, output, progress and log, and what belongs to it. */
 export async function jobPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   const path = `jobs/${v.params.id}`;
   const [job, executions, continuations, types] = await Promise.all([
     v.api.get<Job>(path),
@@ -34,9 +34,9 @@ export async function jobPage(v: Visit): Promise<View> {
   const log = await readLog(v, path, shownLog);
   return {
     title: job.jobTypeName,
-    crumbs: [{ href: "jobs", label: w.jobs }],
+    crumbs: [{ href: "jobs", label: t.jobs }],
     actions: types.some(({ name }) => name === job.jobTypeName)
-      ? <ButtonLink href={`jobs/new?copy=${job.id}`} label={w.enqueueCopy} icon="plus" />
+      ? <ButtonLink href={`jobs/new?copy=${job.id}`} label={t.enqueueCopy} icon="plus" />
       : undefined,
     body: (
       <LivePart v={v} id="job" {...ENDED.has(job.status) ? {} : { everySeconds: 2 }}>
@@ -48,14 +48,14 @@ export async function jobPage(v: Visit): Promise<View> {
         </Card>
         <div class="grid-2">
           <Attempts v={v} job={job} executions={executions} log={log} shownLog={Number(shownLog)} />
-          <Card title={w.args}>
-            <JsonText value={job.serializedArgs} label={w.args} />
+          <Card title={t.args}>
+            <JsonText value={job.serializedArgs} label={t.args} />
           </Card>
         </div>
         {continuations.length > 0 && (
-          <Card title={w.continuations}>
+          <Card title={t.continuations}>
             <DataTable
-              caption={w.continuationsCaption}
+              caption={t.continuationsCaption}
               columns={jobColumns(v)}
               rows={continuations}
               empty={null}
@@ -79,14 +79,14 @@ async function readLog(v: Visit, path: string, attempt: string): Promise<Page<Lo
 }
 
 function JobActions({ v, job }: { v: Visit; job: Job }) {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   return (
     <>
       {job.status === "Failed" && (
         <ActionButton
           v={v}
           action={`jobs/${job.id}/retry-now`}
-          label={w.retryNow}
+          label={t.retryNow}
           icon="retry"
           tone="primary"
         />
@@ -95,10 +95,10 @@ function JobActions({ v, job }: { v: Visit; job: Job }) {
         <ActionButton
           v={v}
           action={`jobs/${job.id}/cancel`}
-          label={w.cancelJob}
+          label={t.cancelJob}
           icon="close"
           tone="danger"
-          confirm={w.cancelConfirm}
+          confirm={t.cancelConfirm}
         />
       )}
     </>
@@ -106,42 +106,42 @@ function JobActions({ v, job }: { v: Visit; job: Job }) {
 }
 
 function JobFacts({ v, job }: { v: Visit; job: Job }) {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   const due = job.status === "Failed" ? job.nextRetryAt : job.scheduledAt;
   const short = (id: string) => <CopyValue v={v} value={id} shown={shortId(id)} />;
   const facts: [string, Child][] = [
     ["Id", <CopyValue v={v} value={job.id} />],
-    [w.queue, job.queue],
-    [w.priority, priorityWords[v.locale][job.priority]],
-    [w.origin, originWords[v.locale][job.type]],
-    [w.attempts, w.of(job.attempts, job.maxRetries + 1)],
-    [w.created, <Time v={v} at={job.createdAt} />],
-    [w.createdBy, job.createdBy ? short(job.createdBy) : w.service],
-    [w.started, <Time v={v} at={job.startedAt} />],
-    [w.ended, <Time v={v} at={job.completedAt} />],
+    [t.queue, job.queue],
+    [t.priority, jobPriorityLabels[v.locale][job.priority]],
+    [t.origin, jobOriginLabels[v.locale][job.type]],
+    [t.attempts, t.of(job.attempts, job.maxRetries + 1)],
+    [t.created, <Time v={v} at={job.createdAt} />],
+    [t.createdBy, job.createdBy ? short(job.createdBy) : t.service],
+    [t.started, <Time v={v} at={job.startedAt} />],
+    [t.ended, <Time v={v} at={job.completedAt} />],
   ];
-  if (due) facts.push([job.status === "Failed" ? w.nextRetry : w.due, <Time v={v} at={due} />]);
-  if (job.argsTypeName) facts.push([w.argsType, job.argsTypeName]);
+  if (due) facts.push([job.status === "Failed" ? t.nextRetry : t.due, <Time v={v} at={due} />]);
+  if (job.argsTypeName) facts.push([t.argsType, job.argsTypeName]);
   if (job.recurringJobId) {
     const href = `recurring/${encodeURIComponent(job.recurringJobId)}`;
-    facts.push([w.recurring, <a href={href}>{job.recurringJobId}</a>]);
+    facts.push([t.recurring, <a href={href}>{job.recurringJobId}</a>]);
   }
   if (job.parentJobId) {
     const label = <code>{shortId(job.parentJobId)}</code>;
-    facts.push([w.parent, <a href={`jobs/${job.parentJobId}`}>{label}</a>]);
+    facts.push([t.parent, <a href={`jobs/${job.parentJobId}`}>{label}</a>]);
   }
-  if (job.tenantId && job.tenantId !== v.viewer.tenant?.id) facts.push([w.tenant, short(job.tenantId)]);
+  if (job.tenantId && job.tenantId !== v.viewer.tenant?.id) facts.push([t.tenant, short(job.tenantId)]);
   return <Facts facts={facts} />;
 }
 
 /** Cancels the job of the page. */
 export async function cancelJob(v: Visit): Promise<Outcome> {
   await v.api.send("POST", `jobs/${v.params.id}/cancel`);
-  return { goTo: `jobs/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].cancelled } };
+  return { goTo: `jobs/${v.params.id}`, flash: { tone: "ok", text: jobTexts[v.locale].cancelled } };
 }
 
 /** Brings the retry of the page's job forward. */
 export async function retryJobNow(v: Visit): Promise<Outcome> {
   await v.api.send("POST", `jobs/${v.params.id}/retry-now`);
-  return { goTo: `jobs/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].retriedNow } };
+  return { goTo: `jobs/${v.params.id}`, flash: { tone: "ok", text: jobTexts[v.locale].retriedNow } };
 }

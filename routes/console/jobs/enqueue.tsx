@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import type { JobTypeDto } from "../../jobs/shapes.ts";
 import { CsrfField, FormButtons, FormRefusal, SelectField, TextField } from "../components/forms.tsx";
-import { instantOf } from "../components/instants.ts";
+import { instantOf } from "../components/date_inputs.ts";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { duration } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
@@ -10,7 +10,7 @@ import { field, optionalField, type Outcome, type View, type Visit } from "../sh
 import { ArgsFields } from "./args_fields.tsx";
 import { argErrors, fieldsOf, readArgs, type Typed, typedOf } from "./args_form.ts";
 import type { Job } from "./job_status.tsx";
-import { priorityWords, words } from "./words.ts";
+import { jobPriorityLabels, jobTexts } from "./texts.ts";
 
 export type JobTypeItem = z.output<typeof JobTypeDto>;
 
@@ -31,7 +31,7 @@ export async function enqueuePage(v: Visit): Promise<View> {
   const name = v.query.get("jobTypeName") ?? copied?.jobTypeName;
   const type = types.find((type) => type.name === name) ?? types[0];
   if (!type) {
-    return { ...head(v), body: <Empty icon="jobs" title={words[v.locale].noTypes} /> };
+    return { ...head(v), body: <Empty icon="jobs" title={jobTexts[v.locale].noTypes} /> };
   }
   const isCopy = copied?.jobTypeName === type.name;
   return formView(v, types, {
@@ -47,16 +47,16 @@ export async function enqueuePage(v: Visit): Promise<View> {
 
 /** Enqueues what the form describes, or shows it again with what is wrong. */
 export async function enqueueJob(v: Visit, form: FormData): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   const types = await v.api.get<JobTypeItem[]>("jobs/types");
   const type = types.find((type) => type.name === field(form, "jobTypeName"));
   if (!type) return { goTo: "jobs/new" };
   const fields = fieldsOf(type.argsSchema);
-  const args = readArgs(fields, form, w);
+  const args = readArgs(fields, form, t);
   const options = Object.fromEntries(OPTIONS.map((name) => [name, field(form, name)]));
   const shown = { type, args: args.typed, options };
   const scheduledAt = instantOf(v, options.scheduledAt ?? "");
-  if (options.scheduledAt && !scheduledAt) args.errors.scheduledAt = [w.badTime];
+  if (options.scheduledAt && !scheduledAt) args.errors.scheduledAt = [t.badTime];
   if (Object.keys(args.errors).length > 0) {
     return { ...formView(v, types, { ...shown, errors: args.errors, refusal: null }), status: 400 };
   }
@@ -71,7 +71,7 @@ export async function enqueueJob(v: Visit, form: FormData): Promise<Outcome> {
       maxRetries: maxRetries === undefined ? undefined : Number(maxRetries),
       parentJobId: optionalField(form, "parentJobId"),
     });
-    return { goTo: `jobs/${job.id}`, flash: { tone: "ok", text: w.enqueued } };
+    return { goTo: `jobs/${job.id}`, flash: { tone: "ok", text: t.enqueued } };
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;
     const { serializedArgs = [], ...others } = refusal.fields;
@@ -81,12 +81,12 @@ export async function enqueueJob(v: Visit, form: FormData): Promise<Outcome> {
 }
 
 const head = (v: Visit) => ({
-  title: words[v.locale].enqueue,
-  crumbs: [{ href: "jobs", label: words[v.locale].jobs }],
+  title: jobTexts[v.locale].enqueue,
+  crumbs: [{ href: "jobs", label: jobTexts[v.locale].jobs }],
 });
 
 function formView(v: Visit, types: JobTypeItem[], { type, args, options, errors, refusal }: Shown): View {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   const isTold = Object.keys(errors).length > 0;
   return {
     ...head(v),
@@ -103,50 +103,50 @@ function formView(v: Visit, types: JobTypeItem[], { type, args, options, errors,
           {!refusal && isTold && <Notice tone="bad">{Object.values(errors).flat().join(" ")}</Notice>}
           <ArgsFields v={v} fields={fieldsOf(type.argsSchema)} typed={args} errors={errors} />
           <fieldset>
-            <legend>{w.howItRuns}</legend>
+            <legend>{t.howItRuns}</legend>
             <div class="pair">
               <TextField
-                label={w.queue}
+                label={t.queue}
                 name="queue"
                 value={options.queue}
                 maxlength={64}
                 errors={errors.queue}
               />
               <SelectField
-                label={w.priority}
+                label={t.priority}
                 name="priority"
                 value={options.priority}
                 errors={errors.priority}
-                choices={PRIORITIES.map((value) => ({ value, label: priorityWords[v.locale][value] }))}
+                choices={PRIORITIES.map((value) => ({ value, label: jobPriorityLabels[v.locale][value] }))}
               />
               <TextField
-                label={w.scheduledAt}
+                label={t.scheduledAt}
                 name="scheduledAt"
                 type="datetime-local"
                 value={options.scheduledAt}
-                hint={w.scheduledHint(v.timeZone)}
+                hint={t.scheduledHint(v.timeZone)}
                 errors={errors.scheduledAt}
               />
               <TextField
-                label={w.maxRetries}
+                label={t.maxRetries}
                 name="maxRetries"
                 type="number"
                 min={0}
                 max={25}
                 value={options.maxRetries}
-                hint={w.maxRetriesHint}
+                hint={t.maxRetriesHint}
                 errors={errors.maxRetries}
               />
             </div>
             <TextField
-              label={w.parentId}
+              label={t.parentId}
               name="parentJobId"
               value={options.parentJobId}
-              hint={w.parentHint}
+              hint={t.parentHint}
               errors={errors.parentJobId}
             />
           </fieldset>
-          <FormButtons v={v} label={w.enqueueNow} back="jobs" />
+          <FormButtons v={v} label={t.enqueueNow} back="jobs" />
         </form>
       </Card>
     ),
@@ -160,21 +160,21 @@ export function TypeChoice({ v, types, type, action }: {
   type: JobTypeItem;
   action: string;
 }) {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   return (
     <form method="get" action={action} class="form">
       <div class="field">
-        <label for="f-type">{w.chooseType}</label>
+        <label for="f-type">{t.chooseType}</label>
         <select id="f-type" name="jobTypeName" data-submit aria-describedby="f-type-hint">
           {types.map(({ name }) => <option value={name} selected={name === type.name}>{name}</option>)}
         </select>
         <div class="hint" id="f-type-hint">
-          {w.typeFacts(type.maxRetries, duration(v, type.timeoutMs))}
-          {type.concurrency !== null && ` ${w.atMost(type.concurrency)}`}
+          {t.typeFacts(type.maxRetries, duration(v, type.timeoutMs))}
+          {type.concurrency !== null && ` ${t.atMost(type.concurrency)}`}
         </div>
       </div>
       <div class="no-script">
-        <button type="submit" class="button">{w.choose}</button>
+        <button type="submit" class="button">{t.choose}</button>
       </div>
     </form>
   );

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { JobSummaryDto } from "../../jobs/shapes.ts";
 import type { Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import { defineWords, type Locale } from "../shared/words.ts";
+import { defineTexts, type Locale } from "../shared/languages.ts";
 
 export type Job = z.output<typeof JobSummaryDto>;
 export type JobStatus = Job["status"];
@@ -18,7 +18,7 @@ const TONES: Record<JobStatus, Tone> = {
   Cancelled: "idle",
 };
 
-export const statusWords = defineWords({
+export const jobStatusLabels = defineTexts({
   Enqueued: "Enqueued",
   Scheduled: "Scheduled",
   AwaitingParent: "Awaiting parent",
@@ -40,5 +40,5 @@ export const statusWords = defineWords({
 
 /** A job's status in colour and words. */
 export const JobStatusBadge = ({ locale, status }: { locale: Locale; status: JobStatus }) => (
-  <Badge tone={TONES[status]}>{statusWords[locale][status]}</Badge>
+  <Badge tone={TONES[status]}>{jobStatusLabels[locale][status]}</Badge>
 );

@@ -5,15 +5,15 @@ import { Tabs } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
 import { type Page, searchOf } from "../shared/api.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { type Job, type JobStatus, JobStatusBadge, statusWords } from "./job_status.tsx";
-import { originWords, priorityWords, words } from "./words.ts";
+import { type Job, type JobStatus, JobStatusBadge, jobStatusLabels } from "./job_status.tsx";
+import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 
 const FILTERS = ["type", "priority", "queue", "searchTerm"] as const;
 
 /** Jobs, newest first unless sorted otherwise, filtered by what the address says. */
 export async function jobsPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
-  const { all } = w;
+  const t = jobTexts[v.locale];
+  const { all } = t;
   const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
   const sortBy = v.query.get("sortBy");
   const [page, counts] = await Promise.all([
@@ -27,39 +27,39 @@ export async function jobsPage(v: Visit): Promise<View> {
     v.api.get<{ statuses: { status: JobStatus; count: number }[] }>("jobs/counts", filters),
   ]);
   return {
-    title: w.jobs,
-    actions: <ButtonLink href="jobs/new" label={w.enqueue} icon="plus" tone="primary" />,
+    title: t.jobs,
+    actions: <ButtonLink href="jobs/new" label={t.enqueue} icon="plus" tone="primary" />,
     body: (
       <>
         <FilterBar v={v} action="jobs" target="jobs-list">
           {["status", "sortBy", "sortDirection"].map((name) =>
             v.query.get(name) && <input type="hidden" name={name} value={v.query.get(name) ?? ""} />
           )}
-          <TextField label={w.searchTypes} name="searchTerm" type="search" value={filters.searchTerm} />
+          <TextField label={t.searchTypes} name="searchTerm" type="search" value={filters.searchTerm} />
           <SelectField
-            label={w.origin}
+            label={t.origin}
             name="type"
             any={all}
             value={filters.type}
-            choices={JOB_TYPES.map((value) => ({ value, label: originWords[v.locale][value] }))}
+            choices={JOB_TYPES.map((value) => ({ value, label: jobOriginLabels[v.locale][value] }))}
           />
           <SelectField
-            label={w.priority}
+            label={t.priority}
             name="priority"
             any={all}
             value={filters.priority}
-            choices={PRIORITIES.map((value) => ({ value, label: priorityWords[v.locale][value] }))}
+            choices={PRIORITIES.map((value) => ({ value, label: jobPriorityLabels[v.locale][value] }))}
           />
-          <TextField label={w.queue} name="queue" value={filters.queue} maxlength={64} />
+          <TextField label={t.queue} name="queue" value={filters.queue} maxlength={64} />
         </FilterBar>
         <LivePart v={v} id="jobs-list" everySeconds={5}>
           <StatusTabs v={v} counts={counts.statuses} />
           <DataTable
-            caption={w.caption}
+            caption={t.caption}
             columns={jobColumns(v)}
             rows={page.items}
             sorting={{ v, path: "jobs" }}
-            empty={<EmptyList v={v} icon="jobs" text={w.noJobs}>{w.noJobsText}</EmptyList>}
+            empty={<EmptyList v={v} icon="jobs" text={t.noJobs}>{t.noJobsText}</EmptyList>}
           />
           <Pager v={v} path="jobs" page={page} />
         </LivePart>
@@ -77,17 +77,17 @@ function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; coun
     "jobs" + searchOf({ ...Object.fromEntries(v.query), status, page: null });
   return (
     <Tabs
-      label={words[v.locale].statuses}
+      label={jobTexts[v.locale].statuses}
       tabs={[
         {
           href: to(null),
-          label: words[v.locale].all,
+          label: jobTexts[v.locale].all,
           isCurrent: current === null,
           count: number(v, total),
         },
         ...JOB_STATUSES.filter((status) => at.has(status) || status === current).map((status) => ({
           href: to(status),
-          label: statusWords[v.locale][status],
+          label: jobStatusLabels[v.locale][status],
           isCurrent: status === current,
           count: number(v, at.get(status) ?? 0),
         })),
@@ -98,10 +98,10 @@ function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; coun
 
 /** What a table of jobs shows of each. */
 export function jobColumns(v: Visit): Column<Job>[] {
-  const w = words[v.locale];
+  const t = jobTexts[v.locale];
   return [
     {
-      head: w.job,
+      head: t.job,
       cell: ({ id, jobTypeName }) => (
         <>
           <a href={`jobs/${id}`}>{jobTypeName}</a>
@@ -112,7 +112,7 @@ export function jobColumns(v: Visit): Column<Job>[] {
       ),
     },
     {
-      head: w.status,
+      head: t.status,
       sort: "Status",
       cell: ({ status, lastError }) => (
         <>
@@ -123,17 +123,17 @@ export function jobColumns(v: Visit): Column<Job>[] {
         </>
       ),
     },
-    { head: w.queue, cell: ({ queue }) => <span class="nowrap">{queue}</span>, wideOnly: true },
+    { head: t.queue, cell: ({ queue }) => <span class="nowrap">{queue}</span>, wideOnly: true },
     {
-      head: w.priority,
+      head: t.priority,
       sort: "Priority",
-      cell: ({ priority }) => priorityWords[v.locale][priority],
+      cell: ({ priority }) => jobPriorityLabels[v.locale][priority],
       wideOnly: true,
     },
-    { head: w.attempts, align: "end", cell: ({ attempts, maxRetries }) => w.of(attempts, maxRetries + 1) },
-    { head: w.created, sort: "CreatedAt", cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: t.attempts, align: "end", cell: ({ attempts, maxRetries }) => t.of(attempts, maxRetries + 1) },
+    { head: t.created, sort: "CreatedAt", cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
     {
-      head: w.ended,
+      head: t.ended,
       sort: "CompletedAt",
       cell: ({ startedAt, completedAt }) =>
         completedAt && (

@@ -1,18 +1,18 @@
 import type { z } from "zod";
 import type { RecurringJobDto } from "../../jobs/shapes.ts";
-import { cronInWords } from "../components/cron_words.ts";
+import { describeCron } from "../components/cron_description.ts";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Facts, JsonText, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { FORMAT_TAGS } from "../shared/words.ts";
+import { FORMAT_TAGS } from "../shared/languages.ts";
 import { type Job, JobStatusBadge } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
-import { words } from "./recurring_words.ts";
-import { words as jobWords } from "./words.ts";
+import { recurringJobTexts } from "./recurring_texts.ts";
+import { jobTexts } from "./texts.ts";
 
 export type Recurring = z.output<typeof RecurringJobDto>;
 
@@ -21,21 +21,21 @@ export const apiPathOf = (id: string): string => `recurring-jobs/${encodeURIComp
 
 /** Recurring jobs by id. */
 export async function recurringPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = recurringJobTexts[v.locale];
   const page = await v.api.get<Page<Recurring>>("recurring-jobs", {
     page: v.query.get("page"),
     pageSize: 50,
   });
   return {
-    title: w.title,
-    actions: <ButtonLink href="recurring/new/form" label={w.create} icon="plus" tone="primary" />,
+    title: t.title,
+    actions: <ButtonLink href="recurring/new/form" label={t.create} icon="plus" tone="primary" />,
     body: (
       <LivePart v={v} id="recurring" everySeconds={15}>
         <DataTable
-          caption={w.caption}
+          caption={t.caption}
           columns={columns(v)}
           rows={page.items}
-          empty={<EmptyList v={v} icon="recurring" text={w.empty}>{w.emptyText}</EmptyList>}
+          empty={<EmptyList v={v} icon="recurring" text={t.empty}>{t.emptyText}</EmptyList>}
         />
         <Pager v={v} path="recurring" page={page} />
       </LivePart>
@@ -44,10 +44,10 @@ export async function recurringPage(v: Visit): Promise<View> {
 }
 
 function columns(v: Visit): Column<Recurring>[] {
-  const w = words[v.locale];
+  const t = recurringJobTexts[v.locale];
   return [
     {
-      head: w.id,
+      head: t.id,
       cell: ({ jobId, jobTypeName }) => (
         <>
           <a href={pathOf(jobId)}>{jobId}</a>
@@ -55,14 +55,14 @@ function columns(v: Visit): Column<Recurring>[] {
         </>
       ),
     },
-    { head: w.schedule, cell: (recurring) => <Schedule v={v} recurring={recurring} /> },
+    { head: t.schedule, cell: (recurring) => <Schedule v={v} recurring={recurring} /> },
     {
-      head: w.next,
+      head: t.next,
       cell: ({ isPaused, nextRunAt }) =>
-        isPaused ? <Badge tone="warn">{w.paused}</Badge> : <Time v={v} at={nextRunAt} />,
+        isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Time v={v} at={nextRunAt} />,
     },
     {
-      head: w.last,
+      head: t.last,
       cell: ({ lastRunAt, lastJobId, lastStatus }) =>
         lastRunAt && (
           <>
@@ -79,7 +79,7 @@ function columns(v: Visit): Column<Recurring>[] {
       wideOnly: true,
     },
     {
-      head: shared[v.locale].actions,
+      head: commonTexts[v.locale].actions,
       cell: (recurring) => (
         <div class="buttons">
           <Controls v={v} recurring={recurring} />
@@ -92,7 +92,7 @@ function columns(v: Visit): Column<Recurring>[] {
 /** In words where there are some, with the expression and its zone below. */
 function Schedule({ v, recurring }: { v: Visit; recurring: Recurring }) {
   const { cronExpression, timeZoneId } = recurring;
-  const said = cronInWords(v.locale, cronExpression);
+  const said = describeCron(v.locale, cronExpression);
   return (
     <>
       {said ?? <code>{cronExpression}</code>}
@@ -104,21 +104,21 @@ function Schedule({ v, recurring }: { v: Visit; recurring: Recurring }) {
 }
 
 function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
-  const w = words[v.locale];
+  const t = recurringJobTexts[v.locale];
   const path = pathOf(recurring.jobId);
   return (
     <>
-      <ActionButton v={v} action={`${path}/trigger`} label={w.trigger} icon="play" />
+      <ActionButton v={v} action={`${path}/trigger`} label={t.trigger} icon="play" />
       {recurring.isPaused
-        ? <ActionButton v={v} action={`${path}/resume`} label={w.resume} icon="recurring" />
-        : <ActionButton v={v} action={`${path}/pause`} label={w.pause} icon="pause" />}
+        ? <ActionButton v={v} action={`${path}/resume`} label={t.resume} icon="recurring" />
+        : <ActionButton v={v} action={`${path}/pause`} label={t.pause} icon="pause" />}
     </>
   );
 }
 
 /** One recurring job: its schedule in words, its next and its latest runs. */
 export async function recurringJobPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = recurringJobTexts[v.locale];
   const path = apiPathOf(v.params.id ?? "");
   const [recurring, { nextRuns }, runs] = await Promise.all([
     v.api.get<Recurring>(path),
@@ -128,18 +128,18 @@ export async function recurringJobPage(v: Visit): Promise<View> {
   const { jobId, isPaused } = recurring;
   return {
     title: jobId,
-    crumbs: [{ href: "recurring", label: w.title }],
+    crumbs: [{ href: "recurring", label: t.title }],
     actions: (
       <>
         <Controls v={v} recurring={recurring} />
-        <ButtonLink href={`${pathOf(jobId)}/edit`} label={w.edit} />
+        <ButtonLink href={`${pathOf(jobId)}/edit`} label={t.edit} />
         <ActionButton
           v={v}
           action={`${pathOf(jobId)}/delete`}
-          label={shared[v.locale].remove}
+          label={commonTexts[v.locale].remove}
           icon="trash"
           tone="danger"
-          confirm={w.removeConfirm(jobId)}
+          confirm={t.removeConfirm(jobId)}
         />
       </>
     ),
@@ -147,30 +147,30 @@ export async function recurringJobPage(v: Visit): Promise<View> {
       <LivePart v={v} id="recurring-job" everySeconds={10}>
         <div class="grid-2">
           <Card
-            title={isPaused ? <Badge tone="warn">{w.paused}</Badge> : <Badge tone="ok">{w.active}</Badge>}
+            title={isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.active}</Badge>}
           >
             <Facts
               facts={[
-                [w.schedule, <Schedule v={v} recurring={recurring} />],
-                [jobWords[v.locale].type, recurring.jobTypeName],
-                [jobWords[v.locale].queue, recurring.queue],
-                [w.last, <Time v={v} at={recurring.lastRunAt} />],
+                [t.schedule, <Schedule v={v} recurring={recurring} />],
+                [jobTexts[v.locale].type, recurring.jobTypeName],
+                [jobTexts[v.locale].queue, recurring.queue],
+                [t.last, <Time v={v} at={recurring.lastRunAt} />],
               ]}
             />
-            <h3>{jobWords[v.locale].args}</h3>
-            <JsonText value={recurring.serializedArgs} label={jobWords[v.locale].args} />
+            <h3>{jobTexts[v.locale].args}</h3>
+            <JsonText value={recurring.serializedArgs} label={jobTexts[v.locale].args} />
           </Card>
-          <Card title={w.nextRuns}>
-            {isPaused && <Notice tone="warn">{w.pausedText}</Notice>}
+          <Card title={t.nextRuns}>
+            {isPaused && <Notice tone="warn">{t.pausedText}</Notice>}
             <NextRuns v={v} recurring={recurring} runs={nextRuns} />
           </Card>
         </div>
-        <Card title={w.lastRuns}>
+        <Card title={t.lastRuns}>
           <DataTable
-            caption={w.lastRunsCaption}
+            caption={t.lastRunsCaption}
             columns={jobColumns(v)}
             rows={runs}
-            empty={<Empty icon="jobs" title={w.noRuns} />}
+            empty={<Empty icon="jobs" title={t.noRuns} />}
           />
         </Card>
       </LivePart>
@@ -180,7 +180,7 @@ export async function recurringJobPage(v: Visit): Promise<View> {
 
 /** On the viewer's clocks, and on those of the schedule where they are others. */
 function NextRuns({ v, recurring, runs }: { v: Visit; recurring: Recurring; runs: string[] }) {
-  const w = words[v.locale];
+  const t = recurringJobTexts[v.locale];
   const { timeZoneId } = recurring;
   const theirs: Column<string> = {
     head: timeZoneId,
@@ -189,13 +189,13 @@ function NextRuns({ v, recurring, runs }: { v: Visit; recurring: Recurring; runs
   };
   return (
     <DataTable
-      caption={w.nextRuns}
+      caption={t.nextRuns}
       rows={runs}
-      empty={<Empty icon="schedules" title={w.neverDue} />}
+      empty={<Empty icon="schedules" title={t.neverDue} />}
       columns={[
         { head: v.timeZone, cell: (at) => clock(v, v.timeZone, at) },
         ...timeZoneId === v.timeZone ? [] : [theirs],
-        { head: w.next, cell: (at) => <Time v={v} at={at} /> },
+        { head: t.next, cell: (at) => <Time v={v} at={at} /> },
       ]}
     />
   );

@@ -1,14 +1,14 @@
 import { CsrfField, FormButtons, FormRefusal, TextField } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { field, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { ArgsFields } from "./args_fields.tsx";
 import { argErrors, type ArgField, fieldsOf, readArgs, type Typed, typedOf } from "./args_form.ts";
 import { type JobTypeItem, TypeChoice } from "./enqueue.tsx";
 import { apiPathOf, pathOf, type Recurring } from "./recurring.tsx";
-import { words } from "./recurring_words.ts";
-import { words as jobWords } from "./words.ts";
+import { recurringJobTexts } from "./recurring_texts.ts";
+import { jobTexts } from "./texts.ts";
 
 const FIELDS = ["jobId", "cronExpression", "timeZoneId", "queue"] as const;
 const ZONES = Intl.supportedValuesOf("timeZone");
@@ -27,7 +27,9 @@ interface Shown {
 export async function newRecurringPage(v: Visit): Promise<View> {
   const types = await v.api.get<JobTypeItem[]>("jobs/types");
   const type = types.find(({ name }) => name === v.query.get("jobTypeName")) ?? types[0];
-  if (!type) return { title: words[v.locale].create, body: <Empty title={jobWords[v.locale].noTypes} /> };
+  if (!type) {
+    return { title: recurringJobTexts[v.locale].create, body: <Empty title={jobTexts[v.locale].noTypes} /> };
+  }
   const choice = <TypeChoice v={v} types={types} type={type} action="recurring/new/form" />;
   return formView(v, {
     jobTypeName: type.name,
@@ -52,7 +54,7 @@ export async function createRecurring(v: Visit, form: FormData): Promise<Outcome
         jobId: field(form, "jobId"),
         jobTypeName,
       });
-      return { goTo: pathOf(jobId), flash: { tone: "ok", text: words[v.locale].created } };
+      return { goTo: pathOf(jobId), flash: { tone: "ok", text: recurringJobTexts[v.locale].created } };
     },
     choice,
   });
@@ -80,7 +82,7 @@ export async function changeRecurring(v: Visit, form: FormData): Promise<Outcome
   return await save(v, form, { jobTypeName, fields: await fieldsOfType(v, jobTypeName), etag }, {
     send: async (body) => {
       await v.api.send("PUT", apiPathOf(id), body, { "if-match": etag });
-      return { goTo: pathOf(id), flash: { tone: "ok", text: words[v.locale].saved } };
+      return { goTo: pathOf(id), flash: { tone: "ok", text: recurringJobTexts[v.locale].saved } };
     },
   });
 }
@@ -99,7 +101,7 @@ async function save(
   o: Pick<Shown, "jobTypeName" | "fields" | "etag">,
   { send, choice }: { send(body: Record<string, unknown>): Promise<Outcome>; choice?: View["body"] },
 ): Promise<Outcome> {
-  const { serializedArgs, typed, errors } = readArgs(o.fields, form, jobWords[v.locale]);
+  const { serializedArgs, typed, errors } = readArgs(o.fields, form, jobTexts[v.locale]);
   const values = Object.fromEntries(FIELDS.map((name) => [name, field(form, name)]));
   const again = (errors: Record<string, string[]>, refusal: Refusal | null): View => ({
     ...formView(v, { ...o, values, args: typed, errors, refusal }, choice),
@@ -122,13 +124,13 @@ async function save(
 
 function formView(v: Visit, shown: Shown, choice?: View["body"]): View {
   const { jobTypeName, fields, values, args, errors, refusal, etag } = shown;
-  const w = words[v.locale];
+  const t = recurringJobTexts[v.locale];
   const id = v.params.id ?? "";
   const isNew = etag === null;
   return {
-    title: isNew ? w.create : `${w.edit} ${id}`,
+    title: isNew ? t.create : `${t.edit} ${id}`,
     crumbs: [
-      { href: "recurring", label: w.title },
+      { href: "recurring", label: t.title },
       ...isNew ? [] : [{ href: pathOf(id), label: id }],
     ],
     body: (
@@ -139,43 +141,43 @@ function formView(v: Visit, shown: Shown, choice?: View["body"]): View {
           <input type="hidden" name="jobTypeName" value={jobTypeName} />
           {!isNew && <input type="hidden" name="etag" value={etag} />}
           {refusal?.code === "PRECONDITION_FAILED"
-            ? <Notice tone="bad">{w.changedMeanwhile}</Notice>
+            ? <Notice tone="bad">{t.changedMeanwhile}</Notice>
             : <FormRefusal refusal={refusal} known={[...FIELDS, "serializedArgs"]} />}
           {isNew && (
             <TextField
-              label={w.id}
+              label={t.id}
               name="jobId"
               value={values.jobId}
               required
               maxlength={100}
-              hint={w.idHint}
+              hint={t.idHint}
               errors={errors.jobId}
             />
           )}
           <div class="pair">
             <TextField
-              label={w.cron}
+              label={t.cron}
               name="cronExpression"
               value={values.cronExpression}
               required
               maxlength={200}
-              hint={w.cronHint}
+              hint={t.cronHint}
               errors={errors.cronExpression}
             />
             <TextField
-              label={w.zone}
+              label={t.zone}
               name="timeZoneId"
               value={values.timeZoneId}
               list="zones"
               required
               maxlength={100}
-              hint={w.zoneHint}
+              hint={t.zoneHint}
               errors={errors.timeZoneId}
             />
           </div>
           <datalist id="zones">{ZONES.map((zone) => <option value={zone} />)}</datalist>
           <TextField
-            label={jobWords[v.locale].queue}
+            label={jobTexts[v.locale].queue}
             name="queue"
             value={values.queue}
             maxlength={64}
@@ -184,7 +186,7 @@ function formView(v: Visit, shown: Shown, choice?: View["body"]): View {
           <ArgsFields v={v} fields={fields} typed={args} errors={errors} />
           <FormButtons
             v={v}
-            label={isNew ? shared[v.locale].create : shared[v.locale].save}
+            label={isNew ? commonTexts[v.locale].create : commonTexts[v.locale].save}
             back={isNew ? "recurring" : pathOf(id)}
           />
         </form>

@@ -2,7 +2,7 @@ import type { ConsolePage, Outcome, Visit } from "../shared/page.ts";
 import type { Job } from "./job_status.tsx";
 import { apiPathOf, pathOf, recurringJobPage, recurringPage } from "./recurring.tsx";
 import { changeRecurring, createRecurring, editRecurringPage, newRecurringPage } from "./recurring_form.tsx";
-import { words } from "./recurring_words.ts";
+import { recurringJobTexts } from "./recurring_texts.ts";
 
 /** Pages of recurring jobs, and what their buttons do. */
 export const recurringPages: ConsolePage[] = [
@@ -11,20 +11,20 @@ export const recurringPages: ConsolePage[] = [
   { path: "recurring/new/form", get: newRecurringPage, post: createRecurring },
   { path: "recurring/{id}", get: recurringJobPage },
   { path: "recurring/{id}/edit", get: editRecurringPage, post: changeRecurring },
-  { path: "recurring/{id}/pause", post: (v) => control(v, "pause", words[v.locale].pausedNow) },
-  { path: "recurring/{id}/resume", post: (v) => control(v, "resume", words[v.locale].resumed) },
+  { path: "recurring/{id}/pause", post: (v) => control(v, "pause", recurringJobTexts[v.locale].pausedNow) },
+  { path: "recurring/{id}/resume", post: (v) => control(v, "resume", recurringJobTexts[v.locale].resumed) },
   {
     path: "recurring/{id}/trigger",
     async post(v) {
       const job = await v.api.send<Job>("POST", `${apiPathOf(v.params.id ?? "")}/trigger`);
-      return { goTo: `jobs/${job.id}`, flash: { tone: "ok", text: words[v.locale].triggered } };
+      return { goTo: `jobs/${job.id}`, flash: { tone: "ok", text: recurringJobTexts[v.locale].triggered } };
     },
   },
   {
     path: "recurring/{id}/delete",
     async post(v) {
       await v.api.send("DELETE", apiPathOf(v.params.id ?? ""));
-      return { goTo: "recurring", flash: { tone: "ok", text: words[v.locale].removed } };
+      return { goTo: "recurring", flash: { tone: "ok", text: recurringJobTexts[v.locale].removed } };
     },
   },
 ];

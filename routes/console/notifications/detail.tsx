@@ -6,33 +6,33 @@ import { searchOf } from "../shared/api.ts";
 import { type Outcome, type View, type Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import {
-  channelWords,
+  channelLabels,
   type Detail,
   isCancellable,
   isRetriable,
-  priorityWords,
-  reasonWords,
+  notificationPriorityLabels,
   RecipientBadge,
+  skipReasonLabels,
   StatusBadge,
 } from "./status.tsx";
-import { words } from "./words.ts";
+import { notificationTexts } from "./texts.ts";
 
 type Recipient = Detail["recipients"][number];
 
 /** One message: its recipients, every attempt to deliver it, and what it says. */
 export async function detailPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   const message = await v.api.get<Detail>(`notifications/${v.params.id}`);
   return {
-    title: message.subject || w.noSubject,
-    crumbs: [{ href: "notifications", label: w.title }],
+    title: message.subject || t.noSubject,
+    crumbs: [{ href: "notifications", label: t.title }],
     actions: (
       <>
         {isRetriable(message) && (
           <ActionButton
             v={v}
             action={`notifications/${message.id}/retry`}
-            label={w.retry}
+            label={t.retry}
             icon="retry"
             tone="primary"
           />
@@ -41,9 +41,9 @@ export async function detailPage(v: Visit): Promise<View> {
           <ActionButton
             v={v}
             action={`notifications/${message.id}/cancel`}
-            label={w.cancelSending}
+            label={t.cancelSending}
             tone="danger"
-            confirm={w.cancelConfirm}
+            confirm={t.cancelConfirm}
           />
         )}
       </>
@@ -51,7 +51,7 @@ export async function detailPage(v: Visit): Promise<View> {
     body: (
       <>
         {message.lastError && message.status !== "Sent" && (
-          <Notice tone={message.status === "DeadLettered" ? "bad" : "warn"} title={w.lastError}>
+          <Notice tone={message.status === "DeadLettered" ? "bad" : "warn"} title={t.lastError}>
             {message.lastError}
           </Notice>
         )}
@@ -59,19 +59,19 @@ export async function detailPage(v: Visit): Promise<View> {
           <MessageFacts v={v} message={message} />
         </Card>
         <div class="grid-2">
-          <Card title={w.recipients}>
+          <Card title={t.recipients}>
             <DataTable
-              caption={w.recipientsCaption}
+              caption={t.recipientsCaption}
               columns={recipientColumns(v, message)}
               rows={message.recipients}
               empty={null}
             />
           </Card>
-          <Card title={w.attempts}>
+          <Card title={t.attempts}>
             <Attempts v={v} message={message} />
           </Card>
         </div>
-        <Card title={w.content}>
+        <Card title={t.content}>
           <Content v={v} message={message} />
         </Card>
       </>
@@ -80,44 +80,44 @@ export async function detailPage(v: Visit): Promise<View> {
 }
 
 function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   const { templateSlug: slug, templateLocale, templateVersion, fromAddress, fromName } = message;
   const sender = [fromName, fromAddress && `<${fromAddress}>`].filter(Boolean).join(" ");
   return (
     <Facts
       facts={[
-        [w.status, <StatusBadge locale={v.locale} status={message.status} />],
-        [w.channel, channelWords[v.locale][message.channel]],
-        [w.priority, priorityWords[v.locale][message.priority]],
-        [w.category, message.category],
-        [w.created, <Time v={v} at={message.createdAt} />],
+        [t.status, <StatusBadge locale={v.locale} status={message.status} />],
+        [t.channel, channelLabels[v.locale][message.channel]],
+        [t.priority, notificationPriorityLabels[v.locale][message.priority]],
+        [t.category, message.category],
+        [t.created, <Time v={v} at={message.createdAt} />],
         ...message.scheduledAt
-          ? [[w.scheduledFor, <Time v={v} at={message.scheduledAt} />] as [string, never]]
+          ? [[t.scheduledFor, <Time v={v} at={message.scheduledAt} />] as [string, never]]
           : [],
-        [w.sent, <Time v={v} at={message.sentAt} />],
-        [w.retries, w.of(message.retryCount, message.maxRetries)],
+        [t.sent, <Time v={v} at={message.sentAt} />],
+        [t.retries, t.of(message.retryCount, message.maxRetries)],
         ...slug
           ? [[
-            w.template,
+            t.template,
             <a href={`templates${searchOf({ search: slug })}`}>
               {templateVersion === null
-                ? w.templateUnfilled(slug)
-                : w.templateVersion(slug, templateLocale ?? "", templateVersion)}
+                ? t.templateUnfilled(slug)
+                : t.templateVersion(slug, templateLocale ?? "", templateVersion)}
             </a>,
           ] as [string, never]]
           : [],
-        ...sender ? [[w.sender, sender] as [string, never]] : [],
-        [w.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
+        ...sender ? [[t.sender, sender] as [string, never]] : [],
+        [t.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
       ]}
     />
   );
 }
 
 function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   return [
     {
-      head: w.address,
+      head: t.address,
       cell: ({ address, displayName, kind }) => (
         <>
           {displayName ?? address}
@@ -127,15 +127,15 @@ function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
       ),
     },
     {
-      head: w.outcome,
+      head: t.outcome,
       cell: ({ status, reason, errorMessage, deliverAfter, sentAt }) => (
         <>
           <RecipientBadge locale={v.locale} message={message} status={status} />{" "}
           {sentAt && <Time v={v} at={sentAt} />}
-          {reason && <span class="sub">{reasonWords[v.locale][reason]}</span>}
+          {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
           {deliverAfter && status === "Owed" && (
             <span class="sub">
-              {w.waits} <Time v={v} at={deliverAfter} />
+              {t.waits} <Time v={v} at={deliverAfter} />
             </span>
           )}
           {errorMessage && <span class="sub">{errorMessage}</span>}
@@ -146,17 +146,17 @@ function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
 }
 
 function Attempts({ v, message: { deliveryAttempts } }: { v: Visit; message: Detail }) {
-  const w = words[v.locale];
-  if (deliveryAttempts.length === 0) return <Empty icon="notifications" title={w.noAttempts} />;
+  const t = notificationTexts[v.locale];
+  if (deliveryAttempts.length === 0) return <Empty icon="notifications" title={t.noAttempts} />;
   return (
     <ol class="timeline" reversed>
       {deliveryAttempts.toReversed().map((attempt) => (
         <li class={`tone-${attempt.isSuccess ? "ok" : "bad"}`}>
           <strong>
-            {w.attempt(attempt.attemptNumber)}: {attempt.isSuccess ? w.accepted : w.failed}
+            {t.attempt(attempt.attemptNumber)}: {attempt.isSuccess ? t.accepted : t.failed}
           </strong>
           <span class="muted">
-            <code>{attempt.providerName}</code> · {w.took(duration(v, attempt.durationMs))} ·{" "}
+            <code>{attempt.providerName}</code> · {t.took(duration(v, attempt.durationMs))} ·{" "}
             <Time v={v} at={attempt.attemptedAt} />
           </span>
           {attempt.errorMessage && <p class="break">{attempt.errorMessage}</p>}
@@ -167,23 +167,23 @@ function Attempts({ v, message: { deliveryAttempts } }: { v: Visit; message: Det
 }
 
 function Content({ v, message }: { v: Visit; message: Detail }) {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   const { id, htmlBody, textBody, templateSlug, sentAt } = message;
   if (htmlBody === null && textBody === null) {
-    return <p class="muted">{templateSlug && sentAt === null ? w.inDigestOrTemplate : w.noContent}</p>;
+    return <p class="muted">{templateSlug && sentAt === null ? t.inDigestOrTemplate : t.noContent}</p>;
   }
   return (
     <>
       {htmlBody !== null && (
         <>
-          <h3>{w.htmlBody}</h3>
-          <HtmlFrame label={w.htmlFrame} src={`notifications/${id}/body`} />
+          <h3>{t.htmlBody}</h3>
+          <HtmlFrame label={t.htmlFrame} src={`notifications/${id}/body`} />
         </>
       )}
       {textBody !== null && (
         <>
-          <h3>{w.textBody}</h3>
-          <pre class="code-block" tabindex={0} role="region" aria-label={w.textBody}>{textBody}</pre>
+          <h3>{t.textBody}</h3>
+          <pre class="code-block" tabindex={0} role="region" aria-label={t.textBody}>{textBody}</pre>
         </>
       )}
     </>
@@ -200,7 +200,7 @@ export async function retryPage(v: Visit): Promise<Outcome> {
   await v.api.send("POST", `notifications/${v.params.id}/retry`);
   return {
     goTo: `notifications/${v.params.id}`,
-    flash: { tone: "ok", text: words[v.locale].retried },
+    flash: { tone: "ok", text: notificationTexts[v.locale].retried },
   };
 }
 
@@ -208,6 +208,6 @@ export async function cancelPage(v: Visit): Promise<Outcome> {
   await v.api.send("DELETE", `notifications/schedule/${v.params.id}`);
   return {
     goTo: `notifications/${v.params.id}`,
-    flash: { tone: "ok", text: words[v.locale].cancelled },
+    flash: { tone: "ok", text: notificationTexts[v.locale].cancelled },
   };
 }

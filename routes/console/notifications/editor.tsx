@@ -11,12 +11,12 @@ import {
 import { Card, Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { Refusal, searchOf } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { LivePreview, previewActions, PreviewMistakes, type Said } from "./live_preview.tsx";
 import { jsonField } from "./send_fields.ts";
 import { TemplateHelp } from "./template_help.tsx";
-import { templateWords } from "./template_words.ts";
+import { templateTexts } from "./template_texts.ts";
 
 type Stored = z.output<typeof NotificationTemplateDetailDto>;
 type Made = z.output<typeof NotificationTemplateDto>;
@@ -66,12 +66,12 @@ const sampleFor = (requiredVariables: string): string =>
     2,
   );
 
-const bodyOf = (t: Texts) => ({
-  name: t.name,
-  subjectTemplate: t.subjectTemplate || null,
-  htmlBodyTemplate: t.htmlBodyTemplate || null,
-  textBodyTemplate: t.textBodyTemplate || null,
-  requiredVariables: t.requiredVariables,
+const bodyOf = (typedTexts: Texts) => ({
+  name: typedTexts.name,
+  subjectTemplate: typedTexts.subjectTemplate || null,
+  htmlBodyTemplate: typedTexts.htmlBodyTemplate || null,
+  textBodyTemplate: typedTexts.textBodyTemplate || null,
+  requiredVariables: typedTexts.requiredVariables,
 });
 
 const read = (v: Visit): Promise<Stored> => v.api.get(`notification-templates/${v.params.id}`);
@@ -94,22 +94,26 @@ export async function createAction(v: Visit, form: FormData): Promise<Outcome> {
 /** Changes a template, unless somebody else has meanwhile; of one of the service's, makes the tenant's own. */
 export async function saveAction(v: Visit, form: FormData): Promise<Outcome> {
   const template = await read(v);
-  const t = typed(form);
-  if (!isOwn(v, template)) return await saving(v, form, template, () => create(v, t));
+  const typedTexts = typed(form);
+  if (!isOwn(v, template)) return await saving(v, form, template, () => create(v, typedTexts));
   const path = `notification-templates/${template.id}`;
   return await saving(v, form, template, async () => {
-    const body = { templateId: template.id, ...bodyOf(t) };
+    const body = { templateId: template.id, ...bodyOf(typedTexts) };
     const { version } = await v.api.send<Made>("PUT", path, body, {
       "if-match": `"${field(form, "version")}"`,
     });
-    return { goTo: `templates/${template.id}`, flash: templateWords[v.locale].saved(version) };
+    return { goTo: `templates/${template.id}`, flash: templateTexts[v.locale].saved(version) };
   });
 }
 
-async function create(v: Visit, t: Texts) {
-  const body = { slug: t.slug.trim(), locale: t.locale.trim() || undefined, ...bodyOf(t) };
+async function create(v: Visit, typedTexts: Texts) {
+  const body = {
+    slug: typedTexts.slug.trim(),
+    locale: typedTexts.locale.trim() || undefined,
+    ...bodyOf(typedTexts),
+  };
   const { id } = await v.api.send<Made>("POST", "notification-templates", body);
-  return { goTo: `templates/${id}`, flash: templateWords[v.locale].created };
+  return { goTo: `templates/${id}`, flash: templateTexts[v.locale].created };
 }
 
 async function saving(
@@ -129,7 +133,7 @@ async function saving(
 
 export async function deleteAction(v: Visit): Promise<Outcome> {
   await v.api.send("DELETE", `notification-templates/${v.params.id}`);
-  return { goTo: "templates", flash: { tone: "ok", text: templateWords[v.locale].deleted } };
+  return { goTo: "templates", flash: { tone: "ok", text: templateTexts[v.locale].deleted } };
 }
 
 /** What the texts as typed would say, with the sample data. */
@@ -171,14 +175,14 @@ function mistakes(v: Visit, refusal: Refusal) {
 export const templatePreview = previewActions(saidBy, mistakes);
 
 function labelsOf(v: Visit): Record<string, string> {
-  const w = templateWords[v.locale];
+  const t = templateTexts[v.locale];
   return {
-    subjectTemplate: w.subject,
-    htmlBodyTemplate: w.html,
-    textBodyTemplate: w.text,
-    requiredVariables: w.required,
-    locale: w.locale,
-    sample: w.sample,
+    subjectTemplate: t.subject,
+    htmlBodyTemplate: t.html,
+    textBodyTemplate: t.text,
+    requiredVariables: t.required,
+    locale: t.locale,
+    sample: t.sample,
   };
 }
 
@@ -189,27 +193,27 @@ function editorView(
   refusal: Refusal | null,
   version = String(template?.version ?? ""),
 ): View {
-  const w = templateWords[v.locale];
+  const t = templateTexts[v.locale];
   const isStored = template !== null && isOwn(v, template);
   return {
-    title: template?.name ?? w.newTemplate,
-    crumbs: [{ href: "templates", label: w.title }],
+    title: template?.name ?? t.newTemplate,
+    crumbs: [{ href: "templates", label: t.title }],
     ...refusal ? { status: refusal.status } : {},
     actions: template && (
       <>
         <ButtonLink
           href={`notifications/send${searchOf({ template: template.slug })}`}
-          label={w.send}
+          label={t.send}
           icon="notifications"
         />
         {isStored && (
           <ActionButton
             v={v}
             action={`templates/${template.id}/delete`}
-            label={shared[v.locale].remove}
+            label={commonTexts[v.locale].remove}
             icon="trash"
             tone="danger"
-            confirm={w.deleteConfirm(template.slug, template.locale)}
+            confirm={t.deleteConfirm(template.slug, template.locale)}
           />
         )}
       </>
@@ -220,29 +224,29 @@ function editorView(
         <input type="hidden" name="version" value={version} />
         <div class="stack">
           <FormRefusal refusal={refusal} known={NAMES} />
-          {template && !isStored && <Notice tone="info">{w.isShipped}</Notice>}
+          {template && !isStored && <Notice tone="info">{t.isShipped}</Notice>}
           <Card>
             <EditorFields v={v} texts={texts} errors={refusal?.fields ?? {}} isNamed={template !== null} />
             <div class="row">
-              <button type="submit" class="button primary">{isStored ? w.save : w.make}</button>
+              <button type="submit" class="button primary">{isStored ? t.save : t.make}</button>
               {template && (
                 <span class="muted">
-                  {w.version} {template.version} · {w.changed} <Time v={v} at={template.updatedAt} />
+                  {t.version} {template.version} · {t.changed} <Time v={v} at={template.updatedAt} />
                 </span>
               )}
             </div>
           </Card>
         </div>
         <div class="stack">
-          <Card title={w.preview}>
+          <Card title={t.preview}>
             <LivePreview v={v} action="templates/preview" />
             <TextArea
-              label={w.sample}
+              label={t.sample}
               name="sample"
               code
               rows={6}
               value={texts.sample || "{}"}
-              hint={w.sampleHint}
+              hint={t.sampleHint}
             />
           </Card>
           <Card>
@@ -260,7 +264,7 @@ function EditorFields({ v, texts, errors, isNamed }: {
   errors: Record<string, string[]>;
   isNamed: boolean;
 }) {
-  const w = templateWords[v.locale];
+  const t = templateTexts[v.locale];
   const of = (name: keyof Texts) => ({ name, value: texts[name], errors: errors[name] });
   return (
     <>
@@ -274,21 +278,21 @@ function EditorFields({ v, texts, errors, isNamed }: {
         )
         : (
           <div class="pair">
-            <TextField label={w.slug} {...of("slug")} hint={w.slugHint} maxlength={100} required />
+            <TextField label={t.slug} {...of("slug")} hint={t.slugHint} maxlength={100} required />
             <TextField
-              label={w.locale}
+              label={t.locale}
               {...of("locale")}
-              hint={w.localeHint}
+              hint={t.localeHint}
               maxlength={35}
               placeholder="en"
             />
           </div>
         )}
-      <TextField label={w.name} {...of("name")} maxlength={200} required />
-      <TextField label={w.subject} {...of("subjectTemplate")} maxlength={1000} />
-      <TextArea label={w.html} {...of("htmlBodyTemplate")} rows={14} code />
-      <TextArea label={w.text} {...of("textBodyTemplate")} rows={6} code hint={w.textHint} />
-      <TextField label={w.required} {...of("requiredVariables")} hint={w.requiredHint} maxlength={2000} />
+      <TextField label={t.name} {...of("name")} maxlength={200} required />
+      <TextField label={t.subject} {...of("subjectTemplate")} maxlength={1000} />
+      <TextArea label={t.html} {...of("htmlBodyTemplate")} rows={14} code />
+      <TextArea label={t.text} {...of("textBodyTemplate")} rows={6} code hint={t.textHint} />
+      <TextField label={t.required} {...of("requiredVariables")} hint={t.requiredHint} maxlength={2000} />
     </>
   );
 }

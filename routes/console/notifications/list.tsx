@@ -1,24 +1,24 @@
 import type { z } from "zod";
 import type { NotificationStatsDto } from "../../notifications/shapes.ts";
 import { ButtonLink, CsrfField, FilterBar, SelectField, TextField } from "../components/forms.tsx";
-import { instantOf } from "../components/instants.ts";
+import { instantOf } from "../components/date_inputs.ts";
 import { type Column, DataTable, EmptyList, LivePart, Pager, RowCheck } from "../components/table.tsx";
 import { Figure, number, Time } from "../components/values.tsx";
 import { type Page, Refusal, searchOf } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Outcome, View, Visit } from "../shared/page.ts";
 import {
   channelChoices,
-  channelWords,
+  channelLabels,
   isCancellable,
   isRetriable,
-  priorityWords,
+  notificationPriorityLabels,
+  notificationStatusLabels,
   StatusBadge,
   statusChoices,
-  statusWords,
   type Summary,
 } from "./status.tsx";
-import { words } from "./words.ts";
+import { notificationTexts } from "./texts.ts";
 
 type Stats = z.output<typeof NotificationStatsDto>;
 
@@ -26,8 +26,8 @@ const CHOSEN = "chosen-messages";
 
 /** The tenant's messages, newest first, filtered by what the address says. */
 export async function listPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
-  const all = shared[v.locale].all;
+  const t = notificationTexts[v.locale];
+  const all = commonTexts[v.locale].all;
   const given = (name: string) => v.query.get(name) ?? "";
   const dates = {
     fromDate: instantOf(v, given("from")),
@@ -43,36 +43,36 @@ export async function listPage(v: Visit): Promise<View> {
     v.api.get<Stats>("notifications/stats", dates),
   ]);
   return {
-    title: w.title,
-    actions: <ButtonLink href="notifications/send" label={w.send} icon="plus" tone="primary" />,
+    title: t.title,
+    actions: <ButtonLink href="notifications/send" label={t.send} icon="plus" tone="primary" />,
     body: (
       <>
         <FilterBar v={v} action="notifications" target="messages-list">
           <SelectField
-            label={w.channel}
+            label={t.channel}
             name="channel"
             any={all}
             value={given("channel")}
             choices={channelChoices(v.locale)}
           />
           <SelectField
-            label={w.status}
+            label={t.status}
             name="status"
             any={all}
             value={given("status")}
             choices={statusChoices(v.locale)}
           />
-          <TextField label={w.from} name="from" type="date" value={given("from")} />
-          <TextField label={w.to} name="to" type="date" value={given("to")} />
+          <TextField label={t.from} name="from" type="date" value={given("from")} />
+          <TextField label={t.to} name="to" type="date" value={given("to")} />
         </FilterBar>
         <LivePart v={v} id="messages-list" everySeconds={5}>
           <StatusFigures v={v} stats={stats} />
           {page.items.some(isChoosable) && <ChosenActions v={v} />}
           <DataTable
-            caption={w.caption}
+            caption={t.caption}
             columns={columns(v, page.items.some(isChoosable))}
             rows={page.items}
-            empty={<EmptyList v={v} icon="notifications" text={w.empty}>{w.emptyText}</EmptyList>}
+            empty={<EmptyList v={v} icon="notifications" text={t.empty}>{t.emptyText}</EmptyList>}
           />
           <Pager v={v} path="notifications" page={page} />
         </LivePart>
@@ -82,8 +82,8 @@ export async function listPage(v: Visit): Promise<View> {
 }
 
 function StatusFigures({ v, stats }: { v: Visit; stats: Stats }) {
-  const w = words[v.locale];
-  const names = statusWords[v.locale];
+  const t = notificationTexts[v.locale];
+  const names = notificationStatusLabels[v.locale];
   const to = (status: string) =>
     `notifications${searchOf({ ...Object.fromEntries(v.query), page: null, status })}`;
   const figure = (status: keyof typeof names, count: number, tone?: "ok" | "warn" | "bad") => (
@@ -95,8 +95,8 @@ function StatusFigures({ v, stats }: { v: Visit; stats: Stats }) {
     />
   );
   return (
-    <div class="figures" role="group" aria-label={w.figures}>
-      <Figure label={w.total} value={number(v, stats.totalNotifications)} href={to("")} />
+    <div class="figures" role="group" aria-label={t.figures}>
+      <Figure label={t.total} value={number(v, stats.totalNotifications)} href={to("")} />
       {figure("Sent", stats.sentNotifications)}
       {figure("Queued", stats.queuedNotifications)}
       {figure("Scheduled", stats.scheduledNotifications)}
@@ -109,24 +109,24 @@ function StatusFigures({ v, stats }: { v: Visit; stats: Stats }) {
 
 /** Acts on the ticked rows. */
 function ChosenActions({ v }: { v: Visit }) {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   return (
     <form id={CHOSEN} class="row" method="post" action="notifications/chosen">
       <CsrfField v={v} />
       <input type="hidden" name="back" value={v.address} />
       <label class="row">
         <input type="checkbox" data-check-all />
-        {w.chooseAll}
+        {t.chooseAll}
       </label>
-      <button type="submit" class="button small" name="do" value="retry">{w.retryChosen}</button>
+      <button type="submit" class="button small" name="do" value="retry">{t.retryChosen}</button>
       <button
         type="submit"
         class="button small danger"
         name="do"
         value="cancel"
-        data-confirm={w.cancelChosenConfirm}
+        data-confirm={t.cancelChosenConfirm}
       >
-        {w.cancelChosen}
+        {t.cancelChosen}
       </button>
     </form>
   );
@@ -135,29 +135,29 @@ function ChosenActions({ v }: { v: Visit }) {
 const isChoosable = (message: Summary): boolean => isRetriable(message) || isCancellable(message);
 
 function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
-  const w = words[v.locale];
-  const name = ({ subject }: Summary) => subject || w.noSubject;
+  const t = notificationTexts[v.locale];
+  const name = ({ subject }: Summary) => subject || t.noSubject;
   return [
     {
-      head: w.message,
+      head: t.message,
       cell: (message) => (
         <span class={hasChoices ? "row-choice" : undefined}>
           {isChoosable(message)
-            ? <RowCheck form={CHOSEN} value={message.id} label={w.choose(name(message))} />
+            ? <RowCheck form={CHOSEN} value={message.id} label={t.choose(name(message))} />
             : hasChoices && <span></span>}
           <span>
             <a class="clamp" href={`notifications/${message.id}`}>{name(message)}</a>
             <span class="sub">
-              {channelWords[v.locale][message.channel]}
+              {channelLabels[v.locale][message.channel]}
               {message.priority !== "Normal" &&
-                ` · ${w.priority}: ${priorityWords[v.locale][message.priority]}`}
+                ` · ${t.priority}: ${notificationPriorityLabels[v.locale][message.priority]}`}
             </span>
           </span>
         </span>
       ),
     },
     {
-      head: w.status,
+      head: t.status,
       cell: ({ status, scheduledAt }) => (
         <>
           <StatusBadge locale={v.locale} status={status} />
@@ -169,16 +169,16 @@ function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
         </>
       ),
     },
-    { head: w.recipients, align: "end", cell: ({ recipientCount }) => number(v, recipientCount) },
-    { head: w.retries, align: "end", cell: ({ retryCount }) => number(v, retryCount), wideOnly: true },
-    { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
-    { head: w.sent, cell: ({ sentAt }) => <Time v={v} at={sentAt} />, wideOnly: true },
+    { head: t.recipients, align: "end", cell: ({ recipientCount }) => number(v, recipientCount) },
+    { head: t.retries, align: "end", cell: ({ retryCount }) => number(v, retryCount), wideOnly: true },
+    { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: t.sent, cell: ({ sentAt }) => <Time v={v} at={sentAt} />, wideOnly: true },
   ];
 }
 
 /** Sends the ticked messages again, or calls them off, one after the other; what is refused is told. */
 export async function actOnChosen(v: Visit, form: FormData): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   const ids = form.getAll("id").map(String);
   const isRetry = form.get("do") === "retry";
   const refusals: Refusal[] = [];
@@ -195,8 +195,8 @@ export async function actOnChosen(v: Visit, form: FormData): Promise<Outcome> {
   const goTo = /^notifications(\?[^#\\]*)?$/.test(back) ? back : "notifications";
   const [first] = refusals;
   const done = ids.length - refusals.length;
-  if (ids.length === 0) return { goTo, flash: { tone: "bad", text: w.nothingChosen } };
+  if (ids.length === 0) return { goTo, flash: { tone: "bad", text: t.nothingChosen } };
   return first
-    ? { goTo, flash: { tone: "bad", text: w.doneSome(done, refusals.length, first.detail) } }
-    : { goTo, flash: { tone: "ok", text: w.done(done) } };
+    ? { goTo, flash: { tone: "bad", text: t.doneSome(done, refusals.length, first.detail) } }
+    : { goTo, flash: { tone: "ok", text: t.done(done) } };
 }

@@ -5,7 +5,7 @@ import { Facts } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import type { Outcome, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
-import { words } from "./words.ts";
+import { notificationTexts } from "./texts.ts";
 
 /** What a message would say. */
 export interface Said {
@@ -21,7 +21,7 @@ const FRAME = "html-preview";
  * the HTML from `action`/body in a frame of its own. A preview that fails leaves the last good one in the frame.
  */
 export function LivePreview({ v, action }: { v: Visit; action: string }) {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   return (
     <>
       <div
@@ -33,9 +33,9 @@ export function LivePreview({ v, action }: { v: Visit; action: string }) {
         hx-sync="this:replace"
         hx-target="this"
       >
-        <p class="muted">{w.fillIn}</p>
+        <p class="muted">{t.fillIn}</p>
       </div>
-      <HtmlFrame label={w.htmlFrame} name={FRAME} />
+      <HtmlFrame label={t.htmlFrame} name={FRAME} />
       <div>
         <button
           type="submit"
@@ -45,7 +45,7 @@ export function LivePreview({ v, action }: { v: Visit; action: string }) {
           formnovalidate
           data-frame-button
         >
-          {w.preview}
+          {t.preview}
         </button>
       </div>
     </>
@@ -76,15 +76,15 @@ export const previewActions = (
 });
 
 function SaidText({ v, said: { subject, htmlBody, textBody } }: { v: Visit; said: Said }) {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   return (
     <>
-      <Facts facts={[[w.subject, subject || null]]} />
+      <Facts facts={[[t.subject, subject || null]]} />
       {!htmlBody && <span data-no-html></span>}
       {textBody !== null && (
         <details open={!htmlBody}>
-          <summary>{w.previewText}</summary>
-          <pre class="code-block" tabindex={0} role="region" aria-label={w.textBody}>{textBody}</pre>
+          <summary>{t.previewText}</summary>
+          <pre class="code-block" tabindex={0} role="region" aria-label={t.textBody}>{textBody}</pre>
         </details>
       )}
     </>

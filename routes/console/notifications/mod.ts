@@ -5,34 +5,34 @@ import { peoplePage } from "./people.tsx";
 import { preferencesAction, preferencesPage } from "./preferences.tsx";
 import { messagePreview, sendAction, sendPage } from "./send.tsx";
 import { addAction, liftAction, suppressionsPage } from "./suppressions.tsx";
-import { suppressionWords } from "./suppression_words.ts";
+import { suppressionTexts } from "./suppression_texts.ts";
 import { createAction, deleteAction, editorPage, newPage, saveAction, templatePreview } from "./editor.tsx";
 import { templatesPage } from "./templates.tsx";
-import { templateWords } from "./template_words.ts";
-import { words } from "./words.ts";
+import { templateTexts } from "./template_texts.ts";
+import { notificationTexts } from "./texts.ts";
 
 const permissions = ["send:notifications"];
 const ofSenders = (pages: ConsolePage[]): ConsolePage[] => pages.map((page) => ({ ...page, permissions }));
 
 /** Messages, their templates, addresses that get none, and what the viewer themself wants to get. */
 export const notificationsSection: ConsoleSection = {
-  title: { en: words.en.section, pt: words.pt.section },
+  title: { en: notificationTexts.en.section, pt: notificationTexts.pt.section },
   nav: [
     {
       path: "notifications",
-      label: { en: words.en.title, pt: words.pt.title },
+      label: { en: notificationTexts.en.title, pt: notificationTexts.pt.title },
       icon: "notifications",
       permissions,
     },
     {
       path: "templates",
-      label: { en: templateWords.en.title, pt: templateWords.pt.title },
+      label: { en: templateTexts.en.title, pt: templateTexts.pt.title },
       icon: "templates",
       permissions,
     },
     {
       path: "suppressions",
-      label: { en: suppressionWords.en.nav, pt: suppressionWords.pt.nav },
+      label: { en: suppressionTexts.en.nav, pt: suppressionTexts.pt.nav },
       icon: "blocked",
       permissions,
     },

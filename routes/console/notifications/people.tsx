@@ -3,7 +3,7 @@ import { SEARCH_LENGTH } from "../components/forms.tsx";
 import type { Page } from "../shared/api.ts";
 import type { Outcome, Visit } from "../shared/page.ts";
 import { chosenPeople, type Person, personValue } from "./send_fields.ts";
-import { words } from "./words.ts";
+import { notificationTexts } from "./texts.ts";
 
 interface User {
   id: string;
@@ -16,10 +16,10 @@ const SHOWN = 8;
 
 /** A search for users of the tenant, and those chosen so far. */
 export function PeopleField({ v, chosen }: { v: Visit; chosen: Person[] }) {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   return (
     <div class="field">
-      <label for="f-person">{w.people}</label>
+      <label for="f-person">{t.people}</label>
       {/* of no form, so that Enter sends nothing */}
       <input
         id="f-person"
@@ -28,15 +28,15 @@ export function PeopleField({ v, chosen }: { v: Visit; chosen: Person[] }) {
         maxlength={SEARCH_LENGTH}
         form="no-form"
         autocomplete="off"
-        placeholder={w.findPeople}
+        placeholder={t.findPeople}
         aria-describedby="f-person-hint"
         hx-get="notifications/people"
         hx-trigger="input changed delay:300ms"
         hx-include="#people"
         hx-target="#people"
       />
-      <div class="hint" id="f-person-hint">{w.peopleHint}</div>
-      <div id="people" role="group" aria-label={w.people} aria-live="polite">
+      <div class="hint" id="f-person-hint">{t.peopleHint}</div>
+      <div id="people" role="group" aria-label={t.people} aria-live="polite">
         <Ticks people={chosen} ticked />
       </div>
     </div>
@@ -45,7 +45,7 @@ export function PeopleField({ v, chosen }: { v: Visit; chosen: Person[] }) {
 
 /** Those chosen, then those the search finds. */
 export async function peoplePage(v: Visit): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   const chosen = chosenPeople(v.query.getAll("userIds"));
   const search = v.query.get("person")?.trim() ?? "";
   const { items } = search === ""
@@ -60,7 +60,7 @@ export async function peoplePage(v: Visit): Promise<Outcome> {
     <>
       <Ticks people={chosen} ticked />
       <Ticks people={found} />
-      {search !== "" && items.length === 0 && <p class="muted">{w.nobodyFound}</p>}
+      {search !== "" && items.length === 0 && <p class="muted">{t.nobodyFound}</p>}
     </>,
   );
 }

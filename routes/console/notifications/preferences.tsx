@@ -6,10 +6,10 @@ import { CheckField, CsrfField, FormRefusal, SelectField, TextField } from "../c
 import { Card } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
 import { type Page, Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { preferenceWords } from "./preference_words.ts";
-import { channelWords } from "./status.tsx";
+import { preferenceTexts } from "./preference_texts.ts";
+import { channelLabels } from "./status.tsx";
 
 type Preferences = z.output<typeof NotificationPreferencesDto>;
 type Category = Preferences["categories"][number];
@@ -42,7 +42,7 @@ export async function preferencesAction(v: Visit, form: FormData): Promise<Outco
     if (!(refusal instanceof Refusal) || ![400, 412].includes(refusal.status)) throw refusal;
     return await preferencesView(v, given, etag, refusal);
   }
-  return { goTo: "preferences", flash: { tone: "ok", text: preferenceWords[v.locale].saved } };
+  return { goTo: "preferences", flash: { tone: "ok", text: preferenceTexts[v.locale].saved } };
 }
 
 /** A category wanted everywhere needs no word. */
@@ -90,13 +90,13 @@ async function preferencesView(
   etag: string,
   refusal: Refusal | null,
 ): Promise<View> {
-  const w = preferenceWords[v.locale];
+  const t = preferenceTexts[v.locale];
   const errors = refusal?.fields ?? {};
   const { quietHours, digest, timeZoneId } = given;
   const rows = [...await knownCategories(v, given.categories), { category: "", channels: ALL }];
   return {
-    title: w.title,
-    crumbs: [{ href: "account", label: w.account }],
+    title: t.title,
+    crumbs: [{ href: "account", label: t.account }],
     ...refusal ? { status: refusal.status } : {},
     body: (
       <form class="stack" method="post" action="preferences">
@@ -106,24 +106,24 @@ async function preferencesView(
           refusal={refusal}
           known={["timeZoneId", "quietHours.from", "quietHours.to", "digest.at", "digest.locale"]}
         />
-        <Card title={w.categories}>
-          <p class="muted">{w.categoriesText}</p>
+        <Card title={t.categories}>
+          <p class="muted">{t.categoriesText}</p>
           <CategoryMatrix v={v} rows={rows} />
         </Card>
         <div class="grid-2">
-          <Card title={w.quiet}>
-            <p class="muted">{w.quietText}</p>
-            <CheckField label={w.hasQuiet} name="hasQuiet" checked={quietHours !== null} />
+          <Card title={t.quiet}>
+            <p class="muted">{t.quietText}</p>
+            <CheckField label={t.hasQuiet} name="hasQuiet" checked={quietHours !== null} />
             <div class="pair">
               <TextField
-                label={w.from}
+                label={t.from}
                 name="quietFrom"
                 type="time"
                 value={quietHours?.from ?? "22:00"}
                 errors={errors["quietHours.from"]}
               />
               <TextField
-                label={w.to}
+                label={t.to}
                 name="quietTo"
                 type="time"
                 value={quietHours?.to ?? "08:00"}
@@ -131,37 +131,37 @@ async function preferencesView(
               />
             </div>
             <SelectField
-              label={w.zone}
+              label={t.zone}
               name="timeZoneId"
               value={timeZoneId}
               choices={zones(timeZoneId)}
               errors={errors.timeZoneId}
             />
           </Card>
-          <Card title={w.digest}>
-            <p class="muted">{w.digestText}</p>
-            <CheckField label={w.hasDigest} name="hasDigest" checked={digest.isEnabled} />
+          <Card title={t.digest}>
+            <p class="muted">{t.digestText}</p>
+            <CheckField label={t.hasDigest} name="hasDigest" checked={digest.isEnabled} />
             <div class="pair">
               <TextField
-                label={w.at}
+                label={t.at}
                 name="digestAt"
                 type="time"
                 value={digest.at}
                 errors={errors["digest.at"]}
               />
               <TextField
-                label={w.locale}
+                label={t.locale}
                 name="digestLocale"
                 maxlength={35}
                 value={digest.locale}
-                hint={w.localeHint}
+                hint={t.localeHint}
                 errors={errors["digest.locale"]}
               />
             </div>
           </Card>
         </div>
         <div>
-          <button type="submit" class="button primary">{shared[v.locale].save}</button>
+          <button type="submit" class="button primary">{commonTexts[v.locale].save}</button>
         </div>
       </form>
     ),
@@ -170,15 +170,15 @@ async function preferencesView(
 
 /** One row a category, one box a channel; the last row takes a new name. */
 function CategoryMatrix({ v, rows }: { v: Visit; rows: Category[] }) {
-  const w = preferenceWords[v.locale];
+  const t = preferenceTexts[v.locale];
   return (
     <DataTable
-      caption={w.categories}
+      caption={t.categories}
       rows={rows.map((row, index) => ({ ...row, index }))}
       empty={null}
       columns={[
         {
-          head: w.category,
+          head: t.category,
           cell: ({ category }) =>
             category
               ? (
@@ -191,20 +191,20 @@ function CategoryMatrix({ v, rows }: { v: Visit; rows: Category[] }) {
                 <input
                   name="category"
                   maxlength={100}
-                  aria-label={w.newCategory}
-                  placeholder={w.newCategory}
+                  aria-label={t.newCategory}
+                  placeholder={t.newCategory}
                 />
               ),
         },
         ...CHANNELS.map((channel) => ({
-          head: channelWords[v.locale][channel],
+          head: channelLabels[v.locale][channel],
           cell: ({ category, channels, index }: Category & { index: number }) => (
             <input
               type="checkbox"
               name={`${index}.${KEYS[channel]}`}
               value="true"
               checked={channels[KEYS[channel]]}
-              aria-label={w.wants(category || w.newCategory, channelWords[v.locale][channel])}
+              aria-label={t.wants(category || t.newCategory, channelLabels[v.locale][channel])}
             />
           ),
         })),

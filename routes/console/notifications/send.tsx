@@ -15,7 +15,7 @@ import { LivePreview, previewActions, type Said } from "./live_preview.tsx";
 import { PeopleField } from "./people.tsx";
 import { chosenPeople, jsonField, messageOf } from "./send_fields.ts";
 import { channelChoices, priorityChoices } from "./status.tsx";
-import { words } from "./words.ts";
+import { notificationTexts } from "./texts.ts";
 
 type Template = z.output<typeof NotificationTemplateListItem>;
 
@@ -28,7 +28,7 @@ export const sendPage = (v: Visit): Promise<View> => sendView(v, new FormData(),
 
 /** Sends or schedules what the form says; shown again with what is wrong. */
 export async function sendAction(v: Visit, form: FormData): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   try {
     const { message, scheduledAt } = messageOf(v, form);
     const { notificationId } = scheduledAt
@@ -39,7 +39,7 @@ export async function sendAction(v: Visit, form: FormData): Promise<Outcome> {
       : await v.api.send<z.output<typeof NotificationResultDto>>("POST", "notifications/send", message);
     return {
       goTo: `notifications/${notificationId}`,
-      flash: { tone: "ok", text: scheduledAt ? w.isScheduled : w.isSent },
+      flash: { tone: "ok", text: scheduledAt ? t.isScheduled : t.isSent },
     };
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.status >= 500 || refusal.status === 401) throw refusal;
@@ -68,7 +68,7 @@ async function saidBy(v: Visit, form: FormData): Promise<Said> {
 export const messagePreview = previewActions(saidBy);
 
 async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Promise<View> {
-  const w = words[v.locale];
+  const t = notificationTexts[v.locale];
   const given = (name: string) => field(form, name);
   // A field as it was sent, and what was wrong with it.
   const sent = (name: string) => ({ name, value: given(name), errors: refusal?.fields[name] });
@@ -80,8 +80,8 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
   const isTemplate = given("source") === "template";
   const canFind = v.viewer.tenant !== null && may(v.viewer, "read:users");
   return {
-    title: w.send,
-    crumbs: [{ href: "notifications", label: w.title }],
+    title: t.send,
+    crumbs: [{ href: "notifications", label: t.title }],
     ...refusal ? { status: refusal.status } : {},
     body: (
       <form class="editor" method="post" action="notifications/send">
@@ -90,77 +90,77 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
           <FormRefusal refusal={refusal} known={SHOWN_BESIDE} />
           <Card>
             <SelectField
-              label={w.channel}
+              label={t.channel}
               name="channel"
               value={given("channel") || "Email"}
               choices={channelChoices(v.locale)}
             />
             {canFind && <PeopleField v={v} chosen={chosenPeople(form.getAll("userIds"))} />}
-            <TextArea label={w.addresses} {...sent("recipients")} rows={3} hint={w.addressesHint} />
+            <TextArea label={t.addresses} {...sent("recipients")} rows={3} hint={t.addressesHint} />
           </Card>
           <Card>
             <fieldset class="choices">
-              <legend>{w.contentFrom}</legend>
+              <legend>{t.contentFrom}</legend>
               <label>
-                <input type="radio" name="source" value="own" checked={!isTemplate} /> {w.ownText}
+                <input type="radio" name="source" value="own" checked={!isTemplate} /> {t.ownText}
               </label>
               <label>
-                <input type="radio" name="source" value="template" checked={isTemplate} /> {w.aTemplate}
+                <input type="radio" name="source" value="template" checked={isTemplate} /> {t.aTemplate}
               </label>
             </fieldset>
             <div class="stack" data-source="own">
               <div data-channels="Email Push InApp">
-                <TextField label={w.subject} {...sent("subject")} maxlength={1000} />
+                <TextField label={t.subject} {...sent("subject")} maxlength={1000} />
               </div>
-              <TextArea label={w.textBody} {...sent("textBody")} rows={5} />
+              <TextArea label={t.textBody} {...sent("textBody")} rows={5} />
               <div data-channels="Email">
-                <TextArea label={w.htmlBody} {...sent("htmlBody")} rows={7} code />
+                <TextArea label={t.htmlBody} {...sent("htmlBody")} rows={7} code />
               </div>
             </div>
             <div class="stack" data-source="template">
               <div class="pair">
                 <SelectField
-                  label={w.template}
+                  label={t.template}
                   {...sent("templateSlug")}
                   any="–"
                   value={given("templateSlug") || v.query.get("template")}
                   choices={slugs.map(({ slug, name }) => ({ value: slug, label: `${name} (${slug})` }))}
                 />
-                <TextField label={w.locale} {...sent("locale")} maxlength={35} hint={w.localeHint} />
+                <TextField label={t.locale} {...sent("locale")} maxlength={35} hint={t.localeHint} />
               </div>
               <TextArea
-                label={w.data}
+                label={t.data}
                 {...sent("templateData")}
                 rows={6}
                 code
                 value={given("templateData") || "{}"}
-                hint={w.dataHint}
+                hint={t.dataHint}
               />
             </div>
           </Card>
-          <Card title={w.delivery}>
+          <Card title={t.delivery}>
             <div class="pair">
               <SelectField
-                label={w.priority}
+                label={t.priority}
                 {...sent("priority")}
                 value={given("priority") || "Normal"}
                 choices={priorityChoices(v.locale)}
               />
               <TextField
-                label={w.sendAt}
+                label={t.sendAt}
                 {...sent("sendAt")}
                 type="datetime-local"
-                hint={w.sendAtHint(v.timeZone)}
+                hint={t.sendAtHint(v.timeZone)}
               />
             </div>
-            <TextField label={w.category} {...sent("category")} maxlength={100} hint={w.categoryHint} />
+            <TextField label={t.category} {...sent("category")} maxlength={100} hint={t.categoryHint} />
             <div data-channels="InApp Push">
-              <TextField label={w.actionUrl} {...sent("actionUrl")} hint={w.actionUrlHint} />
+              <TextField label={t.actionUrl} {...sent("actionUrl")} hint={t.actionUrlHint} />
             </div>
           </Card>
-          <FormButtons v={v} label={w.sendIt} back="notifications" />
+          <FormButtons v={v} label={t.sendIt} back="notifications" />
         </div>
-        <Card title={w.preview}>
+        <Card title={t.preview}>
           <LivePreview v={v} action="notifications/send/preview" />
         </Card>
       </form>

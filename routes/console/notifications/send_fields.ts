@@ -1,7 +1,7 @@
-import { instantOf } from "../components/instants.ts";
+import { instantOf } from "../components/date_inputs.ts";
 import { Refusal } from "../shared/api.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
-import { words } from "./words.ts";
+import { notificationTexts } from "./texts.ts";
 
 /** A user chosen in the form: their id, and what they are called there. */
 export interface Person {
@@ -39,7 +39,7 @@ export function jsonField(v: Visit, form: FormData, name: string): Record<string
   } catch {
     // said below
   }
-  throw mistake(name, words[v.locale].dataInvalid);
+  throw mistake(name, notificationTexts[v.locale].dataInvalid);
 }
 
 const mistake = (name: string, message: string): Refusal =>
@@ -49,7 +49,7 @@ const mistake = (name: string, message: string): Refusal =>
 export function messageOf(v: Visit, form: FormData) {
   const sendAt = field(form, "sendAt");
   const scheduledAt = sendAt === "" ? null : instantOf(v, sendAt);
-  if (scheduledAt === undefined) throw mistake("sendAt", words[v.locale].dateInvalid);
+  if (scheduledAt === undefined) throw mistake("sendAt", notificationTexts[v.locale].dateInvalid);
   const channel = field(form, "channel");
   const hasTitle = channel !== "Sms";
   const content = field(form, "source") === "template"

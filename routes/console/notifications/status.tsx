@@ -10,7 +10,7 @@ import type { NotificationDetailDto, NotificationSummaryDto } from "../../notifi
 import type { Choice } from "../components/forms.tsx";
 import type { Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import { defineWords, type Locale } from "../shared/words.ts";
+import { defineTexts, type Locale } from "../shared/languages.ts";
 
 export type Summary = z.output<typeof NotificationSummaryDto>;
 export type Detail = z.output<typeof NotificationDetailDto>;
@@ -27,7 +27,7 @@ const TONES: Record<Status, Tone> = {
   Cancelled: "idle",
 };
 
-export const statusWords = defineWords({
+export const notificationStatusLabels = defineTexts({
   Pending: "Collected",
   Queued: "Queued",
   Sending: "Sending",
@@ -47,12 +47,12 @@ export const statusWords = defineWords({
   Cancelled: "Cancelada",
 });
 
-export const channelWords = defineWords(
+export const channelLabels = defineTexts(
   { Email: "Email", Push: "Push", InApp: "In-app", Sms: "SMS" },
   { Email: "Email", Push: "Push", InApp: "Na aplicação", Sms: "SMS" },
 );
 
-export const priorityWords = defineWords(
+export const notificationPriorityLabels = defineTexts(
   { Low: "Low", Normal: "Normal", High: "High", Critical: "Critical" },
   { Low: "Baixa", Normal: "Normal", High: "Alta", Critical: "Crítica" },
 );
@@ -69,7 +69,7 @@ const RECIPIENT_TONES: Record<RecipientOutcome, Tone> = {
   NotDelivered: "bad",
 };
 
-const recipientWords = defineWords({
+const recipientOutcomeLabels = defineTexts({
   Owed: "Not yet",
   Sent: "Sent",
   Refused: "Refused",
@@ -86,7 +86,7 @@ const recipientWords = defineWords({
 });
 
 /** Why somebody was left out, as a sentence. */
-export const reasonWords: Record<Locale, Record<SkipReason, string>> = defineWords({
+export const skipReasonLabels: Record<Locale, Record<SkipReason, string>> = defineTexts({
   OptedOut: "Does not want this category on this channel",
   Suppressed: "The address is suppressed",
   NoAddress: "Has no address on this channel",
@@ -100,7 +100,7 @@ export const reasonWords: Record<Locale, Record<SkipReason, string>> = defineWor
 
 /** A message's status in colour and words. */
 export const StatusBadge = ({ locale, status }: { locale: Locale; status: Status }) => (
-  <Badge tone={TONES[status]}>{statusWords[locale][status]}</Badge>
+  <Badge tone={TONES[status]}>{notificationStatusLabels[locale][status]}</Badge>
 );
 
 /** What became of one recipient of a message, in colour and words. */
@@ -109,15 +109,15 @@ export function RecipientBadge(
 ) {
   const isOver = message.status === "DeadLettered" || message.status === "Cancelled";
   const outcome = status === "Owed" && isOver ? "NotDelivered" : status;
-  return <Badge tone={RECIPIENT_TONES[outcome]}>{recipientWords[locale][outcome]}</Badge>;
+  return <Badge tone={RECIPIENT_TONES[outcome]}>{recipientOutcomeLabels[locale][outcome]}</Badge>;
 }
 
 export const channelChoices = (locale: Locale): Choice[] =>
-  CHANNELS.map((value) => ({ value, label: channelWords[locale][value] }));
+  CHANNELS.map((value) => ({ value, label: channelLabels[locale][value] }));
 export const statusChoices = (locale: Locale): Choice[] =>
-  STATUSES.map((value) => ({ value, label: statusWords[locale][value] }));
+  STATUSES.map((value) => ({ value, label: notificationStatusLabels[locale][value] }));
 export const priorityChoices = (locale: Locale): Choice[] =>
-  NOTIFICATION_PRIORITIES.map((value) => ({ value, label: priorityWords[locale][value] }));
+  NOTIFICATION_PRIORITIES.map((value) => ({ value, label: notificationPriorityLabels[locale][value] }));
 
 /** May be sent again. */
 export const isRetriable = ({ status }: Pick<Summary, "status">): boolean =>

@@ -13,10 +13,10 @@ import { Card } from "../components/notice.tsx";
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, CopyValue, Time } from "../components/values.tsx";
 import { type Page, Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { field, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { channelWords } from "./status.tsx";
-import { reasonNames, suppressionWords } from "./suppression_words.ts";
+import { channelLabels } from "./status.tsx";
+import { suppressionReasonLabels, suppressionTexts } from "./suppression_texts.ts";
 
 type Suppression = z.output<typeof NotificationSuppressionDto>;
 
@@ -24,7 +24,7 @@ export const suppressionsPage = (v: Visit): Promise<View> => suppressionsView(v,
 
 /** Addresses the tenant's messages no longer go to, and the form that adds one. */
 async function suppressionsView(v: Visit, form: FormData, refusal: Refusal | null): Promise<View> {
-  const w = suppressionWords[v.locale];
+  const t = suppressionTexts[v.locale];
   const given = (name: string) => v.query.get(name);
   const page = await v.api.get<Page<Suppression>>("notification-suppressions", {
     channel: given("channel"),
@@ -32,21 +32,21 @@ async function suppressionsView(v: Visit, form: FormData, refusal: Refusal | nul
     page: given("page"),
   });
   return {
-    title: w.title,
+    title: t.title,
     ...refusal ? { status: refusal.status } : {},
     body: (
       <>
-        <p class="muted">{w.intro}</p>
+        <p class="muted">{t.intro}</p>
         <AddForm v={v} form={form} refusal={refusal} />
         <FilterBar v={v} action="suppressions" target="suppressions-list">
-          <TextField label={w.search} name="search" type="search" value={given("search")} />
+          <TextField label={t.search} name="search" type="search" value={given("search")} />
           <div class="field">
-            <label for="filter-channel">{w.channel}</label>
+            <label for="filter-channel">{t.channel}</label>
             <select id="filter-channel" name="channel">
-              <option value="">{shared[v.locale].all}</option>
+              <option value="">{commonTexts[v.locale].all}</option>
               {SUPPRESSED_CHANNELS.map((value) => (
                 <option value={value} selected={value === given("channel")}>
-                  {channelWords[v.locale][value]}
+                  {channelLabels[v.locale][value]}
                 </option>
               ))}
             </select>
@@ -54,10 +54,10 @@ async function suppressionsView(v: Visit, form: FormData, refusal: Refusal | nul
         </FilterBar>
         <LivePart v={v} id="suppressions-list">
           <DataTable
-            caption={w.caption}
+            caption={t.caption}
             columns={columns(v)}
             rows={page.items}
-            empty={<EmptyList v={v} icon="check" text={w.empty}>{w.emptyText}</EmptyList>}
+            empty={<EmptyList v={v} icon="check" text={t.empty}>{t.emptyText}</EmptyList>}
           />
           <Pager v={v} path="suppressions" page={page} />
         </LivePart>
@@ -67,25 +67,25 @@ async function suppressionsView(v: Visit, form: FormData, refusal: Refusal | nul
 }
 
 function AddForm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refusal | null }) {
-  const w = suppressionWords[v.locale];
+  const t = suppressionTexts[v.locale];
   const errors = refusal?.fields ?? {};
   return (
     <Card>
       <details open={refusal !== null}>
-        <summary>{w.add}</summary>
+        <summary>{t.add}</summary>
         <form class="form" method="post" action="suppressions">
           <CsrfField v={v} />
           <FormRefusal refusal={refusal} known={["channel", "address", "reason", "detail"]} />
           <div class="pair">
             <SelectField
-              label={w.channel}
+              label={t.channel}
               name="channel"
               value={field(form, "channel")}
-              choices={SUPPRESSED_CHANNELS.map((value) => ({ value, label: channelWords[v.locale][value] }))}
+              choices={SUPPRESSED_CHANNELS.map((value) => ({ value, label: channelLabels[v.locale][value] }))}
               errors={errors.channel}
             />
             <TextField
-              label={w.address}
+              label={t.address}
               name="address"
               value={field(form, "address")}
               errors={errors.address}
@@ -94,14 +94,17 @@ function AddForm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refu
           </div>
           <div class="pair">
             <SelectField
-              label={w.reason}
+              label={t.reason}
               name="reason"
               value={field(form, "reason") || "Manual"}
-              choices={SUPPRESSION_REASONS.map((value) => ({ value, label: reasonNames[v.locale][value] }))}
+              choices={SUPPRESSION_REASONS.map((value) => ({
+                value,
+                label: suppressionReasonLabels[v.locale][value],
+              }))}
               errors={errors.reason}
             />
             <TextField
-              label={w.detail}
+              label={t.detail}
               name="detail"
               maxlength={1000}
               value={field(form, "detail")}
@@ -109,7 +112,7 @@ function AddForm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refu
             />
           </div>
           <div>
-            <button type="submit" class="button primary">{w.addIt}</button>
+            <button type="submit" class="button primary">{t.addIt}</button>
           </div>
         </form>
       </details>
@@ -118,30 +121,32 @@ function AddForm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refu
 }
 
 function columns(v: Visit): Column<Suppression>[] {
-  const w = suppressionWords[v.locale];
+  const t = suppressionTexts[v.locale];
   return [
-    { head: w.address, cell: ({ address }) => <CopyValue v={v} value={address} /> },
-    { head: w.channel, cell: ({ channel }) => channelWords[v.locale][channel] },
+    { head: t.address, cell: ({ address }) => <CopyValue v={v} value={address} /> },
+    { head: t.channel, cell: ({ channel }) => channelLabels[v.locale][channel] },
     {
-      head: w.reason,
+      head: t.reason,
       cell: ({ reason, detail, notificationId }) => (
         <>
-          <Badge tone={reason === "Manual" ? "idle" : "warn"}>{reasonNames[v.locale][reason]}</Badge>{" "}
-          {notificationId && <a href={`notifications/${notificationId}`}>{w.message}</a>}
+          <Badge tone={reason === "Manual" ? "idle" : "warn"}>
+            {suppressionReasonLabels[v.locale][reason]}
+          </Badge>{" "}
+          {notificationId && <a href={`notifications/${notificationId}`}>{t.message}</a>}
           {detail && <span class="sub">{detail}</span>}
         </>
       ),
     },
-    { head: w.since, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: t.since, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
     {
-      head: shared[v.locale].actions,
+      head: commonTexts[v.locale].actions,
       align: "end",
       cell: ({ id, address }) => (
         <ActionButton
           v={v}
           action={`suppressions/${id}/lift`}
-          label={w.lift}
-          confirm={w.liftConfirm(address)}
+          label={t.lift}
+          confirm={t.liftConfirm(address)}
         />
       ),
     },
@@ -161,10 +166,10 @@ export async function addAction(v: Visit, form: FormData): Promise<Outcome> {
     if (!(refusal instanceof Refusal) || ![400, 409].includes(refusal.status)) throw refusal;
     return await suppressionsView(v, form, refusal);
   }
-  return { goTo: "suppressions", flash: { tone: "ok", text: suppressionWords[v.locale].added } };
+  return { goTo: "suppressions", flash: { tone: "ok", text: suppressionTexts[v.locale].added } };
 }
 
 export async function liftAction(v: Visit): Promise<Outcome> {
   await v.api.send("DELETE", `notification-suppressions/${v.params.id}`);
-  return { goTo: "suppressions", flash: { tone: "ok", text: suppressionWords[v.locale].lifted } };
+  return { goTo: "suppressions", flash: { tone: "ok", text: suppressionTexts[v.locale].lifted } };
 }

@@ -1,5 +1,5 @@
 import type { Visit } from "../shared/page.ts";
-import { templateWords } from "./template_words.ts";
+import { templateTexts } from "./template_texts.ts";
 
 /** What the examples fill in. */
 export const EXAMPLE_DATA = {
@@ -36,19 +36,19 @@ const BLOCKS = [
 
 /** The language of templates, beside the editor. */
 export function TemplateHelp({ v }: { v: Visit }) {
-  const w = templateWords[v.locale];
+  const t = templateTexts[v.locale];
   return (
     <details>
-      <summary>{w.help}</summary>
+      <summary>{t.help}</summary>
       <div class="stack">
-        <p class="muted">{w.helpText}</p>
-        <div class="table-scroll" tabindex={0} role="region" aria-label={w.help}>
+        <p class="muted">{t.helpText}</p>
+        <div class="table-scroll" tabindex={0} role="region" aria-label={t.help}>
           <table class="data keep">
             <thead>
               <tr>
-                <th scope="col">{w.filter}</th>
-                <th scope="col">{w.example}</th>
-                <th scope="col">{w.gives}</th>
+                <th scope="col">{t.filter}</th>
+                <th scope="col">{t.example}</th>
+                <th scope="col">{t.gives}</th>
               </tr>
             </thead>
             <tbody>
@@ -64,7 +64,7 @@ export function TemplateHelp({ v }: { v: Visit }) {
             </tbody>
           </table>
         </div>
-        <h3>{w.blocks}</h3>
+        <h3>{t.blocks}</h3>
         <ul>
           {BLOCKS.map((block) => (
             <li>
@@ -72,7 +72,7 @@ export function TemplateHelp({ v }: { v: Visit }) {
             </li>
           ))}
         </ul>
-        <p class="muted">{w.blocksText}</p>
+        <p class="muted">{t.blocksText}</p>
       </div>
     </details>
   );

@@ -4,15 +4,15 @@ import { ButtonLink, FilterBar, SelectField, TextField } from "../components/for
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { templateWords } from "./template_words.ts";
+import { templateTexts } from "./template_texts.ts";
 
 type Template = z.output<typeof NotificationTemplateListItem>;
 
 /** The tenant's templates and those the service ships, by slug and locale. */
 export async function templatesPage(v: Visit): Promise<View> {
-  const w = templateWords[v.locale];
+  const t = templateTexts[v.locale];
   const given = (name: string) => v.query.get(name);
   const page = await v.api.get<Page<Template>>("notification-templates", {
     search: given("search"),
@@ -21,27 +21,27 @@ export async function templatesPage(v: Visit): Promise<View> {
     page: given("page"),
   });
   return {
-    title: w.title,
-    actions: <ButtonLink href="templates/new" label={w.newTemplate} icon="plus" tone="primary" />,
+    title: t.title,
+    actions: <ButtonLink href="templates/new" label={t.newTemplate} icon="plus" tone="primary" />,
     body: (
       <>
         <FilterBar v={v} action="templates" target="templates-list">
-          <TextField label={w.search} name="search" type="search" value={given("search")} />
-          <TextField label={w.locale} name="locale" value={given("locale")} maxlength={35} />
+          <TextField label={t.search} name="search" type="search" value={given("search")} />
+          <TextField label={t.locale} name="locale" value={given("locale")} maxlength={35} />
           <SelectField
-            label={w.shown}
+            label={t.shown}
             name="own"
-            any={shared[v.locale].all}
+            any={commonTexts[v.locale].all}
             value={given("own")}
-            choices={[{ value: "true", label: w.ownOnly }]}
+            choices={[{ value: "true", label: t.ownOnly }]}
           />
         </FilterBar>
         <LivePart v={v} id="templates-list">
           <DataTable
-            caption={w.caption}
+            caption={t.caption}
             columns={columns(v)}
             rows={page.items}
-            empty={<EmptyList v={v} icon="templates" text={w.empty}>{w.emptyText}</EmptyList>}
+            empty={<EmptyList v={v} icon="templates" text={t.empty}>{t.emptyText}</EmptyList>}
           />
           <Pager v={v} path="templates" page={page} />
         </LivePart>
@@ -51,21 +51,21 @@ export async function templatesPage(v: Visit): Promise<View> {
 }
 
 function columns(v: Visit): Column<Template>[] {
-  const w = templateWords[v.locale];
+  const t = templateTexts[v.locale];
   return [
     {
-      head: w.template,
+      head: t.template,
       cell: ({ id, slug, name, isShipped }) => (
         <>
-          <a href={`templates/${id}`}>{name}</a> {isShipped && <Badge tone="idle">{w.shipped}</Badge>}
+          <a href={`templates/${id}`}>{name}</a> {isShipped && <Badge tone="idle">{t.shipped}</Badge>}
           <span class="sub">
             <code>{slug}</code>
           </span>
         </>
       ),
     },
-    { head: w.locale, cell: ({ locale }) => <code>{locale}</code> },
-    { head: w.version, align: "end", cell: ({ version }) => version },
-    { head: w.changed, cell: ({ updatedAt }) => <Time v={v} at={updatedAt} /> },
+    { head: t.locale, cell: ({ locale }) => <code>{locale}</code> },
+    { head: t.version, align: "end", cell: ({ version }) => version },
+    { head: t.changed, cell: ({ updatedAt }) => <Time v={v} at={updatedAt} /> },
   ];
 }

@@ -3,7 +3,7 @@ import { Card, type Tone } from "../components/notice.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Viewer, Visit } from "../shared/page.ts";
 import type { Overview } from "./overview.tsx";
-import { attentionWords, words } from "./words.ts";
+import { attentionTexts, overviewTexts } from "./texts.ts";
 
 type Attention = Overview["attention"][number];
 
@@ -11,20 +11,20 @@ const TONES: Record<Attention["level"], Tone> = { Critical: "bad", Warning: "war
 
 /** What a person should look at, with the way to it. */
 export function AttentionCard({ v, overview }: { v: Visit; overview: Overview }) {
-  const w = words[v.locale];
+  const t = overviewTexts[v.locale];
   const { attention } = overview;
   if (attention.length === 0) {
     return (
       <p class="notice tone-ok">
         <Icon name="check" />
         <span>
-          <strong>{w.allWell}.</strong> {w.allWellText}
+          <strong>{t.allWell}.</strong> {t.allWellText}
         </span>
       </p>
     );
   }
   return (
-    <Card title={w.attention}>
+    <Card title={t.attention}>
       <ul class="attention">
         {attention.map((item) => {
           const href = leadsTo(item, v.viewer);
@@ -42,7 +42,7 @@ export function AttentionCard({ v, overview }: { v: Visit; overview: Overview })
 }
 
 function say(v: Visit, { kind, count, subject }: Attention): string {
-  const said = attentionWords[v.locale][kind] as (count: number, subject: string) => string;
+  const said = attentionTexts[v.locale][kind] as (count: number, subject: string) => string;
   return said(count ?? 0, subject ?? "");
 }
 

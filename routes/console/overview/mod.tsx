@@ -1,9 +1,9 @@
 import type { ConsoleSection } from "../shared/page.ts";
 import { overviewPage } from "./overview.tsx";
-import { words } from "./words.ts";
+import { overviewTexts } from "./texts.ts";
 
 /** How the service fares, at a glance. */
 export const overviewSection: ConsoleSection = {
-  nav: [{ path: "", label: { en: words.en.title, pt: words.pt.title }, icon: "overview" }],
+  nav: [{ path: "", label: { en: overviewTexts.en.title, pt: overviewTexts.pt.title }, icon: "overview" }],
   pages: [{ path: "", get: overviewPage }],
 };

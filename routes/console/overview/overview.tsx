@@ -6,25 +6,25 @@ import { LivePart } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { duration, Figure, number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { AttentionCard } from "./attention.tsx";
 import { Deliveries, Instances, Queues, ReportRuns, ScannerCard } from "./parts.tsx";
-import { words } from "./words.ts";
+import { overviewTexts } from "./texts.ts";
 
 export type Overview = z.output<typeof OverviewDto>;
 
 /** How the service fares, as far as the viewer may see it; looked at anew every five seconds. */
 export async function overviewPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = overviewTexts[v.locale];
   const window = v.query.get("window") === "day" ? "day" : "hour";
   const overview = await readOverview(v, window);
   if (!overview) {
-    const { needsTenant, needsTenantText } = shared[v.locale];
-    return { title: w.title, body: <Empty icon="tenants" title={needsTenant}>{needsTenantText}</Empty> };
+    const { needsTenant, needsTenantText } = commonTexts[v.locale];
+    return { title: t.title, body: <Empty icon="tenants" title={needsTenant}>{needsTenantText}</Empty> };
   }
   return {
-    title: w.title,
+    title: t.title,
     body: (
       <LivePart v={v} id="overview" everySeconds={5}>
         <AttentionCard v={v} overview={overview} />
@@ -53,64 +53,64 @@ async function readOverview(v: Visit, window: string): Promise<Overview | null> 
 }
 
 function Figures({ v, overview }: { v: Visit; overview: Overview }) {
-  const w = words[v.locale];
+  const t = overviewTexts[v.locale];
   const { jobs, openDeadLetters, recurring } = overview;
   return (
     <div class="figures">
-      <Figure label={w.waiting} value={number(v, jobs.enqueuedJobs)} href="jobs?status=Enqueued" />
-      <Figure label={w.processing} value={number(v, jobs.processingJobs)} href="jobs?status=Processing" />
-      <Figure label={w.scheduled} value={number(v, jobs.scheduledJobs)} href="jobs?status=Scheduled" />
+      <Figure label={t.waiting} value={number(v, jobs.enqueuedJobs)} href="jobs?status=Enqueued" />
+      <Figure label={t.processing} value={number(v, jobs.processingJobs)} href="jobs?status=Processing" />
+      <Figure label={t.scheduled} value={number(v, jobs.scheduledJobs)} href="jobs?status=Scheduled" />
       <Figure
-        label={w.retrying}
+        label={t.retrying}
         value={number(v, jobs.failedJobs)}
         href="jobs?status=Failed"
         {...jobs.failedJobs > 0 ? { tone: "warn" as const } : {}}
       />
       <Figure
-        label={w.deadLetters}
+        label={t.deadLetters}
         value={number(v, openDeadLetters)}
         href="dead-letters"
         {...openDeadLetters > 0 ? { tone: "bad" as const } : {}}
       />
       <Figure
-        label={w.recurring}
+        label={t.recurring}
         value={number(v, recurring.total)}
         href="recurring"
-        {...recurring.paused > 0 ? { hint: w.pausedOf(recurring.paused) } : {}}
+        {...recurring.paused > 0 ? { hint: t.pausedOf(recurring.paused) } : {}}
       />
       <Figure
-        label={w.jobsTotal}
+        label={t.jobsTotal}
         value={number(v, jobs.totalJobs)}
         href="jobs"
-        hint={w.average(duration(v, jobs.averageExecutionDurationMs))}
+        hint={t.average(duration(v, jobs.averageExecutionDurationMs))}
       />
     </div>
   );
 }
 
 function ThroughputCard({ v, overview, window }: { v: Visit; overview: Overview; window: "hour" | "day" }) {
-  const w = words[v.locale];
+  const t = overviewTexts[v.locale];
   const { intervals } = overview.throughput;
   const of = (part: "succeeded" | "failed" | "abandoned") => intervals.map((interval) => interval[part]);
   const abandoned = of("abandoned");
   return (
-    <Card title={w.throughput}>
+    <Card title={t.throughput}>
       <Tabs
-        label={w.window}
+        label={t.window}
         tabs={[
-          { href: "./", label: w.hour, isCurrent: window === "hour" },
-          { href: "./?window=day", label: w.day, isCurrent: window === "day" },
+          { href: "./", label: t.hour, isCurrent: window === "hour" },
+          { href: "./?window=day", label: t.day, isCurrent: window === "day" },
         ]}
       />
       <TimeBars
         v={v}
-        label={w.throughputLabel(window === "hour" ? w.hourName : w.dayName)}
+        label={t.throughputLabel(window === "hour" ? t.hourName : t.dayName)}
         starts={intervals.map(({ start }) => start)}
         series={[
-          { label: w.succeeded, tone: "ok", values: of("succeeded") },
-          { label: w.failed, tone: "bad", values: of("failed") },
+          { label: t.succeeded, tone: "ok", values: of("succeeded") },
+          { label: t.failed, tone: "bad", values: of("failed") },
           ...abandoned.some((n) => n > 0)
-            ? [{ label: w.abandoned, tone: "warn" as const, values: abandoned }]
+            ? [{ label: t.abandoned, tone: "warn" as const, values: abandoned }]
             : [],
         ]}
       />

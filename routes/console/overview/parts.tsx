@@ -4,27 +4,27 @@ import { DataTable } from "../components/table.tsx";
 import { Badge, Facts, Figure, number, shortId, Time } from "../components/values.tsx";
 import { RunStatusBadge } from "../reports/model.tsx";
 import { searchOf } from "../shared/api.ts";
-import { inLanguage } from "../shared/own_words.ts";
+import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Visit } from "../shared/page.ts";
-import { FORMAT_TAGS } from "../shared/words.ts";
+import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Overview } from "./overview.tsx";
-import { words } from "./words.ts";
+import { overviewTexts } from "./texts.ts";
 
 /** How deep the queues are, and since when their oldest jobs wait. */
 export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
-  const w = words[v.locale];
+  const t = overviewTexts[v.locale];
   return (
-    <Card title={w.queues}>
+    <Card title={t.queues}>
       <DataTable
-        caption={w.queuesCaption}
+        caption={t.queuesCaption}
         rows={overview.queues}
-        empty={<Empty icon="jobs" title={w.noQueues} />}
+        empty={<Empty icon="jobs" title={t.noQueues} />}
         columns={[
-          { head: w.queue, cell: ({ queue }) => <a href={`jobs${searchOf({ queue })}`}>{queue}</a> },
-          { head: w.waiting, align: "end", cell: ({ waiting }) => number(v, waiting) },
-          { head: w.processing, align: "end", cell: ({ processing }) => number(v, processing) },
+          { head: t.queue, cell: ({ queue }) => <a href={`jobs${searchOf({ queue })}`}>{queue}</a> },
+          { head: t.waiting, align: "end", cell: ({ waiting }) => number(v, waiting) },
+          { head: t.processing, align: "end", cell: ({ processing }) => number(v, processing) },
           {
-            head: w.oldest,
+            head: t.oldest,
             cell: ({ oldestDueAt }) => oldestDueAt && <Time v={v} at={oldestDueAt} />,
           },
         ]}
@@ -35,7 +35,7 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
 
 /** What became of the messages of the last day. */
 export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview["notifications"]> }) {
-  const w = words[v.locale];
+  const t = overviewTexts[v.locale];
   const sent = stats.sentNotifications;
   const { failedNotifications, deadLetteredNotifications } = stats;
   const failed = failedNotifications + deadLetteredNotifications;
@@ -44,34 +44,34 @@ export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview
   const share = new Intl.NumberFormat(FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 })
     .format(ended === 0 ? 0 : sent / ended);
   return (
-    <Card title={w.deliveries}>
-      {stats.totalNotifications === 0 ? <Empty icon="notifications" title={w.noMessages} /> : (
+    <Card title={t.deliveries}>
+      {stats.totalNotifications === 0 ? <Empty icon="notifications" title={t.noMessages} /> : (
         <>
           <div class="figures">
-            <Figure label={w.sent} value={number(v, sent)} href="notifications?status=Sent" />
+            <Figure label={t.sent} value={number(v, sent)} href="notifications?status=Sent" />
             <Figure
-              label={w.failedMessages}
+              label={t.failedMessages}
               value={number(v, failedNotifications)}
               href="notifications?status=Failed"
               {...failedNotifications > 0 ? { tone: "warn" as const } : {}}
             />
             <Figure
-              label={w.givenUp}
+              label={t.givenUp}
               value={number(v, deadLetteredNotifications)}
               href="notifications?status=DeadLettered"
               {...deadLetteredNotifications > 0 ? { tone: "bad" as const } : {}}
             />
-            <Figure label={w.underWay} value={number(v, underWay)} />
+            <Figure label={t.underWay} value={number(v, underWay)} />
           </div>
           {ended > 0 && (
             <div>
               <Meter
-                label={w.deliveredShare(share)}
+                label={t.deliveredShare(share)}
                 value={sent}
                 max={ended}
                 tone={failed > 0 ? "warn" : "ok"}
               />
-              <span class="muted">{w.deliveredShare(share)}</span>
+              <span class="muted">{t.deliveredShare(share)}</span>
             </div>
           )}
         </>
@@ -82,31 +82,31 @@ export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview
 
 /** Which engine examines files, how old its knowledge is, and how many files wait for it. */
 export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Overview["scanner"]> }) {
-  const w = words[v.locale];
+  const t = overviewTexts[v.locale];
   if (!scanner.isAvailable) {
     return (
-      <Card title={w.scanner}>
-        <Notice tone="bad" title={w.scannerAway}>{w.scannerAwayText}</Notice>
+      <Card title={t.scanner}>
+        <Notice tone="bad" title={t.scannerAway}>{t.scannerAwayText}</Notice>
       </Card>
     );
   }
   const age = scanner.databaseAgeHours === null || scanner.databaseAgeHours === undefined
-    ? w.ageUnknown
-    : w.hoursOld(number(v, scanner.databaseAgeHours));
+    ? t.ageUnknown
+    : t.hoursOld(number(v, scanner.databaseAgeHours));
   return (
     <Card
-      title={w.scanner}
+      title={t.scanner}
       actions={
         <Badge tone={scanner.databaseStale ? "warn" : "ok"}>
-          {scanner.databaseStale ? w.stale : w.fresh}
+          {scanner.databaseStale ? t.stale : t.fresh}
         </Badge>
       }
     >
       <Facts
         facts={[
-          [w.engine, <a href="files/scanner">{scanner.engine}</a>],
-          [w.database, `${scanner.databaseVersion ?? ""} ${age}`],
-          [w.filesWaiting, number(v, scanner.queueDepth ?? 0)],
+          [t.engine, <a href="files/scanner">{scanner.engine}</a>],
+          [t.database, `${scanner.databaseVersion ?? ""} ${age}`],
+          [t.filesWaiting, number(v, scanner.queueDepth ?? 0)],
         ]}
       />
     </Card>
@@ -115,24 +115,25 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
 
 /** The reports made last, of those the viewer may see. */
 export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
-  const w = words[v.locale];
+  const t = overviewTexts[v.locale];
   return (
-    <Card title={w.reports}>
+    <Card title={t.reports}>
       <DataTable
-        caption={w.reportsCaption}
+        caption={t.reportsCaption}
         rows={overview.reports.latest}
-        empty={<Empty icon="reports" title={w.noReports} />}
+        empty={<Empty icon="reports" title={t.noReports} />}
         columns={[
           {
-            head: w.report,
-            cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{inLanguage(v.locale, reportName)}
-            </a>,
+            head: t.report,
+            cell: ({ id, reportName }) => (
+              <a href={`report-runs/${id}`}>{translateBuiltin(v.locale, reportName)}</a>
+            ),
           },
           {
-            head: w.status,
+            head: t.status,
             cell: ({ status }) => <RunStatusBadge locale={v.locale} status={status} />,
           },
-          { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+          { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
         ]}
       />
     </Card>
@@ -141,25 +142,25 @@ export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
 
 /** Who works on jobs. */
 export function Instances({ v, workers }: { v: Visit; workers: NonNullable<Overview["workers"]> }) {
-  const w = words[v.locale];
+  const t = overviewTexts[v.locale];
   return (
-    <Card title={w.instances}>
+    <Card title={t.instances}>
       <DataTable
-        caption={w.instancesCaption}
+        caption={t.instancesCaption}
         rows={workers}
-        empty={<Empty icon="alert" title={w.noInstances} />}
+        empty={<Empty icon="alert" title={t.noInstances} />}
         columns={[
           {
-            head: w.host,
+            head: t.host,
             cell: ({ host, id }) => (
               <>
                 {host} <code class="muted" title={id}>{shortId(id)}</code>
               </>
             ),
           },
-          { head: w.holds, align: "end", cell: ({ holds }) => number(v, holds) },
-          { head: w.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} /> },
-          { head: w.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
+          { head: t.holds, align: "end", cell: ({ holds }) => number(v, holds) },
+          { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} /> },
+          { head: t.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
         ]}
       />
     </Card>

@@ -5,7 +5,7 @@ import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { readTemplate, type Run, type Template } from "./model.tsx";
 import { errorsOf, newForm, readRequest, setParameters, shownFields } from "./request.ts";
 import { RequestFields } from "./request_fields.tsx";
-import { words } from "./words.ts";
+import { reportTexts } from "./texts.ts";
 
 /** The form of one report. `?from=` takes over what an earlier execution was made with. */
 export async function generatePage(v: Visit): Promise<View> {
@@ -21,19 +21,19 @@ export async function generatePage(v: Visit): Promise<View> {
 }
 
 function view(v: Visit, template: Template, form: FormData, refusal: Refusal | null): View {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   const { templateId, displayName, description } = template;
   const path = `reports/${encodeURIComponent(templateId)}`;
   return {
     title: displayName,
-    crumbs: [{ href: "reports", label: w.templates }],
+    crumbs: [{ href: "reports", label: t.templates }],
     status: refusal ? 422 : 200,
     actions: (
       <>
-        <ButtonLink href={`report-runs?templateId=${encodeURIComponent(templateId)}`} label={w.history} />
+        <ButtonLink href={`report-runs?templateId=${encodeURIComponent(templateId)}`} label={t.history} />
         <ButtonLink
           href={`report-schedules/new?template=${encodeURIComponent(templateId)}`}
-          label={w.schedule}
+          label={t.schedule}
           icon="schedules"
         />
       </>
@@ -46,14 +46,14 @@ function view(v: Visit, template: Template, form: FormData, refusal: Refusal | n
           <CsrfField v={v} />
           <RequestFields v={v} template={template} form={form} refusal={refusal} />
           <SelectField
-            label={w.when}
+            label={t.when}
             name="when"
             value={field(form, "when")}
-            choices={[{ value: "later", label: w.inBackground }, { value: "now", label: w.rightNow }]}
+            choices={[{ value: "later", label: t.inBackground }, { value: "now", label: t.rightNow }]}
             errors={errorsOf(refusal, "when")}
           />
           <div class="row">
-            <button type="submit" class="button primary">{w.generate}</button>
+            <button type="submit" class="button primary">{t.generate}</button>
           </div>
         </form>
       </Card>
@@ -63,19 +63,19 @@ function view(v: Visit, template: Template, form: FormData, refusal: Refusal | n
 
 /** Asks for the report, and leads to where its progress is seen. */
 export async function generate(v: Visit, form: FormData): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   const template = await readTemplate(v, v.params.templateId ?? "");
   const asked = readRequest(v, form, template);
   const { templateId } = template;
   const isNow = field(form, "when") === "now";
   try {
     if (isNow && (asked.delivery || asked.burst)) {
-      throw new Refusal(422, null, w.needsBackground, { when: [w.needsBackground] }, null);
+      throw new Refusal(422, null, t.needsBackground, { when: [t.needsBackground] }, null);
     }
     if (isNow) {
       const { format, parameters } = asked;
       const { id } = await v.api.send<Run>("POST", "reports/generate", { templateId, format, parameters });
-      return { goTo: `report-runs/${id}`, flash: { tone: "ok", text: w.generated } };
+      return { goTo: `report-runs/${id}`, flash: { tone: "ok", text: t.generated } };
     }
     const { id, burstId } = await v.api.send<{ id: string; burstId?: string }>(
       "POST",
@@ -83,7 +83,7 @@ export async function generate(v: Visit, form: FormData): Promise<Outcome> {
       { templateId, ...asked },
     );
     const goTo = burstId ? `report-runs?burstId=${burstId}` : `report-runs/${id}`;
-    return { goTo, flash: { tone: "ok", text: w.queued } };
+    return { goTo, flash: { tone: "ok", text: t.queued } };
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || ![400, 413, 422].includes(refusal.status)) throw refusal;
     return view(v, template, form, refusal);

@@ -4,20 +4,24 @@ import { deleteRun, downloadRun, redeliver, runPage } from "./run.tsx";
 import { runsPage } from "./runs.tsx";
 import { scheduleAction, schedulePage } from "./schedule.tsx";
 import { createSchedule, editSchedulePage, newSchedulePage, updateSchedule } from "./schedule_form.tsx";
-import { scheduleWords } from "./schedule_words.ts";
+import { scheduleTexts } from "./schedule_texts.ts";
 import { schedulesPage } from "./schedules.tsx";
 import { templatesPage } from "./templates.tsx";
-import { words } from "./words.ts";
+import { reportTexts } from "./texts.ts";
 
 /** Reports: what there are, what ran, and what runs by itself. Each asks for the permissions of its own data. */
 export const reportsSection: ConsoleSection = {
-  title: { en: words.en.reports, pt: words.pt.reports },
+  title: { en: reportTexts.en.reports, pt: reportTexts.pt.reports },
   nav: [
-    { path: "reports", label: { en: words.en.templates, pt: words.pt.templates }, icon: "reports" },
-    { path: "report-runs", label: { en: words.en.history, pt: words.pt.history }, icon: "audit" },
+    {
+      path: "reports",
+      label: { en: reportTexts.en.templates, pt: reportTexts.pt.templates },
+      icon: "reports",
+    },
+    { path: "report-runs", label: { en: reportTexts.en.history, pt: reportTexts.pt.history }, icon: "audit" },
     {
       path: "report-schedules",
-      label: { en: scheduleWords.en.schedules, pt: scheduleWords.pt.schedules },
+      label: { en: scheduleTexts.en.schedules, pt: scheduleTexts.pt.schedules },
       icon: "schedules",
     },
   ],

@@ -8,10 +8,10 @@ import type {
 import type { Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { inLanguage } from "../shared/own_words.ts";
+import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Visit } from "../shared/page.ts";
-import type { Locale } from "../shared/words.ts";
-import { statusWords } from "./words.ts";
+import type { Locale } from "../shared/languages.ts";
+import { reportStatusTexts } from "./texts.ts";
 
 export type Template = z.output<typeof TemplateItemDto>;
 export type Parameter = Template["parameters"][number];
@@ -30,11 +30,11 @@ export const formatName = (format: number): string => FORMATS[format - 1] ?? Str
 export const formatChoices = FORMATS.map((label, index) => ({ value: String(index + 1), label }));
 export const statusName = (status: number): StatusName => STATUSES[status - 1] ?? "1";
 export const statusChoices = (locale: Locale) =>
-  STATUSES.map((value) => ({ value, label: statusWords[locale][value] }));
+  STATUSES.map((value) => ({ value, label: reportStatusTexts[locale][value] }));
 
 /** An execution's status in colour and words. */
 export const RunStatusBadge = ({ locale, status }: { locale: Locale; status: number }) => (
-  <Badge tone={TONES[statusName(status)]}>{statusWords[locale][statusName(status)]}</Badge>
+  <Badge tone={TONES[statusName(status)]}>{reportStatusTexts[locale][statusName(status)]}</Badge>
 );
 
 export const toneOf = (status: number): Tone => TONES[statusName(status)];
@@ -46,8 +46,8 @@ export const isMoving = ({ status }: Pick<RunSummary, "status">): boolean => sta
 export async function readTemplates(v: Visit): Promise<Template[]> {
   const told = <T extends { displayName: string; description: string | null }>(each: T): T => ({
     ...each,
-    displayName: inLanguage(v.locale, each.displayName),
-    description: inLanguage(v.locale, each.description),
+    displayName: translateBuiltin(v.locale, each.displayName),
+    description: translateBuiltin(v.locale, each.description),
   });
   const templates = await v.api.get<Template[]>("reports");
   return templates.map((each) => ({ ...told(each), parameters: each.parameters.map(told) }));

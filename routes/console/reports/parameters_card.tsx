@@ -1,9 +1,9 @@
 import { Card } from "../components/notice.tsx";
 import { Facts } from "../components/values.tsx";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
 import type { Template } from "./model.tsx";
-import { words } from "./words.ts";
+import { reportTexts } from "./texts.ts";
 
 /** What a report was or is to be made with. */
 export function ParametersCard(
@@ -14,8 +14,8 @@ export function ParametersCard(
     of: { templateId: string; parametersJson: string };
   },
 ) {
-  const w = words[v.locale];
-  const { yes, no } = shared[v.locale];
+  const t = reportTexts[v.locale];
+  const { yes, no } = commonTexts[v.locale];
   const entries = Object.entries(JSON.parse(parametersJson) as Record<string, unknown>);
   const template = templates.find((each) => each.templateId === templateId);
   const called = (name: string) =>
@@ -25,9 +25,9 @@ export function ParametersCard(
     return typeof value === "string" ? value : JSON.stringify(value);
   };
   return (
-    <Card title={w.parameters}>
+    <Card title={t.parameters}>
       {entries.length === 0
-        ? <p class="muted">{shared[v.locale].none}</p>
+        ? <p class="muted">{commonTexts[v.locale].none}</p>
         : <Facts facts={entries.map(([name, value]) => [called(name), shown(value)])} />}
     </Card>
   );

@@ -1,4 +1,4 @@
-import { instantOf, localOf } from "../components/instants.ts";
+import { instantOf, localOf } from "../components/date_inputs.ts";
 import type { Refusal } from "../shared/api.ts";
 import { field, type Visit } from "../shared/page.ts";
 import type { Parameter, Schedule, Template } from "./model.tsx";

@@ -1,10 +1,10 @@
 import { SelectField, TextArea, TextField } from "../components/forms.tsx";
 import type { Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { field, type Visit } from "../shared/page.ts";
 import { formatName, type Parameter, type Template } from "./model.tsx";
 import { errorsOf, parameterField } from "./request.ts";
-import { deliveryWords, words } from "./words.ts";
+import { reportDeliveryLabels, reportTexts } from "./texts.ts";
 
 interface Fields {
   v: Visit;
@@ -23,18 +23,18 @@ const INPUT_TYPES: Record<string, "number" | "date" | "datetime-local"> = {
 /** What a report is made of: parameters, format, delivery, bursting. `readRequest` reads them. */
 export function RequestFields(props: Fields) {
   const { v, template, form, refusal } = props;
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   return (
     <>
       <fieldset>
-        <legend>{w.parameters}</legend>
-        {template.parameters.length === 0 && <p class="muted">{w.noParameters}</p>}
+        <legend>{t.parameters}</legend>
+        {template.parameters.length === 0 && <p class="muted">{t.noParameters}</p>}
         <div class="pair">
           {template.parameters.map((parameter) => <ParameterField {...props} parameter={parameter} />)}
         </div>
       </fieldset>
       <SelectField
-        label={w.format}
+        label={t.format}
         name="format"
         required
         value={field(form, "format")}
@@ -69,7 +69,7 @@ function ParameterField({ v, form, refusal, parameter }: Fields & { parameter: P
   return (
     <SelectField
       {...shape}
-      any={words[v.locale].notSet}
+      any={reportTexts[v.locale].notSet}
       choices={choices.map((value) => ({ value: String(value), label: choiceLabel(v, value) }))}
     />
   );
@@ -77,13 +77,13 @@ function ParameterField({ v, form, refusal, parameter }: Fields & { parameter: P
 
 function choiceLabel({ locale }: Visit, value: string | number | boolean): string {
   if (typeof value !== "boolean") return String(value);
-  return value ? shared[locale].yes : shared[locale].no;
+  return value ? commonTexts[locale].yes : commonTexts[locale].no;
 }
 
 /** Where the document goes; only the inputs of the method chosen are shown. */
 function DeliveryFields({ v, form, refusal }: Fields) {
-  const w = words[v.locale];
-  const methods = deliveryWords[v.locale];
+  const t = reportTexts[v.locale];
+  const methods = reportDeliveryLabels[v.locale];
   // A field as it was sent, and what was wrong with it.
   const sent = (name: string) => ({
     name,
@@ -92,54 +92,54 @@ function DeliveryFields({ v, form, refusal }: Fields) {
   });
   return (
     <fieldset class="by-choice">
-      <legend>{w.delivery}</legend>
+      <legend>{t.delivery}</legend>
       <SelectField
-        label={w.method}
+        label={t.method}
         {...sent("method")}
         value={field(form, "method") || "1"}
         choices={(["1", "2", "3", "4"] as const).map((value) => ({ value, label: methods[value] }))}
       />
       <div class="when-2">
-        <TextArea label={w.recipients} {...sent("recipients")} rows={3} hint={w.recipientsHint} />
-        <TextField label={w.emailSubject} {...sent("emailSubject")} maxlength={500} />
-        <TextArea label={w.emailBody} {...sent("emailBody")} rows={3} />
+        <TextArea label={t.recipients} {...sent("recipients")} rows={3} hint={t.recipientsHint} />
+        <TextField label={t.emailSubject} {...sent("emailSubject")} maxlength={500} />
+        <TextArea label={t.emailBody} {...sent("emailBody")} rows={3} />
       </div>
       <div class="when-3">
-        <TextField label={w.targetPath} {...sent("targetPath")} maxlength={500} hint={w.targetPathHint} />
+        <TextField label={t.targetPath} {...sent("targetPath")} maxlength={500} hint={t.targetPathHint} />
       </div>
       <div class="when-4">
-        <TextField label={w.webhookUrl} {...sent("webhookUrl")} type="url" maxlength={2000} />
+        <TextField label={t.webhookUrl} {...sent("webhookUrl")} type="url" maxlength={2000} />
       </div>
     </fieldset>
   );
 }
 
 function BurstFields({ v, template, form, refusal }: Fields) {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   const errors = Object.entries(refusal?.fields ?? {}).filter(([name]) => name.startsWith("burst.items"))
     .flatMap(([name, messages]) => {
       const line = /^burst\.items\.(\d+)/.exec(name)?.[1];
-      return messages.map((message) => line ? `${w.burstLine(Number(line) + 1)}: ${message}.` : message);
+      return messages.map((message) => line ? `${t.burstLine(Number(line) + 1)}: ${message}.` : message);
     });
   const whole = [...refusal?.fields["burst.parameter"] ?? [], ...refusal?.fields.burst ?? []];
   return (
     <details class="disclosure" open={field(form, "burstParameter") !== ""}>
-      <summary>{w.burst}</summary>
+      <summary>{t.burst}</summary>
       <div class="stack">
         <SelectField
-          label={w.burstParameter}
+          label={t.burstParameter}
           name="burstParameter"
-          any={w.noBurst}
+          any={t.noBurst}
           value={field(form, "burstParameter")}
           choices={template.parameters.map(({ name, displayName }) => ({ value: name, label: displayName }))}
           errors={whole.length > 0 ? whole : undefined}
         />
         <TextArea
-          label={w.burstLines}
+          label={t.burstLines}
           name="burstLines"
           rows={4}
           value={field(form, "burstLines")}
-          hint={w.burstLinesHint}
+          hint={t.burstLinesHint}
           errors={errors.length > 0 ? errors : undefined}
         />
       </div>

@@ -4,12 +4,12 @@ import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
 import { Badge, bytes, CopyValue, duration, Facts, number, Time } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
-import { inLanguage } from "../shared/own_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { mayInFiles, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { formatName, isMoving, readTemplates, type Run, statusName, toneOf } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
-import { deliveryWords, documentWords, statusWords, words } from "./words.ts";
+import { documentTexts, reportDeliveryLabels, reportStatusTexts, reportTexts } from "./texts.ts";
 
 type Delivery = Run["deliveries"][number];
 
@@ -20,15 +20,15 @@ const isScanning = ({ fileStatus }: Run): boolean => fileStatus === "Pending" ||
 
 /** One execution, live until it has ended, its document is scanned and every recipient's part is known. */
 export async function runPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   const [run, templates] = await Promise.all([
     v.api.get<Run>(`reports/${v.params.id}`),
     readTemplates(v),
   ]);
   const isLive = isMoving(run) || isScanning(run) || run.deliveries.some(({ status }) => status === "Owed");
   return {
-    title: inLanguage(v.locale, run.reportName),
-    crumbs: [{ href: "report-runs", label: w.history }],
+    title: translateBuiltin(v.locale, run.reportName),
+    crumbs: [{ href: "report-runs", label: t.history }],
     actions: <RunActions v={v} run={run} />,
     body: (
       <LivePart v={v} id="run" {...isLive ? { everySeconds: 2 } : {}}>
@@ -44,22 +44,22 @@ export async function runPage(v: Visit): Promise<View> {
 }
 
 function RunActions({ v, run }: { v: Visit; run: Run }) {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   const moving = isMoving(run);
   return (
     <>
       <ButtonLink
         href={`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`}
-        label={w.again}
+        label={t.again}
         icon="retry"
       />
       <ActionButton
         v={v}
         action={`report-runs/${run.id}/delete`}
-        label={moving ? w.cancelRun : shared[v.locale].remove}
+        label={moving ? t.cancelRun : commonTexts[v.locale].remove}
         icon={moving ? "close" : "trash"}
         tone="danger"
-        confirm={moving ? w.cancelConfirm : w.deleteConfirm}
+        confirm={moving ? t.cancelConfirm : t.deleteConfirm}
       />
     </>
   );
@@ -67,24 +67,24 @@ function RunActions({ v, run }: { v: Visit; run: Run }) {
 
 /** How far it is, why it stopped, and the way to the document. It is in the live part: the button comes by itself. */
 function Progress({ v, run }: { v: Visit; run: Run }) {
-  const w = words[v.locale];
-  const s = statusWords[v.locale];
+  const t = reportTexts[v.locale];
+  const s = reportStatusTexts[v.locale];
   const name = statusName(run.status);
   const hasDocument = run.storedFileId !== null && run.status !== 4;
   return (
     <>
       <Notice tone={run.status === 3 && run.errorMessage ? "warn" : toneOf(run.status)} title={s[name]}>
         <p>
-          {s[`${name}Text`]} {hasDocument && documentWords[v.locale][run.fileStatus ?? "Purged"]}
+          {s[`${name}Text`]} {hasDocument && documentTexts[v.locale][run.fileStatus ?? "Purged"]}
         </p>
         {run.errorMessage && <p class="break">{run.errorMessage}</p>}
       </Notice>
-      {isMoving(run) && <progress aria-label={w.working}></progress>}
+      {isMoving(run) && <progress aria-label={t.working}></progress>}
       {hasDocument && run.fileStatus === "Available" && (
         <div class="row">
           <ButtonLink
             href={`report-runs/${run.id}/download`}
-            label={`${w.download} (${formatName(run.format)}, ${bytes(v, run.fileSizeBytes)})`}
+            label={`${t.download} (${formatName(run.format)}, ${bytes(v, run.fileSizeBytes)})`}
             icon="download"
             tone="primary"
           />
@@ -102,37 +102,37 @@ function milliseconds(text: string | null): number | null {
 }
 
 function FactsCard({ v, run }: { v: Visit; run: Run }) {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   const facts: [string, Child][] = [
-    [w.id, <CopyValue v={v} value={run.id} />],
-    [w.format, formatName(run.format)],
-    [w.requestedBy, run.requestedBy],
-    [w.created, <Time v={v} at={run.createdAt} />],
-    [w.started, <Time v={v} at={run.startedAt} />],
-    [w.completed, <Time v={v} at={run.completedAt} />],
-    [w.took, duration(v, milliseconds(run.generationDuration))],
-    [w.rows, run.rowCount === null ? null : number(v, run.rowCount)],
-    [w.fileName, run.fileName],
-    [w.downloads, number(v, run.downloadCount)],
-    [w.expires, <Time v={v} at={run.expiresAt} />],
+    [t.id, <CopyValue v={v} value={run.id} />],
+    [t.format, formatName(run.format)],
+    [t.requestedBy, run.requestedBy],
+    [t.created, <Time v={v} at={run.createdAt} />],
+    [t.started, <Time v={v} at={run.startedAt} />],
+    [t.completed, <Time v={v} at={run.completedAt} />],
+    [t.took, duration(v, milliseconds(run.generationDuration))],
+    [t.rows, run.rowCount === null ? null : number(v, run.rowCount)],
+    [t.fileName, run.fileName],
+    [t.downloads, number(v, run.downloadCount)],
+    [t.expires, <Time v={v} at={run.expiresAt} />],
   ];
   if (run.storedFileId && mayInFiles(v.viewer, "read:files")) {
-    facts.push([w.file, <a href={`files/${run.storedFileId}`}>{shared[v.locale].details}</a>]);
+    facts.push([t.file, <a href={`files/${run.storedFileId}`}>{commonTexts[v.locale].details}</a>]);
   }
   if (run.scheduleId) {
     facts.push([
-      w.fromSchedule,
-      <a href={`report-schedules/${run.scheduleId}`}>{shared[v.locale].details}</a>,
+      t.fromSchedule,
+      <a href={`report-schedules/${run.scheduleId}`}>{commonTexts[v.locale].details}</a>,
     ]);
   }
   if (run.burstId) {
     facts.push(
-      [w.burstValue, run.burstValue],
-      [w.burstAll, <a href={`report-runs?burstId=${run.burstId}`}>{shared[v.locale].details}</a>],
+      [t.burstValue, run.burstValue],
+      [t.burstAll, <a href={`report-runs?burstId=${run.burstId}`}>{commonTexts[v.locale].details}</a>],
     );
   }
   return (
-    <Card title={w.facts}>
+    <Card title={t.facts}>
       <Facts facts={facts} />
     </Card>
   );
@@ -140,22 +140,22 @@ function FactsCard({ v, run }: { v: Visit; run: Run }) {
 
 /** What became of each recipient, and the way to try those again that were not reached. */
 function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
-  const w = words[v.locale];
-  const d = deliveryWords[v.locale];
+  const t = reportTexts[v.locale];
+  const d = reportDeliveryLabels[v.locale];
   const columns: Column<Delivery>[] = [
-    { head: w.recipient, cell: ({ recipient }) => recipient },
-    { head: w.method, cell: ({ method }) => d[methodName(method)], wideOnly: true },
-    { head: w.outcome, cell: ({ status }) => <Badge tone={DELIVERY_TONES[status]}>{d[status]}</Badge> },
-    { head: w.error, cell: ({ errorMessage }) => errorMessage ?? "" },
+    { head: t.recipient, cell: ({ recipient }) => recipient },
+    { head: t.method, cell: ({ method }) => d[methodName(method)], wideOnly: true },
+    { head: t.outcome, cell: ({ status }) => <Badge tone={DELIVERY_TONES[status]}>{d[status]}</Badge> },
+    { head: t.error, cell: ({ errorMessage }) => errorMessage ?? "" },
   ];
   const canRedeliver = run.status === 3 && run.deliveries.some(({ status }) => status === "Failed");
   return (
     <Card
-      title={w.deliveries}
+      title={t.deliveries}
       actions={canRedeliver &&
-        <ActionButton v={v} action={`report-runs/${run.id}/redeliver`} label={w.redeliver} icon="retry" />}
+        <ActionButton v={v} action={`report-runs/${run.id}/redeliver`} label={t.redeliver} icon="retry" />}
     >
-      <DataTable caption={w.deliveries} columns={columns} rows={run.deliveries} empty={null} />
+      <DataTable caption={t.deliveries} columns={columns} rows={run.deliveries} empty={null} />
     </Card>
   );
 }
@@ -170,20 +170,23 @@ export async function downloadRun(v: Visit): Promise<Outcome> {
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || ![400, 409, 422].includes(refusal.status)) throw refusal;
     const isScanned = refusal.code !== "FILE_NOT_AVAILABLE_CONFLICT";
-    const text = isScanned ? refusal.detail : words[v.locale].notYet;
+    const text = isScanned ? refusal.detail : reportTexts[v.locale].notYet;
     return { goTo: `report-runs/${v.params.id}`, flash: { tone: "bad", text } };
   }
 }
 
 /** Deletes an execution; one under way is cancelled. Afterwards there is nothing to show of it. */
 export async function deleteRun(v: Visit): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   const run = await v.api.get<Run>(`reports/${v.params.id}`);
   await v.api.send("DELETE", `reports/${v.params.id}`);
-  return { goTo: "report-runs", flash: { tone: "ok", text: isMoving(run) ? w.cancelled : w.deleted } };
+  return { goTo: "report-runs", flash: { tone: "ok", text: isMoving(run) ? t.cancelled : t.deleted } };
 }
 
 export async function redeliver(v: Visit): Promise<Outcome> {
   await v.api.send("POST", `reports/${v.params.id}/redeliver`);
-  return { goTo: `report-runs/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].redelivered } };
+  return {
+    goTo: `report-runs/${v.params.id}`,
+    flash: { tone: "ok", text: reportTexts[v.locale].redelivered },
+  };
 }

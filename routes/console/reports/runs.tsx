@@ -1,11 +1,11 @@
 import { FilterBar, SelectField, TextField } from "../components/forms.tsx";
-import { instantOf } from "../components/instants.ts";
+import { instantOf } from "../components/date_inputs.ts";
 import { Notice } from "../components/notice.tsx";
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { bytes, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
-import { inLanguage } from "../shared/own_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
   formatChoices,
@@ -17,14 +17,14 @@ import {
   statusChoices,
   type Template,
 } from "./model.tsx";
-import { words } from "./words.ts";
+import { reportTexts } from "./texts.ts";
 
 /** What the address may narrow the list to; the last two by links only. */
 const FILTERS = ["templateId", "status", "format", "scheduleId", "burstId"] as const;
 
 /** Executions the viewer may see, newest first, as far as each of them is. */
 export async function runsPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   const asked = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
   const [page, templates] = await Promise.all([
     v.api.get<Page<RunSummary>>("reports/history", {
@@ -36,14 +36,14 @@ export async function runsPage(v: Visit): Promise<View> {
     readTemplates(v),
   ]);
   return {
-    title: w.history,
+    title: t.history,
     body: (
       <>
-        {asked.scheduleId && <Narrowed v={v} text={w.ofSchedule} />}
-        {asked.burstId && <Narrowed v={v} text={w.ofBurst} />}
+        {asked.scheduleId && <Narrowed v={v} text={t.ofSchedule} />}
+        {asked.burstId && <Narrowed v={v} text={t.ofBurst} />}
         <Filters v={v} templates={templates} />
         <LivePart v={v} id="runs" everySeconds={page.items.some(isMoving) ? 2 : 15}>
-          <RunsTable v={v} rows={page.items} empty={w.noRuns} />
+          <RunsTable v={v} rows={page.items} empty={t.noRuns} />
           <Pager v={v} path="report-runs" page={page} />
         </LivePart>
       </>
@@ -53,13 +53,13 @@ export async function runsPage(v: Visit): Promise<View> {
 
 const Narrowed = ({ v, text }: { v: Visit; text: string }) => (
   <Notice tone="info">
-    {text} <a href="report-runs">{shared[v.locale].clear}</a>
+    {text} <a href="report-runs">{commonTexts[v.locale].clear}</a>
   </Notice>
 );
 
 function Filters({ v, templates }: { v: Visit; templates: Template[] }) {
-  const w = words[v.locale];
-  const { all } = shared[v.locale];
+  const t = reportTexts[v.locale];
+  const { all } = commonTexts[v.locale];
   const { query } = v;
   return (
     <FilterBar v={v} action="report-runs" target="runs">
@@ -67,65 +67,66 @@ function Filters({ v, templates }: { v: Visit; templates: Template[] }) {
         query.get(name) && <input type="hidden" name={name} value={query.get(name) ?? ""} />
       )}
       <SelectField
-        label={w.template}
+        label={t.template}
         name="templateId"
         any={all}
         value={query.get("templateId")}
         choices={templates.map(({ templateId, displayName }) => ({ value: templateId, label: displayName }))}
       />
       <SelectField
-        label={w.status}
+        label={t.status}
         name="status"
         any={all}
         value={query.get("status")}
         choices={statusChoices(v.locale)}
       />
       <SelectField
-        label={w.format}
+        label={t.format}
         name="format"
         any={all}
         value={query.get("format")}
         choices={formatChoices}
       />
-      <TextField label={w.from} name="from" type="date" value={query.get("from")} />
-      <TextField label={w.to} name="to" type="date" value={query.get("to")} />
+      <TextField label={t.from} name="from" type="date" value={query.get("from")} />
+      <TextField label={t.to} name="to" type="date" value={query.get("to")} />
     </FilterBar>
   );
 }
 
 /** Executions in rows. */
 export function RunsTable({ v, rows, empty }: { v: Visit; rows: RunSummary[]; empty: string }) {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   const columns: Column<RunSummary>[] = [
     {
-      head: w.report,
-      cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{inLanguage(v.locale, reportName)}</a>,
+      head: t.report,
+      cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{translateBuiltin(v.locale, reportName)}
+      </a>,
     },
     {
-      head: w.status,
+      head: t.status,
       cell: (run) => (
         <span class="row">
           <RunStatusBadge locale={v.locale} status={run.status} />
-          {run.status === 2 && <progress aria-label={w.working}></progress>}
+          {run.status === 2 && <progress aria-label={t.working}></progress>}
         </span>
       ),
     },
-    { head: w.format, cell: ({ format }) => formatName(format) },
+    { head: t.format, cell: ({ format }) => formatName(format) },
     {
-      head: w.size,
+      head: t.size,
       align: "end",
       cell: ({ fileSizeBytes }) => <span class="nowrap">{bytes(v, fileSizeBytes)}</span>,
       wideOnly: true,
     },
-    { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
-    { head: w.completed, cell: ({ completedAt }) => <Time v={v} at={completedAt} />, wideOnly: true },
+    { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: t.completed, cell: ({ completedAt }) => <Time v={v} at={completedAt} />, wideOnly: true },
   ];
   return (
     <DataTable
-      caption={w.historyCaption}
+      caption={t.historyCaption}
       columns={columns}
       rows={rows}
-      empty={<EmptyList v={v} icon="reports" text={empty}>{w.noRunsText}</EmptyList>}
+      empty={<EmptyList v={v} icon="reports" text={empty}>{t.noRunsText}</EmptyList>}
     />
   );
 }

@@ -5,22 +5,22 @@ import { Card, Notice } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
 import { CopyValue, exactTime, Facts, number, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Outcome, View, Visit } from "../shared/page.ts";
 import { formatName, isMoving, nameIn, readTemplates, RunStatusBadge, type RunSummary } from "./model.tsx";
 import type { Schedule, Template } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
 import type { Burst, Delivery } from "./request.ts";
 import { RunsTable } from "./runs.tsx";
-import { scheduleWords } from "./schedule_words.ts";
+import { scheduleTexts } from "./schedule_texts.ts";
 import { ActivityBadge } from "./schedules.tsx";
-import { deliveryWords, words } from "./words.ts";
+import { reportDeliveryLabels, reportTexts } from "./texts.ts";
 
 const SHOWN_RUNS = 5;
 
 /** One schedule: when it runs, with what, for whom, and how it went. */
 export async function schedulePage(v: Visit): Promise<View> {
-  const w = scheduleWords[v.locale];
+  const t = scheduleTexts[v.locale];
   const { id } = v.params;
   const [schedule, runs, templates] = await Promise.all([
     v.api.get<Schedule>(`reports/schedules/${id}`),
@@ -29,7 +29,7 @@ export async function schedulePage(v: Visit): Promise<View> {
   ]);
   return {
     title: schedule.name,
-    crumbs: [{ href: "report-schedules", label: w.schedules }],
+    crumbs: [{ href: "report-schedules", label: t.schedules }],
     actions: <ScheduleActions v={v} schedule={schedule} />,
     body: (
       <>
@@ -43,8 +43,8 @@ export async function schedulePage(v: Visit): Promise<View> {
             <ParametersCard v={v} templates={templates} of={schedule} />
             <DeliveryCard v={v} schedule={schedule} />
           </div>
-          <Card title={w.recent} actions={<a href={`report-runs?scheduleId=${id}`}>{w.all}</a>}>
-            <RunsTable v={v} rows={runs.items} empty={words[v.locale].noRuns} />
+          <Card title={t.recent} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
+            <RunsTable v={v} rows={runs.items} empty={reportTexts[v.locale].noRuns} />
           </Card>
         </LivePart>
       </>
@@ -53,45 +53,45 @@ export async function schedulePage(v: Visit): Promise<View> {
 }
 
 function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; schedule: Schedule }) {
-  const w = scheduleWords[v.locale];
+  const t = scheduleTexts[v.locale];
   const path = `report-schedules/${id}`;
   return (
     <>
-      <ActionButton v={v} action={`${path}/trigger`} label={w.trigger} icon="play" />
+      <ActionButton v={v} action={`${path}/trigger`} label={t.trigger} icon="play" />
       {isActive
-        ? <ActionButton v={v} action={`${path}/pause`} label={w.pause} icon="pause" />
-        : <ActionButton v={v} action={`${path}/resume`} label={w.resume} icon="play" />}
-      <ButtonLink href={`${path}/edit`} label={shared[v.locale].edit} icon="settings" />
+        ? <ActionButton v={v} action={`${path}/pause`} label={t.pause} icon="pause" />
+        : <ActionButton v={v} action={`${path}/resume`} label={t.resume} icon="play" />}
+      <ButtonLink href={`${path}/edit`} label={commonTexts[v.locale].edit} icon="settings" />
       <ActionButton
         v={v}
         action={`${path}/delete`}
-        label={shared[v.locale].remove}
+        label={commonTexts[v.locale].remove}
         icon="trash"
         tone="danger"
-        confirm={w.deleteConfirm(name)}
+        confirm={t.deleteConfirm(name)}
       />
     </>
   );
 }
 
 function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; templates: Template[] }) {
-  const w = scheduleWords[v.locale];
+  const t = scheduleTexts[v.locale];
   const { templateId, lastExecutionId, lastStatus, failuresInARow } = schedule;
   const facts: [string, Child][] = [
-    [w.state, <ActivityBadge v={v} isActive={schedule.isActive} />],
+    [t.state, <ActivityBadge v={v} isActive={schedule.isActive} />],
     [
-      words[v.locale].report,
+      reportTexts[v.locale].report,
       <a href={`reports/${encodeURIComponent(templateId)}`}>{nameIn(templates, templateId)}</a>,
     ],
-    [words[v.locale].format, formatName(schedule.format)],
+    [reportTexts[v.locale].format, formatName(schedule.format)],
     [
-      w.rhythm,
+      t.rhythm,
       <span>
         <code>{schedule.cronExpression}</code> {schedule.timeZoneId}
       </span>,
     ],
     [
-      w.last,
+      t.last,
       <span class="row">
         {lastExecutionId
           ? (
@@ -103,26 +103,26 @@ function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; t
         {lastStatus !== null && <RunStatusBadge locale={v.locale} status={lastStatus} />}
       </span>,
     ],
-    [w.failures, number(v, failuresInARow)],
-    [w.createdBy, <CopyValue v={v} value={schedule.createdBy} />],
-    [w.updated, <Time v={v} at={schedule.updatedAt} />],
+    [t.failures, number(v, failuresInARow)],
+    [t.createdBy, <CopyValue v={v} value={schedule.createdBy} />],
+    [t.updated, <Time v={v} at={schedule.updatedAt} />],
   ];
   return (
-    <Card title={words[v.locale].facts}>
+    <Card title={reportTexts[v.locale].facts}>
       <Facts facts={facts} />
-      <p class="hint">{w.rights}</p>
+      <p class="hint">{t.rights}</p>
     </Card>
   );
 }
 
 function NextRuns({ v, schedule }: { v: Visit; schedule: Schedule }) {
-  const w = scheduleWords[v.locale];
+  const t = scheduleTexts[v.locale];
   const { isActive, cronExpression, timeZoneId } = schedule;
   return (
-    <Card title={w.nextRuns}>
+    <Card title={t.nextRuns}>
       {isActive
         ? <Instants v={v} cron={cronExpression} zone={timeZoneId} />
-        : <p class="muted">{w.paused}</p>}
+        : <p class="muted">{t.paused}</p>}
     </Card>
   );
 }
@@ -130,7 +130,7 @@ function NextRuns({ v, schedule }: { v: Visit; schedule: Schedule }) {
 /** When a sound schedule comes due, on the viewer's clocks. */
 export function Instants({ v, cron, zone }: { v: Visit; cron: string; zone: string }) {
   const runs = nextRuns(cron, zone, v.now, SHOWN_RUNS).map((run) => run.toISOString());
-  if (runs.length === 0) return <Notice tone="warn">{scheduleWords[v.locale].never}</Notice>;
+  if (runs.length === 0) return <Notice tone="warn">{scheduleTexts[v.locale].never}</Notice>;
   return (
     <ol>
       {runs.map((run) => (
@@ -146,24 +146,24 @@ export function Instants({ v, cron, zone }: { v: Visit; cron: string; zone: stri
 }
 
 function DeliveryCard({ v, schedule }: { v: Visit; schedule: Schedule }) {
-  const w = words[v.locale];
-  const d = deliveryWords[v.locale];
+  const t = reportTexts[v.locale];
+  const d = reportDeliveryLabels[v.locale];
   const delivery: Delivery | null = schedule.deliveryOptionsJson && JSON.parse(schedule.deliveryOptionsJson);
   const burst: Burst | null = schedule.burstJson && JSON.parse(schedule.burstJson);
   const method = delivery ? (["1", "2", "3", "4"] as const)[delivery.method - 1] ?? "1" : "1";
-  const facts: [string, Child][] = [[w.method, d[method]]];
+  const facts: [string, Child][] = [[t.method, d[method]]];
   if (delivery && delivery.recipients.length > 0) {
-    facts.push([w.recipients, delivery.recipients.join(", ")]);
+    facts.push([t.recipients, delivery.recipients.join(", ")]);
   }
-  if (delivery?.emailSubject) facts.push([w.emailSubject, delivery.emailSubject]);
-  if (delivery?.targetPath) facts.push([w.targetPath, <code>{delivery.targetPath}</code>]);
-  if (delivery?.webhookUrl) facts.push([w.webhookUrl, <code>{delivery.webhookUrl}</code>]);
+  if (delivery?.emailSubject) facts.push([t.emailSubject, delivery.emailSubject]);
+  if (delivery?.targetPath) facts.push([t.targetPath, <code>{delivery.targetPath}</code>]);
+  if (delivery?.webhookUrl) facts.push([t.webhookUrl, <code>{delivery.webhookUrl}</code>]);
   if (burst) {
-    facts.push([w.burstParameter, burst.parameter]);
-    facts.push([w.burstLines, burst.items.map(({ value }) => String(value)).join(", ")]);
+    facts.push([t.burstParameter, burst.parameter]);
+    facts.push([t.burstLines, burst.items.map(({ value }) => String(value)).join(", ")]);
   }
   return (
-    <Card title={w.delivery}>
+    <Card title={t.delivery}>
       <Facts facts={facts} />
     </Card>
   );
@@ -172,14 +172,14 @@ function DeliveryCard({ v, schedule }: { v: Visit; schedule: Schedule }) {
 /** Pauses, resumes, triggers or deletes. */
 export const scheduleAction =
   (action: "pause" | "resume" | "trigger" | "delete") => async (v: Visit): Promise<Outcome> => {
-    const w = scheduleWords[v.locale];
+    const t = scheduleTexts[v.locale];
     const path = `reports/schedules/${v.params.id}`;
     const here = `report-schedules/${v.params.id}`;
     if (action === "delete") {
       await v.api.send("DELETE", path);
-      return { goTo: "report-schedules", flash: { tone: "ok", text: w.deleted } };
+      return { goTo: "report-schedules", flash: { tone: "ok", text: t.deleted } };
     }
     await v.api.send("POST", `${path}/${action}`);
-    const told = { pause: w.pausedNow, resume: w.resumed, trigger: w.triggered };
+    const told = { pause: t.pausedNow, resume: t.resumed, trigger: t.triggered };
     return { goTo: here, flash: { tone: "ok", text: told[action] } };
   };

@@ -2,17 +2,17 @@ import { scheduleMistakes } from "../../../domain/jobs/cron.ts";
 import { CsrfField, FormButtons, FormRefusal, TextArea, TextField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { field, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { readTemplate, readTemplates, type Schedule, type Template } from "./model.tsx";
 import { errorsOf, newForm, readRequest, scheduleForm, shownFields } from "./request.ts";
 import { RequestFields } from "./request_fields.tsx";
 import { Instants } from "./schedule.tsx";
-import { scheduleWords } from "./schedule_words.ts";
+import { scheduleTexts } from "./schedule_texts.ts";
 
 /** The form of a new schedule; first, which report it is to make. */
 export async function newSchedulePage(v: Visit): Promise<View> {
-  const w = scheduleWords[v.locale];
+  const t = scheduleTexts[v.locale];
   const templateId = v.query.get("template");
   if (templateId) {
     const template = await readTemplate(v, templateId);
@@ -21,10 +21,10 @@ export async function newSchedulePage(v: Visit): Promise<View> {
   }
   const templates = await readTemplates(v);
   return {
-    title: w.newSchedule,
-    crumbs: [{ href: "report-schedules", label: w.schedules }],
+    title: t.newSchedule,
+    crumbs: [{ href: "report-schedules", label: t.schedules }],
     body: (
-      <Card title={w.pickReport}>
+      <Card title={t.pickReport}>
         <ul>
           {templates.map(({ templateId, displayName, description }) => (
             <li>
@@ -60,7 +60,7 @@ export async function createSchedule(v: Visit, form: FormData): Promise<Outcome>
       timeZoneId: field(form, "timeZoneId"),
       ...readRequest(v, form, template),
     });
-    return { goTo: `report-schedules/${id}`, flash: { tone: "ok", text: scheduleWords[v.locale].created } };
+    return { goTo: `report-schedules/${id}`, flash: { tone: "ok", text: scheduleTexts[v.locale].created } };
   } catch (refusal) {
     if (!isAboutForm(refusal)) throw refusal;
     return formView(v, template, form, refusal);
@@ -90,7 +90,7 @@ export async function updateSchedule(v: Visit, form: FormData): Promise<Outcome>
   }
   return {
     goTo: `report-schedules/${v.params.id}`,
-    flash: { tone: "ok", text: scheduleWords[v.locale].saved },
+    flash: { tone: "ok", text: scheduleTexts[v.locale].saved },
   };
 }
 
@@ -98,14 +98,14 @@ const isAboutForm = (refusal: unknown): refusal is Refusal =>
   refusal instanceof Refusal && [400, 412, 422].includes(refusal.status);
 
 function formView(v: Visit, template: Template, form: FormData, refusal: Refusal | null): View {
-  const w = scheduleWords[v.locale];
+  const t = scheduleTexts[v.locale];
   const { id } = v.params;
-  const stale = refusal?.status === 412 ? new Refusal(412, refusal.code, w.stale, undefined, null) : refusal;
+  const stale = refusal?.status === 412 ? new Refusal(412, refusal.code, t.stale, undefined, null) : refusal;
   const path = id ? `report-schedules/${id}/edit` : "report-schedules/new";
   return {
-    title: id ? w.edit : w.newOf(template.displayName),
+    title: id ? t.edit : t.newOf(template.displayName),
     crumbs: [
-      { href: "report-schedules", label: w.schedules },
+      { href: "report-schedules", label: t.schedules },
       ...id ? [{ href: `report-schedules/${id}`, label: field(form, "name") }] : [],
     ],
     status: refusal ? 422 : 200,
@@ -120,7 +120,7 @@ function formView(v: Visit, template: Template, form: FormData, refusal: Refusal
           <CsrfField v={v} />
           <input type="hidden" name="version" value={field(form, "version")} />
           <TextField
-            label={w.name}
+            label={t.name}
             name="name"
             required
             maxlength={200}
@@ -128,7 +128,7 @@ function formView(v: Visit, template: Template, form: FormData, refusal: Refusal
             errors={errorsOf(refusal, "name")}
           />
           <TextArea
-            label={w.description}
+            label={t.description}
             name="description"
             rows={2}
             value={field(form, "description")}
@@ -138,7 +138,7 @@ function formView(v: Visit, template: Template, form: FormData, refusal: Refusal
           <RequestFields v={v} template={template} form={form} refusal={refusal} />
           <FormButtons
             v={v}
-            label={id ? shared[v.locale].save : shared[v.locale].create}
+            label={id ? commonTexts[v.locale].save : commonTexts[v.locale].create}
             back={id ? `report-schedules/${id}` : "report-schedules"}
           />
         </form>
@@ -149,13 +149,13 @@ function formView(v: Visit, template: Template, form: FormData, refusal: Refusal
 
 /** When it runs; the next instants are told anew while one types, by this very page. */
 function Rhythm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refusal | null }) {
-  const w = scheduleWords[v.locale];
+  const t = scheduleTexts[v.locale];
   const cron = v.query.get("cronExpression") ?? field(form, "cronExpression");
   const zone = v.query.get("timeZoneId") ?? field(form, "timeZoneId");
   const mistakes = scheduleMistakes(cron, zone);
   return (
     <fieldset>
-      <legend>{w.rhythm}</legend>
+      <legend>{t.rhythm}</legend>
       <div
         class="pair"
         hx-get={v.address}
@@ -166,22 +166,22 @@ function Rhythm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refus
         hx-trigger="input delay:400ms"
       >
         <TextField
-          label={w.cron}
+          label={t.cron}
           name="cronExpression"
           required
           maxlength={200}
           value={field(form, "cronExpression")}
-          hint={w.cronHint}
+          hint={t.cronHint}
           errors={errorsOf(refusal, "cronExpression")}
         />
         <TextField
-          label={w.zone}
+          label={t.zone}
           name="timeZoneId"
           required
           maxlength={100}
           value={field(form, "timeZoneId")}
           list="time-zones"
-          hint={w.zoneHint}
+          hint={t.zoneHint}
           errors={errorsOf(refusal, "timeZoneId")}
         />
       </div>
@@ -189,7 +189,7 @@ function Rhythm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refus
         {Intl.supportedValuesOf("timeZone").map((name) => <option value={name}></option>)}
       </datalist>
       <div id="next-runs" aria-live="polite">
-        <strong>{w.nextRuns}</strong>
+        <strong>{t.nextRuns}</strong>
         {Object.keys(mistakes).length === 0
           ? <Instants v={v} cron={cron} zone={zone} />
           : <p class="muted break">{Object.values(mistakes).flat().join(" ")}</p>}

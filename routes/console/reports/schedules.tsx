@@ -2,30 +2,30 @@ import { ButtonLink, FilterBar, SelectField } from "../components/forms.tsx";
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { nameIn, readTemplates, RunStatusBadge, type Schedule, type Template } from "./model.tsx";
-import { scheduleWords } from "./schedule_words.ts";
-import { words } from "./words.ts";
+import { scheduleTexts } from "./schedule_texts.ts";
+import { reportTexts } from "./texts.ts";
 
 /** Schedules the viewer may see, newest first. */
 export async function schedulesPage(v: Visit): Promise<View> {
-  const w = scheduleWords[v.locale];
-  const { all } = shared[v.locale];
+  const t = scheduleTexts[v.locale];
+  const { all } = commonTexts[v.locale];
   const filters = { templateId: v.query.get("templateId"), isActive: v.query.get("isActive") };
   const [page, templates] = await Promise.all([
     v.api.get<Page<Schedule>>("reports/schedules", { ...filters, pageNumber: v.query.get("page") }),
     readTemplates(v),
   ]);
   return {
-    title: w.schedules,
+    title: t.schedules,
     actions: templates.length > 0 &&
-      <ButtonLink href="report-schedules/new" label={w.newSchedule} icon="plus" tone="primary" />,
+      <ButtonLink href="report-schedules/new" label={t.newSchedule} icon="plus" tone="primary" />,
     body: (
       <>
         <FilterBar v={v} action="report-schedules" target="schedules">
           <SelectField
-            label={words[v.locale].template}
+            label={reportTexts[v.locale].template}
             name="templateId"
             any={all}
             value={filters.templateId}
@@ -35,19 +35,19 @@ export async function schedulesPage(v: Visit): Promise<View> {
             }))}
           />
           <SelectField
-            label={w.state}
+            label={t.state}
             name="isActive"
             any={all}
             value={filters.isActive}
-            choices={[{ value: "true", label: w.active }, { value: "false", label: w.paused }]}
+            choices={[{ value: "true", label: t.active }, { value: "false", label: t.paused }]}
           />
         </FilterBar>
         <LivePart v={v} id="schedules" everySeconds={10}>
           <DataTable
-            caption={w.caption}
+            caption={t.caption}
             columns={columns(v, templates)}
             rows={page.items}
-            empty={<EmptyList v={v} icon="schedules" text={w.none}>{w.noneText}</EmptyList>}
+            empty={<EmptyList v={v} icon="schedules" text={t.none}>{t.noneText}</EmptyList>}
           />
           <Pager v={v} path="report-schedules" page={page} />
         </LivePart>
@@ -59,15 +59,15 @@ export async function schedulesPage(v: Visit): Promise<View> {
 /** Active or paused, in colour and words. */
 export const ActivityBadge = ({ v, isActive }: { v: Visit; isActive: boolean }) => (
   <Badge tone={isActive ? "ok" : "idle"}>
-    {isActive ? scheduleWords[v.locale].active : scheduleWords[v.locale].paused}
+    {isActive ? scheduleTexts[v.locale].active : scheduleTexts[v.locale].paused}
   </Badge>
 );
 
 function columns(v: Visit, templates: Template[]): Column<Schedule>[] {
-  const w = scheduleWords[v.locale];
+  const t = scheduleTexts[v.locale];
   return [
     {
-      head: w.name,
+      head: t.name,
       cell: ({ id, name, templateId }) => (
         <>
           <a href={`report-schedules/${id}`}>{name}</a>
@@ -75,9 +75,9 @@ function columns(v: Visit, templates: Template[]): Column<Schedule>[] {
         </>
       ),
     },
-    { head: w.state, cell: ({ isActive }) => <ActivityBadge v={v} isActive={isActive} /> },
+    { head: t.state, cell: ({ isActive }) => <ActivityBadge v={v} isActive={isActive} /> },
     {
-      head: w.rhythm,
+      head: t.rhythm,
       cell: ({ cronExpression, timeZoneId }) => (
         <>
           <code>{cronExpression}</code>
@@ -85,9 +85,9 @@ function columns(v: Visit, templates: Template[]): Column<Schedule>[] {
         </>
       ),
     },
-    { head: w.next, cell: ({ nextRunAt }) => <Time v={v} at={nextRunAt} /> },
+    { head: t.next, cell: ({ nextRunAt }) => <Time v={v} at={nextRunAt} /> },
     {
-      head: w.last,
+      head: t.last,
       cell: ({ lastRunAt, lastStatus }) => (
         <span class="row">
           <Time v={v} at={lastRunAt} />

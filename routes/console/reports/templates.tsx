@@ -2,58 +2,58 @@ import { ButtonLink } from "../components/forms.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { formatName, readTemplates, type Template } from "./model.tsx";
-import { words } from "./words.ts";
+import { reportTexts } from "./texts.ts";
 
 /** The reports whose data the viewer may see. */
 export async function templatesPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   const templates = await readTemplates(v);
   return {
-    title: w.templates,
+    title: t.templates,
     body: (
       <DataTable
-        caption={w.templatesCaption}
+        caption={t.templatesCaption}
         columns={columns(v)}
         rows={templates}
-        empty={<Empty icon="reports" title={w.noTemplates}>{w.noTemplatesText}</Empty>}
+        empty={<Empty icon="reports" title={t.noTemplates}>{t.noTemplatesText}</Empty>}
       />
     ),
   };
 }
 
 function columns(v: Visit): Column<Template>[] {
-  const w = words[v.locale];
+  const t = reportTexts[v.locale];
   return [
     {
-      head: w.report,
+      head: t.report,
       cell: ({ templateId, displayName, description, isGlobal }) => (
         <>
           <span class="row">
             <a href={`reports/${encodeURIComponent(templateId)}`}>{displayName}</a>
-            {isGlobal && <Badge tone="idle">{w.allRows}</Badge>}
+            {isGlobal && <Badge tone="idle">{t.allRows}</Badge>}
           </span>
           <span class="sub">{description}</span>
         </>
       ),
     },
     {
-      head: w.formats,
+      head: t.formats,
       cell: ({ supportedFormats }) => supportedFormats.map(formatName).join(", "),
       wideOnly: true,
     },
     {
-      head: w.parameters,
+      head: t.parameters,
       cell: ({ parameters }) => parameters.map(({ displayName }) => displayName).join(", "),
       wideOnly: true,
     },
     {
-      head: shared[v.locale].actions,
+      head: commonTexts[v.locale].actions,
       align: "end",
       cell: ({ templateId }) => (
-        <ButtonLink href={`reports/${encodeURIComponent(templateId)}`} label={w.generate} icon="play" />
+        <ButtonLink href={`reports/${encodeURIComponent(templateId)}`} label={t.generate} icon="play" />
       ),
     },
   ];

@@ -3,18 +3,18 @@ import type { applications } from "../../../domain/resources/applications.ts";
 import type { settings } from "../../../domain/resources/settings.ts";
 import { CheckField, SelectField, TextArea, TextField } from "../components/forms.tsx";
 import { Badge, Time } from "../components/values.tsx";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsoleSection, Visit } from "../shared/page.ts";
 import { resourcePages } from "./resource_pages.tsx";
-import { words } from "./words.ts";
+import { resourceTexts } from "./texts.ts";
 
 type Application = z.output<typeof applications.result>;
 type Setting = z.output<typeof settings.result>;
 
 function ApplicationState({ v, row }: { v: Visit; row: Application }) {
-  const w = words[v.locale];
-  if (row.isDeleted) return <Badge tone="bad">{w.deleted}</Badge>;
-  return row.isActive ? <Badge tone="ok">{w.active}</Badge> : <Badge tone="idle">{w.inactive}</Badge>;
+  const t = resourceTexts[v.locale];
+  if (row.isDeleted) return <Badge tone="bad">{t.deleted}</Badge>;
+  return row.isActive ? <Badge tone="ok">{t.active}</Badge> : <Badge tone="idle">{t.inactive}</Badge>;
 }
 
 const applicationPages = resourcePages<Application>({
@@ -22,16 +22,16 @@ const applicationPages = resourcePages<Application>({
   managedBy: "manage:applications",
   icon: "settings",
   title: ({ locale }) => ({
-    many: words[locale].applications,
-    caption: words[locale].applicationsCaption,
-    add: words[locale].newApplication,
-    empty: words[locale].applicationsEmpty,
-    emptyText: words[locale].applicationsEmptyText,
+    many: resourceTexts[locale].applications,
+    caption: resourceTexts[locale].applicationsCaption,
+    add: resourceTexts[locale].newApplication,
+    empty: resourceTexts[locale].applicationsEmpty,
+    emptyText: resourceTexts[locale].applicationsEmptyText,
   }),
   nameOf: ({ name }) => name,
   columns: (v) => [
     {
-      head: words[v.locale].name,
+      head: resourceTexts[v.locale].name,
       sort: "name",
       cell: ({ id, name, description, isDeleted }) => (
         <>
@@ -40,10 +40,10 @@ const applicationPages = resourcePages<Application>({
         </>
       ),
     },
-    { head: words[v.locale].code, sort: "code", cell: ({ code }) => <code>{code}</code> },
-    { head: words[v.locale].state, cell: (row) => <ApplicationState v={v} row={row} /> },
+    { head: resourceTexts[v.locale].code, sort: "code", cell: ({ code }) => <code>{code}</code> },
+    { head: resourceTexts[v.locale].state, cell: (row) => <ApplicationState v={v} row={row} /> },
     {
-      head: words[v.locale].created,
+      head: resourceTexts[v.locale].created,
       sort: "createdAt",
       cell: ({ createdAt }) => <Time v={v} at={createdAt} />,
     },
@@ -53,21 +53,21 @@ const applicationPages = resourcePages<Application>({
     show: (v) => (
       <>
         <SelectField
-          label={words[v.locale].state}
+          label={resourceTexts[v.locale].state}
           name="isActive"
-          any={shared[v.locale].all}
+          any={commonTexts[v.locale].all}
           value={v.query.get("isActive")}
           choices={[
-            { value: "true", label: words[v.locale].active },
-            { value: "false", label: words[v.locale].inactive },
+            { value: "true", label: resourceTexts[v.locale].active },
+            { value: "false", label: resourceTexts[v.locale].inactive },
           ]}
         />
         <SelectField
-          label={words[v.locale].show}
+          label={resourceTexts[v.locale].show}
           name="includeDeleted"
-          any={words[v.locale].withoutDeleted}
+          any={resourceTexts[v.locale].withoutDeleted}
           value={v.query.get("includeDeleted")}
-          choices={[{ value: "true", label: words[v.locale].withDeleted }]}
+          choices={[{ value: "true", label: resourceTexts[v.locale].withDeleted }]}
         />
       </>
     ),
@@ -86,22 +86,22 @@ const applicationPages = resourcePages<Application>({
     isActive: isActive === "true",
   }),
   form(v, values, row, errors) {
-    const w = words[v.locale];
+    const t = resourceTexts[v.locale];
     return (
       <>
         {row ? <input type="hidden" name="code" value={row.code} /> : (
           <TextField
-            label={w.code}
+            label={t.code}
             name="code"
             value={values.code}
-            hint={w.codeHint}
+            hint={t.codeHint}
             maxlength={100}
             errors={errors.code}
             required
           />
         )}
         <TextField
-          label={w.name}
+          label={t.name}
           name="name"
           value={values.name}
           maxlength={200}
@@ -109,13 +109,13 @@ const applicationPages = resourcePages<Application>({
           required
         />
         <TextArea
-          label={w.description}
+          label={t.description}
           name="description"
           rows={3}
           value={values.description}
           errors={errors.description}
         />
-        <CheckField label={w.isActive} name="isActive" checked={values.isActive === "true"} />
+        <CheckField label={t.isActive} name="isActive" checked={values.isActive === "true"} />
       </>
     );
   },
@@ -126,16 +126,16 @@ const settingPages = resourcePages<Setting>({
   managedBy: "manage:settings",
   icon: "settings",
   title: ({ locale }) => ({
-    many: words[locale].settings,
-    caption: words[locale].settingsCaption,
-    add: words[locale].newSetting,
-    empty: words[locale].settingsEmpty,
-    emptyText: words[locale].settingsEmptyText,
+    many: resourceTexts[locale].settings,
+    caption: resourceTexts[locale].settingsCaption,
+    add: resourceTexts[locale].newSetting,
+    empty: resourceTexts[locale].settingsEmpty,
+    emptyText: resourceTexts[locale].settingsEmptyText,
   }),
   nameOf: ({ key }) => key,
   columns: (v) => [
     {
-      head: words[v.locale].key,
+      head: resourceTexts[v.locale].key,
       sort: "key",
       cell: ({ id, key, description }) => (
         <>
@@ -144,8 +144,8 @@ const settingPages = resourcePages<Setting>({
         </>
       ),
     },
-    { head: words[v.locale].value, cell: ({ value }) => <code class="clamp">{value}</code> },
-    { head: words[v.locale].updated, cell: ({ updatedAt }) => <Time v={v} at={updatedAt} /> },
+    { head: resourceTexts[v.locale].value, cell: ({ value }) => <code class="clamp">{value}</code> },
+    { head: resourceTexts[v.locale].updated, cell: ({ updatedAt }) => <Time v={v} at={updatedAt} /> },
   ],
   fields: ["key", "value", "description"],
   valuesOf: (row) => ({
@@ -155,20 +155,20 @@ const settingPages = resourcePages<Setting>({
   }),
   bodyOf: ({ key, value, description }) => ({ key, value, description: description || null }),
   form(v, values, _row, errors) {
-    const w = words[v.locale];
+    const t = resourceTexts[v.locale];
     return (
       <>
         <TextField
-          label={w.key}
+          label={t.key}
           name="key"
           value={values.key}
           maxlength={200}
           errors={errors.key}
           required
         />
-        <TextArea label={w.value} name="value" rows={6} code value={values.value} errors={errors.value} />
+        <TextArea label={t.value} name="value" rows={6} code value={values.value} errors={errors.value} />
         <TextField
-          label={w.description}
+          label={t.description}
           name="description"
           value={values.description}
           maxlength={2000}
@@ -181,17 +181,17 @@ const settingPages = resourcePages<Setting>({
 
 /** Resources of the generic contract: read by all of the tenant, changed by those who may. */
 export const resourcesSection: ConsoleSection = {
-  title: { en: words.en.section, pt: words.pt.section },
+  title: { en: resourceTexts.en.section, pt: resourceTexts.pt.section },
   nav: [
     {
       path: "applications",
-      label: { en: words.en.applications, pt: words.pt.applications },
+      label: { en: resourceTexts.en.applications, pt: resourceTexts.pt.applications },
       icon: "files",
       needsTenant: true,
     },
     {
       path: "settings",
-      label: { en: words.en.settings, pt: words.pt.settings },
+      label: { en: resourceTexts.en.settings, pt: resourceTexts.pt.settings },
       icon: "settings",
       needsTenant: true,
     },

@@ -12,9 +12,9 @@ import { Card } from "../components/notice.tsx";
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { CopyValue, Facts, shortId, Time } from "../components/values.tsx";
 import { type Page, Refusal } from "../shared/api.ts";
-import { shared } from "../shared/console_words.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { words } from "./words.ts";
+import { resourceTexts } from "./texts.ts";
 
 interface Row {
   id: string;
@@ -49,22 +49,22 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
     Object.fromEntries(r.fields.map((name) => [name, String(form.get(name) ?? "").replaceAll("\r\n", "\n")]));
 
   async function list(v: Visit): Promise<View> {
-    const w = r.title(v);
+    const t = r.title(v);
     const names = ["search", "sortBy", "sortDirection", "page", ...r.filters?.names ?? []];
     const page = await v.api.get<Page<T>>(
       r.path,
       Object.fromEntries(names.map((name) => [name, v.query.get(name)])),
     );
     return {
-      title: w.many,
+      title: t.many,
       ...canChange(v)
-        ? { actions: <ButtonLink href={`${r.path}/new`} label={w.add} icon="plus" tone="primary" /> }
+        ? { actions: <ButtonLink href={`${r.path}/new`} label={t.add} icon="plus" tone="primary" /> }
         : {},
       body: (
         <>
           <FilterBar v={v} action={r.path} target="resource-list">
             <TextField
-              label={words[v.locale].search}
+              label={resourceTexts[v.locale].search}
               name="search"
               type="search"
               value={v.query.get("search")}
@@ -73,11 +73,11 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
           </FilterBar>
           <LivePart v={v} id="resource-list">
             <DataTable
-              caption={w.caption}
+              caption={t.caption}
               columns={r.columns(v)}
               rows={page.items}
               sorting={{ v, path: r.path }}
-              empty={<EmptyList v={v} icon={r.icon} text={w.empty}>{w.emptyText}</EmptyList>}
+              empty={<EmptyList v={v} icon={r.icon} text={t.empty}>{t.emptyText}</EmptyList>}
             />
             <Pager v={v} path={r.path} page={page} />
           </LivePart>
@@ -93,7 +93,7 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
     given: FormData | null,
     refusal: Refusal | null,
   ): View {
-    const w = words[v.locale];
+    const t = resourceTexts[v.locale];
     const values = given ? valuesIn(given) : r.valuesOf(row);
     const isOpen = canChange(v);
     return {
@@ -106,10 +106,10 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
             <ActionButton
               v={v}
               action={`${r.path}/${row.id}/delete`}
-              label={shared[v.locale].remove}
+              label={commonTexts[v.locale].remove}
               icon="trash"
               tone="danger"
-              confirm={w.deleteConfirm(r.nameOf(row))}
+              confirm={t.deleteConfirm(r.nameOf(row))}
             />
           ),
         }
@@ -128,7 +128,7 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
               {isOpen && (
                 <FormButtons
                   v={v}
-                  label={row ? shared[v.locale].save : shared[v.locale].create}
+                  label={row ? commonTexts[v.locale].save : commonTexts[v.locale].create}
                   back={r.path}
                 />
               )}
@@ -138,9 +138,9 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
             <Card>
               <Facts
                 facts={[
-                  [w.created, <Time v={v} at={row.createdAt} />],
-                  [w.updated, <Time v={v} at={row.updatedAt} />],
-                  [w.id, <CopyValue v={v} value={row.id} shown={shortId(row.id)} />],
+                  [t.created, <Time v={v} at={row.createdAt} />],
+                  [t.updated, <Time v={v} at={row.updatedAt} />],
+                  [t.id, <CopyValue v={v} value={row.id} shown={shortId(row.id)} />],
                 ]}
               />
             </Card>
@@ -157,14 +157,14 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
 
   /** Sends the form; what it asks is refused in words on the form itself. */
   async function save(v: Visit, form: FormData, row: T | null): Promise<Outcome> {
-    const w = words[v.locale];
+    const t = resourceTexts[v.locale];
     const body = r.bodyOf(valuesIn(form));
     const etag = field(form, "etag");
     try {
       const saved = row
         ? await v.api.send<T>("PUT", `${r.path}/${row.id}`, body, { "if-match": etag })
         : await v.api.send<T>("POST", r.path, body);
-      const text = (row ? w.saved : w.made)(r.nameOf(saved));
+      const text = (row ? t.saved : t.made)(r.nameOf(saved));
       return { goTo: r.path, flash: { tone: "ok", text } };
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || ![400, 409, 412].includes(refusal.status)) throw refusal;
@@ -189,7 +189,7 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
       async post(v) {
         const row = await one(v);
         await v.api.send("DELETE", `${r.path}/${row.id}`);
-        return { goTo: r.path, flash: { tone: "ok", text: words[v.locale].removed(r.nameOf(row)) } };
+        return { goTo: r.path, flash: { tone: "ok", text: resourceTexts[v.locale].removed(r.nameOf(row)) } };
       },
     },
   ];

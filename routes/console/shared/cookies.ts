@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { cookiesOf } from "../../shared/cookies.ts";
 import { Buffer } from "node:buffer";
-import { type Locale, localeOf, LOCALES } from "./words.ts";
+import { type Locale, localeOf, LOCALES } from "./languages.ts";
 import type { Flash, Theme } from "./page.ts";
 
 const SESSION = "steward_console";

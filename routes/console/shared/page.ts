@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { Api } from "./api.ts";
-import type { Locale } from "./words.ts";
+import type { Locale } from "./languages.ts";
 
 /** Who looks, where, and how they like it. */
 export interface Viewer {

@@ -3,9 +3,9 @@ import type { Child } from "hono/jsx";
 import { Icon } from "../components/icons.tsx";
 import { Notice } from "../components/notice.tsx";
 import { CsrfField } from "../components/forms.tsx";
-import { shared } from "./console_words.ts";
+import { commonTexts } from "./common_texts.ts";
 import type { NavItem, View, Visit } from "./page.ts";
-import { LOCALES } from "./words.ts";
+import { LOCALES } from "./languages.ts";
 
 const LANGUAGE_NAMES = { en: "English", pt: "Português" };
 
@@ -32,7 +32,7 @@ export function Shell(
     unread: number | null;
   },
 ) {
-  const w = shared[v.locale];
+  const t = commonTexts[v.locale];
   const here = v.address.split(/[/?]/)[0] ?? "";
   return (
     <Document
@@ -41,7 +41,7 @@ export function Shell(
       title={[view.title, ...(view.crumbs ?? []).map(({ label }) => label).reverse()].join(" · ")}
       scripts={view.scripts ?? []}
     >
-      <a class="skip" href={`${v.address}#content`}>{w.skip}</a>
+      <a class="skip" href={`${v.address}#content`}>{t.skip}</a>
       <header class="topbar">
         <button
           type="button"
@@ -51,7 +51,7 @@ export function Shell(
           aria-controls="sections"
         >
           <Icon name="menu" />
-          <span class="sr-only">{w.menu}</span>
+          <span class="sr-only">{t.menu}</span>
         </button>
         <a class="brand" href="./">
           <Icon name="steward" />
@@ -61,8 +61,8 @@ export function Shell(
           <TenantSwitcher v={v} />
           <a class="icon-button" href="inbox" data-inbox-stream="inbox/stream">
             <Icon name="wakeUps" />
-            <span class="sr-only">{w.inbox}</span>
-            <span class="count" data-unread hidden={!unread} aria-label={w.unread(unread ?? 0)}>
+            <span class="sr-only">{t.inbox}</span>
+            <span class="count" data-unread hidden={!unread} aria-label={t.unread(unread ?? 0)}>
               {unread ?? 0}
             </span>
           </a>
@@ -70,7 +70,7 @@ export function Shell(
         </div>
       </header>
       <div class="frame">
-        <nav class="sections" id="sections" aria-label={w.navigation}>
+        <nav class="sections" id="sections" aria-label={t.navigation}>
           {nav.map(({ title, items }) => (
             <>
               {title && <h2>{title}</h2>}
@@ -173,45 +173,45 @@ function PageHead({ view }: { view: View }) {
 }
 
 function TenantSwitcher({ v }: { v: Visit }) {
-  const w = shared[v.locale];
+  const t = commonTexts[v.locale];
   const { tenant, tenants } = v.viewer;
   const reachesAll = tenants.some(({ type }) => type === "Platform");
   if (tenants.length + (reachesAll ? 1 : 0) < 2) {
-    return <span class="tenant-name" title={w.tenant}>{tenant?.name ?? w.noTenant}</span>;
+    return <span class="tenant-name" title={t.tenant}>{tenant?.name ?? t.noTenant}</span>;
   }
   return (
     <form method="post" action="tenant" class="tenant-switch">
       <CsrfField v={v} />
-      <label class="sr-only" for="tenant-choice">{w.tenant}</label>
+      <label class="sr-only" for="tenant-choice">{t.tenant}</label>
       <select id="tenant-choice" name="tenantId" data-submit>
-        {reachesAll && <option value="" selected={!tenant}>{w.noTenant}</option>}
+        {reachesAll && <option value="" selected={!tenant}>{t.noTenant}</option>}
         {tenants.map(({ id, name }) => <option value={id} selected={id === tenant?.id}>{name}</option>)}
       </select>
-      <button type="submit" class="button small no-script">{w.switchTenant}</button>
+      <button type="submit" class="button small no-script">{t.switchTenant}</button>
     </form>
   );
 }
 
 function AccountMenu({ v }: { v: Visit }) {
-  const w = shared[v.locale];
-  const themes = { auto: w.themeAuto, light: w.themeLight, dark: w.themeDark };
+  const t = commonTexts[v.locale];
+  const themes = { auto: t.themeAuto, light: t.themeLight, dark: t.themeDark };
   return (
     <details class="menu" data-close-outside>
       <summary class="icon-button">
         <Icon name="person" />
-        <span class="sr-only">{w.account}</span>
+        <span class="sr-only">{t.account}</span>
       </summary>
       <div class="menu-body">
         <p class="menu-who">
           <strong>{v.viewer.name}</strong>
           <span class="muted">{v.viewer.email}</span>
         </p>
-        <a class="menu-item" href="account">{w.account}</a>
+        <a class="menu-item" href="account">{t.account}</a>
         <form method="post" action="look" class="menu-form">
           <CsrfField v={v} />
           <input type="hidden" name="back" value={v.address} />
           <label>
-            {w.theme}
+            {t.theme}
             <select name="theme" data-submit>
               {Object.entries(themes).map(([value, label]) => (
                 <option value={value} selected={value === v.theme}>{label}</option>
@@ -219,7 +219,7 @@ function AccountMenu({ v }: { v: Visit }) {
             </select>
           </label>
           <label>
-            {w.language}
+            {t.language}
             <select name="locale" data-submit>
               {LOCALES.map((locale) => (
                 <option value={locale} lang={locale} selected={locale === v.locale}>
@@ -228,11 +228,11 @@ function AccountMenu({ v }: { v: Visit }) {
               ))}
             </select>
           </label>
-          <button type="submit" class="button small no-script">{w.apply}</button>
+          <button type="submit" class="button small no-script">{t.apply}</button>
         </form>
         <form method="post" action="sign-out">
           <CsrfField v={v} />
-          <button type="submit" class="menu-item">{w.signOut}</button>
+          <button type="submit" class="menu-item">{t.signOut}</button>
         </form>
       </div>
     </details>
@@ -241,14 +241,14 @@ function AccountMenu({ v }: { v: Visit }) {
 
 /** One dialog for every action that wants a second thought; the script fills it. */
 function ConfirmDialog({ v }: { v: Visit }) {
-  const w = shared[v.locale];
+  const t = commonTexts[v.locale];
   return (
     <dialog id="confirm" aria-labelledby="confirm-question">
       <form method="dialog">
         <p id="confirm-question"></p>
         <div class="row end">
-          <button type="submit" class="button" value="no">{w.cancel}</button>
-          <button type="submit" class="button primary" value="yes" data-confirm-yes>{w.confirm}</button>
+          <button type="submit" class="button" value="no">{t.cancel}</button>
+          <button type="submit" class="button primary" value="yes" data-confirm-yes>{t.confirm}</button>
         </div>
       </form>
     </dialog>

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { instantOf } from "../../../routes/console/components/instants.ts";
+import { instantOf } from "../../../routes/console/components/date_inputs.ts";
 import { framed, openConsole, setupConsole } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();

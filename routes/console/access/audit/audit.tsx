@@ -1,15 +1,15 @@
 import type { AuditRow } from "../../../../domain/audit/audit_log.ts";
 import { FilterBar, SelectField, TextField } from "../../components/forms.tsx";
-import { instantOf } from "../../components/instants.ts";
+import { instantOf } from "../../components/date_inputs.ts";
 import { Notice } from "../../components/notice.tsx";
 import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
 import { type Page, searchOf } from "../../shared/api.ts";
-import { shared } from "../../shared/console_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { orNull, reachesUsers, tenantChoices, tenantNames } from "../reading.ts";
 import { Diff, fieldChanges } from "./diff.tsx";
-import { words } from "./words.ts";
+import { auditTexts } from "./texts.ts";
 
 type Entry = Omit<AuditRow, "at"> & { at: string };
 
@@ -59,7 +59,7 @@ const TARGETS = [
 
 /** Who changed what: all of it for those who administer the service, else the tenant's. */
 export async function auditPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = auditTexts[v.locale];
   const filters = Object.fromEntries(
     FILTERS.map((name) => [name, v.query.get(name)?.trim() ?? ""]),
   ) as Record<
@@ -84,19 +84,19 @@ export async function auditPage(v: Visit): Promise<View> {
     tenantNames(v, entries.map(({ tenantId }) => tenantId)),
   ]);
   return {
-    title: w.title,
+    title: t.title,
     body: (
       <>
         <FilterBar v={v} action="audit" target="audit-list">
           <TextField
-            label={w.actor}
+            label={t.actor}
             name="actor"
             type="search"
             value={filters.actor}
-            placeholder={w.actorHint}
+            placeholder={t.actorHint}
           />
           <TextField
-            label={w.action}
+            label={t.action}
             name="action"
             value={filters.action}
             list="audit-actions"
@@ -104,31 +104,31 @@ export async function auditPage(v: Visit): Promise<View> {
           />
           <datalist id="audit-actions">{ACTIONS.map((name) => <option value={name} />)}</datalist>
           <TextField
-            label={w.targetType}
+            label={t.targetType}
             name="targetType"
             value={filters.targetType}
             list="audit-targets"
             maxlength={200}
           />
           <datalist id="audit-targets">{TARGETS.map((name) => <option value={name} />)}</datalist>
-          <TextField label={w.targetId} name="targetId" value={filters.targetId} maxlength={200} />
-          <TextField label={w.from} name="fromDate" type="date" value={filters.fromDate} />
-          <TextField label={w.to} name="toDate" type="date" value={filters.toDate} />
+          <TextField label={t.targetId} name="targetId" value={filters.targetId} maxlength={200} />
+          <TextField label={t.from} name="fromDate" type="date" value={filters.fromDate} />
+          <TextField label={t.to} name="toDate" type="date" value={filters.toDate} />
           {seesAll && (
             <SelectField
-              label={w.tenant}
+              label={t.tenant}
               name="tenantId"
-              any={shared[v.locale].all}
+              any={commonTexts[v.locale].all}
               value={filters.tenantId}
               choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
             />
           )}
         </FilterBar>
         <LivePart v={v} id="audit-list">
-          {actorId === null && <Notice tone="warn">{w.noActor}</Notice>}
-          {page?.items.length === 0 && <EmptyList v={v} icon="audit" text={w.empty}>{w.emptyText}</EmptyList>}
+          {actorId === null && <Notice tone="warn">{t.noActor}</Notice>}
+          {page?.items.length === 0 && <EmptyList v={v} icon="audit" text={t.empty}>{t.emptyText}</EmptyList>}
           {entries.length > 0 && (
-            <ol class="audit" aria-label={w.caption}>
+            <ol class="audit" aria-label={t.caption}>
               {entries.map((entry) => (
                 <li>
                   <AuditItem v={v} entry={entry} names={names} />
@@ -160,7 +160,7 @@ async function findActor(v: Visit, actor: string): Promise<string | null | undef
 }
 
 function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<string, string> }) {
-  const w = words[v.locale];
+  const t = auditTexts[v.locale];
   const { action, actorId, actorEmail, tenantId, traceId, ip, at } = entry;
   const changes = fieldChanges(entry.before, entry.after);
   const name = targetName(entry);
@@ -177,22 +177,22 @@ function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<str
       </div>
       <div class="row muted audit-who">
         <span>
-          {w.by} {actorId === null
-            ? w.service
+          {t.by} {actorId === null
+            ? t.service
             : <a href={`audit${searchOf({ actor: actorId })}`}>{actorEmail ?? shortId(actorId)}</a>}
         </span>
-        {tenantId && <span>{w.tenantOfChange} {names.get(tenantId) ?? shortId(tenantId)}</span>}
-        {ip && <span title={w.address}>{ip}</span>}
+        {tenantId && <span>{t.tenantOfChange} {names.get(tenantId) ?? shortId(tenantId)}</span>}
+        {ip && <span title={t.address}>{ip}</span>}
         {traceId && (
           <span class="row tight">
-            {w.trace} <CopyValue v={v} value={traceId} shown={shortId(traceId)} />
+            {t.trace} <CopyValue v={v} value={traceId} shown={shortId(traceId)} />
           </span>
         )}
       </div>
       {changes.length > 0 && (
         <details>
           <summary>
-            {w.changes(changes.length)}: {changes.map(({ name }) => name).filter(Boolean).join(", ")}
+            {t.changes(changes.length)}: {changes.map(({ name }) => name).filter(Boolean).join(", ")}
           </summary>
           <Diff v={v} action={action} changes={changes} />
         </details>

@@ -1,5 +1,5 @@
 import type { Visit } from "../../shared/page.ts";
-import { words } from "./words.ts";
+import { auditTexts } from "./texts.ts";
 
 /** One field that a change set, and what it was. Undefined: it was, or is, not there. */
 export interface FieldChange {
@@ -25,17 +25,17 @@ export function fieldChanges(before: unknown, after: unknown): FieldChange[] {
 
 /** The fields of a change side by side; of lists, what came and what went. */
 export function Diff({ v, action, changes }: { v: Visit; action: string; changes: FieldChange[] }) {
-  const w = words[v.locale];
+  const t = auditTexts[v.locale];
   const hadState = changes.some(({ before }) => before !== undefined);
   const hasState = changes.some(({ after }) => after !== undefined);
   return (
-    <div class="table-scroll" tabindex={0} role="region" aria-label={w.diffOf(action)}>
+    <div class="table-scroll" tabindex={0} role="region" aria-label={t.diffOf(action)}>
       <table class="data diff">
         <thead>
           <tr>
-            <th scope="col">{w.field}</th>
-            {hadState && <th scope="col">{w.before}</th>}
-            {hasState && <th scope="col">{w.after}</th>}
+            <th scope="col">{t.field}</th>
+            {hadState && <th scope="col">{t.before}</th>}
+            {hasState && <th scope="col">{t.after}</th>}
           </tr>
         </thead>
         <tbody>
@@ -43,16 +43,16 @@ export function Diff({ v, action, changes }: { v: Visit; action: string; changes
             const lists = isList(before) && isList(after);
             return (
               <tr>
-                <td data-label={w.field}>
+                <td data-label={t.field}>
                   <code>{name}</code>
                 </td>
                 {hadState && (
-                  <td data-label={w.before}>
+                  <td data-label={t.before}>
                     <Value v={v} value={before} besides={lists ? after : null} />
                   </td>
                 )}
                 {hasState && (
-                  <td data-label={w.after}>
+                  <td data-label={t.after}>
                     <Value v={v} value={after} besides={lists ? before : null} isNew />
                   </td>
                 )}
@@ -75,9 +75,9 @@ function Value({ v, value, besides, isNew = false }: {
   besides: (string | number)[] | null;
   isNew?: boolean;
 }) {
-  const w = words[v.locale];
+  const t = auditTexts[v.locale];
   if (value === undefined || value === null || value === "") return <span class="muted">–</span>;
-  if (typeof value === "boolean") return <>{value ? w.yes : w.no}</>;
+  if (typeof value === "boolean") return <>{value ? t.yes : t.no}</>;
   if (!isList(value)) {
     return typeof value === "object"
       ? <pre class="inline-json">{JSON.stringify(value, null, 2)}</pre>
@@ -92,7 +92,7 @@ function Value({ v, value, besides, isNew = false }: {
         return (
           <li>
             {isNew ? <ins>{String(item)}</ins> : <del>{String(item)}</del>}
-            <span class="sr-only">{` ${isNew ? w.added : w.removed}`}</span>
+            <span class="sr-only">{` ${isNew ? t.added : t.removed}`}</span>
           </li>
         );
       })}

@@ -1,12 +1,12 @@
 import { CsrfField, FormButtons, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
-import { shared } from "../../shared/console_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, readSeen } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
 import type { Permission } from "./list.tsx";
-import { words } from "./words.ts";
+import { permissionTexts } from "./texts.ts";
 
 const filledBy = (form: FormData) => ({
   code: field(form, "code"),
@@ -22,7 +22,7 @@ export async function newPermissionPage(
 ): Promise<View> {
   return {
     ...await formView(v, { action: "permissions/new", refusal, filled: form && filledBy(form) }),
-    title: words[v.locale].newPermission,
+    title: permissionTexts[v.locale].newPermission,
   };
 }
 
@@ -32,7 +32,7 @@ export async function createPermission(v: Visit, form: FormData): Promise<Outcom
   return await submit(() => v.api.send("POST", "permissions", filled), {
     done: () => ({
       goTo: "permissions",
-      flash: { tone: "ok", text: words[v.locale].created(filled.code) },
+      flash: { tone: "ok", text: permissionTexts[v.locale].created(filled.code) },
     }),
     again: (refusal) => newPermissionPage(v, refusal, form),
   });
@@ -51,7 +51,7 @@ export async function editPermissionPage(
     : { code, category, description: description ?? "" };
   return {
     ...await formView(v, { action: `permissions/${permission.id}`, refusal, filled, etag }),
-    title: words[v.locale].editOf(code),
+    title: permissionTexts[v.locale].editOf(code),
   };
 }
 
@@ -67,7 +67,7 @@ export async function savePermission(v: Visit, form: FormData): Promise<Outcome>
         ifUnchanged(field(form, "etag")),
       ),
     {
-      done: () => ({ goTo: "permissions", flash: { tone: "ok", text: words[v.locale].saved } }),
+      done: () => ({ goTo: "permissions", flash: { tone: "ok", text: permissionTexts[v.locale].saved } }),
       again: (refusal) => editPermissionPage(v, refusal, form),
     },
   );
@@ -80,14 +80,14 @@ async function formView(v: Visit, o: {
   /** Of the permission there is; absent: a new one. */
   etag?: string;
 }): Promise<Omit<View, "title">> {
-  const w = words[v.locale];
+  const t = permissionTexts[v.locale];
   const { refusal, filled, etag } = o;
   const { items } = await v.api.get<{ items: { category: string }[] }>("permissions/catalog/categories", {
     limit: 50,
   });
   const errors = refusal?.fields ?? {};
   return {
-    crumbs: [{ href: "permissions", label: w.permissions }],
+    crumbs: [{ href: "permissions", label: t.permissions }],
     body: (
       <Card>
         <FormExplained v={v} refusal={refusal} known={["code", "description", "category"]} />
@@ -96,17 +96,17 @@ async function formView(v: Visit, o: {
           <input type="hidden" name="etag" value={etag ?? ""} />
           {etag === undefined && (
             <TextField
-              label={w.code}
+              label={t.code}
               name="code"
               value={filled?.code}
               maxlength={200}
-              hint={w.codeHint}
+              hint={t.codeHint}
               errors={errors.code}
               required
             />
           )}
           <TextField
-            label={w.category}
+            label={t.category}
             name="category"
             value={filled?.category}
             maxlength={100}
@@ -116,7 +116,7 @@ async function formView(v: Visit, o: {
           />
           <datalist id="categories">{items.map(({ category }) => <option value={category} />)}</datalist>
           <TextField
-            label={w.description}
+            label={t.description}
             name="description"
             value={filled?.description}
             maxlength={500}
@@ -124,7 +124,7 @@ async function formView(v: Visit, o: {
           />
           <FormButtons
             v={v}
-            label={etag === undefined ? shared[v.locale].create : shared[v.locale].save}
+            label={etag === undefined ? commonTexts[v.locale].create : commonTexts[v.locale].save}
             back="permissions"
           />
         </form>

@@ -7,7 +7,7 @@ import { Badge, Figure, number } from "../../components/values.tsx";
 import { Refusal, searchOf } from "../../shared/api.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { FormExplained } from "../refusals.tsx";
-import { words } from "./words.ts";
+import { permissionTexts } from "./texts.ts";
 
 type Result = z.output<typeof PermissionImportResultDto>;
 type ImportedRow = Result["rows"][number];
@@ -22,13 +22,13 @@ const TONES: Record<ImportedRow["outcome"], Tone> = {
   Failed: "bad",
 };
 
-const crumbs = (v: Visit) => [{ href: "permissions", label: words[v.locale].permissions }];
+const crumbs = (v: Visit) => [{ href: "permissions", label: permissionTexts[v.locale].permissions }];
 
 /** Where a file is chosen. */
 export function importPage(v: Visit, refusal: Refusal | null = null): View {
-  const w = words[v.locale];
+  const t = permissionTexts[v.locale];
   return {
-    title: w.importTitle,
+    title: t.importTitle,
     crumbs: crumbs(v),
     body: (
       <Card>
@@ -37,7 +37,7 @@ export function importPage(v: Visit, refusal: Refusal | null = null): View {
           <CsrfField v={v} />
           <div class="field">
             <label for="f-file">
-              {w.file}
+              {t.file}
               <span class="required" aria-hidden="true">*</span>
             </label>
             <input
@@ -48,16 +48,16 @@ export function importPage(v: Visit, refusal: Refusal | null = null): View {
               required
               aria-describedby="f-file-hint"
             />
-            <div class="hint" id="f-file-hint">{w.fileHint}</div>
+            <div class="hint" id="f-file-hint">{t.fileHint}</div>
           </div>
-          <CheckField label={w.upsert} name="upsert" hint={w.upsertHint} />
-          <p class="hint">{w.previewHint}</p>
+          <CheckField label={t.upsert} name="upsert" hint={t.upsertHint} />
+          <p class="hint">{t.previewHint}</p>
           <div class="row">
-            <button type="submit" class="button primary" name="do" value="preview">{w.preview}</button>
+            <button type="submit" class="button primary" name="do" value="preview">{t.preview}</button>
           </div>
         </form>
         <p class="row">
-          <span class="muted">{w.template}</span>
+          <span class="muted">{t.template}</span>
           <a href="permissions/import/template?format=Csv" download>CSV</a>
           <a href="permissions/import/template?format=Json" download>JSON</a>
         </p>
@@ -72,13 +72,13 @@ export const importTemplate = async (v: Visit): Promise<Response> =>
 
 /** First what would become of the file, then the import itself. */
 export async function importFile(v: Visit, form: FormData): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = permissionTexts[v.locale];
   const isPreview = field(form, "do") === "preview";
   const upsert = form.get("upsert") === "true";
   const file = isPreview ? form.get("file") : carriedFile(form);
   if (!(file instanceof File)) return importPage(v);
   if (file.size > MOST_CARRIED) {
-    return { ...importPage(v, new Refusal(413, "BODY_TOO_LARGE", w.tooLarge, undefined, null)), status: 413 };
+    return { ...importPage(v, new Refusal(413, "BODY_TOO_LARGE", t.tooLarge, undefined, null)), status: 413 };
   }
   const sent = new FormData();
   sent.set("file", file);
@@ -93,7 +93,7 @@ export async function importFile(v: Visit, form: FormData): Promise<Outcome> {
     const { created, updated, failed } = result;
     return {
       goTo: "permissions",
-      flash: { tone: failed > 0 ? "bad" : "ok", text: w.imported(created, updated, failed) },
+      flash: { tone: failed > 0 ? "bad" : "ok", text: t.imported(created, updated, failed) },
     };
   } catch (refusal) {
     if (refusal instanceof Refusal && refusal.status < 500 && refusal.status !== 401) {
@@ -110,26 +110,26 @@ function carriedFile(form: FormData): File {
 }
 
 function previewView(v: Visit, result: Result, file: File, content: string): View {
-  const w = words[v.locale];
+  const t = permissionTexts[v.locale];
   const { created, updated, unchanged, failed, total, upsert } = result;
   const rows = [...result.rows].sort((a, b) =>
     Number(b.outcome === "Failed") - Number(a.outcome === "Failed")
   );
   return {
-    title: w.importTitle,
+    title: t.importTitle,
     crumbs: crumbs(v),
     body: (
       <>
-        <Notice tone="info" title={w.outcome}>
-          <code>{file.name}</code> {failed > 0 && w.failing(failed)}
+        <Notice tone="info" title={t.outcome}>
+          <code>{file.name}</code> {failed > 0 && t.failing(failed)}
         </Notice>
         <div class="figures">
-          <Figure label={w.total} value={number(v, total)} />
-          <Figure label={w.Created} value={number(v, created)} tone="ok" />
-          <Figure label={w.Updated} value={number(v, updated)} tone="info" />
-          <Figure label={w.Unchanged} value={number(v, unchanged)} />
+          <Figure label={t.total} value={number(v, total)} />
+          <Figure label={t.Created} value={number(v, created)} tone="ok" />
+          <Figure label={t.Updated} value={number(v, updated)} tone="info" />
+          <Figure label={t.Unchanged} value={number(v, unchanged)} />
           <Figure
-            label={w.Failed}
+            label={t.Failed}
             value={number(v, failed)}
             {...failed > 0 ? { tone: "bad" as const } : {}}
           />
@@ -142,15 +142,15 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
           {created + updated > 0
             ? (
               <button type="submit" class="button primary" name="do" value="import">
-                {w.importNow(created + updated)}
+                {t.importNow(created + updated)}
               </button>
             )
-            : <span class="muted">{w.nothingToDo}</span>}
-          <ButtonLink href="permissions/import" label={w.another} />
+            : <span class="muted">{t.nothingToDo}</span>}
+          <ButtonLink href="permissions/import" label={t.another} />
         </form>
-        {rows.length > ROWS_SHOWN && <p class="muted">{w.firstRows(ROWS_SHOWN, rows.length)}</p>}
+        {rows.length > ROWS_SHOWN && <p class="muted">{t.firstRows(ROWS_SHOWN, rows.length)}</p>}
         <DataTable
-          caption={w.rowsCaption}
+          caption={t.rowsCaption}
           columns={columns(v)}
           rows={rows.slice(0, ROWS_SHOWN)}
           empty={null}
@@ -161,11 +161,11 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
 }
 
 function columns(v: Visit): Column<ImportedRow>[] {
-  const w = words[v.locale];
+  const t = permissionTexts[v.locale];
   return [
-    { head: w.row, align: "end", cell: ({ row }) => number(v, row) },
-    { head: w.code, cell: ({ code }) => code === null ? "–" : <code>{code}</code> },
-    { head: w.result, cell: ({ outcome }) => <Badge tone={TONES[outcome]}>{w[outcome]}</Badge> },
-    { head: w.problems, cell: ({ errors }) => errors.join("; ") },
+    { head: t.row, align: "end", cell: ({ row }) => number(v, row) },
+    { head: t.code, cell: ({ code }) => code === null ? "–" : <code>{code}</code> },
+    { head: t.result, cell: ({ outcome }) => <Badge tone={TONES[outcome]}>{t[outcome]}</Badge> },
+    { head: t.problems, cell: ({ errors }) => errors.join("; ") },
   ];
 }

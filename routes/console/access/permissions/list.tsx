@@ -4,11 +4,11 @@ import { ActionButton, ButtonLink, FilterBar, SelectField, TextField } from "../
 import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import type { Page } from "../../shared/api.ts";
-import { shared } from "../../shared/console_words.ts";
-import { inLanguage } from "../../shared/own_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
+import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import type { Category } from "../roles/model.tsx";
-import { words } from "./words.ts";
+import { permissionTexts } from "./texts.ts";
 
 export type Permission = z.output<typeof PermissionDetailsDto>;
 
@@ -16,8 +16,8 @@ const FILTERS = ["search", "category", "reach", "isSystem"] as const;
 
 /** The permissions there are in the tenant, by category. */
 export async function permissionsPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
-  const all = shared[v.locale].all;
+  const t = permissionTexts[v.locale];
+  const all = commonTexts[v.locale].all;
   const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
   const [page, { items: categories }] = await Promise.all([
     v.api.get<Page<Category>>("permissions/catalog", { ...filters, page: v.query.get("page") }),
@@ -25,46 +25,46 @@ export async function permissionsPage(v: Visit): Promise<View> {
   ]);
   const groups = categories.map(({ category }) => ({
     value: category,
-    label: inLanguage(v.locale, category),
+    label: translateBuiltin(v.locale, category),
   }))
     .sort((a, b) => a.label.localeCompare(b.label, v.locale));
   return {
-    title: w.permissions,
+    title: t.permissions,
     actions: may(v.viewer, "create:permissions") && (
       <>
-        <ButtonLink href="permissions/import" label={w.importShort} icon="upload" />
-        <ButtonLink href="permissions/new" label={w.newPermission} icon="plus" tone="primary" />
+        <ButtonLink href="permissions/import" label={t.importShort} icon="upload" />
+        <ButtonLink href="permissions/new" label={t.newPermission} icon="plus" tone="primary" />
       </>
     ),
     body: (
       <>
         <FilterBar v={v} action="permissions" target="permissions-list">
-          <TextField label={w.search} name="search" type="search" value={filters.search} />
+          <TextField label={t.search} name="search" type="search" value={filters.search} />
           <SelectField
-            label={w.category}
+            label={t.category}
             name="category"
             any={all}
             value={filters.category}
             choices={groups}
           />
           <SelectField
-            label={w.reach}
+            label={t.reach}
             name="reach"
             any={all}
             value={filters.reach}
-            choices={[{ value: "Tenant", label: w.Tenant }, { value: "Platform", label: w.Platform }]}
+            choices={[{ value: "Tenant", label: t.Tenant }, { value: "Platform", label: t.Platform }]}
           />
           <SelectField
-            label={w.origin}
+            label={t.origin}
             name="isSystem"
             any={all}
             value={filters.isSystem}
-            choices={[{ value: "true", label: w.catalog }, { value: "false", label: w.own }]}
+            choices={[{ value: "true", label: t.catalog }, { value: "false", label: t.own }]}
           />
         </FilterBar>
         <LivePart v={v} id="permissions-list">
           {page.items.length === 0 && (
-            <EmptyList v={v} icon="permissions" text={w.empty}>{w.emptyText}</EmptyList>
+            <EmptyList v={v} icon="permissions" text={t.empty}>{t.emptyText}</EmptyList>
           )}
           {page.items.length > 0 && <CatalogTable v={v} categories={page.items} />}
           <Pager v={v} path="permissions" page={page} />
@@ -80,25 +80,25 @@ const isOwn = (v: Visit, { isSystem, tenantId }: Permission): boolean =>
 
 /** One table of all categories, so that its columns stand under one another. */
 function CatalogTable({ v, categories }: { v: Visit; categories: Category[] }) {
-  const w = words[v.locale];
+  const t = permissionTexts[v.locale];
   const changes = may(v.viewer, "update:permissions") || may(v.viewer, "delete:permissions");
   return (
-    <div class="table-scroll" tabindex={0} role="region" aria-label={w.caption}>
+    <div class="table-scroll" tabindex={0} role="region" aria-label={t.caption}>
       <table class="data">
-        <caption class="sr-only">{w.caption}</caption>
+        <caption class="sr-only">{t.caption}</caption>
         <thead>
           <tr>
-            <th scope="col">{w.code}</th>
-            <th scope="col">{w.origin}</th>
-            <th scope="col" class="end">{w.roles}</th>
-            {changes && <th scope="col" class="end">{shared[v.locale].actions}</th>}
+            <th scope="col">{t.code}</th>
+            <th scope="col">{t.origin}</th>
+            <th scope="col" class="end">{t.roles}</th>
+            {changes && <th scope="col" class="end">{commonTexts[v.locale].actions}</th>}
           </tr>
         </thead>
         {categories.map(({ category, permissions }) => (
           <tbody>
             <tr>
               <th scope="rowgroup" colspan={changes ? 4 : 3} class="group">
-                {inLanguage(v.locale, category)}
+                {translateBuiltin(v.locale, category)}
               </th>
             </tr>
             {permissions.map((permission) => <Row v={v} permission={permission} changes={changes} />)}
@@ -110,25 +110,25 @@ function CatalogTable({ v, categories }: { v: Visit; categories: Category[] }) {
 }
 
 function Row({ v, permission, changes }: { v: Visit; permission: Permission; changes: boolean }) {
-  const w = words[v.locale];
+  const t = permissionTexts[v.locale];
   const { code, description, isSystem, reach, roleCount } = permission;
   return (
     <tr>
-      <td data-label={w.code}>
+      <td data-label={t.code}>
         <div class="cell">
           <code>{code}</code>
-          {description && <span class="sub">{inLanguage(v.locale, description)}</span>}
+          {description && <span class="sub">{translateBuiltin(v.locale, description)}</span>}
         </div>
       </td>
-      <td data-label={w.origin}>
+      <td data-label={t.origin}>
         <span class="row">
-          <Badge tone={isSystem ? "idle" : "info"}>{isSystem ? w.catalog : w.own}</Badge>
-          {reach === "Platform" && <Badge tone="warn">{w.Platform}</Badge>}
+          <Badge tone={isSystem ? "idle" : "info"}>{isSystem ? t.catalog : t.own}</Badge>
+          {reach === "Platform" && <Badge tone="warn">{t.Platform}</Badge>}
         </span>
       </td>
-      <td data-label={w.roles} class="end">{number(v, roleCount)}</td>
+      <td data-label={t.roles} class="end">{number(v, roleCount)}</td>
       {changes && (
-        <td data-label={shared[v.locale].actions} class="end">
+        <td data-label={commonTexts[v.locale].actions} class="end">
           <div class="cell">{isOwn(v, permission) && <RowActions v={v} permission={permission} />}</div>
         </td>
       )}
@@ -137,7 +137,7 @@ function Row({ v, permission, changes }: { v: Visit; permission: Permission; cha
 }
 
 function RowActions({ v, permission: { id, code } }: { v: Visit; permission: Permission }) {
-  const s = shared[v.locale];
+  const s = commonTexts[v.locale];
   return (
     <span class="row end">
       {may(v.viewer, "update:permissions") && <ButtonLink href={`permissions/${id}`} label={s.edit} />}
@@ -147,7 +147,7 @@ function RowActions({ v, permission: { id, code } }: { v: Visit; permission: Per
           action={`permissions/${id}/delete`}
           label={s.remove}
           tone="danger"
-          confirm={words[v.locale].deleteConfirm(code)}
+          confirm={permissionTexts[v.locale].deleteConfirm(code)}
         />
       )}
     </span>

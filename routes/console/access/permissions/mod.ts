@@ -3,7 +3,7 @@ import { attempt } from "../refusals.tsx";
 import { createPermission, editPermissionPage, newPermissionPage, savePermission } from "./form.tsx";
 import { importFile, importPage, importTemplate } from "./import.tsx";
 import { type Permission, permissionsPage } from "./list.tsx";
-import { words } from "./words.ts";
+import { permissionTexts } from "./texts.ts";
 
 const CREATE = ["create:permissions"];
 
@@ -25,7 +25,7 @@ export const permissionsPages: ConsolePage[] = [
     async post(v) {
       const at = `permissions/${v.params.id}`;
       const { code } = await v.api.get<Permission>(at);
-      const done = words[v.locale].deleted(code);
+      const done = permissionTexts[v.locale].deleted(code);
       return await attempt(v, { back: "permissions", done }, () => v.api.send("DELETE", at));
     },
   },

@@ -2,14 +2,14 @@ import { ActionButton, ButtonLink } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { CopyValue, Facts, number, Time } from "../../components/values.tsx";
 import { searchOf } from "../../shared/api.ts";
-import { inLanguage } from "../../shared/own_words.ts";
+import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { type Category, readCatalog, readGrants, type Role, roleCrumbs, RoleKind } from "./model.tsx";
-import { words } from "./words.ts";
+import { roleTexts } from "./texts.ts";
 
 /** One role: who holds it and what it gives. */
 export async function rolePage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = roleTexts[v.locale];
   const role = await v.api.get<Role>(`roles/${v.params.id}`);
   const [grants, catalog] = await Promise.all([
     readGrants(v, role.id),
@@ -29,29 +29,29 @@ export async function rolePage(v: Visit): Promise<View> {
       <>
         {role.isSystemRole && (
           <Notice tone="info">
-            {w.systemNote} {grants.some(({ code }) => code === "admin:system") && w.fullNote}
+            {t.systemNote} {grants.some(({ code }) => code === "admin:system") && t.fullNote}
           </Notice>
         )}
         <Card>
           <Facts
             facts={[
-              [w.tenant, role.tenantName],
-              [w.description, inLanguage(v.locale, role.description)],
-              [w.kind, <RoleKind v={v} role={role} />],
+              [t.tenant, role.tenantName],
+              [t.description, translateBuiltin(v.locale, role.description)],
+              [t.kind, <RoleKind v={v} role={role} />],
               [
-                w.users,
+                t.users,
                 may(v.viewer, "read:users")
                   ? <a href={holders}>{number(v, role.userCount)}</a>
                   : number(v, role.userCount),
               ],
-              [w.permissions, number(v, role.permissionCount)],
-              [w.changed, <Time v={v} at={role.updatedAt} />],
-              [w.roleId, <CopyValue v={v} value={role.id} />],
+              [t.permissions, number(v, role.permissionCount)],
+              [t.changed, <Time v={v} at={role.updatedAt} />],
+              [t.roleId, <CopyValue v={v} value={role.id} />],
             ]}
           />
         </Card>
-        <Card title={w.permissions}>
-          {grants.length === 0 && <p class="muted">{w.noPermissions}</p>}
+        <Card title={t.permissions}>
+          {grants.length === 0 && <p class="muted">{t.noPermissions}</p>}
           <div class="grid-3">
             {catalog.filter(({ permissions }) => permissions.some(({ id }) => held.has(id))).map((
               category,
@@ -78,7 +78,7 @@ function HeldOf({ v, category, held }: { v: Visit; category: Category; held: Rea
     <section class="stack tight">
       <h3>
         {category.category}{" "}
-        <span class="muted">{words[v.locale].ofCount(mine.length, category.permissionCount)}</span>
+        <span class="muted">{roleTexts[v.locale].ofCount(mine.length, category.permissionCount)}</span>
       </h3>
       <ul class="bare-list">
         {mine.map(({ code, description }) => (
@@ -93,23 +93,23 @@ function HeldOf({ v, category, held }: { v: Visit; category: Category; held: Rea
 }
 
 function Actions({ v, role }: { v: Visit; role: Role }) {
-  const w = words[v.locale];
+  const t = roleTexts[v.locale];
   return (
     <>
       {may(v.viewer, "read:users") && (
-        <ButtonLink href={`audit?targetType=role&targetId=${role.id}`} label={w.history} icon="audit" />
+        <ButtonLink href={`audit?targetType=role&targetId=${role.id}`} label={t.history} icon="audit" />
       )}
       {!role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") && (
-        <ButtonLink href={`roles/${role.id}/edit`} label={w.edit} tone="primary" />
+        <ButtonLink href={`roles/${role.id}/edit`} label={t.edit} tone="primary" />
       )}
       {!role.isSystemRole && may(v.viewer, "delete:roles") && (
         <ActionButton
           v={v}
           action={`roles/${role.id}/delete`}
-          label={w.deleteRole}
+          label={t.deleteRole}
           tone="danger"
           icon="trash"
-          confirm={w.deleteConfirm(role.name)}
+          confirm={t.deleteConfirm(role.name)}
         />
       )}
     </>

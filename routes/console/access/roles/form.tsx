@@ -1,12 +1,12 @@
 import { CsrfField, FormButtons, TextField } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
-import { shared } from "../../shared/console_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, readSeen } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
 import { type Category, readCatalog, readGrants, type Role, roleCrumbs } from "./model.tsx";
-import { words } from "./words.ts";
+import { roleTexts } from "./texts.ts";
 
 const FIELDS = ["name", "description"];
 
@@ -30,14 +30,14 @@ export async function newRolePage(
 ): Promise<View> {
   const filled = form ? filledBy(form) : { name: "", description: "", permissionIds: [] };
   return {
-    title: words[v.locale].newRoleIn(v.viewer.tenant?.name ?? ""),
+    title: roleTexts[v.locale].newRoleIn(v.viewer.tenant?.name ?? ""),
     crumbs: roleCrumbs(v),
     body: (
       <RoleForm
         v={v}
         action="roles/new"
         back="roles"
-        submitLabel={shared[v.locale].create}
+        submitLabel={commonTexts[v.locale].create}
         filled={filled}
         held={[]}
         catalog={await readCatalog(v)}
@@ -53,7 +53,7 @@ export async function createRole(v: Visit, form: FormData): Promise<Outcome> {
   return await submit(() => v.api.send<{ id: string; tenantName: string }>("POST", "roles", filled), {
     done: ({ id, tenantName }) => ({
       goTo: `roles/${id}`,
-      flash: { tone: "ok", text: words[v.locale].created1(filled.name, tenantName) },
+      flash: { tone: "ok", text: roleTexts[v.locale].created1(filled.name, tenantName) },
     }),
     again: (refusal) => newRolePage(v, refusal, form),
   });
@@ -65,7 +65,7 @@ export async function editRolePage(
   refusal: Refusal | null = null,
   form: FormData | null = null,
 ): Promise<View> {
-  const w = words[v.locale];
+  const t = roleTexts[v.locale];
   const { value: role, etag } = await readSeen<Role>(v, `roles/${v.params.id}`);
   const [grants, catalog] = await Promise.all([readGrants(v, role.id), readCatalog(v)]);
   const held = grants.map(({ id }) => id);
@@ -73,14 +73,14 @@ export async function editRolePage(
     ? filledBy(form)
     : { name: role.name, description: role.description ?? "", permissionIds: held };
   return {
-    title: w.edit,
+    title: t.edit,
     crumbs: roleCrumbs(v, role),
-    body: role.isSystemRole ? <Notice tone="info">{w.systemNote}</Notice> : (
+    body: role.isSystemRole ? <Notice tone="info">{t.systemNote}</Notice> : (
       <RoleForm
         v={v}
         action={`roles/${role.id}/edit`}
         back={`roles/${role.id}`}
-        submitLabel={shared[v.locale].save}
+        submitLabel={commonTexts[v.locale].save}
         filled={filled}
         held={held}
         catalog={catalog}
@@ -96,7 +96,7 @@ export async function saveRole(v: Visit, form: FormData): Promise<Outcome> {
   return await submit(
     () => v.api.send("PUT", `roles/${v.params.id}`, filledBy(form), ifUnchanged(field(form, "etag"))),
     {
-      done: () => ({ goTo: `roles/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].saved } }),
+      done: () => ({ goTo: `roles/${v.params.id}`, flash: { tone: "ok", text: roleTexts[v.locale].saved } }),
       again: (refusal) => editRolePage(v, refusal, form),
     },
   );
@@ -114,7 +114,7 @@ function RoleForm({ v, action, back, submitLabel, filled, held, catalog, refusal
   refusal: Refusal | null;
   etag?: string;
 }) {
-  const w = words[v.locale];
+  const t = roleTexts[v.locale];
   return (
     <form class="stack" method="post" action={action}>
       <FormExplained v={v} refusal={refusal} known={FIELDS} />
@@ -123,7 +123,7 @@ function RoleForm({ v, action, back, submitLabel, filled, held, catalog, refusal
       <Card>
         <div class="form">
           <TextField
-            label={w.name}
+            label={t.name}
             name="name"
             value={filled.name}
             maxlength={100}
@@ -131,7 +131,7 @@ function RoleForm({ v, action, back, submitLabel, filled, held, catalog, refusal
             required
           />
           <TextField
-            label={w.description}
+            label={t.description}
             name="description"
             value={filled.description}
             maxlength={500}
@@ -139,8 +139,8 @@ function RoleForm({ v, action, back, submitLabel, filled, held, catalog, refusal
           />
         </div>
       </Card>
-      <Card title={w.permissions}>
-        <p class="hint">{w.permissionsHint}</p>
+      <Card title={t.permissions}>
+        <p class="hint">{t.permissionsHint}</p>
         <div class="grid-3">
           {catalog.map((category) => (
             <fieldset class="permission-set">
@@ -185,7 +185,7 @@ function PermissionCheck({ v, permission, ticked, isHeld }: {
         <code>{code}</code>
       </label>
       <div class="hint" id={`p-${id}-hint`}>
-        {description} {!mayGive && words[v.locale].notYours}
+        {description} {!mayGive && roleTexts[v.locale].notYours}
       </div>
     </div>
   );

@@ -3,35 +3,35 @@ import { Icon } from "../../components/icons.tsx";
 import type { Page } from "../../shared/api.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { readCatalog, roleCrumbs, type RoleGrants } from "./model.tsx";
-import { words } from "./words.ts";
+import { roleTexts } from "./texts.ts";
 
 const MOST_ROLES = 30;
 
 /** Every permission of the tenant against its roles. */
 export async function matrixPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = roleTexts[v.locale];
   const [catalog, roles] = await Promise.all([
     readCatalog(v),
     v.api.get<Page<RoleGrants>>("roles/with-permissions", { pageSize: MOST_ROLES }),
   ]);
   const grants = roles.items.map(({ permissions }) => new Set(permissions.map(({ id }) => id)));
   return {
-    title: w.matrix,
+    title: t.matrix,
     crumbs: roleCrumbs(v),
     body: (
       <Card>
         <p class="hint">
-          {w.matrixHint} {roles.hasNext && w.matrixMore(roles.items.length, roles.totalCount)}
+          {t.matrixHint} {roles.hasNext && t.matrixMore(roles.items.length, roles.totalCount)}
         </p>
         {roles.items.length === 0
-          ? <Empty icon="roles" title={w.empty}>{w.emptyText}</Empty>
+          ? <Empty icon="roles" title={t.empty}>{t.emptyText}</Empty>
           : (
-            <div class="table-scroll tall" tabindex={0} role="region" aria-label={w.matrixCaption}>
+            <div class="table-scroll tall" tabindex={0} role="region" aria-label={t.matrixCaption}>
               <table class="data keep matrix-table">
-                <caption class="sr-only">{w.matrixCaption}</caption>
+                <caption class="sr-only">{t.matrixCaption}</caption>
                 <thead>
                   <tr>
-                    <th scope="col">{w.permissions}</th>
+                    <th scope="col">{t.permissions}</th>
                     {roles.items.map(({ id, name }) => (
                       <th scope="col" class="turned">
                         <a href={`roles/${id}`}>{name}</a>
@@ -53,8 +53,8 @@ export async function matrixPage(v: Visit): Promise<View> {
                           <Mark
                             held={grants[at]?.has(id) ?? false}
                             told={grants[at]?.has(id)
-                              ? w.gives(role.name, code)
-                              : w.givesNot(role.name, code)}
+                              ? t.gives(role.name, code)
+                              : t.givesNot(role.name, code)}
                           />
                         ))}
                       </tr>

@@ -5,7 +5,7 @@ import { createRole, editRolePage, newRolePage, saveRole } from "./form.tsx";
 import { rolesPage } from "./list.tsx";
 import { matrixPage } from "./matrix.tsx";
 import type { Role } from "./model.tsx";
-import { words } from "./words.ts";
+import { roleTexts } from "./texts.ts";
 
 /** Roles of the viewer's tenant. */
 export const rolesPages: ConsolePage[] = [
@@ -20,7 +20,7 @@ export const rolesPages: ConsolePage[] = [
     async post(v) {
       const at = `roles/${v.params.id}`;
       const { name } = await v.api.get<Role>(at);
-      const done = words[v.locale].deleted(name);
+      const done = roleTexts[v.locale].deleted(name);
       return await attempt(v, { back: at, done, goTo: "roles" }, () => v.api.send("DELETE", at));
     },
   },

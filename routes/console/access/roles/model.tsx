@@ -3,9 +3,9 @@ import type { PermissionCatalogPage } from "../../../access/permission_shapes.ts
 import type { RoleDto, RolesSummaryDto, RoleWithUserCountDto } from "../../../access/role_shapes.ts";
 import { Badge } from "../../components/values.tsx";
 import { type Page, Refusal } from "../../shared/api.ts";
-import { inLanguage } from "../../shared/own_words.ts";
+import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import type { Visit } from "../../shared/page.ts";
-import { words } from "./words.ts";
+import { roleTexts } from "./texts.ts";
 
 export type Role = z.output<typeof RoleWithUserCountDto>;
 export type RoleGrants = z.output<typeof RoleDto>;
@@ -25,10 +25,10 @@ export async function readCatalog(v: Visit): Promise<Category[]> {
   }
   return categories.map(({ category, permissions, ...counts }) => ({
     ...counts,
-    category: inLanguage(v.locale, category),
+    category: translateBuiltin(v.locale, category),
     permissions: permissions.map((each) => ({
       ...each,
-      description: inLanguage(v.locale, each.description),
+      description: translateBuiltin(v.locale, each.description),
     })),
   }));
 }
@@ -43,12 +43,12 @@ export async function readGrants(v: Visit, id: string): Promise<RoleGrants["perm
 
 /** Whose role it is: the service's or the tenant's. */
 export function RoleKind({ v, role }: { v: Visit; role: Pick<Role, "isSystemRole"> }) {
-  const w = words[v.locale];
-  return role.isSystemRole ? <Badge tone="idle">{w.system}</Badge> : <Badge tone="info">{w.custom}</Badge>;
+  const t = roleTexts[v.locale];
+  return role.isSystemRole ? <Badge tone="idle">{t.system}</Badge> : <Badge tone="info">{t.custom}</Badge>;
 }
 
 /** The crumbs of a role's pages. */
 export const roleCrumbs = (v: Visit, role?: Pick<Role, "id" | "name">): { href: string; label: string }[] => [
-  { href: "roles", label: words[v.locale].roles },
+  { href: "roles", label: roleTexts[v.locale].roles },
   ...role ? [{ href: `roles/${role.id}`, label: role.name }] : [],
 ];

@@ -8,11 +8,11 @@ import { may, type View, type Visit } from "../../shared/page.ts";
 import { orNull, reachesUsers, tenantNames } from "../reading.ts";
 import { columns } from "./list.tsx";
 import { Capacity, mayCreate, mayOn, type Tenant, tenantCrumbs, TenantState } from "./model.tsx";
-import { words } from "./words.ts";
+import { tenantTexts } from "./texts.ts";
 
 /** One tenant: its limits, its group or its children. */
 export async function tenantPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = tenantTexts[v.locale];
   const tenant = await v.api.get<Tenant>(`tenants/${v.params.id}`);
   const [children, names] = await Promise.all([
     tenant.type === "Group"
@@ -30,28 +30,28 @@ export async function tenantPage(v: Visit): Promise<View> {
         <Card>
           <Facts
             facts={[
-              [w.state, <TenantState v={v} isActive={tenant.isActive} />],
-              [w.type, w[tenant.type]],
-              [w.users, <Capacity v={v} tenant={tenant} />],
+              [t.state, <TenantState v={v} isActive={tenant.isActive} />],
+              [t.type, t[tenant.type]],
+              [t.users, <Capacity v={v} tenant={tenant} />],
               ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
-              [w.created, <Time v={v} at={tenant.createdAt} />],
-              [w.changed, <Time v={v} at={tenant.updatedAt} />],
-              [w.tenantId, <CopyValue v={v} value={tenant.id} />],
+              [t.created, <Time v={v} at={tenant.createdAt} />],
+              [t.changed, <Time v={v} at={tenant.updatedAt} />],
+              [t.tenantId, <CopyValue v={v} value={tenant.id} />],
             ]}
           />
         </Card>
         {children && (
           <Card
-            title={w.children}
+            title={t.children}
             actions={mayCreate(v) && (
-              <ButtonLink href={`tenants/new?parentTenantId=${tenant.id}`} label={w.newChild} icon="plus" />
+              <ButtonLink href={`tenants/new?parentTenantId=${tenant.id}`} label={t.newChild} icon="plus" />
             )}
           >
             <DataTable
-              caption={w.childrenCaption(tenant.name)}
+              caption={t.childrenCaption(tenant.name)}
               columns={columns(v, null)}
               rows={children.items}
-              empty={<p class="muted">{w.noChildren}</p>}
+              empty={<p class="muted">{t.noChildren}</p>}
             />
             <Pager v={v} path={`tenants/${tenant.id}`} page={children} />
           </Card>
@@ -62,12 +62,12 @@ export async function tenantPage(v: Visit): Promise<View> {
 }
 
 const parentFact = (v: Visit, id: string, names: Map<string, string>): [string, Child] => [
-  words[v.locale].parent,
+  tenantTexts[v.locale].parent,
   <a href={`tenants/${id}`}>{names.get(id) ?? id}</a>,
 ];
 
 function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
-  const w = words[v.locale];
+  const t = tenantTexts[v.locale];
   const at = `tenants/${tenant.id}`;
   const isOwn = tenant.id === v.viewer.tenant?.id;
   const isPlatform = tenant.type === "Platform";
@@ -75,37 +75,37 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
   return (
     <>
       {may(v.viewer, "read:users") && (
-        <ButtonLink href={`audit?targetType=tenant&targetId=${tenant.id}`} label={w.history} icon="audit" />
+        <ButtonLink href={`audit?targetType=tenant&targetId=${tenant.id}`} label={t.history} icon="audit" />
       )}
       {reachesUsers(v)
-        ? <ButtonLink href={`users?tenantId=${tenant.id}`} label={w.showUsers} icon="users" />
+        ? <ButtonLink href={`users?tenantId=${tenant.id}`} label={t.showUsers} icon="users" />
         : isOwn && may(v.viewer, "read:users") && (
           <ButtonLink
             href="users"
-            label={w.showUsers}
+            label={t.showUsers}
             icon="users"
           />
         )}
       {mayChange && !isPlatform && !tenant.isActive && (
-        <ActionButton v={v} action={`${at}/activate`} label={w.activate} />
+        <ActionButton v={v} action={`${at}/activate`} label={t.activate} />
       )}
       {mayChange && !isPlatform && tenant.isActive && (
         <ActionButton
           v={v}
           action={`${at}/deactivate`}
-          label={w.deactivate}
-          confirm={w.deactivateConfirm(tenant.name)}
+          label={t.deactivate}
+          confirm={t.deactivateConfirm(tenant.name)}
         />
       )}
-      {mayChange && <ButtonLink href={`${at}/edit`} label={w.edit} tone="primary" />}
+      {mayChange && <ButtonLink href={`${at}/edit`} label={t.edit} tone="primary" />}
       {!isPlatform && mayOn(v, "delete:tenants", tenant) && (
         <ActionButton
           v={v}
           action={`${at}/delete`}
-          label={w.deleteTenant}
+          label={t.deleteTenant}
           tone="danger"
           icon="trash"
-          confirm={w.deleteConfirm(tenant.name)}
+          confirm={t.deleteConfirm(tenant.name)}
         />
       )}
     </>

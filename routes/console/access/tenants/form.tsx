@@ -1,12 +1,12 @@
 import { type Choice, CsrfField, FormButtons, SelectField, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
-import { shared } from "../../shared/console_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, reachesTenants, readSeen, tenantChoices } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
 import { mayCreate, type Tenant, tenantCrumbs } from "./model.tsx";
-import { words } from "./words.ts";
+import { tenantTexts } from "./texts.ts";
 
 const FIELDS = ["name", "type", "parentTenantId", "maxUsers"];
 
@@ -34,7 +34,7 @@ export async function newTenantPage(
   refusal: Refusal | null = null,
   form: FormData | null = null,
 ): Promise<View> {
-  const w = words[v.locale];
+  const t = tenantTexts[v.locale];
   const groups = await groupChoices(v);
   const filled = form ? filledBy(form) : {
     name: "",
@@ -45,7 +45,7 @@ export async function newTenantPage(
     maxUsers: "",
   };
   return {
-    title: w.newTenant,
+    title: t.newTenant,
     crumbs: tenantCrumbs(v),
     body: (
       <Card>
@@ -55,16 +55,16 @@ export async function newTenantPage(
           <NameField v={v} filled={filled} refusal={refusal} />
           {mayCreate(v) === "anywhere" && (
             <SelectField
-              label={w.type}
+              label={t.type}
               name="type"
               value={filled.type}
-              hint={w.typeHint}
-              choices={(["Standard", "Group"] as const).map((value) => ({ value, label: w[value] }))}
+              hint={t.typeHint}
+              choices={(["Standard", "Group"] as const).map((value) => ({ value, label: t[value] }))}
             />
           )}
           <ParentField v={v} filled={filled} refusal={refusal} groups={groups} />
           <LimitField v={v} filled={filled} refusal={refusal} />
-          <FormButtons v={v} label={shared[v.locale].create} back="tenants" />
+          <FormButtons v={v} label={commonTexts[v.locale].create} back="tenants" />
         </form>
       </Card>
     ),
@@ -85,7 +85,7 @@ export async function createTenant(v: Visit, form: FormData): Promise<Outcome> {
     {
       done: ({ id }) => ({
         goTo: `tenants/${id}`,
-        flash: { tone: "ok", text: words[v.locale].created1(name) },
+        flash: { tone: "ok", text: tenantTexts[v.locale].created1(name) },
       }),
       again: (refusal) => newTenantPage(v, refusal, form),
     },
@@ -108,7 +108,7 @@ export async function editTenantPage(
     maxUsers: tenant.maxUsers === null ? "" : String(tenant.maxUsers),
   };
   return {
-    title: words[v.locale].edit,
+    title: tenantTexts[v.locale].edit,
     crumbs: tenantCrumbs(v, tenant),
     body: (
       <Card>
@@ -119,7 +119,7 @@ export async function editTenantPage(
           <NameField v={v} filled={filled} refusal={refusal} />
           {movable && <ParentField v={v} filled={filled} refusal={refusal} groups={groups} />}
           <LimitField v={v} filled={filled} refusal={refusal} />
-          <FormButtons v={v} label={shared[v.locale].save} back={`tenants/${tenant.id}`} />
+          <FormButtons v={v} label={commonTexts[v.locale].save} back={`tenants/${tenant.id}`} />
         </form>
       </Card>
     ),
@@ -137,7 +137,10 @@ export async function saveTenant(v: Visit, form: FormData): Promise<Outcome> {
   return await submit(
     () => v.api.send("PUT", `tenants/${v.params.id}`, change, ifUnchanged(field(form, "etag"))),
     {
-      done: () => ({ goTo: `tenants/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].saved } }),
+      done: () => ({
+        goTo: `tenants/${v.params.id}`,
+        flash: { tone: "ok", text: tenantTexts[v.locale].saved },
+      }),
       again: (refusal) => editTenantPage(v, refusal, form),
     },
   );
@@ -147,7 +150,7 @@ type FieldProps = { v: Visit; filled: Filled; refusal: Refusal | null };
 
 const NameField = ({ v, filled, refusal }: FieldProps) => (
   <TextField
-    label={words[v.locale].name}
+    label={tenantTexts[v.locale].name}
     name="name"
     value={filled.name}
     maxlength={200}
@@ -158,12 +161,12 @@ const NameField = ({ v, filled, refusal }: FieldProps) => (
 
 const LimitField = ({ v, filled, refusal }: FieldProps) => (
   <TextField
-    label={words[v.locale].maxUsers}
+    label={tenantTexts[v.locale].maxUsers}
     name="maxUsers"
     type="number"
     min={1}
     value={filled.maxUsers}
-    hint={words[v.locale].maxUsersHint}
+    hint={tenantTexts[v.locale].maxUsersHint}
     errors={refusal?.fields.maxUsers}
   />
 );
@@ -175,17 +178,17 @@ async function groupChoices(v: Visit): Promise<Choice[]> {
 }
 
 function ParentField({ v, filled, refusal, groups }: FieldProps & { groups: Choice[] }) {
-  const w = words[v.locale];
+  const t = tenantTexts[v.locale];
   const anywhere = reachesTenants(v);
   return (
     <SelectField
-      label={w.parent}
+      label={t.parent}
       name="parentTenantId"
       value={filled.parentTenantId}
-      hint={anywhere ? w.parentHint : undefined}
+      hint={anywhere ? t.parentHint : undefined}
       errors={refusal?.fields.parentTenantId}
       choices={groups}
-      {...anywhere ? { any: w.noParent } : {}}
+      {...anywhere ? { any: t.noParent } : {}}
     />
   );
 }

@@ -2,59 +2,59 @@ import { ButtonLink, FilterBar, SelectField, TextField } from "../../components/
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Figure, number, Time } from "../../components/values.tsx";
 import { type Page, searchOf } from "../../shared/api.ts";
-import { shared } from "../../shared/console_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { orNull, tenantNames } from "../reading.ts";
 import { Capacity, mayCreate, type Tenant, type TenantsSummary, TenantState } from "./model.tsx";
 import { tenantTree } from "./tree.tsx";
-import { words } from "./words.ts";
+import { tenantTexts } from "./texts.ts";
 
 const FILTERS = ["search", "type", "isActive", "hierarchyScope", "parentTenantId"] as const;
 
 /** Tenants within the viewer's reach, as a list or as groups with their children. */
 export async function tenantsPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
-  const all = shared[v.locale].all;
+  const t = tenantTexts[v.locale];
+  const all = commonTexts[v.locale].all;
   const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
   const asTree = v.query.get("view") === "tree";
   const summary = await orNull(v.api.get<TenantsSummary>("tenants/summary", filters));
   return {
-    title: w.tenants,
-    actions: mayCreate(v) && <ButtonLink href="tenants/new" label={w.newTenant} icon="plus" tone="primary" />,
+    title: t.tenants,
+    actions: mayCreate(v) && <ButtonLink href="tenants/new" label={t.newTenant} icon="plus" tone="primary" />,
     body: (
       <>
-        <nav class="tabs" aria-label={w.view}>
-          <a href="tenants" aria-current={asTree ? undefined : "page"}>{w.asList}</a>
-          <a href="tenants?view=tree" aria-current={asTree ? "page" : undefined}>{w.asTree}</a>
+        <nav class="tabs" aria-label={t.view}>
+          <a href="tenants" aria-current={asTree ? undefined : "page"}>{t.asList}</a>
+          <a href="tenants?view=tree" aria-current={asTree ? "page" : undefined}>{t.asTree}</a>
         </nav>
         {!asTree && (
           <FilterBar v={v} action="tenants" target="tenants-list">
-            <TextField label={w.search} name="search" type="search" value={filters.search} />
+            <TextField label={t.search} name="search" type="search" value={filters.search} />
             <SelectField
-              label={w.type}
+              label={t.type}
               name="type"
               any={all}
               value={filters.type}
               choices={(["Standard", "Group", "Platform"] as const).map((value) => ({
                 value,
-                label: w[value],
+                label: t[value],
               }))}
             />
             <SelectField
-              label={w.state}
+              label={t.state}
               name="isActive"
               any={all}
               value={filters.isActive}
-              choices={[{ value: "true", label: w.active }, { value: "false", label: w.inactive }]}
+              choices={[{ value: "true", label: t.active }, { value: "false", label: t.inactive }]}
             />
             <SelectField
-              label={w.place}
+              label={t.place}
               name="hierarchyScope"
               any={all}
               value={filters.hierarchyScope}
               choices={(["grouped", "groups", "standalone"] as const).map((value) => ({
                 value,
-                label: w[value],
+                label: t[value],
               }))}
             />
             {filters.parentTenantId && (
@@ -72,34 +72,34 @@ export async function tenantsPage(v: Visit): Promise<View> {
 }
 
 function Figures({ v, summary }: { v: Visit; summary: TenantsSummary }) {
-  const w = words[v.locale];
+  const t = tenantTexts[v.locale];
   return (
     <div class="figures">
-      <Figure label={w.total} value={number(v, summary.totalTenants)} />
-      <Figure label={w.activeMany} value={number(v, summary.activeTenants)} href="tenants?isActive=true" />
+      <Figure label={t.total} value={number(v, summary.totalTenants)} />
+      <Figure label={t.activeMany} value={number(v, summary.activeTenants)} href="tenants?isActive=true" />
       <Figure
-        label={w.inactiveMany}
+        label={t.inactiveMany}
         value={number(v, summary.inactiveTenants)}
         href="tenants?isActive=false"
       />
-      <Figure label={w.groups} value={number(v, summary.groupTenants)} href="tenants?hierarchyScope=groups" />
+      <Figure label={t.groups} value={number(v, summary.groupTenants)} href="tenants?hierarchyScope=groups" />
       <Figure
-        label={w.grouped}
+        label={t.grouped}
         value={number(v, summary.groupedTenants)}
         href="tenants?hierarchyScope=grouped"
       />
       <Figure
-        label={w.atCapacity}
+        label={t.atCapacity}
         value={number(v, summary.tenantsAtCapacity)}
         {...summary.tenantsAtCapacity > 0 ? { tone: "warn" as const } : {}}
       />
-      <Figure label={w.activeUsers} value={number(v, summary.totalUsers)} />
+      <Figure label={t.activeUsers} value={number(v, summary.totalUsers)} />
     </div>
   );
 }
 
 async function tenantList({ v, filters }: { v: Visit; filters: Record<string, string | null> }) {
-  const w = words[v.locale];
+  const t = tenantTexts[v.locale];
   const page = await v.api.get<Page<Tenant>>("tenants", {
     ...filters,
     sortBy: v.query.get("sortBy"),
@@ -110,11 +110,11 @@ async function tenantList({ v, filters }: { v: Visit; filters: Record<string, st
   return (
     <>
       <DataTable
-        caption={w.caption}
+        caption={t.caption}
         columns={columns(v, parents)}
         rows={page.items}
         sorting={{ v, path: "tenants" }}
-        empty={<EmptyList v={v} icon="tenants" text={w.empty}>{w.emptyText}</EmptyList>}
+        empty={<EmptyList v={v} icon="tenants" text={t.empty}>{t.emptyText}</EmptyList>}
       />
       <Pager v={v} path="tenants" page={page} />
     </>
@@ -123,26 +123,26 @@ async function tenantList({ v, filters }: { v: Visit; filters: Record<string, st
 
 /** Columns of tenants; the group stands in its own where `parents` names it. */
 export function columns(v: Visit, parents: Map<string, string> | null): Column<Tenant>[] {
-  const w = words[v.locale];
+  const t = tenantTexts[v.locale];
   return [
-    { head: w.tenant, sort: "name", cell: ({ id, name }) => <a href={`tenants/${id}`}>{name}</a> },
-    { head: w.type, sort: "type", cell: ({ type }) => <span class="nowrap">{w[type]}</span> },
-    { head: w.state, cell: ({ isActive }) => <TenantState v={v} isActive={isActive} /> },
+    { head: t.tenant, sort: "name", cell: ({ id, name }) => <a href={`tenants/${id}`}>{name}</a> },
+    { head: t.type, sort: "type", cell: ({ type }) => <span class="nowrap">{t[type]}</span> },
+    { head: t.state, cell: ({ isActive }) => <TenantState v={v} isActive={isActive} /> },
     ...parents
       ? [{
-        head: w.parent,
+        head: t.parent,
         cell: ({ parentTenantId }: Tenant) =>
           parentTenantId && (
             <a href={`tenants${searchOf({ parentTenantId })}`}>
-              {parents.get(parentTenantId) ?? w.grouped}
+              {parents.get(parentTenantId) ?? t.grouped}
             </a>
           ),
         wideOnly: true,
       }]
       : [],
-    { head: w.users, sort: "userCount", cell: (tenant) => <Capacity v={v} tenant={tenant} /> },
+    { head: t.users, sort: "userCount", cell: (tenant) => <Capacity v={v} tenant={tenant} /> },
     {
-      head: w.created,
+      head: t.created,
       sort: "createdAt",
       cell: ({ createdAt }) => <Time v={v} at={createdAt} />,
       wideOnly: true,

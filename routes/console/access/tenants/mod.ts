@@ -4,7 +4,7 @@ import { tenantPage } from "./detail.tsx";
 import { createTenant, editTenantPage, newTenantPage, saveTenant } from "./form.tsx";
 import { tenantsPage } from "./list.tsx";
 import type { Tenant } from "./model.tsx";
-import { words } from "./words.ts";
+import { tenantTexts } from "./texts.ts";
 
 const READ = ["read:tenants", "read:group-tenants"];
 const onTenants = (verb: string) => [`${verb}:tenants`, "manage:child-tenants"];
@@ -16,7 +16,7 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
     const at = `tenants/${v.params.id}`;
     const { name } = await v.api.get<Tenant>(at);
     const isActive = verb === "activate";
-    const done = words[v.locale][isActive ? "activated" : "deactivated"](name);
+    const done = tenantTexts[v.locale][isActive ? "activated" : "deactivated"](name);
     return await attempt(v, { back: at, done }, () => v.api.send("PUT", at, { isActive }));
   },
 });
@@ -40,7 +40,7 @@ export const tenantsPages: ConsolePage[] = [
     async post(v) {
       const at = `tenants/${v.params.id}`;
       const { name } = await v.api.get<Tenant>(at);
-      const done = words[v.locale].deleted(name);
+      const done = tenantTexts[v.locale].deleted(name);
       return await attempt(v, { back: at, done, goTo: "tenants" }, () => v.api.send("DELETE", at));
     },
   },

@@ -4,7 +4,7 @@ import { Meter } from "../../components/charts.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import { may, type Visit } from "../../shared/page.ts";
 import { reachesTenants } from "../reading.ts";
-import { words } from "./words.ts";
+import { tenantTexts } from "./texts.ts";
 
 export type Tenant = z.output<typeof TenantDto>;
 export type TenantsSummary = z.output<typeof TenantsSummaryDto>;
@@ -27,13 +27,13 @@ export function mayCreate(v: Visit): "anywhere" | "children" | null {
 
 /** Users against the limit, with a bar where there is one. */
 export function Capacity({ v, tenant }: { v: Visit; tenant: Tenant }) {
-  const w = words[v.locale];
+  const t = tenantTexts[v.locale];
   const { name, userCount, maxUsers } = tenant;
   if (maxUsers === null) {
     return (
       <span class="capacity">
         <span>
-          {number(v, userCount)} <span class="muted">{w.noLimit}</span>
+          {number(v, userCount)} <span class="muted">{t.noLimit}</span>
         </span>
       </span>
     );
@@ -41,9 +41,9 @@ export function Capacity({ v, tenant }: { v: Visit; tenant: Tenant }) {
   const share = userCount / maxUsers;
   return (
     <span class="capacity">
-      {w.usersOf(number(v, userCount), number(v, maxUsers))}
+      {t.usersOf(number(v, userCount), number(v, maxUsers))}
       <Meter
-        label={w.capacity(name, userCount, maxUsers)}
+        label={t.capacity(name, userCount, maxUsers)}
         value={userCount}
         max={maxUsers}
         tone={share >= 1 ? "bad" : share >= 0.8 ? "warn" : "info"}
@@ -55,11 +55,11 @@ export function Capacity({ v, tenant }: { v: Visit; tenant: Tenant }) {
 /** Whether work goes on in it. */
 export const TenantState = ({ v, isActive }: { v: Visit; isActive: boolean }) =>
   isActive
-    ? <Badge tone="ok">{words[v.locale].active}</Badge>
-    : <Badge tone="idle">{words[v.locale].inactive}</Badge>;
+    ? <Badge tone="ok">{tenantTexts[v.locale].active}</Badge>
+    : <Badge tone="idle">{tenantTexts[v.locale].inactive}</Badge>;
 
 /** The crumbs of a tenant's pages. */
 export const tenantCrumbs = (v: Visit, tenant?: Tenant): { href: string; label: string }[] => [
-  { href: "tenants", label: words[v.locale].tenants },
+  { href: "tenants", label: tenantTexts[v.locale].tenants },
   ...tenant ? [{ href: `tenants/${tenant.id}`, label: tenant.name }] : [],
 ];

@@ -3,13 +3,13 @@ import { Badge } from "../../components/values.tsx";
 import type { Page } from "../../shared/api.ts";
 import type { Visit } from "../../shared/page.ts";
 import { Capacity, type Tenant, TenantState } from "./model.tsx";
-import { words } from "./words.ts";
+import { tenantTexts } from "./texts.ts";
 
 const MOST = 100;
 
 /** Groups with their children, then the tenants that stand alone. Two reads, whatever the number of groups. */
 export async function tenantTree({ v }: { v: Visit }) {
-  const w = words[v.locale];
+  const t = tenantTexts[v.locale];
   const read = (hierarchyScope: string) =>
     v.api.get<Page<Tenant>>("tenants", { hierarchyScope, pageSize: MOST, sortBy: "name" });
   const [groups, grouped, standalone] = await Promise.all([
@@ -23,17 +23,17 @@ export async function tenantTree({ v }: { v: Visit }) {
     !groups.items.some(({ id }) => id === parentTenantId)
   );
   const roots = [...groups.items, ...standalone.items, ...orphans];
-  if (roots.length === 0) return <Empty icon="tenants" title={w.empty}>{w.emptyText}</Empty>;
+  if (roots.length === 0) return <Empty icon="tenants" title={t.empty}>{t.emptyText}</Empty>;
   return (
     <>
-      <ul class="tree" aria-label={w.caption}>
+      <ul class="tree" aria-label={t.caption}>
         {roots.map((tenant) => {
           const own = children.get(tenant.id) ?? [];
           return (
             <li>
               <Node v={v} tenant={tenant} />
               {own.length > 0 && (
-                <ul aria-label={w.childrenCaption(tenant.name)}>
+                <ul aria-label={t.childrenCaption(tenant.name)}>
                   {own.map((child) => (
                     <li>
                       <Node v={v} tenant={child} />
@@ -46,7 +46,7 @@ export async function tenantTree({ v }: { v: Visit }) {
         })}
       </ul>
       {[groups, grouped, standalone].filter(({ hasNext }) => hasNext).map(({ items, totalCount }) => (
-        <p class="muted">{w.treeMore(items.length, totalCount)}</p>
+        <p class="muted">{t.treeMore(items.length, totalCount)}</p>
       ))}
     </>
   );
@@ -57,7 +57,7 @@ function Node({ v, tenant }: { v: Visit; tenant: Tenant }) {
     <div class="tree-node">
       <span class="row">
         <a href={`tenants/${tenant.id}`}>{tenant.name}</a>
-        {tenant.type !== "Standard" && <Badge tone="info">{words[v.locale][tenant.type]}</Badge>}
+        {tenant.type !== "Standard" && <Badge tone="info">{tenantTexts[v.locale][tenant.type]}</Badge>}
         {!tenant.isActive && <TenantState v={v} isActive={false} />}
       </span>
       <Capacity v={v} tenant={tenant} />

@@ -5,17 +5,17 @@ import { ActionButton, ButtonLink } from "../../components/forms.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Badge, CopyValue, Facts, Time } from "../../components/values.tsx";
-import { shared } from "../../shared/console_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { orNull, reachesUsers } from "../reading.ts";
 import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, usersPath, UserState } from "./model.tsx";
-import { words } from "./words.ts";
+import { userTexts } from "./texts.ts";
 
 type Session = z.output<typeof OwnSessionDto>;
 
 /** One user: who they are, where they belong, what they may do, where they are signed in. */
 export async function userPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const { value: user } = await readUser(v);
   const isSelf = user.id === v.viewer.userId;
   const [links, permissions, sessions] = await Promise.all([
@@ -31,27 +31,27 @@ export async function userPage(v: Visit): Promise<View> {
     actions: <Actions v={v} user={user} isSelf={isSelf} />,
     body: (
       <>
-        <Card title={w.profile}>
+        <Card title={t.profile}>
           <Facts
             facts={[
-              [w.state, <UserState v={v} user={user} />],
-              [w.email, <CopyValue v={v} value={user.email} />],
-              [w.phone, user.phoneNumber],
+              [t.state, <UserState v={v} user={user} />],
+              [t.email, <CopyValue v={v} value={user.email} />],
+              [t.phone, user.phoneNumber],
               ...user.lastLoginAt === undefined ? [] : [lastSignIn(v, user.lastLoginAt)],
-              [w.created, <Time v={v} at={user.createdAt} />],
-              [w.changed, <Time v={v} at={user.updatedAt} />],
-              [w.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
-              [w.userId, <CopyValue v={v} value={user.id} />],
+              [t.created, <Time v={v} at={user.createdAt} />],
+              [t.changed, <Time v={v} at={user.updatedAt} />],
+              [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
+              [t.userId, <CopyValue v={v} value={user.id} />],
             ]}
           />
         </Card>
         <LinksCard v={v} user={user} links={links} />
         {permissions && (
-          <Card title={`${w.permissionsTitle}: ${v.viewer.tenant?.name ?? ""}`}>
+          <Card title={`${t.permissionsTitle}: ${v.viewer.tenant?.name ?? ""}`}>
             {permissions.length === 0
-              ? <p class="muted">{w.noPermissions}</p>
+              ? <p class="muted">{t.noPermissions}</p>
               : (
-                <ul class="row tags" aria-label={w.permissionsCaption}>
+                <ul class="row tags" aria-label={t.permissionsCaption}>
                   {permissions.map((code) => (
                     <li>
                       <code>{code}</code>
@@ -68,46 +68,46 @@ export async function userPage(v: Visit): Promise<View> {
 }
 
 const lastSignIn = (v: Visit, at: string | null): [string, Child] => [
-  words[v.locale].lastSignIn,
-  at ? <Time v={v} at={at} /> : shared[v.locale].never,
+  userTexts[v.locale].lastSignIn,
+  at ? <Time v={v} at={at} /> : commonTexts[v.locale].never,
 ];
 
 function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean }) {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const everywhere = reachesUsers(v);
   const at = `users/${user.id}`;
   const mayDelete = (everywhere || may(v.viewer, "delete:users")) && !isSelf;
   return (
     <>
       {may(v.viewer, "read:users") && (
-        <ButtonLink href={`audit?targetType=user&targetId=${user.id}`} label={w.history} icon="audit" />
+        <ButtonLink href={`audit?targetType=user&targetId=${user.id}`} label={t.history} icon="audit" />
       )}
-      {everywhere && <ButtonLink href={`explain-access?userId=${user.id}`} label={w.explain} icon="access" />}
+      {everywhere && <ButtonLink href={`explain-access?userId=${user.id}`} label={t.explain} icon="access" />}
       {everywhere && user.isLockedOut && (
-        <ActionButton v={v} action={`${at}/unlock`} label={w.unlock} icon="lock" />
+        <ActionButton v={v} action={`${at}/unlock`} label={t.unlock} icon="lock" />
       )}
       {(everywhere || may(v.viewer, "update:users")) && (
         <>
-          {!user.isActive && <ActionButton v={v} action={`${at}/activate`} label={w.activate} />}
+          {!user.isActive && <ActionButton v={v} action={`${at}/activate`} label={t.activate} />}
           {user.isActive && !isSelf && (
             <ActionButton
               v={v}
               action={`${at}/deactivate`}
-              label={w.deactivate}
-              confirm={w.deactivateConfirm(user.email)}
+              label={t.deactivate}
+              confirm={t.deactivateConfirm(user.email)}
             />
           )}
-          <ButtonLink href={`${at}/edit`} label={w.edit} tone="primary" />
+          <ButtonLink href={`${at}/edit`} label={t.edit} tone="primary" />
         </>
       )}
       {mayDelete && (
         <ActionButton
           v={v}
           action={`${at}/delete`}
-          label={everywhere ? w.deleteUser : w.removeUser}
+          label={everywhere ? t.deleteUser : t.removeUser}
           tone="danger"
           icon="trash"
-          confirm={everywhere ? w.deleteConfirm(user.email) : w.removeConfirm(user.email)}
+          confirm={everywhere ? t.deleteConfirm(user.email) : t.removeConfirm(user.email)}
         />
       )}
     </>
@@ -115,25 +115,25 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
 }
 
 function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLink[] }) {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const everywhere = reachesUsers(v);
   const columns: Column<UserLink>[] = [
     {
-      head: w.tenant,
+      head: t.tenant,
       cell: ({ tenantId, tenantName, isTenantActive, isDefault }) => (
         <span class="row">
           {may(v.viewer, "read:tenants") && v.viewer.tenant
             ? <a href={`tenants/${tenantId}`}>{tenantName}</a>
             : tenantName}
-          {isDefault && <Badge tone="info">{w.defaultLink}</Badge>}
-          {!isTenantActive && <Badge tone="warn">{w.tenantInactive}</Badge>}
+          {isDefault && <Badge tone="info">{t.defaultLink}</Badge>}
+          {!isTenantActive && <Badge tone="warn">{t.tenantInactive}</Badge>}
         </span>
       ),
     },
     {
-      head: w.roles,
+      head: t.roles,
       cell: ({ roles, tenantId }) =>
-        roles.length === 0 ? <span class="muted">{w.noRoles}</span> : (
+        roles.length === 0 ? <span class="muted">{t.noRoles}</span> : (
           <ul class="row tags">
             {roles.map(({ id, name }) => (
               <li>
@@ -146,84 +146,84 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
         ),
     },
     {
-      head: w.linkState,
+      head: t.linkState,
       cell: ({ isActive }) =>
-        isActive ? <Badge tone="ok">{w.linkActive}</Badge> : <Badge tone="idle">{w.linkInactive}</Badge>,
+        isActive ? <Badge tone="ok">{t.linkActive}</Badge> : <Badge tone="idle">{t.linkInactive}</Badge>,
     },
-    { head: w.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} />, wideOnly: true },
+    { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} />, wideOnly: true },
   ];
   return (
     <Card
-      title={w.linksTitle}
+      title={t.linksTitle}
       actions={everywhere
         ? (
           <>
-            {links.length > 0 && <ButtonLink href={`users/${user.id}/links`} label={w.editLinks} />}
-            <ButtonLink href={`users/${user.id}/links/new`} label={w.addLink} icon="plus" />
+            {links.length > 0 && <ButtonLink href={`users/${user.id}/links`} label={t.editLinks} />}
+            <ButtonLink href={`users/${user.id}/links/new`} label={t.addLink} icon="plus" />
           </>
         )
         : may(v.viewer, "update:users") && may(v.viewer, "read:roles") && (
-          <ButtonLink href={`users/${user.id}/roles`} label={w.editRoles} />
+          <ButtonLink href={`users/${user.id}/roles`} label={t.editRoles} />
         )}
     >
       <DataTable
-        caption={w.linksCaption}
+        caption={t.linksCaption}
         columns={columns}
         rows={links}
-        empty={<Empty icon="tenants" title={w.noLinks}>{w.noLinksText}</Empty>}
+        empty={<Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>}
       />
     </Card>
   );
 }
 
 function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions: Session[] }) {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const at = `users/${user.id}/sessions`;
   const columns: Column<Session>[] = [
     {
-      head: w.device,
+      head: t.device,
       cell: ({ userAgent, isCurrent }) => (
         <>
-          {userAgent ?? "–"} {isCurrent && <Badge tone="info">{w.thisOne}</Badge>}
+          {userAgent ?? "–"} {isCurrent && <Badge tone="info">{t.thisOne}</Badge>}
         </>
       ),
     },
-    { head: w.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
-    { head: w.started, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
-    { head: w.lastUsed, cell: ({ lastUsedAt }) => <Time v={v} at={lastUsedAt} />, wideOnly: true },
+    { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
+    { head: t.started, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: t.lastUsed, cell: ({ lastUsedAt }) => <Time v={v} at={lastUsedAt} />, wideOnly: true },
     {
-      head: shared[v.locale].actions,
+      head: commonTexts[v.locale].actions,
       align: "end",
       cell: ({ id, isCurrent }) =>
         !isCurrent && (
           <ActionButton
             v={v}
             action={`${at}/${id}/end`}
-            label={w.endSession}
+            label={t.endSession}
             tone="danger"
-            confirm={w.endSessionConfirm}
+            confirm={t.endSessionConfirm}
           />
         ),
     },
   ];
   return (
     <Card
-      title={w.sessions}
+      title={t.sessions}
       actions={sessions.length > 0 && user.id !== v.viewer.userId && (
         <ActionButton
           v={v}
           action={`${at}/end-all`}
-          label={w.endAll}
+          label={t.endAll}
           tone="danger"
-          confirm={w.endAllConfirm(user.email)}
+          confirm={t.endAllConfirm(user.email)}
         />
       )}
     >
       <DataTable
-        caption={w.sessionsCaption}
+        caption={t.sessionsCaption}
         columns={columns}
         rows={sessions}
-        empty={<p class="muted">{w.noSessions}</p>}
+        empty={<p class="muted">{t.noSessions}</p>}
       />
     </Card>
   );

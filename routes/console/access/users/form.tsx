@@ -2,12 +2,12 @@ import type { Child } from "hono/jsx";
 import { CheckField, CsrfField, FormButtons, SelectField, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
-import { shared } from "../../shared/console_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, reachesUsers, type RoleChoice, roleChoices, tenantChoices } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
 import { readUser, userCrumbs, usersPath } from "./model.tsx";
-import { words } from "./words.ts";
+import { userTexts } from "./texts.ts";
 
 const FIELDS = ["email", "password", "firstName", "lastName", "phoneNumber", "appIds"];
 
@@ -40,7 +40,7 @@ export async function newUserPage(
   refusal: Refusal | null = null,
   form: FormData | null = null,
 ): Promise<View> {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const everywhere = reachesUsers(v);
   const filled = form ? filledBy(form) : null;
   const tenants = everywhere ? await tenantChoices(v) : [];
@@ -50,7 +50,7 @@ export async function newUserPage(
   const roles = tenantId ? await roleChoices(v, tenantId) : [];
   const tenant = tenants.find(({ id }) => id === tenantId)?.name ?? v.viewer.tenant?.name ?? "";
   return {
-    title: w.newUser,
+    title: t.newUser,
     crumbs: userCrumbs(v),
     body: (
       <Card>
@@ -58,15 +58,15 @@ export async function newUserPage(
         {everywhere && (
           <form method="get" action="users/new" class="form">
             <SelectField
-              label={w.tenant}
+              label={t.tenant}
               name="tenantId"
               value={tenantId}
-              any={w.noTenantChoice}
-              hint={w.tenantHint}
+              any={t.noTenantChoice}
+              hint={t.tenantHint}
               choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
             />
             <div>
-              <button type="submit" class="button small">{w.next}</button>
+              <button type="submit" class="button small">{t.next}</button>
             </div>
           </form>
         )}
@@ -74,7 +74,7 @@ export async function newUserPage(
           <CsrfField v={v} />
           <input type="hidden" name="tenantId" value={tenantId} />
           <TextField
-            label={w.email}
+            label={t.email}
             name="email"
             type="email"
             value={filled?.email}
@@ -82,23 +82,23 @@ export async function newUserPage(
             required
           />
           <TextField
-            label={w.password}
+            label={t.password}
             name="password"
             type="password"
             autocomplete="new-password"
-            hint={w.passwordHint}
+            hint={t.passwordHint}
             errors={refusal?.fields.password}
             required
           />
           <PersonFields v={v} filled={filled} refusal={refusal} />
           {tenantId && roles.length > 0 && (
             <RoleChecks
-              legend={w.rolesIn(tenant)}
+              legend={t.rolesIn(tenant)}
               roles={roles}
               held={form?.getAll("roleIds").map(String) ?? []}
             />
           )}
-          <FormButtons v={v} label={shared[v.locale].create} back="users" />
+          <FormButtons v={v} label={commonTexts[v.locale].create} back="users" />
         </form>
       </Card>
     ),
@@ -121,7 +121,7 @@ export async function createUser(v: Visit, form: FormData): Promise<Outcome> {
     {
       done: ({ id }) => ({
         goTo: `users/${id}`,
-        flash: { tone: "ok", text: words[v.locale].created1(filled.email) },
+        flash: { tone: "ok", text: userTexts[v.locale].created1(filled.email) },
       }),
       again: (refusal) => newUserPage(v, refusal, form),
     },
@@ -139,7 +139,7 @@ export async function editUserPage(
     ? filledBy(form)
     : { ...user, phoneNumber: user.phoneNumber ?? "", appIds: user.appIds.join(", ") };
   return {
-    title: words[v.locale].edit,
+    title: userTexts[v.locale].edit,
     crumbs: userCrumbs(v, user),
     body: (
       <Card title={user.email}>
@@ -148,7 +148,7 @@ export async function editUserPage(
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag} />
           <PersonFields v={v} filled={filled} refusal={refusal} />
-          <FormButtons v={v} label={shared[v.locale].save} back={`users/${user.id}`} />
+          <FormButtons v={v} label={commonTexts[v.locale].save} back={`users/${user.id}`} />
         </form>
       </Card>
     ),
@@ -166,27 +166,27 @@ export async function saveUser(v: Visit, form: FormData): Promise<Outcome> {
         ifUnchanged(field(form, "etag")),
       ),
     {
-      done: () => ({ goTo: `users/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].saved } }),
+      done: () => ({ goTo: `users/${v.params.id}`, flash: { tone: "ok", text: userTexts[v.locale].saved } }),
       again: (refusal) => editUserPage(v, refusal, form),
     },
   );
 }
 
 function PersonFields({ v, filled, refusal }: { v: Visit; filled: Filled | null; refusal: Refusal | null }) {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const errors = refusal?.fields ?? {};
   return (
     <>
       <div class="pair">
         <TextField
-          label={w.firstName}
+          label={t.firstName}
           name="firstName"
           value={filled?.firstName}
           maxlength={100}
           errors={errors.firstName}
         />
         <TextField
-          label={w.lastName}
+          label={t.lastName}
           name="lastName"
           value={filled?.lastName}
           maxlength={100}
@@ -194,7 +194,7 @@ function PersonFields({ v, filled, refusal }: { v: Visit; filled: Filled | null;
         />
       </div>
       <TextField
-        label={w.phone}
+        label={t.phone}
         name="phoneNumber"
         type="tel"
         value={filled?.phoneNumber}
@@ -202,13 +202,13 @@ function PersonFields({ v, filled, refusal }: { v: Visit; filled: Filled | null;
         errors={errors.phoneNumber}
       />
       <TextField
-        label={w.apps}
+        label={t.apps}
         name="appIds"
         value={filled?.appIds}
-        hint={w.appsHint}
+        hint={t.appsHint}
         errors={errors.appIds}
       />
-      <CheckField label={w.active} name="isActive" checked={filled?.isActive ?? true} hint={w.activeHint} />
+      <CheckField label={t.active} name="isActive" checked={filled?.isActive ?? true} hint={t.activeHint} />
     </>
   );
 }

@@ -2,43 +2,43 @@ import { CheckField, CsrfField, FormButtons, SelectField } from "../../component
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import { Refusal } from "../../shared/api.ts";
-import { shared } from "../../shared/console_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, orNull, readSeen, type RoleChoice, roleChoices, tenantChoices } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
 import { RoleChecks } from "./form.tsx";
 import { type AdminUser, nameOf, userCrumbs, type UserLink } from "./model.tsx";
-import { words } from "./words.ts";
+import { userTexts } from "./texts.ts";
 
 /** All links of a user with their roles, to be changed at once. */
 export async function linksPage(v: Visit, refusal: Refusal | null = null): Promise<View> {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const { value: user, etag } = await readSeen<AdminUser>(v, `admin/users/${v.params.id}`);
   const links = await v.api.get<UserLink[]>(`admin/users/${user.id}/tenants`);
   const roles = await Promise.all(links.map((link) => rolesOf(v, link)));
   return {
-    title: w.editLinks,
+    title: t.editLinks,
     crumbs: userCrumbs(v, user),
     body: (
       <form class="stack" method="post" action={`users/${user.id}/links`}>
         <FormExplained v={v} refusal={refusal} known={[]} />
-        <Notice tone="info">{w.linksHint}</Notice>
+        <Notice tone="info">{t.linksHint}</Notice>
         <CsrfField v={v} />
         <input type="hidden" name="etag" value={etag} />
         {links.map((link, at) => <LinkFields v={v} link={link} roles={roles[at] ?? []} />)}
         {links.length > 1 && (
           <Card>
             <SelectField
-              label={w.isDefault}
+              label={t.isDefault}
               name="default"
-              any={w.keepDefault}
+              any={t.keepDefault}
               value={links.find(({ isDefault }) => isDefault)?.tenantId}
               choices={links.map(({ tenantId, tenantName }) => ({ value: tenantId, label: tenantName }))}
             />
           </Card>
         )}
-        {links.length === 0 && <Empty icon="tenants" title={w.noLinks}>{w.noLinksText}</Empty>}
-        <FormButtons v={v} label={shared[v.locale].save} back={`users/${user.id}`} />
+        {links.length === 0 && <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>}
+        <FormButtons v={v} label={commonTexts[v.locale].save} back={`users/${user.id}`} />
       </form>
     ),
   };
@@ -52,32 +52,32 @@ async function rolesOf(v: Visit, { tenantId, roles }: UserLink): Promise<RoleCho
 }
 
 function LinkFields({ v, link, roles }: { v: Visit; link: UserLink; roles: RoleChoice[] }) {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const { tenantId, tenantName, isActive, isDefault, isTenantActive } = link;
   return (
     <Card
       title={tenantName}
       actions={
         <>
-          {isDefault && <Badge tone="info">{w.defaultLink}</Badge>}
-          {!isTenantActive && <Badge tone="warn">{w.tenantInactive}</Badge>}
+          {isDefault && <Badge tone="info">{t.defaultLink}</Badge>}
+          {!isTenantActive && <Badge tone="warn">{t.tenantInactive}</Badge>}
         </>
       }
     >
       <input type="hidden" name="tenantId" value={tenantId} />
       <RoleChecks
-        legend={w.roles}
+        legend={t.roles}
         roles={roles}
         held={link.roles.map(({ id }) => id)}
         name={`roles-${tenantId}`}
       />
       <div class="row wide">
         <CheckField
-          label={w.keepActive}
+          label={t.keepActive}
           name={`active-${tenantId}`}
           checked={isActive}
         />
-        <CheckField label={w.removeLink} name={`remove-${tenantId}`} />
+        <CheckField label={t.removeLink} name={`remove-${tenantId}`} />
       </div>
     </Card>
   );
@@ -97,7 +97,10 @@ export async function saveLinks(v: Visit, form: FormData): Promise<Outcome> {
   return await submit(
     () => v.api.send("PUT", `admin/users/${v.params.id}`, { tenants }, ifUnchanged(field(form, "etag"))),
     {
-      done: () => ({ goTo: `users/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].linksSaved } }),
+      done: () => ({
+        goTo: `users/${v.params.id}`,
+        flash: { tone: "ok", text: userTexts[v.locale].linksSaved },
+      }),
       again: (refusal) => linksPage(v, refusal),
     },
   );
@@ -109,7 +112,7 @@ export async function newLinkPage(
   refusal: Refusal | null = null,
   form: FormData | null = null,
 ): Promise<View> {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const { value: user } = await readSeen<AdminUser>(v, `admin/users/${v.params.id}`);
   const linked = new Set(user.tenants.map(({ tenantId }) => tenantId));
   const tenants = (await tenantChoices(v)).filter(({ id }) => !linked.has(id));
@@ -117,24 +120,24 @@ export async function newLinkPage(
   const tenant = tenants.find(({ id }) => id === tenantId);
   const roles = tenant ? await roleChoices(v, tenant.id) : [];
   return {
-    title: w.addLink,
+    title: t.addLink,
     crumbs: userCrumbs(v, user),
     body: (
       <Card title={nameOf(user)}>
         <FormExplained v={v} refusal={refusal} known={[]} />
         {tenants.length === 0
-          ? <Empty icon="tenants" title={w.noMoreTenants} />
+          ? <Empty icon="tenants" title={t.noMoreTenants} />
           : (
             <form class="form" method="get" action={`users/${user.id}/links/new`}>
               <SelectField
-                label={w.tenant}
+                label={t.tenant}
                 name="tenantId"
                 value={tenantId}
                 choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
                 required
               />
               <div>
-                <button type="submit" class={`button${tenant ? "" : " primary"}`}>{w.next}</button>
+                <button type="submit" class={`button${tenant ? "" : " primary"}`}>{t.next}</button>
               </div>
             </form>
           )}
@@ -143,12 +146,12 @@ export async function newLinkPage(
             <CsrfField v={v} />
             <input type="hidden" name="tenantId" value={tenant.id} />
             <RoleChecks
-              legend={w.rolesIn(tenant.name)}
+              legend={t.rolesIn(tenant.name)}
               roles={roles}
               held={form?.getAll("roleIds").map(String) ?? []}
             />
-            <CheckField label={w.makeDefault} name="isDefault" checked={form?.get("isDefault") === "true"} />
-            <FormButtons v={v} label={w.addLink} back={`users/${user.id}`} />
+            <CheckField label={t.makeDefault} name="isDefault" checked={form?.get("isDefault") === "true"} />
+            <FormButtons v={v} label={t.addLink} back={`users/${user.id}`} />
           </form>
         )}
       </Card>
@@ -172,7 +175,7 @@ export async function addLink(v: Visit, form: FormData): Promise<Outcome> {
     {
       done: (name) => ({
         goTo: `users/${v.params.id}`,
-        flash: { tone: "ok", text: words[v.locale].linkAdded(name) },
+        flash: { tone: "ok", text: userTexts[v.locale].linkAdded(name) },
       }),
       again: (refusal) => newLinkPage(v, refusal, form),
     },

@@ -2,12 +2,12 @@ import { ButtonLink, CsrfField, FilterBar, SelectField, TextField } from "../../
 import { type Column, DataTable, EmptyList, LivePart, Pager, RowCheck } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
 import { type Page, Refusal } from "../../shared/api.ts";
-import { shared } from "../../shared/console_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { orNull, reachesUsers, roleChoices, tenantChoices, tenantNames } from "../reading.ts";
 import { explain } from "../refusals.tsx";
 import { type AnyUser, nameOf, usersPath, UserState } from "./model.tsx";
-import { words } from "./words.ts";
+import { userTexts } from "./texts.ts";
 
 const FILTERS = [
   "search",
@@ -22,8 +22,8 @@ const BULK = "users-bulk";
 
 /** Users of the viewer's tenant, or of all tenants for those with reach over users. */
 export async function usersPage(v: Visit): Promise<View> {
-  const w = words[v.locale];
-  const s = shared[v.locale];
+  const t = userTexts[v.locale];
+  const s = commonTexts[v.locale];
   const everywhere = reachesUsers(v);
   const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
   const { tenantId, ...scoped } = filters;
@@ -47,33 +47,33 @@ export async function usersPage(v: Visit): Promise<View> {
     : [];
   const mayChange = everywhere || may(v.viewer, "update:users");
   return {
-    title: w.users,
+    title: t.users,
     actions: (everywhere || may(v.viewer, "create:users")) && (
       <>
-        {!everywhere && <ButtonLink href="users/bring-in" label={w.bringIn} />}
-        <ButtonLink href="users/new" label={w.newUser} icon="plus" tone="primary" />
+        {!everywhere && <ButtonLink href="users/bring-in" label={t.bringIn} />}
+        <ButtonLink href="users/new" label={t.newUser} icon="plus" tone="primary" />
       </>
     ),
     body: (
       <>
         <FilterBar v={v} action="users" target="users-list">
-          <TextField label={w.search} name="search" type="search" value={filters.search} />
+          <TextField label={t.search} name="search" type="search" value={filters.search} />
           <SelectField
-            label={w.state}
+            label={t.state}
             name="isActive"
             any={s.all}
             value={filters.isActive}
-            choices={[{ value: "true", label: w.active }, { value: "false", label: w.inactive }]}
+            choices={[{ value: "true", label: t.active }, { value: "false", label: t.inactive }]}
           />
           <SelectField
-            label={w.lock}
+            label={t.lock}
             name="isLockedOut"
             any={s.all}
             value={filters.isLockedOut}
-            choices={[{ value: "true", label: w.locked }, { value: "false", label: w.notLocked }]}
+            choices={[{ value: "true", label: t.locked }, { value: "false", label: t.notLocked }]}
           />
           <TextField
-            label={w.role}
+            label={t.role}
             name="roleName"
             value={filters.roleName}
             list="role-names"
@@ -82,9 +82,9 @@ export async function usersPage(v: Visit): Promise<View> {
           <datalist id="role-names">{roles.map((name) => <option value={name} />)}</datalist>
           {everywhere && listed.length + chosen.length > 0 && (
             <SelectField
-              label={w.tenant}
+              label={t.tenant}
               name="tenantId"
-              any={w.allTenants}
+              any={t.allTenants}
               value={tenantId}
               choices={[...chosen, ...listed]}
             />
@@ -93,11 +93,11 @@ export async function usersPage(v: Visit): Promise<View> {
         <LivePart v={v} id="users-list">
           {mayChange && page.items.length > 0 && <BulkBar v={v} />}
           <DataTable
-            caption={w.caption}
+            caption={t.caption}
             columns={columns(v, names, mayChange)}
             rows={page.items}
             sorting={{ v, path: "users" }}
-            empty={<EmptyList v={v} icon="users" text={w.empty}>{w.emptyText}</EmptyList>}
+            empty={<EmptyList v={v} icon="users" text={t.empty}>{t.emptyText}</EmptyList>}
           />
           <Pager v={v} path="users" page={page} />
         </LivePart>
@@ -115,38 +115,40 @@ async function roleNames(v: Visit, tenantId: string | null): Promise<string[]> {
 }
 
 function columns(v: Visit, names: Map<string, string>, ticks: boolean): Column<AnyUser>[] {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   return [
     {
-      head: w.user,
+      head: t.user,
       sort: "email",
       cell: (user) =>
         ticks
           ? (
             <div class="row-choice">
-              <RowCheck form={BULK} value={user.id} label={w.select(user.email)} />
+              <RowCheck form={BULK} value={user.id} label={t.select(user.email)} />
               <Who v={v} user={user} />
             </div>
           )
           : <Who v={v} user={user} />,
     },
-    { head: w.state, cell: (user) => <UserState v={v} user={user} /> },
+    { head: t.state, cell: (user) => <UserState v={v} user={user} /> },
     reachesUsers(v)
-      ? { head: w.tenants, cell: ({ tenants = [] }) => <Tenants v={v} links={tenants} names={names} /> }
+      ? { head: t.tenants, cell: ({ tenants = [] }) => <Tenants v={v} links={tenants} names={names} /> }
       : {
-        head: w.roles,
+        head: t.roles,
         cell: ({ roles = [] }) =>
-          roles.length > 0 ? roles.join(", ") : <span class="muted">{w.noRoles}</span>,
+          roles.length > 0 ? roles.join(", ") : <span class="muted">{t.noRoles}</span>,
       },
     ...reachesUsers(v) ? [] : [{
-      head: w.lastSignIn,
+      head: t.lastSignIn,
       sort: "lastLoginAt",
       cell: ({ lastLoginAt }: AnyUser) =>
-        lastLoginAt ? <Time v={v} at={lastLoginAt} /> : <span class="muted">{shared[v.locale].never}</span>,
+        lastLoginAt
+          ? <Time v={v} at={lastLoginAt} />
+          : <span class="muted">{commonTexts[v.locale].never}</span>,
       wideOnly: true,
     }],
     {
-      head: w.created,
+      head: t.created,
       sort: "createdAt",
       cell: ({ createdAt }) => <Time v={v} at={createdAt} />,
       wideOnly: true,
@@ -157,7 +159,7 @@ function columns(v: Visit, names: Map<string, string>, ticks: boolean): Column<A
 const Who = ({ v, user }: { v: Visit; user: AnyUser }) => (
   <div>
     <a href={`users/${user.id}`}>{nameOf(user)}</a>{" "}
-    {user.id === v.viewer.userId && <Badge tone="info">{words[v.locale].isYou}</Badge>}
+    {user.id === v.viewer.userId && <Badge tone="info">{userTexts[v.locale].isYou}</Badge>}
     {nameOf(user) !== user.email && <span class="sub">{user.email}</span>}
   </div>
 );
@@ -165,8 +167,8 @@ const Who = ({ v, user }: { v: Visit; user: AnyUser }) => (
 function Tenants(
   { v, links, names }: { v: Visit; links: NonNullable<AnyUser["tenants"]>; names: Map<string, string> },
 ) {
-  const w = words[v.locale];
-  if (links.length === 0) return <span class="muted">{w.noTenants}</span>;
+  const t = userTexts[v.locale];
+  if (links.length === 0) return <span class="muted">{t.noTenants}</span>;
   const named = links.flatMap(({ tenantId }) => names.get(tenantId) ?? []).slice(0, 3);
   const rest = links.length - named.length;
   if (named.length === 0) return <>{links.length}</>;
@@ -174,21 +176,21 @@ function Tenants(
 }
 
 function BulkBar({ v }: { v: Visit }) {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   return (
     <form id={BULK} method="post" action="users/bulk" class="row">
       <CsrfField v={v} />
-      <input type="checkbox" data-check-all aria-label={w.selectAll} id="check-all-users" />
-      <span class="muted">{w.ticked}</span>
-      <button type="submit" class="button small" name="do" value="activate">{w.activate}</button>
+      <input type="checkbox" data-check-all aria-label={t.selectAll} id="check-all-users" />
+      <span class="muted">{t.ticked}</span>
+      <button type="submit" class="button small" name="do" value="activate">{t.activate}</button>
       <button
         type="submit"
         class="button small danger"
         name="do"
         value="deactivate"
-        data-confirm={w.bulkDeactivateConfirm}
+        data-confirm={t.bulkDeactivateConfirm}
       >
-        {w.deactivate}
+        {t.deactivate}
       </button>
     </form>
   );
@@ -196,10 +198,10 @@ function BulkBar({ v }: { v: Visit }) {
 
 /** Activates or deactivates the ticked users, one by one: a refusal of one leaves the others changed. */
 export async function changeTicked(v: Visit, form: FormData): Promise<Outcome> {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const ids = form.getAll("id").map(String);
   const isActive = field(form, "do") === "activate";
-  if (ids.length === 0) return { goTo: "users", flash: { tone: "bad", text: w.bulkNone } };
+  if (ids.length === 0) return { goTo: "users", flash: { tone: "bad", text: t.bulkNone } };
   const refusals: string[] = [];
   for (const id of ids) {
     try {
@@ -213,8 +215,8 @@ export async function changeTicked(v: Visit, form: FormData): Promise<Outcome> {
   return {
     goTo: "users",
     flash: refusals[0] === undefined
-      ? { tone: "ok", text: w.bulkDone(done) }
-      : { tone: "bad", text: w.bulkRefused(done, refusals.length, refusals[0]) },
+      ? { tone: "ok", text: t.bulkDone(done) }
+      : { tone: "bad", text: t.bulkRefused(done, refusals.length, refusals[0]) },
   };
 }
 

@@ -7,7 +7,7 @@ import { addLink, linksPage, newLinkPage, saveLinks } from "./links.tsx";
 import { changeTicked, setActive, usersPage } from "./list.tsx";
 import { type AnyUser, usersPath } from "./model.tsx";
 import { bringIn, bringInPage, ownRolesPage, saveOwnRoles } from "./roles.tsx";
-import { words } from "./words.ts";
+import { userTexts } from "./texts.ts";
 
 const EVERYWHERE = "manage:all-users";
 const CHANGE = ["update:users", EVERYWHERE];
@@ -17,7 +17,7 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   path: `users/{id}/${verb}`,
   permissions: CHANGE,
   async post(v) {
-    const done = words[v.locale][verb === "activate" ? "activated" : "deactivated"];
+    const done = userTexts[v.locale][verb === "activate" ? "activated" : "deactivated"];
     return await attempt(
       v,
       { back: page(v), done },
@@ -55,7 +55,7 @@ export const usersPages: ConsolePage[] = [
     post: async (v) =>
       await attempt(
         v,
-        { back: page(v), done: words[v.locale].unlocked },
+        { back: page(v), done: userTexts[v.locale].unlocked },
         () => v.api.send("POST", `admin/users/${v.params.id}/unlock`),
       ),
   },
@@ -64,7 +64,7 @@ export const usersPages: ConsolePage[] = [
     permissions: [EVERYWHERE],
     async post(v) {
       const { ended } = await v.api.send<{ ended: number }>("DELETE", `admin/users/${v.params.id}/sessions`);
-      return { goTo: page(v), flash: { tone: "ok", text: words[v.locale].allEnded(ended) } };
+      return { goTo: page(v), flash: { tone: "ok", text: userTexts[v.locale].allEnded(ended) } };
     },
   },
   {
@@ -73,7 +73,7 @@ export const usersPages: ConsolePage[] = [
     post: async (v) =>
       await attempt(
         v,
-        { back: page(v), done: words[v.locale].sessionEnded },
+        { back: page(v), done: userTexts[v.locale].sessionEnded },
         () => v.api.send("DELETE", `admin/users/${v.params.id}/sessions/${v.params.sessionId}`),
       ),
   },
@@ -81,10 +81,10 @@ export const usersPages: ConsolePage[] = [
     path: "users/{id}/delete",
     permissions: ["delete:users", EVERYWHERE],
     async post(v) {
-      const w = words[v.locale];
+      const t = userTexts[v.locale];
       const at = `${usersPath(v)}/${v.params.id}`;
       const { email } = await v.api.get<AnyUser>(at);
-      const done = reachesUsers(v) ? w.deleted(email) : w.removed(email);
+      const done = reachesUsers(v) ? t.deleted(email) : t.removed(email);
       return await attempt(v, { back: page(v), done, goTo: "users" }, () => v.api.send("DELETE", at));
     },
   },

@@ -3,7 +3,7 @@ import type { AdminUserEditDto, UserDto, UserTenantDto } from "../../../access/u
 import { Badge, Time } from "../../components/values.tsx";
 import type { Visit } from "../../shared/page.ts";
 import { reachesUsers, readSeen, type Seen } from "../reading.ts";
-import { words } from "./words.ts";
+import { userTexts } from "./texts.ts";
 
 export type TenantUser = z.output<typeof UserDto>;
 export type AdminUser = z.output<typeof AdminUserEditDto>;
@@ -29,13 +29,13 @@ export const nameOf = ({ firstName, lastName, email }: AnyUser): string =>
 
 /** Active or not, and locked until when. */
 export function UserState({ v, user }: { v: Visit; user: AnyUser }) {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   return (
     <span class="row">
-      {user.isActive ? <Badge tone="ok">{w.active}</Badge> : <Badge tone="idle">{w.inactive}</Badge>}
+      {user.isActive ? <Badge tone="ok">{t.active}</Badge> : <Badge tone="idle">{t.inactive}</Badge>}
       {user.isLockedOut && (
         <span class="row tight">
-          <Badge tone="bad">{w.locked}</Badge>
+          <Badge tone="bad">{t.locked}</Badge>
           <Time v={v} at={user.lockoutExpiresAt} />
         </span>
       )}
@@ -45,6 +45,6 @@ export function UserState({ v, user }: { v: Visit; user: AnyUser }) {
 
 /** The crumbs of a user's pages. */
 export const userCrumbs = (v: Visit, user?: AnyUser): { href: string; label: string }[] => [
-  { href: "users", label: words[v.locale].users },
+  { href: "users", label: userTexts[v.locale].users },
   ...user ? [{ href: `users/${user.id}`, label: nameOf(user) }] : [],
 ];

@@ -1,17 +1,17 @@
 import { CsrfField, FormButtons, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
-import { shared } from "../../shared/console_words.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, readSeen, roleChoices } from "../reading.ts";
 import { FormExplained, submit } from "../refusals.tsx";
 import { RoleChecks } from "./form.tsx";
 import { type TenantUser, userCrumbs, type UserLink } from "./model.tsx";
-import { words } from "./words.ts";
+import { userTexts } from "./texts.ts";
 
 /** The roles a user holds in the viewer's own tenant. */
 export async function ownRolesPage(v: Visit, refusal: Refusal | null = null): Promise<View> {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const tenant = v.viewer.tenant;
   const { value: user, etag } = await readSeen<TenantUser>(v, `users/${v.params.id}`);
   const [links, roles] = await Promise.all([
@@ -20,7 +20,7 @@ export async function ownRolesPage(v: Visit, refusal: Refusal | null = null): Pr
   ]);
   const held = links.find(({ tenantId }) => tenantId === tenant?.id)?.roles.map(({ id }) => id) ?? [];
   return {
-    title: w.editRoles,
+    title: t.editRoles,
     crumbs: userCrumbs(v, user),
     body: (
       <Card title={user.email}>
@@ -28,9 +28,9 @@ export async function ownRolesPage(v: Visit, refusal: Refusal | null = null): Pr
         <form class="form" method="post" action={`users/${user.id}/roles`}>
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag} />
-          <RoleChecks legend={w.rolesIn(tenant?.name ?? "")} roles={roles} held={held} />
-          <p class="hint">{w.linksHint}</p>
-          <FormButtons v={v} label={shared[v.locale].save} back={`users/${user.id}`} />
+          <RoleChecks legend={t.rolesIn(tenant?.name ?? "")} roles={roles} held={held} />
+          <p class="hint">{t.linksHint}</p>
+          <FormButtons v={v} label={commonTexts[v.locale].save} back={`users/${user.id}`} />
         </form>
       </Card>
     ),
@@ -43,7 +43,10 @@ export async function saveOwnRoles(v: Visit, form: FormData): Promise<Outcome> {
   return await submit(
     () => v.api.send("PUT", `users/${v.params.id}/roles`, { roleIds }, ifUnchanged(field(form, "etag"))),
     {
-      done: () => ({ goTo: `users/${v.params.id}`, flash: { tone: "ok", text: words[v.locale].rolesSaved } }),
+      done: () => ({
+        goTo: `users/${v.params.id}`,
+        flash: { tone: "ok", text: userTexts[v.locale].rolesSaved },
+      }),
       again: (refusal) => ownRolesPage(v, refusal),
     },
   );
@@ -55,10 +58,10 @@ export async function bringInPage(
   refusal: Refusal | null = null,
   form: FormData | null = null,
 ): Promise<View> {
-  const w = words[v.locale];
+  const t = userTexts[v.locale];
   const roles = may(v.viewer, "read:roles") ? await roleChoices(v, v.viewer.tenant?.id ?? "") : [];
   return {
-    title: w.bringIn,
+    title: t.bringIn,
     crumbs: userCrumbs(v),
     body: (
       <Card>
@@ -66,19 +69,19 @@ export async function bringInPage(
         <form class="form" method="post" action="users/bring-in">
           <CsrfField v={v} />
           <TextField
-            label={w.userId}
+            label={t.userId}
             name="userId"
             value={form && field(form, "userId")}
-            hint={w.bringInHint}
+            hint={t.bringInHint}
             errors={refusal?.fields.userId}
             required
           />
           <RoleChecks
-            legend={w.rolesIn(v.viewer.tenant?.name ?? "")}
+            legend={t.rolesIn(v.viewer.tenant?.name ?? "")}
             roles={roles}
             held={form?.getAll("roleIds").map(String) ?? []}
           />
-          <FormButtons v={v} label={w.bringIn} back="users" />
+          <FormButtons v={v} label={t.bringIn} back="users" />
         </form>
       </Card>
     ),
@@ -92,7 +95,7 @@ export async function bringIn(v: Visit, form: FormData): Promise<Outcome> {
   return await submit(
     () => v.api.send("POST", `tenants/${v.viewer.tenant?.id}/users`, { userId, roleIds }),
     {
-      done: () => ({ goTo: `users/${userId}`, flash: { tone: "ok", text: words[v.locale].broughtIn } }),
+      done: () => ({ goTo: `users/${userId}`, flash: { tone: "ok", text: userTexts[v.locale].broughtIn } }),
       again: (refusal) => bringInPage(v, refusal, form),
     },
   );

@@ -1,7 +1,7 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
 /** Words of API keys and webhook endpoints. */
-export const words = defineWords({
+export const integrationTexts = defineTexts({
   section: "Integration",
   keys: "API keys",
   keysCaption: "API keys of this tenant",
@@ -176,7 +176,7 @@ export const words = defineWords({
   id: "Id",
 });
 
-export const deliveryWords = defineWords(
+export const webhookDeliveryLabels = defineTexts(
   { Pending: "Pending", Delivered: "Delivered", Failed: "Failed" },
   { Pending: "Pendente", Delivered: "Entregue", Failed: "Falhou" },
 );

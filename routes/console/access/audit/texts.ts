@@ -1,6 +1,6 @@
-import { defineWords } from "../../shared/words.ts";
+import { defineTexts } from "../../shared/languages.ts";
 
-export const words = defineWords({
+export const auditTexts = defineTexts({
   title: "Audit log",
   caption: "Changes, newest first",
   actor: "Who",

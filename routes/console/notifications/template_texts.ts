@@ -1,7 +1,7 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
 /** Words of the templates: their list and editor. */
-export const templateWords = defineWords({
+export const templateTexts = defineTexts({
   title: "Templates",
   caption: "Message templates by slug and language",
   newTemplate: "New template",

@@ -1,6 +1,6 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
-export const words = defineWords({
+export const inboxTexts = defineTexts({
   title: "Inbox",
   caption: "Your messages, newest first",
   readAll: "Mark all as read",

@@ -1,6 +1,6 @@
-import { defineWords } from "../../shared/words.ts";
+import { defineTexts } from "../../shared/languages.ts";
 
-export const words = defineWords({
+export const tenantTexts = defineTexts({
   tenants: "Tenants",
   caption: "Tenants within your reach",
   newTenant: "New tenant",

@@ -1,7 +1,7 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
 /** Words of the generic resources. */
-export const words = defineWords({
+export const resourceTexts = defineTexts({
   section: "Product",
   applications: "Applications",
   applicationsCaption: "The tenant's applications",

@@ -1,6 +1,6 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
-export const words = defineWords({
+export const deadLetterTexts = defineTexts({
   title: "Dead letters",
   views: "Views",
   byError: "By error",

@@ -1,6 +1,6 @@
-import { defineWords } from "../../shared/words.ts";
+import { defineTexts } from "../../shared/languages.ts";
 
-export const words = defineWords({
+export const roleTexts = defineTexts({
   roles: "Roles",
   caption: "Roles of the tenant",
   newRole: "New role",

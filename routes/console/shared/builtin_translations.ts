@@ -1,4 +1,4 @@
-import type { Locale } from "./words.ts";
+import type { Locale } from "./languages.ts";
 
 /** What the service's own permissions, roles and reports say of themselves in the API, by its English. */
 const PORTUGUESE = new Map(Object.entries({
@@ -137,5 +137,5 @@ const PORTUGUESE = new Map(Object.entries({
 }));
 
 /** A text in the viewer's language where it is, word for word, one of the service's own; any other stays as it is. */
-export const inLanguage = <T extends string | null | undefined>(locale: Locale, text: T): T | string =>
+export const translateBuiltin = <T extends string | null | undefined>(locale: Locale, text: T): T | string =>
   locale === "pt" && text ? PORTUGUESE.get(text) ?? text : text;

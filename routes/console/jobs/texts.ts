@@ -1,6 +1,6 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
-export const words = defineWords({
+export const jobTexts = defineTexts({
   jobs: "Jobs",
   caption: "Background jobs",
   enqueue: "Enqueue a job",
@@ -142,12 +142,12 @@ export const words = defineWords({
   noTypes: "Não há tipos de tarefa que se possam pôr na fila a partir de fora.",
 });
 
-export const priorityWords = defineWords(
+export const jobPriorityLabels = defineTexts(
   { Critical: "Critical", High: "High", Normal: "Normal", Low: "Low" },
   { Critical: "Crítica", High: "Alta", Normal: "Normal", Low: "Baixa" },
 );
 
-export const originWords = defineWords({
+export const jobOriginLabels = defineTexts({
   FireAndForget: "At once",
   Delayed: "Delayed",
   Recurring: "Recurring",

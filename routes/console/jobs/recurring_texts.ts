@@ -1,6 +1,6 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
-export const words = defineWords({
+export const recurringJobTexts = defineTexts({
   nav: "Recurring",
   title: "Recurring jobs",
   caption: "Recurring jobs by id",

@@ -1,7 +1,7 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
 /** What a file's state is called, and means. */
-export const stateWords = defineWords({
+export const fileStatusTexts = defineTexts({
   Pending: "Awaiting upload",
   Scanning: "Being examined",
   Available: "Available",
@@ -55,7 +55,7 @@ export const stateWords = defineWords({
 });
 
 /** What an examination came to. */
-export const verdictWords = defineWords({
+export const scanVerdictLabels = defineTexts({
   Clean: "Nothing found",
   Infected: "Infected",
   TypeRejected: "Rejected",
@@ -68,7 +68,7 @@ export const verdictWords = defineWords({
 });
 
 /** What a retention class is called, and means. */
-export const retentionWords = defineWords({
+export const retentionTexts = defineTexts({
   Temporary: "Temporary",
   Standard: "Standard",
   Permanent: "Permanent",
@@ -85,7 +85,7 @@ export const retentionWords = defineWords({
 });
 
 /** Refusals of the file registry, for people who do not know its codes. */
-export const refusalWords = defineWords({
+export const fileErrorTexts = defineTexts({
   FILE_STILL_REFERENCED_CONFLICT:
     "Something still holds this file. Release every reference first, or have its owners release it.",
   FILE_LEGAL_HOLD_CONFLICT: "The file is under legal hold. It cannot be purged before the hold is released.",

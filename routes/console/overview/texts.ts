@@ -1,6 +1,6 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
-export const words = defineWords({
+export const overviewTexts = defineTexts({
   title: "Overview",
   attention: "What needs attention",
   allWell: "All is well",
@@ -121,7 +121,7 @@ export const words = defineWords({
 });
 
 /** What each kind of attention says; `count` and `subject` as the API gives them. */
-export const attentionWords = defineWords({
+export const attentionTexts = defineTexts({
   NoWorkers: () => "No instance works on jobs: nothing runs.",
   ScannerUnavailable: () => "The scan engine does not answer; files wait.",
   QueueStuck: (count: number, queue: string) =>

@@ -1,7 +1,7 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
 /** Words of the messages sent: their list, one of them, and the form that sends. */
-export const words = defineWords({
+export const notificationTexts = defineTexts({
   section: "Messages",
   title: "Notifications",
   caption: "Messages sent by this tenant, newest first",

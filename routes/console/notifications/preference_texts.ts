@@ -1,7 +1,7 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
 /** Words of the viewer's own notification preferences. */
-export const preferenceWords = defineWords({
+export const preferenceTexts = defineTexts({
   title: "Notification preferences",
   open: "What you get, where and when",
   account: "Your account",

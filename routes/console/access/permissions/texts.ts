@@ -1,6 +1,6 @@
-import { defineWords } from "../../shared/words.ts";
+import { defineTexts } from "../../shared/languages.ts";
 
-export const words = defineWords({
+export const permissionTexts = defineTexts({
   permissions: "Permissions",
   caption: "Permissions by category",
   newPermission: "New permission",

@@ -1,7 +1,7 @@
-import { defineWords } from "./words.ts";
+import { defineTexts } from "./languages.ts";
 
 /** Words of the frame around every page, and of what all pages share. */
-export const shared = defineWords({
+export const commonTexts = defineTexts({
   skip: "Skip to content",
   menu: "Menu",
   navigation: "Sections",

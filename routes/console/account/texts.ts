@@ -1,6 +1,6 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
-export const words = defineWords({
+export const accountTexts = defineTexts({
   signIn: "Sign in",
   accessChanged: "Your access changed. Sign in again.",
   intro: "The operator console of Steward",

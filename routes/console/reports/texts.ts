@@ -1,7 +1,7 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
 /** What an execution's status is called, and means; by the API's numbers. */
-export const statusWords = defineWords({
+export const reportStatusTexts = defineTexts({
   "1": "Queued",
   "2": "Generating",
   "3": "Completed",
@@ -30,7 +30,7 @@ export const statusWords = defineWords({
 });
 
 /** Whether a document can be downloaded, by the status of its file. */
-export const documentWords = defineWords({
+export const documentTexts = defineTexts({
   Pending: "It is being scanned. It can be downloaded as soon as that is done.",
   Scanning: "It is being scanned. It can be downloaded as soon as that is done.",
   Available: "It can be downloaded.",
@@ -47,7 +47,7 @@ export const documentWords = defineWords({
 });
 
 /** How a document gets to people, and how far it got. */
-export const deliveryWords = defineWords({
+export const reportDeliveryLabels = defineTexts({
   "1": "Only for download",
   "2": "By email",
   "3": "To storage",
@@ -66,7 +66,7 @@ export const deliveryWords = defineWords({
 });
 
 /** Lists, one execution, and the form that asks for one. */
-export const words = defineWords({
+export const reportTexts = defineTexts({
   reports: "Reports",
   templates: "Report templates",
   templatesCaption: "Reports you may generate",

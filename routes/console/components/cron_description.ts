@@ -1,4 +1,4 @@
-import { FORMAT_TAGS, type Locale } from "../shared/words.ts";
+import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 
 const DAY_NAMES = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const MONTH_NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -42,7 +42,7 @@ const SAID = {
  * A five-field cron expression in words ("on weekdays at 08:30"), for the patterns people commonly write; null for all
  * others, which are better shown as they are. Times are those of the schedule's own time zone.
  */
-export function cronInWords(locale: Locale, expression: string): string | null {
+export function describeCron(locale: Locale, expression: string): string | null {
   const said = SAID[locale];
   const [minute = "", hour = "", day = "", month = "", weekday = "", more] = expression.trim().toLowerCase()
     .split(/\s+/);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cronInWords } from "../../../routes/console/components/cron_words.ts";
+import { describeCron } from "../../../routes/console/components/cron_description.ts";
 
 const CASES: [string, string | null, string | null][] = [
   ["* * * * *", "every minute", "a cada minuto"],
@@ -30,7 +30,7 @@ const CASES: [string, string | null, string | null][] = [
 
 Deno.test("common cron patterns are said in words, all others are left to the expression", () => {
   for (const [expression, en, pt] of CASES) {
-    assert.equal(cronInWords("en", expression), en, expression);
-    if (pt !== null || en === null) assert.equal(cronInWords("pt", expression), pt, expression);
+    assert.equal(describeCron("en", expression), en, expression);
+    if (pt !== null || en === null) assert.equal(describeCron("pt", expression), pt, expression);
   }
 });

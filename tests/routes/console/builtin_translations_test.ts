@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "../../../domain/access/catalog.ts";
-import { inLanguage } from "../../../routes/console/shared/own_words.ts";
+import { translateBuiltin } from "../../../routes/console/shared/builtin_translations.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup();
@@ -18,9 +18,9 @@ Deno.test("what the service's own permissions, roles and reports say of themselv
     ...described.flatMap(({ displayName, description }) => [displayName, description ?? displayName]),
   ];
   assert.ok(described.length > 20);
-  assert.deepEqual(texts.filter((text) => inLanguage("pt", text) === text), []);
-  assert.equal(inLanguage("en", "Users"), "Users");
+  assert.deepEqual(texts.filter((text) => translateBuiltin("pt", text) === text), []);
+  assert.equal(translateBuiltin("en", "Users"), "Users");
   for (const others of ["approve:invoices", "constructor", "", null]) {
-    assert.equal(inLanguage("pt", others), others);
+    assert.equal(translateBuiltin("pt", others), others);
   }
 });

@@ -1,7 +1,7 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
 /** Schedules: reports that run by themselves. */
-export const scheduleWords = defineWords({
+export const scheduleTexts = defineTexts({
   schedules: "Report schedules",
   caption: "Schedules, newest first",
   newSchedule: "New schedule",

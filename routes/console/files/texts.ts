@@ -1,6 +1,6 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
-export const words = defineWords({
+export const fileTexts = defineTexts({
   files: "Files",
   caption: "Files, newest first",
   upload: "Upload a file",

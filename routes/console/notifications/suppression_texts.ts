@@ -1,7 +1,7 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
 /** Words of the suppression list. */
-export const suppressionWords = defineWords({
+export const suppressionTexts = defineTexts({
   title: "Suppressed addresses",
   nav: "Suppressions",
   intro:
@@ -45,7 +45,7 @@ export const suppressionWords = defineWords({
   emptyText: "Os endereços que os servidores de correio ou SMS dão como mortos aparecem aqui por si.",
 });
 
-export const reasonNames = defineWords(
+export const suppressionReasonLabels = defineTexts(
   { HardBounce: "Dead address", Unsubscribed: "Unsubscribed", Complaint: "Complaint", Manual: "By hand" },
   {
     HardBounce: "Endereço morto",

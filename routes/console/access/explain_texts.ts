@@ -1,6 +1,6 @@
-import { defineWords } from "../shared/words.ts";
+import { defineTexts } from "../shared/languages.ts";
 
-export const words = defineWords({
+export const explainTexts = defineTexts({
   title: "Explain access",
   intro:
     "Why a user may, or may not, do something: every condition in the order the service tests it, and the roles that give the right.",

@@ -5,7 +5,7 @@ type Text = string | ((...values: never[]) => string);
 type Translated<W> = { [K in keyof W]: W[K] extends string ? string : W[K] };
 
 /** One part's words in every language; the second must say all that the first says. */
-export const defineWords = <W extends Record<string, Text>>(
+export const defineTexts = <W extends Record<string, Text>>(
   en: W,
   pt: Translated<W>,
 ): Record<Locale, Translated<W>> => ({ en: en as Translated<W>, pt });
