@@ -5,18 +5,17 @@ import type { Platform } from "../shared/platform.ts";
 import { type FileRow, readVisibleFile } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
 import { deleteDiscarded, readPartUpload } from "./objects.ts";
-import { asking, joinParts, partMistakes, type UploadedPart } from "./parts.ts";
+import { askStorage, joinParts, partMistakes, type UploadedPart } from "./parts.ts";
 import { JOB_REASONS, markPurged } from "./purge_file.ts";
 import { startScanning } from "./start_scanning.ts";
 
 /**
- * Confirms an upload: the file goes from Pending to Scanning, with its scan, in one transaction. Confirming again
- * answers the record for as long as the file is Scanning or Available. What is found at the staging key now (size and
- * ETag) is what the scan will insist on.
- * @param readParts asked only for a reservation with parts: those the uploader names, which are then joined; null where
- * the content was put whole.
+ * Confirms an upload: Pending → Scanning and the scan job are one transaction. Confirming again returns the file while it is
+ * Scanning or Available. The scan later requires the size and ETag that the staging object has now.
+ * @param readParts called only for a reservation with parts; returns the uploaded parts, which are then joined, or null if
+ * the content was uploaded whole
  * @throws FILE_NOT_FOUND, FILE_NOT_UPLOADED_CONFLICT, FILE_UPLOAD_EXPIRED_CONFLICT, FILE_SIZE_MISMATCH_UNPROCESSABLE,
- * FILE_STORAGE_UNAVAILABLE, or the refusal of the file's state; VALIDATION_ERROR for parts that are not the reservation's
+ * FILE_STORAGE_UNAVAILABLE, the errors of `stateConflict`; VALIDATION_ERROR if the parts do not match the reservation
  */
 export async function completeFile(
   p: Platform,
@@ -27,7 +26,7 @@ export async function completeFile(
   const file = await readVisibleFile(p.sql, caller, fileId);
   if (file.status !== "Pending") return confirmedBefore(file);
   const byParts = await joinUploaded(p, file, readParts);
-  const staged = await asking(p.objects.head(file.stagingKey));
+  const staged = await askStorage(p.objects.head(file.stagingKey));
   if (staged && isExpired(p, file)) throw uploadExpired(file);
   if (staged?.sizeBytes === file.sizeBytes) {
     const scanning = await transact(
@@ -38,17 +37,17 @@ export async function completeFile(
   } else if (staged && await discardUpload(p, file)) {
     throw problem(
       "FILE_SIZE_MISMATCH_UNPROCESSABLE",
-      `The upload has ${staged.sizeBytes} bytes, the reservation says ${file.sizeBytes}; it was discarded.`,
+      `The upload has ${staged.sizeBytes} bytes, the reservation ${file.sizeBytes}; the upload was discarded.`,
     );
   }
-  // Nothing there, or somebody else was faster: the file may have moved on while storage was asked.
+  // There is no object, or another request changed the file's state in the meantime.
   const now = await readVisibleFile(p.sql, caller, fileId);
   if (now.status !== "Pending") return confirmedBefore(now);
   if (staged && isExpired(p, now)) throw uploadExpired(now);
   throw problem(
     "FILE_NOT_UPLOADED_CONFLICT",
     `Storage has nothing under the reservation's upload URL${
-      byParts ? "; its parts become the file when the confirmation names them" : ""
+      byParts ? "; to join uploaded parts, name them in the confirmation" : ""
     }.`,
   );
 }
@@ -56,7 +55,7 @@ export async function completeFile(
 const isExpired = (p: Pick<Platform, "clock">, file: FileRow): boolean =>
   file.uploadExpiresAt <= p.clock.now();
 
-/** @returns whether the reservation has parts, named or not. */
+/** Joins the parts that the uploader names. @returns whether the reservation has parts, even if none were named */
 async function joinUploaded(
   p: Platform,
   file: FileRow,
@@ -81,7 +80,7 @@ function confirmedBefore(file: FileRow): FileRow {
 const uploadExpired = (file: FileRow): Problem =>
   problem(
     "FILE_UPLOAD_EXPIRED_CONFLICT",
-    `The reservation ended at ${file.uploadExpiresAt.toISOString()}; expected the confirmation before that.`,
+    `The reservation expired at ${file.uploadExpiresAt.toISOString()}, before the upload was confirmed.`,
   );
 
 async function discardUpload(p: Platform, file: FileRow): Promise<boolean> {

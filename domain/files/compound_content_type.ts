@@ -1,10 +1,10 @@
 import type { RangeReader } from "./zip_content_type.ts";
 
 const maxDirectorySectors = 256;
-const lastSector = 0xfffffffa; // larger numbers are marks, not sectors
+const lastSector = 0xfffffffa; // larger numbers are special markers, not sectors
 const noEntry = 0xffffffff;
 
-/** The stream in the root of the container that makes it a document of one of these types. */
+/** The main stream of each legacy Office type; it is a child of the container's root. */
 const streams: Record<string, string> = {
   WordDocument: "application/msword",
   Workbook: "application/vnd.ms-excel",
@@ -13,8 +13,8 @@ const streams: Record<string, string> = {
 };
 
 /**
- * What a Compound File (MS-CFB: `.doc`, `.xls`, `.ppt`, but also installers, mails and encrypted Office documents) really is: the legacy
- * Office type whose main stream its root has, else `application/x-cfb`.
+ * The content type of a Compound File (MS-CFB: `.doc`, `.xls`, `.ppt`, but also installers, mails and encrypted Office
+ * documents): the legacy Office type whose main stream is in the root, otherwise `application/x-cfb`.
  */
 export async function compoundContentType(read: RangeReader): Promise<string> {
   const header = await read(0, 512);
@@ -29,7 +29,7 @@ export async function compoundContentType(read: RangeReader): Promise<string> {
   return found.size === 1 && only !== undefined ? only : "application/x-cfb";
 }
 
-/** Follows the directory's chain of sectors through the allocation table. Stops at damage with what it has. */
+/** Reads the directory's chain of sectors through the allocation table. If the file is damaged, returns what it has read. */
 async function readDirectory(read: RangeReader, header: DataView, sectorSize: number): Promise<Uint8Array> {
   const sectorAt = (number: number) => read((number + 1) * sectorSize, (number + 2) * sectorSize);
   const sectors: Uint8Array[] = [];
@@ -40,7 +40,7 @@ async function readDirectory(read: RangeReader, header: DataView, sectorSize: nu
     if (bytes.length < sectorSize) break;
     sectors.push(bytes);
     const index = Math.floor(sector / (sectorSize / 4));
-    if (index > 108) break; // beyond the table sectors that the header lists
+    if (index > 108) break; // the header lists 109 table sectors
     if (table?.index !== index) {
       table = { index, view: viewOf(await sectorAt(header.getUint32(76 + 4 * index, true))) };
     }
@@ -51,7 +51,7 @@ async function readDirectory(read: RangeReader, header: DataView, sectorSize: nu
   return new Uint8Array(await new Blob(sectors.map((bytes) => Uint8Array.from(bytes))).arrayBuffer());
 }
 
-/** Names of the streams that are direct children of the root: they form a binary tree of 128-byte entries. */
+/** Names of the streams that are direct children of the root. The entries (128 bytes each) form a binary tree. */
 function rootStreams(directory: Uint8Array): string[] {
   const view = viewOf(directory);
   const names: string[] = [];

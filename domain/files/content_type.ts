@@ -3,13 +3,13 @@ import { ActiveMarkupProbe, markupType } from "./markup.ts";
 import { type FoundText, TextProbe } from "./text_probe.ts";
 import { hasZipBehind, type RangeReader, zipContentType } from "./zip_content_type.ts";
 
-/** The answer for content that is none of the known types, or claims to be two at once. */
+/** The type of content that is of no known type, or of two types at once (a polyglot). */
 export const unknownContentType = "application/octet-stream";
-/** The answer for content without a byte; no profile allows it. */
+/** The type of empty content; no profile allows it. */
 export const emptyContentType = "application/x-empty";
 
 const headBytes = 16 * 1024;
-/** PDF readers accept their signature anywhere in here, so it must not appear in here in anything else. */
+/** PDF readers accept the PDF signature anywhere in the first 1024 bytes, so other types must not contain it there. */
 const pdfSearchBytes = 1024;
 const images = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 const signatures: [type: string, bytes: number[]][] = [
@@ -18,7 +18,7 @@ const signatures: [type: string, bytes: number[]][] = [
   ["application/gzip", [0x1f, 0x8b, 0x08]],
   ["application/x-cfb", [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]],
 ];
-/** Formats that may consist of text only, by how they begin. Only these outrank the finding that content is text. */
+/** Formats whose content can be plain text, and how they begin. Only these types replace `text/plain`. */
 const textFormats: [type: string, beginning: string][] = [
   ["application/pdf", "%PDF-"],
   ["application/postscript", "%!PS"],
@@ -26,8 +26,8 @@ const textFormats: [type: string, beginning: string][] = [
 ];
 
 /**
- * Watches content go by, in the one pass that also hashes and scans it, and keeps what `detectContentType` needs: the size, the first
- * 16 KiB, whether all of it is text, and whether there is active markup in it. Memory stays flat.
+ * Collects what `detectContentType` needs while the content is hashed and scanned in one pass: its size, its first 16 KiB,
+ * whether all of it is text and whether it contains active markup. Memory use is constant.
  */
 export class ContentProbe {
   #head = new Uint8Array(0);
@@ -35,7 +35,7 @@ export class ContentProbe {
   readonly #text: TextProbe;
   readonly #markup = new ActiveMarkupProbe();
 
-  /** `declaredContentType` only lends its charset, for text that is not Unicode. */
+  /** @param declaredContentType only its charset is used, for text that is not Unicode */
   constructor(declaredContentType?: string) {
     this.#text = new TextProbe(/;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(declaredContentType ?? "")?.[1]);
   }
@@ -52,7 +52,7 @@ export class ContentProbe {
     return this.#markup.found;
   }
 
-  /** Takes the next chunk; it is neither kept nor changed. */
+  /** Processes the next chunk. Does not keep or change it. */
   feed(chunk: Uint8Array): void {
     this.#sizeBytes += chunk.length;
     if (this.#head.length < headBytes) {
@@ -65,28 +65,30 @@ export class ContentProbe {
     if (mayBeImage(this.#head)) this.#markup.feed(chunk);
   }
 
-  /** What text the content is, once all of it was fed; null when it is not. */
+  /** The text found, after all content was fed; null if the content is not text. */
   text(): FoundText | null {
     return this.#text.end();
   }
 }
 
 /**
- * The real content type, by the bytes alone: never by a name or a declared type (whose charset the probe may have used).
- * Give it a probe that was fed the whole content, and a reader of ranges of that same content, used for containers and images only.
- * Answers `application/octet-stream` for the unknown and for polyglots, `text/plain` for csv too (csv has no mark of its own).
+ * Detects the content type from the bytes alone. The file name and the declared type do not matter, except that the probe
+ * may have used the declared charset.
+ * @param probe was fed the whole content
+ * @param read reads ranges of the same content; used for containers and images only
+ * @returns `application/octet-stream` for unknown types and polyglots; `text/plain` also for CSV, which has no signature
  */
 export async function detectContentType(probe: ContentProbe, read: RangeReader): Promise<string> {
   if (probe.sizeBytes === 0) return emptyContentType;
   const text = probe.text();
   if (text?.unicode) return textType(text);
-  const binary = await binaryType(probe, inside(probe.sizeBytes, read));
+  const binary = await binaryType(probe, clampRanges(probe.sizeBytes, read));
   if (binary !== unknownContentType || text === null) return binary;
   return textType(text);
 }
 
-/** Keeps every range within the content: damaged or hostile containers point anywhere, and stores refuse such ranges. */
-function inside(size: number, read: RangeReader): RangeReader {
+/** Limits ranges to the content. Damaged or hostile containers name ranges outside of it, which stores refuse. */
+function clampRanges(size: number, read: RangeReader): RangeReader {
   return (start, end) => {
     const last = Math.min(end, size);
     return start < last ? read(start, last) : Promise.resolve(new Uint8Array(0));
@@ -103,22 +105,22 @@ async function binaryType(probe: ContentProbe, read: RangeReader): Promise<strin
   if (signed === "application/zip") return await zipContentType(read, probe.sizeBytes) ?? unknownContentType;
   if (signed === "application/x-cfb") return await compoundContentType(read);
   if (signed !== undefined) return signed;
-  const type = await recognise(probe.head);
+  const type = await detectBinary(probe.head);
   return images.includes(type) && await isPolyglot(probe, read) ? unknownContentType : type;
 }
 
-async function recognise(head: Uint8Array): Promise<string> {
-  // A detector that stumbles over broken content has not recognised it.
-  const { fileTypeFromBuffer } = await import("file-type"); // half a megabyte of code that a start does not need
+async function detectBinary(head: Uint8Array): Promise<string> {
+  // If the detector throws on broken content, the type is unknown.
+  const { fileTypeFromBuffer } = await import("file-type"); // imported late: half a megabyte of code that is not needed at startup
   const type = await fileTypeFromBuffer(head).catch(() => undefined);
-  if (type?.mime === "image/apng") return "image/png"; // an animated png is a png to everyone who asks for one
+  if (type?.mime === "image/apng") return "image/png"; // an animated PNG is accepted wherever a PNG is
   if (type?.mime === "image/gif" && !/^GIF8[79]a$/.test(latin1(head.subarray(0, 6)))) {
     return unknownContentType;
   }
   return type?.mime ?? unknownContentType;
 }
 
-/** An image that is at the same time a zip, jar or pdf, or that carries a script. */
+/** Is this image also a zip, jar or PDF, or does it contain a script? */
 async function isPolyglot(probe: ContentProbe, read: RangeReader): Promise<boolean> {
   return probe.hasActiveMarkup || latin1(probe.head.subarray(0, pdfSearchBytes)).includes("%PDF-") ||
     await hasZipBehind(read, probe.sizeBytes);

@@ -13,7 +13,7 @@ export interface DownloadUrl {
 }
 
 /**
- * Signs the download of an Available file for a caller, and writes down what for before it is given.
+ * Signs a download URL of an Available file. The purpose is audited before the URL is returned.
  * @throws FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function giveDownloadUrl(
@@ -32,7 +32,7 @@ export async function giveDownloadUrl(
   return signed;
 }
 
-/** Signs the download of the examined copy; there is no way to sign one of an upload. */
+/** Signs a download URL of the scanned copy. Staging objects can never be downloaded. */
 export async function signDownload(
   p: Pick<Platform, "objects" | "clock">,
   file: FileRow,
@@ -45,7 +45,7 @@ export async function signDownload(
   });
 }
 
-/** Where the content of an Available file is. @throws the refusal of any other state */
+/** The object key of an Available file. @throws as `stateConflict` for a file in another state */
 export function contentKey(file: FileRow): string {
   if (file.status !== "Available" || file.finalKey === null) throw stateConflict(file);
   return file.finalKey;

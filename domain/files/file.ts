@@ -7,7 +7,7 @@ export type FileStatus = typeof FILE_STATUSES[number];
 export const RETENTION_CLASSES = ["Temporary", "Standard", "Permanent"] as const;
 export type RetentionClass = typeof RETENTION_CLASSES[number];
 
-/** What callers see of a file, in any state. Where its content lies is no part of it. */
+/** A file as callers see it, in any state. It does not contain object keys. */
 export interface FileRecord {
   id: string;
   tenantId: string | null;
@@ -33,7 +33,7 @@ export interface FileRecord {
   availableAt: Date | null;
 }
 
-/** The whole row. It holds object keys: it never leaves the domain but through `fileRecord`. */
+/** The whole row. It contains object keys, so it leaves the domain only through `fileRecord`. */
 export interface FileRow extends FileRecord {
   stagingKey: string;
   stagedEtag: string | null;
@@ -43,7 +43,7 @@ export interface FileRow extends FileRecord {
   version: number;
 }
 
-/** What callers may see of a row. */
+/** The part of a row that callers may see. */
 export function fileRecord(row: FileRow): FileRecord {
   return {
     id: row.id,
@@ -72,8 +72,8 @@ export function fileRecord(row: FileRow): FileRecord {
 }
 
 /**
- * The file, if it is of the caller's tenant or a product file. Every route that names a file begins with this, so
- * that another tenant's file and none at all are the same answer: nothing of it depends on the file or on its id.
+ * Reads a file of the caller's tenant or a product file. Every route that names a file calls this first, so another
+ * tenant's file gives the same answer as a file that does not exist.
  * @throws FILE_NOT_FOUND
  */
 export async function readVisibleFile(
@@ -86,21 +86,23 @@ export async function readVisibleFile(
   return row ?? throwNotFound();
 }
 
-/** The file with its row locked until the transaction ends. @throws FILE_NOT_FOUND */
+/** Reads a file and locks its row until the transaction ends. @throws FILE_NOT_FOUND */
 export async function lockFile(tx: Tx, fileId: string): Promise<FileRow> {
   const [row] = await tx<FileRow[]>`select * from files where id = ${fileId} for update`;
   return row ?? throwNotFound();
 }
 
 function throwNotFound(): never {
-  throw problem("FILE_NOT_FOUND", "There is no such file in the caller's tenant.");
+  throw problem("FILE_NOT_FOUND", "The caller's tenant has no such file.");
 }
 
 /**
- * What the file module asks on top of its own permission for product files, Permanent ones and released holds.
+ * Requires admin:system, in addition to a route's own permission. Needed for product files, for purging Permanent files and
+ * for releasing legal holds.
+ * @param action what the caller attempts; the message begins with it
  * @throws MISSING_PERMISSION
  */
-export function requireSystemAdmin(caller: Caller, why: string): void {
+export function requireSystemAdmin(caller: Caller, action: string): void {
   if (isSystemAdmin(caller)) return;
-  throw problem("MISSING_PERMISSION", `${why} needs admin:system on top, which the caller does not hold.`);
+  throw problem("MISSING_PERMISSION", `${action} also needs admin:system, which the caller does not hold.`);
 }

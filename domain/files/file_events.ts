@@ -3,17 +3,17 @@ import type { Tx } from "../../infra/postgres/postgres.ts";
 import { emitEvents } from "../events/emit.ts";
 import type { FileRow } from "./file.ts";
 
-type Told = Pick<
+type EventFile = Pick<
   FileRow,
   "id" | "tenantId" | "profile" | "fileName" | "declaredContentType" | "detectedContentType" | "sizeBytes"
 >;
 
-/** Wakes workers for the events, where it can: CLI scripts cannot. */
-interface Waking {
+/** Wakes workers for new events. CLI scripts have no `wakeUps`; then workers find the events by polling. */
+interface EventContext {
   wakeUps?: WakeUps;
 }
 
-const dataOf = (file: Told) => ({
+const dataOf = (file: EventFile) => ({
   fileId: file.id,
   profile: file.profile,
   fileName: file.fileName,
@@ -21,15 +21,15 @@ const dataOf = (file: Told) => ({
   sizeBytes: file.sizeBytes,
 });
 
-/** Tells the file's tenant that it can be downloaded. */
-export const emitFileAvailable = (p: Waking, tx: Tx, file: Told): Promise<void> =>
+/** Emits `file.available` to the file's tenant: it can be downloaded. */
+export const emitFileAvailable = (p: EventContext, tx: Tx, file: EventFile): Promise<void> =>
   emitEvents(p, tx, [{ type: "file.available", tenantId: file.tenantId, data: dataOf(file) }]);
 
-/** Tells the file's tenant that a signature was found in it. */
+/** Emits `file.infected` to the file's tenant: a scan found a signature. */
 export const emitFileInfected = (
-  p: Waking,
+  p: EventContext,
   tx: Tx,
-  file: Told & Pick<FileRow, "signatureName">,
+  file: EventFile & Pick<FileRow, "signatureName">,
 ): Promise<void> =>
   emitEvents(p, tx, [{
     type: "file.infected",
@@ -37,11 +37,11 @@ export const emitFileInfected = (
     data: { ...dataOf(file), signatureName: file.signatureName },
   }]);
 
-/** Tells the files' tenants that their content is gone: refused for what it was, or no longer wanted. */
+/** Emits `file.rejected` for files with a rejection code and `file.purged` for the others, each to the file's tenant. */
 export const emitFilesPurged = (
-  p: Waking,
+  p: EventContext,
   tx: Tx,
-  files: (Told & Pick<FileRow, "purgeReason" | "rejectionCode">)[],
+  files: (EventFile & Pick<FileRow, "purgeReason" | "rejectionCode">)[],
 ): Promise<void> =>
   emitEvents(
     p,

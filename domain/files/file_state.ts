@@ -1,13 +1,13 @@
 import { type Problem, problem } from "../problems/problem.ts";
 import type { FileRow } from "./file.ts";
 
-type Told = Pick<FileRow, "status" | "purgedAt" | "purgeReason" | "rejectionCode">;
+type StateFields = Pick<FileRow, "status" | "purgedAt" | "purgeReason" | "rejectionCode">;
 
 /**
- * The refusal a file's state comes to wherever only an Available file will do: FILE_INFECTED_CONFLICT,
- * FILE_PURGED_CONFLICT with when and why, else FILE_NOT_AVAILABLE_CONFLICT.
+ * The problem for an operation that needs an Available file: FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT (with time and
+ * reason) or FILE_NOT_AVAILABLE_CONFLICT.
  */
-export function stateConflict(file: Told): Problem {
+export function stateConflict(file: StateFields): Problem {
   if (file.status === "Purged") return purgedConflict(file);
   if (file.status === "Infected") {
     return problem("FILE_INFECTED_CONFLICT", "The scan found the file infected; its content was destroyed.");
@@ -19,12 +19,12 @@ export function stateConflict(file: Told): Problem {
 }
 
 /** @throws FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT */
-export function requireAvailable(file: Told): void {
+export function requireAvailable(file: StateFields): void {
   if (file.status !== "Available") throw stateConflict(file);
 }
 
-/** FILE_PURGED_CONFLICT: when and why in the detail to read, and in `errors` to branch on. */
-export function purgedConflict({ purgedAt, purgeReason, rejectionCode }: Told): Problem {
+/** FILE_PURGED_CONFLICT with time and reason, as text in the detail and machine-readable in `errors`. */
+export function purgedConflict({ purgedAt, purgeReason, rejectionCode }: StateFields): Problem {
   const at = purgedAt?.toISOString() ?? "";
   const because = purgeReason ?? "";
   const rejected = rejectionCode === null ? "" : ` (${rejectionCode})`;

@@ -1,36 +1,36 @@
 import { ObjectChanged, ObjectNotFound } from "../../infra/objectstore/objectstore.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
-import { ContentUnreadable } from "./examine.ts";
+import { ContentUnreadable } from "./scan_content.ts";
 import type { FileRow } from "./file.ts";
 import { newFinalKey } from "./object_keys.ts";
 import { discardObject, registerObject } from "./objects.ts";
 
-/** A copy nobody took over by then was left behind by an attempt that died. */
-const LEFT_BEHIND_MS = 60 * 60_000;
-/** Taken over so close to its deletion, a copy might be deleted all the same. */
+/** An attempt that crashes leaves its copy behind. Such a copy is deleted this long after the attempt started. */
+const ORPHAN_COPY_MS = 60 * 60_000;
+/** A copy this close to its deletion is not used: the sweep may already be deleting it. */
 const MARGIN_MS = 5 * 60_000;
 
 /**
- * The key of the file's final copy, made now when there is none. Every attempt copies to a key of its own and the
- * first takes over: so the object a file names as its final copy was written once, before it was named, and
- * neither a replayed upload nor another attempt ever changes it.
- * @returns null when the file is not Scanning any more.
- * @throws ObjectStoreError, ContentUnreadable when staging does not have what was confirmed
+ * Returns the key of the file's final copy; makes the copy if there is none. Each attempt copies to a new key and the first
+ * one to finish sets `final_key`. So the final object is written once, before its key is known, and neither a repeated upload
+ * nor another attempt can change it.
+ * @returns null if the file is no longer Scanning
+ * @throws ObjectStoreError, ContentUnreadable if the staging object is not the content that was confirmed
  */
-export async function takeFinalCopy(p: Platform, file: FileRow): Promise<string | null> {
+export async function ensureFinalCopy(p: Platform, file: FileRow): Promise<string | null> {
   if (file.finalKey !== null) return file.finalKey;
   const key = newFinalKey();
-  const deleteAt = new Date(p.clock.now().getTime() + LEFT_BEHIND_MS);
+  const deleteAt = new Date(p.clock.now().getTime() + ORPHAN_COPY_MS);
   await registerObject(p.sql, { key, fileId: file.id, deleteAt });
   try {
     const copied = await p.objects.copy(file.stagingKey, key, { ifEtag: file.stagedEtag ?? "" });
     if (copied.sizeBytes !== file.sizeBytes) throw new ContentUnreadable("the copy has another size");
-    if (await takeOver(p, file, key, copied.etag)) return key;
+    if (await claimFinalKey(p, file, key, copied.etag)) return key;
   } catch (error) {
     if (!(error instanceof ObjectNotFound || error instanceof ObjectChanged)) throw error;
     await transact(p.sql, (tx) => discardObject(tx, key, p.clock.now())); // nothing was copied there
-    // The staging object goes as soon as another attempt has taken its copy over.
+    // The staging object may be gone because another attempt has finished its copy.
     const current = await readFinalKey(p, file.id);
     if (current === undefined) throw error;
     return current;
@@ -38,8 +38,8 @@ export async function takeFinalCopy(p: Platform, file: FileRow): Promise<string 
   return await readFinalKey(p, file.id) ?? null;
 }
 
-/** @returns false when another attempt was faster; the own copy is then discarded. */
-async function takeOver(p: Platform, file: FileRow, key: string, etag: string): Promise<boolean> {
+/** Sets `final_key` and keeps the copy. @returns false if another attempt was faster; then this copy is discarded */
+async function claimFinalKey(p: Platform, file: FileRow, key: string, etag: string): Promise<boolean> {
   const now = p.clock.now();
   return await transact(p.sql, async (tx) => {
     const named = await tx`update files set final_key = ${key}, final_etag = ${etag}, version = version + 1
@@ -50,13 +50,15 @@ async function takeOver(p: Platform, file: FileRow, key: string, etag: string): 
     }
     const kept = await tx`update file_objects set delete_at = null
       where key = ${key} and delete_at > ${new Date(now.getTime() + MARGIN_MS)}`;
-    if (kept.count === 0) throw new ContentUnreadable("the copy took so long that it is being deleted");
+    if (kept.count === 0) {
+      throw new ContentUnreadable("the copy took too long and is already due for deletion");
+    }
     await discardObject(tx, file.stagingKey, now);
     return true;
   });
 }
 
-/** null: the file is settled already; undefined: it is Scanning and has no final copy. */
+/** @returns null if the file is no longer Scanning; undefined if it is Scanning without a final copy */
 async function readFinalKey(p: Pick<Platform, "sql">, fileId: string): Promise<string | null | undefined> {
   const [row] = await p.sql<{ finalKey: string | null }[]>`
     select final_key from files where id = ${fileId} and status = 'Scanning'`;

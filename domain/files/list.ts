@@ -5,11 +5,11 @@ import { matches, pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
 
-/** What is selected of the files; absent members select nothing. */
+/** Which files to list; absent members do not filter. */
 export interface FileFilter {
   status?: FileStatus | undefined;
   profile?: string | undefined;
-  /** Part of the name, whatever its letter case and accents. */
+  /** Part of the file name; ignores letter case and accents. */
   search?: string | undefined;
   createdBy?: string | undefined;
   legalHold?: boolean | undefined;
@@ -17,14 +17,14 @@ export interface FileFilter {
   fromDate?: Date | undefined;
   /** Inclusive. */
   toDate?: Date | undefined;
-  /** The product files instead of the caller's tenant's; without a tenant there are no others. */
+  /** True: product files instead of the files of the caller's tenant. Without a tenant, only product files are listed. */
   isProduct?: boolean | undefined;
 }
 
 type Selection = FileFilter & { tenantId: string | null };
 
-/** Up to so many matches are found in one go; of more, the total is counted and the page read by themselves. */
-const FEW = 1_000;
+/** Up to this many matches, one query reads all ids. For more, the total and the page are separate queries. */
+const MAX_IDS_AT_ONCE = 1_000;
 
 /** The files of the caller's tenant, or the product files, newest first. */
 export async function listFiles(
@@ -36,9 +36,9 @@ export async function listFiles(
   const selection = { ...filter, tenantId: filter.isProduct ? null : caller.tenantId };
   const offset = offsetOf(request);
   const found = await sql<{ id: string }[]>`
-    select id from files where ${where(sql, selection)} limit ${FEW + 1}`;
-  if (found.length <= FEW) {
-    // Ids carry the time of creation, and their texts are in their order.
+    select id from files where ${where(sql, selection)} limit ${MAX_IDS_AT_ONCE + 1}`;
+  if (found.length <= MAX_IDS_AT_ONCE) {
+    // Ids are UUIDv7: sorting them as text sorts by creation time.
     const ids = found.map(({ id }) => id).sort().reverse().slice(offset, offset + pageSize);
     return pagedResult(await readFiles(sql, sql`select unnest(${ids}::uuid[])`), found.length, request);
   }

@@ -5,9 +5,9 @@ const skipped = /^(?:\s+|<!--[\s\S]*?-->|<\?xml(?:\s[\s\S]*?)?\?>)/i;
 const documentType = /^<!doctype\s+([\w:.-]+)[^[>]*(?:\[[\s\S]*?\]\s*)?>/i;
 
 /**
- * The markup type that the beginning of a text has, or null for other text: `text/html`, `application/xhtml+xml`, `image/svg+xml`
- * or `application/xml`, also behind comments and prologues. A text that only begins with a tag or comment, as many a
- * Markdown file does, is HTML only when there is a script, a frame or a page in that beginning too.
+ * The markup type of a text, judged by its beginning: `text/html`, `application/xhtml+xml`, `image/svg+xml` or
+ * `application/xml`; null for other text. Leading comments and XML prologues are skipped. Many Markdown files begin with a
+ * tag or a comment, so such a text counts as HTML only if its beginning also has a script, an iframe or a page.
  */
 export function markupType(opening: string): string | null {
   let rest = opening;
@@ -24,8 +24,8 @@ export function markupType(opening: string): string | null {
 const longestPattern = 32;
 
 /**
- * Looks, chunk by chunk, for markup that a browser or a PHP server would run, anywhere in binary content.
- * An image has no honest use for it: one that carries it is meant to be taken for something else too.
+ * Searches binary content, chunk by chunk, for markup that a browser or a PHP server would run. A genuine image has no use
+ * for such markup; an image that contains it is probably a polyglot.
  */
 export class ActiveMarkupProbe {
   #found = false;

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { invalid } from "../problems/problem.ts";
 
 /**
- * Every key of the bucket is made here. Keys of files are random: they tell neither name, tenant, kind nor time, and
- * cannot be guessed. Only the keys of deliveries speak, to whoever collects them from the bucket.
+ * All object keys of the bucket are made here. Keys of files are random: they cannot be guessed and reveal no name, tenant,
+ * type or time. Keys of deliveries are readable, because people and programs collect deliveries from the bucket by key.
  */
 
 const random = () => randomBytes(24).toString("base64url");
@@ -12,13 +12,13 @@ export const STAGING_PREFIX = "staging/";
 export const FINAL_PREFIX = "files/";
 const DELIVERIES_PREFIX = "deliveries/";
 
-/** A key an upload URL may name. Nothing under it is ever served. */
+/** A key for an upload. Objects under it are never served. */
 export const newStagingKey = (): string => STAGING_PREFIX + random();
 
-/** A key for one examined copy. No upload URL ever names it, and it is written once. */
+/** A key for one scanned copy. It is written once, and no upload URL ever names it. */
 export const newFinalKey = (): string => FINAL_PREFIX + random();
 
-/** Key of a delivery to `targetPath` (as `deliveryPath` returned it); tenants never reach each other's. */
+/** The key of a delivery to `targetPath` (as returned by `deliveryPath`). The tenant prefix keeps tenants apart. */
 export const deliveryKey = (tenantId: string | null, targetPath: string): string =>
   `${DELIVERIES_PREFIX}${tenantId ?? "product"}/${targetPath}`;
 
@@ -26,8 +26,9 @@ const MAX_PATH_BYTES = 512;
 const SEGMENT = /^[\p{L}\p{N}_(][\p{L}\p{M}\p{N} _.()+,=@-]*$/u;
 
 /**
- * Checks the path a delivery is copied to: `a/b/name.ext`, without leading or trailing slash, `.` or `..`.
- * @param field the name a refusal gives the value.
+ * Checks the path of a delivery, such as `a/b/name.ext`: no leading or trailing slash, no `.` or `..`.
+ * @param field the field that the error names
+ * @returns the path in Unicode NFC
  * @throws VALIDATION_ERROR
  */
 export function deliveryPath(targetPath: string, field = "targetPath"): string {
@@ -39,7 +40,7 @@ export function deliveryPath(targetPath: string, field = "targetPath"): string {
   if (!segments.every((segment) => SEGMENT.test(segment) && !segment.endsWith("."))) {
     throw invalid({
       [field]: [
-        "expected a relative path such as monthly/users.csv, of letters, digits and _ . - ( ) + , = @",
+        "expected a relative path such as monthly/users.csv, with letters, digits and _ . - ( ) + , = @",
       ],
     });
   }

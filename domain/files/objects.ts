@@ -9,24 +9,24 @@ const RETRY_MS = 5 * 60_000;
 export interface NewObject {
   key: string;
   fileId: string;
-  /** When to delete it unless it is kept meanwhile; absent: it is wanted. */
+  /** When to delete it, unless this is cleared before; absent: it is kept. */
   deleteAt?: Date;
 }
 
-/** Writes down that an object may exist under a key. Comes before the object itself. */
+/** Registers a key before an object is written under it, so that no object exists without a row. */
 export async function registerObject(q: Queryable, o: NewObject): Promise<void> {
   await q`insert into file_objects (key, file_id, delete_at)
     values (${o.key}, ${o.fileId}, ${o.deleteAt ?? null})`;
 }
 
-/** The upload by parts that was begun under a key; null where there is none. */
+/** The multipart upload started under a key; null if there is none. */
 export async function readPartUpload(q: Queryable, key: string): Promise<PartUpload | null> {
   const [row] = await q<PartUpload[]>`select upload_id, part_count from file_objects
     where key = ${key} and upload_id is not null`;
   return row ?? null;
 }
 
-/** Marks all objects of these files for deletion, in the transaction that makes them unwanted. */
+/** Marks all objects of these files for deletion. Runs in the transaction that purges the files. */
 export async function discardObjects(tx: Tx, fileIds: string[], now: Date): Promise<void> {
   await tx`update file_objects set delete_at = ${now}
     where file_id = any(${fileIds}::uuid[]) and (delete_at is null or delete_at > ${now})`;
@@ -39,7 +39,7 @@ export async function discardObject(tx: Tx, key: string, now: Date): Promise<voi
 
 type Storage = Pick<Platform, "sql" | "objects" | "clock" | "log">;
 
-/** Deletes now what is marked for deletion of these files; what the store does not let go the sweep tries again. */
+/** Deletes the marked objects of these files now. The sweep retries objects that could not be deleted. */
 export async function deleteDiscarded(p: Storage, fileIds: string[], signal?: AbortSignal): Promise<void> {
   const rows = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
     where file_id = any(${fileIds}::uuid[]) and delete_at <= ${p.clock.now()}`;
@@ -49,14 +49,14 @@ export async function deleteDiscarded(p: Storage, fileIds: string[], signal?: Ab
   }
 }
 
-/** Deletes what is marked for deletion, a batch at a time. @returns how many objects were deleted. */
+/** Deletes all objects that are due for deletion, in batches. @returns how many objects were deleted */
 export async function deleteDueObjects(p: Storage, signal?: AbortSignal): Promise<number> {
   let deleted = 0;
   for (;;) {
     const due = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
       where delete_at <= ${p.clock.now()} order by delete_at limit ${BATCH}`;
     for (const row of due) {
-      signal?.throwIfAborted(); // a store that does not answer takes its time over each
+      signal?.throwIfAborted(); // each deletion may be slow when the store is slow
       deleted += await deleteObject(p, row) ? 1 : 0;
     }
     if (due.length < BATCH) return deleted;
@@ -69,14 +69,14 @@ interface DueObject {
   uploadId: string | null;
 }
 
-/** Deleting twice is harmless, so two instances need not agree on who does it. */
+/** Deletes one object. Deleting it twice is harmless, so instances need no lock. @returns whether it was deleted */
 async function deleteObject(p: Storage, { key, writableUntil, uploadId }: DueObject): Promise<boolean> {
   const now = p.clock.now();
   try {
-    if (uploadId !== null) await p.objects.abortParts(key, uploadId); // first: joined later they would be an object again
+    if (uploadId !== null) await p.objects.abortParts(key, uploadId); // first, so that parts cannot be joined into an object later
     await p.objects.delete(key);
   } catch (error) {
-    p.log.warn("an object could not be deleted; it is tried again", { error });
+    p.log.warn("an object could not be deleted; the sweep will retry", { error });
     await p.sql`update file_objects set delete_at = ${new Date(now.getTime() + RETRY_MS)} where key = ${key}`;
     return false;
   }

@@ -3,37 +3,37 @@ import { type FieldErrors, type Problem, problem } from "../problems/problem.ts"
 import type { Platform } from "../shared/platform.ts";
 
 const MEBIBYTE = 1024 * 1024;
-/** S3's least and most bytes of a part that is not the last. */
+/** S3's limits for the size of a part. The last part may be smaller. */
 const MIN_PART_BYTES = 5 * MEBIBYTE;
 const MAX_PART_BYTES = 5 * 1024 * MEBIBYTE;
-const USUAL_PART_BYTES = 16 * MEBIBYTE;
-/** Keeps an answer with one URL per part below a mebibyte. */
+const DEFAULT_PART_BYTES = 16 * MEBIBYTE;
+/** Limits the response, which has one URL per part, to less than a mebibyte. */
 export const MAX_PARTS = 1_000;
 
-/** `true` leaves the number of parts to the service. */
-export type AskedParts = true | number;
+/** How many parts the caller wants; `true`: the service decides. */
+export type RequestedParts = true | number;
 
-/** The sizes a content is cut into: all parts alike, the last one what is left. */
+/** How content is split: all parts have `partBytes`, the last one has the rest. */
 export interface PartPlan {
   count: number;
   partBytes: number;
 }
 
-/** @returns null where so many parts would be smaller or larger than storage takes them. */
-export function planParts(sizeBytes: number, asked: AskedParts): PartPlan | null {
+/** Plans the parts of an upload. @returns null if this number of parts would break the store's size limits */
+export function planParts(sizeBytes: number, asked: RequestedParts): PartPlan | null {
   const partBytes = asked === true
-    ? Math.max(USUAL_PART_BYTES, Math.ceil(sizeBytes / MAX_PARTS / MEBIBYTE) * MEBIBYTE)
+    ? Math.max(DEFAULT_PART_BYTES, Math.ceil(sizeBytes / MAX_PARTS / MEBIBYTE) * MEBIBYTE)
     : Math.ceil(sizeBytes / asked);
   const count = Math.ceil(sizeBytes / partBytes);
   if (partBytes > MAX_PART_BYTES || (count > 1 && partBytes < MIN_PART_BYTES)) return null;
   return asked === true || count === asked ? { count, partBytes } : null;
 }
 
-/** Size of part `partNumber`, which counts from 1. */
+/** The size in bytes of part `partNumber`; parts are numbered from 1. */
 export const partSize = ({ partBytes }: PartPlan, sizeBytes: number, partNumber: number): number =>
   Math.min(partBytes, sizeBytes - (partNumber - 1) * partBytes);
 
-/** One part to upload. */
+/** One part to upload, with its own signed URL. */
 export interface PartReservation {
   partNumber: number;
   sizeBytes: number;
@@ -42,9 +42,9 @@ export interface PartReservation {
   requiredHeaders: Record<string, string>;
 }
 
-/** An upload by parts that storage has begun. */
+/** A multipart upload that was started at the store. */
 export interface PartUpload {
-  /** Told to nobody but inside signed URLs. */
+  /** Callers see it only inside signed URLs. */
   uploadId: string;
   partCount: number;
 }
@@ -64,8 +64,8 @@ export async function signParts(
   }));
 }
 
-/** Hands on what the store answers. @throws FILE_STORAGE_UNAVAILABLE when it does not */
-export async function asking<T>(answer: Promise<T>): Promise<T> {
+/** Awaits a call to the object store. @throws FILE_STORAGE_UNAVAILABLE if the store does not answer */
+export async function askStorage<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
@@ -74,14 +74,14 @@ export async function asking<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** A part as the uploader got it confirmed by storage. */
+/** A part that was uploaded, with the ETag that the store returned. */
 export interface UploadedPart {
   partNumber: number;
   /** Without quotes. */
   etag: string;
 }
 
-/** Mistakes of a list that is to name each of the parts 1 to `count` once; null when it does. */
+/** Checks that a list names each of the parts 1 to `count` once. @returns the errors; null if there are none */
 export function partMistakes(parts: readonly UploadedPart[], count: number): FieldErrors | null {
   const errors: FieldErrors = {};
   const seen = new Set<number>();
@@ -96,47 +96,48 @@ export function partMistakes(parts: readonly UploadedPart[], count: number): Fie
 }
 
 /**
- * Joins the parts at the store. Whether there is an object afterwards is for the caller to look: somebody else may have
- * joined them before, and a confirmation that broke off may be repeated.
- * @param etags of parts 1 to n.
- * @throws FILE_NOT_UPLOADED_CONFLICT naming the parts the store does not hold so, FILE_STORAGE_UNAVAILABLE
+ * Joins the parts at the store. The caller must check afterwards that the object exists: another request may have joined
+ * the parts before, and an interrupted confirmation may be repeated.
+ * @param etags of parts 1 to n, in order
+ * @throws FILE_NOT_UPLOADED_CONFLICT naming parts that are missing or have another ETag, FILE_STORAGE_UNAVAILABLE
  */
 export async function joinParts(
   p: Pick<Platform, "objects">,
   key: string,
   { uploadId, etags }: { uploadId: string; etags: readonly string[] },
 ): Promise<void> {
-  const outcome = await asking(p.objects.joinParts(key, { uploadId, etags }));
-  if (outcome === "unlike") throw await unlike(p, key, uploadId, etags);
+  const outcome = await askStorage(p.objects.joinParts(key, { uploadId, etags }));
+  if (outcome === "unlike") throw await describeMismatch(p, key, uploadId, etags);
 }
 
-async function unlike(
+/** The problem that names each part the store does not hold with the given ETag. */
+async function describeMismatch(
   p: Pick<Platform, "objects">,
   key: string,
   uploadId: string,
   etags: readonly string[],
 ): Promise<Problem> {
   const stored = new Map(
-    (await asking(p.objects.listParts(key, uploadId))).map((part) => [part.partNumber, part.etag]),
+    (await askStorage(p.objects.listParts(key, uploadId))).map((part) => [part.partNumber, part.etag]),
   );
   const errors: FieldErrors = {};
-  const amiss = numbersTo(etags.length).filter((n) => stored.get(n) !== etags[n - 1]);
-  for (const n of amiss) {
-    errors[`part ${n}`] = [stored.has(n) ? "storage holds other content than this ETag's" : "never uploaded"];
+  const wrong = numbersTo(etags.length).filter((n) => stored.get(n) !== etags[n - 1]);
+  for (const n of wrong) {
+    errors[`part ${n}`] = [stored.has(n) ? "storage has another ETag for this part" : "not uploaded"];
   }
   return problem(
     "FILE_NOT_UPLOADED_CONFLICT",
-    amiss.length > 0
-      ? `Storage does not hold the content named for part ${
-        listed(amiss)
-      }; upload it again and name its ETag.`
-      : "Storage would not join the parts as they were uploaded.",
+    wrong.length > 0
+      ? `Storage does not have part ${
+        listed(wrong)
+      } with the given ETag; upload it again and give the new ETag.`
+      : "Storage refused to join the uploaded parts.",
     { errors },
   );
 }
 
 const numbersTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
-/** The first ten of some numbers. */
+/** The first ten numbers as text, and how many more there are. */
 const listed = (numbers: readonly number[]) =>
   numbers.slice(0, 10).join(", ") + (numbers.length > 10 ? ` and ${numbers.length - 10} more` : "");

@@ -1,17 +1,17 @@
 import { z } from "zod";
 
-/** What may be uploaded for a purpose. */
+/** The size and content types allowed for one kind of upload. */
 export interface FileProfile {
   name: string;
   maxBytes: number;
   /** Media types in lower case, without parameters. */
   contentTypes: readonly string[];
-  /** True: only the service itself reserves files of this profile. */
+  /** True: only the service itself may create files with this profile. */
   serviceOnly: boolean;
 }
 
 const mebibyte = 1024 * 1024;
-/** The most S3 takes in one PUT, and copies in one go: what is larger could be uploaded by parts and never be scanned. */
+/** S3's limit for one PUT and for one copy call. A larger file could be uploaded in parts but not copied for its scan. */
 const LARGEST_FILE = 5 * 1024 * mebibyte;
 const ooxml = "application/vnd.openxmlformats-officedocument.";
 const openDocument = "application/vnd.oasis.opendocument.";
@@ -27,7 +27,7 @@ const office = [
   "application/vnd.ms-powerpoint",
 ];
 
-/** The profiles the service has unless configuration says otherwise. */
+/** The built-in profiles, which the configuration can override. */
 export const defaultProfiles: readonly FileProfile[] = [
   {
     name: "document",
@@ -65,8 +65,8 @@ const profileOverride = z.strictObject({
 });
 
 /**
- * Configuration of profiles: JSON text of an object `name → {maxBytes?, contentTypes?, serviceOnly?}`. What is given replaces the default
- * of that profile; a new name makes a profile and must give `maxBytes` and `contentTypes`.
+ * Parses the configured profiles: JSON text of an object `name → {maxBytes?, contentTypes?, serviceOnly?}`. Given members
+ * replace those of the default profile. A new name adds a profile and needs `maxBytes` and `contentTypes`.
  */
 export const profileOverrides = z.string().transform((text, context): unknown => {
   try {
@@ -89,7 +89,7 @@ export const profileOverrides = z.string().transform((text, context): unknown =>
   }),
 );
 
-/** The profiles by name, with the overrides of configuration applied. */
+/** The profiles by name: the defaults with the configured overrides. */
 export function fileProfiles(
   overrides: z.output<typeof profileOverrides> = {},
 ): ReadonlyMap<string, FileProfile> {
@@ -101,7 +101,7 @@ export function fileProfiles(
   return profiles;
 }
 
-/** What browsers and operating systems also call some of the types. */
+/** Other names that browsers and operating systems use for some types. */
 const aliases: Record<string, string> = {
   "image/jpg": "image/jpeg",
   "image/pjpeg": "image/jpeg",
@@ -116,20 +116,20 @@ const aliases: Record<string, string> = {
   "text/comma-separated-values": "text/csv",
 };
 
-/** A media type as the profiles name it: lower case, without parameters such as charset, common aliases resolved. */
+/** Normalizes a media type: lower case, no parameters such as charset, common aliases replaced. */
 export function normalizeContentType(contentType: string): string {
   const essence = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   return aliases[essence] ?? essence;
 }
 
-/** Whether a reservation of this profile may declare this type. */
+/** May a reservation with this profile declare this type? */
 export function declaredTypeAllowed(profile: FileProfile, declared: string): boolean {
   return profile.contentTypes.includes(normalizeContentType(declared));
 }
 
 /**
- * Whether content of the detected type may stay. The real type decides, not what was declared: a jpeg named .png is a fine image.
- * Text kinds without marks of their own (csv, json, …) are all detected as `text/plain`; for them the declared type counts.
+ * Does the profile allow the detected type? The detected type decides, not the declared one: a JPEG named .png is allowed as
+ * an image. Text types without a signature (CSV, JSON, …) are detected as `text/plain`; for them the declared type decides.
  */
 export function typeAllowed(profile: FileProfile, declared: string, detected: string): boolean {
   if (profile.contentTypes.includes(detected)) return true;

@@ -17,7 +17,7 @@ import { emitFilesPurged } from "./file_events.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";
 import { holdingScopes } from "./references.ts";
 
-/** Why the service itself turned a file into a tombstone. Callers may not give reasons of this kind. */
+/** Reasons for which the service itself purges a file. Callers cannot use the prefix `job:`. */
 export const JOB_REASONS = {
   typeRejected: "job:tipo-reprovado",
   archiveRejected: "job:archive-limits",
@@ -26,13 +26,13 @@ export const JOB_REASONS = {
   retentionExpired: "job:retention-expired",
 } as const;
 
-/** Is `reason` of the kind only the service gives, or does it look like one? */
+/** Does `reason` start with the reserved prefix `job:`, or look like it? */
 export const isJobReason = (reason: string): boolean =>
   /^job:/i.test(reason.normalize("NFKC").replaceAll(/[\p{C}\p{Z}]/gu, ""));
 
 /**
- * Destroys the content of a file on a caller's word and leaves the tombstone. The checks come in this order:
- * rights, state, hold, references.
+ * Destroys a file's content at a caller's request and keeps the row as a tombstone. Checks run in this order:
+ * permissions, state, legal hold, references.
  * @throws FILE_NOT_FOUND, MISSING_PERMISSION, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT,
  * FILE_PURGED_CONFLICT, FILE_LEGAL_HOLD_CONFLICT, FILE_STILL_REFERENCED_CONFLICT
  */
@@ -48,7 +48,7 @@ export async function purgeFile(
     if (file.retentionClass === "Permanent") requireSystemAdmin(caller, "Purging a Permanent file");
     requireAvailable(file);
     if (file.legalHold) {
-      throw problem("FILE_LEGAL_HOLD_CONFLICT", "The file is under legal hold; expected none to purge it.");
+      throw problem("FILE_LEGAL_HOLD_CONFLICT", "The file is under legal hold and cannot be purged.");
     }
     if (file.referenceCount > 0) throw await stillReferenced(tx, file);
     const purged = await markPurged(p, tx, {
@@ -81,11 +81,11 @@ const SCOPES_IN_TEXT = 10;
 
 async function stillReferenced(tx: Tx, file: FileRow): Promise<Problem> {
   const scopes = await holdingScopes(tx, file.id);
-  const told = scopes.slice(0, SCOPES_IN_TEXT).join(", ") +
+  const listed = scopes.slice(0, SCOPES_IN_TEXT).join(", ") +
     (scopes.length > SCOPES_IN_TEXT ? " and others" : "");
   return problem(
     "FILE_STILL_REFERENCED_CONFLICT",
-    `The file has ${file.referenceCount} reference(s), of ${told}; expected none to purge it.`,
+    `The file has ${file.referenceCount} reference(s) in ${listed}; release them before the purge.`,
     { errors: scopes },
   );
 }
@@ -95,15 +95,15 @@ export interface Purging {
   from: FileStatus;
   reason: string;
   rejectionCode?: ProblemCode;
-  /** Absent: the service itself. */
+  /** Absent if the service itself purges. */
   purgedBy?: string;
   now: Date;
 }
 
 /**
- * Turns a file into its tombstone and marks its objects for deletion; the caller deletes them after the commit. Where the
- * service itself does so, an audit row is written too.
- * @returns the tombstone, or null when the file was not in `from` any more.
+ * Turns a file into a tombstone and marks its objects for deletion; the caller deletes them after the commit. If the
+ * service itself purges, an audit row is written too.
+ * @returns the tombstone; null if the file was no longer in `from`
  */
 export async function markPurged(
   p: Pick<Platform, "wakeUps">,
@@ -118,12 +118,12 @@ export async function markPurged(
   if (!row) return null;
   await discardObjects(tx, [o.fileId], o.now);
   await emitFilesPurged(p, tx, [row]);
-  if (o.purgedBy === undefined) await auditOwnPurges(tx, o.from, [row]);
+  if (o.purgedBy === undefined) await auditServicePurges(tx, o.from, [row]);
   return row;
 }
 
-/** Writes down that the service itself turned these files into tombstones. */
-export async function auditOwnPurges(tx: Tx, from: FileStatus | null, rows: FileRow[]): Promise<void> {
+/** Writes audit rows for files that the service itself purged. @param from null if their earlier states differ */
+export async function auditServicePurges(tx: Tx, from: FileStatus | null, rows: FileRow[]): Promise<void> {
   const entries = rows.map(({ id, tenantId, sha256, sizeBytes, purgeReason: reason, rejectionCode }) => ({
     action: "file.purge",
     targetType: "file",

@@ -9,29 +9,30 @@ import { registerObject } from "./objects.ts";
 type Parts = Pick<Platform, "sql" | "objects" | "clock">;
 
 /**
- * A difference between the registry and the bucket. Objects are told by a hash of their key, which leads nowhere.
- * - `orphan`: an object without a row; `--apply` deletes it
- * - `upload`: an unfinished multipart upload without a row; ended
- * - `unregistered`: a file's content whose object row is gone, so that a purge would leave it; the row is written anew
- * - `missing`, `altered`: an Available file whose content is gone, or is not what was examined; written to the audit
- *   log, since no state of a file says so
+ * A difference between the registry and the bucket, and what `--apply` does about it. Objects are identified by a hash of
+ * their key, so that the report contains no keys.
+ * - `orphan`: an object without a row; it is deleted
+ * - `upload`: an unfinished multipart upload without a row; it is aborted
+ * - `unregistered`: a file's content without an object row, so that a purge would not delete it; the row is inserted
+ * - `missing`, `altered`: an Available file whose content is gone or differs from the scanned content; an audit row is
+ *   written, because no file state expresses it
  */
 export type Difference =
   | { kind: "orphan"; object: string; sizeBytes: number; at: Date }
   | { kind: "upload"; object: string; at: Date }
   | { kind: "unregistered" | "missing" | "altered"; fileId: string };
 
-export interface Reconciling {
-  /** Mends what can be mended. */
+export interface ReconcileOptions {
+  /** True: fix differences; false: report only. */
   apply: boolean;
-  /** What is younger is left alone: it may be on its way. */
+  /** Younger objects and uploads are skipped, because they may still be in progress. */
   safeAgeMs: number;
-  /** Hears of every difference, once it is mended where it is to be. */
+  /** Called for every difference, after it was fixed if `apply` is set. */
   found(difference: Difference): void;
 }
 
-/** What was looked at. */
-export interface Reconciled {
+/** How many of each were checked. */
+export interface ReconcileCounts {
   objects: number;
   files: number;
   /** null: the store does not list unfinished uploads. */
@@ -39,24 +40,24 @@ export interface Reconciled {
 }
 
 const BATCH = 500;
-const LOOKS_AT_ONCE = 8;
+const CONCURRENT_CHECKS = 8;
 
 /**
- * Compares the bucket with the registry, both ways, a page at a time; deliveries have no rows and are not looked at.
- * Safe beside live traffic: a row is written before its object and removed after it, keys are never used again, and
- * every difference is looked at once more before it is told.
+ * Compares the bucket with the registry in both directions, a page at a time. Deliveries have no rows and are not checked.
+ * It is safe under live traffic: a row is inserted before its object and deleted after it, keys are never reused, and every
+ * difference is checked again before it is reported.
  */
-export async function reconcileFiles(p: Parts, o: Reconciling): Promise<Reconciled> {
+export async function reconcileFiles(p: Parts, o: ReconcileOptions): Promise<ReconcileCounts> {
   let objects = 0;
   for (const prefix of [STAGING_PREFIX, FINAL_PREFIX]) objects += await findOrphans(p, prefix, o);
   const uploads = await findUploads(p, o);
   return { objects, uploads, files: await findMissing(p, o) };
 }
 
-/** Says which object without saying where it is. */
+/** Identifies an object without revealing its key. */
 const hashOf = (key: string) => createHash("sha256").update(key).digest("hex").slice(0, 12);
 
-async function findOrphans(p: Parts, prefix: string, o: Reconciling): Promise<number> {
+async function findOrphans(p: Parts, prefix: string, o: ReconcileOptions): Promise<number> {
   const before = p.clock.now().getTime() - o.safeAgeMs;
   let seen = 0;
   for await (const page of pagesOf(p.objects.list(prefix))) {
@@ -76,7 +77,7 @@ async function findOrphans(p: Parts, prefix: string, o: Reconciling): Promise<nu
     for (const { key, sizeBytes, lastModified } of old) {
       const fileId = named.get(key);
       if (registered.has(key)) continue;
-      if (!await p.objects.head(key)) continue; // deleted, and its row with it, since it was listed
+      if (!await p.objects.head(key)) continue; // deleted with its row after it was listed
       if (fileId !== undefined) {
         if (o.apply) await registerObject(p.sql, { key, fileId });
         o.found({ kind: "unregistered", fileId });
@@ -89,14 +90,14 @@ async function findOrphans(p: Parts, prefix: string, o: Reconciling): Promise<nu
   return seen;
 }
 
-async function findUploads(p: Parts, o: Reconciling): Promise<number | null> {
+async function findUploads(p: Parts, o: ReconcileOptions): Promise<number | null> {
   const before = p.clock.now().getTime() - o.safeAgeMs;
   let seen = 0;
   try {
     for await (const page of pagesOf(p.objects.listUploads(STAGING_PREFIX))) {
       seen += page.length;
       const old = page.filter((upload) => upload.startedAt.getTime() < before);
-      // Content the service writes itself has a row without the id of its upload.
+      // Files that the service writes itself have a row without an upload id.
       const rows = await p.sql<{ key: string; uploadId: string | null }[]>`
         select key, upload_id from file_objects where key = any(${old.map((upload) => upload.key)}::text[])`;
       const known = new Map(rows.map((row) => [row.key, row.uploadId]));
@@ -121,18 +122,18 @@ interface Stored {
   sizeBytes: number;
 }
 
-async function findMissing(p: Parts, o: Reconciling): Promise<number> {
+async function findMissing(p: Parts, o: ReconcileOptions): Promise<number> {
   let seen = 0;
   for (let after = "00000000-0000-0000-0000-000000000000";;) {
     const page = await p.sql<Stored[]>`
       select id, tenant_id, final_key, final_etag, size_bytes from files
       where status = 'Available' and id > ${after} order by id limit ${BATCH}`;
-    for (let from = 0; from < page.length; from += LOOKS_AT_ONCE) {
-      const files = page.slice(from, from + LOOKS_AT_ONCE);
-      const kinds = await Promise.all(files.map((file) => lookAt(p, file)));
+    for (let from = 0; from < page.length; from += CONCURRENT_CHECKS) {
+      const files = page.slice(from, from + CONCURRENT_CHECKS);
+      const kinds = await Promise.all(files.map((file) => compareContent(p, file)));
       for (const [i, kind] of kinds.entries()) {
         const file = files[i];
-        if (file && kind && await isStill(p, file)) await tellMissing(p, file, kind, o);
+        if (file && kind && await isUnchanged(p, file)) await reportContentDifference(p, file, kind, o);
       }
     }
     seen += page.length;
@@ -142,24 +143,24 @@ async function findMissing(p: Parts, o: Reconciling): Promise<number> {
   }
 }
 
-async function lookAt(p: Parts, file: Stored): Promise<"missing" | "altered" | null> {
+async function compareContent(p: Parts, file: Stored): Promise<"missing" | "altered" | null> {
   const stored = await p.objects.head(file.finalKey);
   if (!stored) return "missing";
   return stored.sizeBytes === file.sizeBytes && stored.etag === file.finalEtag ? null : "altered";
 }
 
-/** A purge may have come in between. */
-async function isStill(p: Parts, { id, finalKey }: Stored): Promise<boolean> {
+/** Is the file still Available with the same key? It may have been purged in the meantime. */
+async function isUnchanged(p: Parts, { id, finalKey }: Stored): Promise<boolean> {
   return (await p
     .sql`select from files where id = ${id} and status = 'Available' and final_key = ${finalKey}`)
     .length === 1;
 }
 
-async function tellMissing(
+async function reportContentDifference(
   p: Parts,
   { id, tenantId }: Stored,
   kind: "missing" | "altered",
-  o: Reconciling,
+  o: ReconcileOptions,
 ): Promise<void> {
   if (o.apply) {
     await transact(p.sql, (tx) =>

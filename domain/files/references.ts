@@ -8,7 +8,7 @@ import type { Platform } from "../shared/platform.ts";
 import { type FileRow, lockFile } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";
 
-/** What holds a file: a row of `scope` that is called `ownerId` there. */
+/** A reference keeps a file from being purged. Its owner is the entity `ownerId` of the area `scope`. */
 export interface FileReference {
   referenceId: string;
   fileId: string;
@@ -25,14 +25,14 @@ export interface Owner {
 
 export interface NewReference extends Owner {
   fileId: string;
-  /** Whose it is: the file's tenant, or of a product file the tenant that holds it; null: the service's own. */
+  /** The tenant that holds the file; for a file with a tenant, that tenant. Null: the service itself. */
   tenantId: string | null;
   createdBy: string | null;
 }
 
 /**
- * Has an owner hold an Available file; the same row again for one who holds it already. Of a product file each tenant
- * has holds of its own. The lock on the file's row keeps a purge from passing in between.
+ * Adds a reference to an Available file. If the owner already has one, returns it. References to a product file are
+ * separate per tenant. The lock on the file's row prevents a purge at the same time.
  * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function referenceFile(
@@ -49,7 +49,10 @@ export async function referenceFile(
   });
 }
 
-/** Writes a reference unless the tenant holds the file by that pair. The caller holds the lock on the file's row. */
+/**
+ * Inserts a reference, or returns the existing one of that tenant, scope and owner. The caller must hold the lock on the
+ * file's row.
+ */
 export async function holdFile(tx: Tx, o: NewReference): Promise<FileReference> {
   const [row] = await tx<FileReference[]>`
     insert into file_references (id, file_id, tenant_id, scope, owner_id, created_by)
@@ -65,13 +68,13 @@ export async function holdFile(tx: Tx, o: NewReference): Promise<FileReference> 
     select id as reference_id, file_id, scope, owner_id, created_by, created_at from file_references
     where file_id = ${o.fileId} and tenant_id is not distinct from ${o.tenantId}::uuid
       and scope = ${o.scope} and owner_id = ${o.ownerId} and released_at is null`;
-  if (!held) throw new Error("a reference exists and cannot be read under the lock on its file");
+  if (!held) throw new Error("an existing reference could not be read although its file is locked");
   return held;
 }
 
 /**
- * Releases a reference; again is the same as once.
- * @throws FILE_NOT_FOUND when the file never had such a reference, or it is another tenant's on a product file.
+ * Releases a reference. Releasing it again changes nothing.
+ * @throws FILE_NOT_FOUND if the file never had this reference, or another tenant holds the product file with it
  */
 export async function releaseReference(
   p: Pick<Platform, "sql">,
@@ -82,17 +85,17 @@ export async function releaseReference(
   await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
     const known = await tx`select from file_references
-      where id = ${referenceId} and file_id = ${fileId} and ${concerning(tx, caller, file)}`;
+      where id = ${referenceId} and file_id = ${fileId} and ${visibleReferences(tx, caller, file)}`;
     if (known.length === 0) throw problem("FILE_NOT_FOUND", "The file never had this reference.");
     const released = await tx`update file_references set released_at = now()
       where id = ${referenceId} and released_at is null`;
-    if (released.count === 1) await letGo(tx, [fileId]);
+    if (released.count === 1) await decrementReferenceCounts(tx, [fileId]);
   });
 }
 
-/** Releases whatever an owner holds, for areas whose rows own files. Holding nothing is fine. */
+/** Releases all references of an owner, if any. For areas whose rows own files. */
 export async function releaseOwnerReferences(tx: Tx, scope: string, ownerId: string): Promise<void> {
-  // Files are locked before references and in the order of their ids, as everywhere: no deadlocks.
+  // Lock files before references, and in id order, as all code here does. This prevents deadlocks.
   const files = await tx<{ id: string }[]>`
     select id from files where id in (
       select file_id from file_references where scope = ${scope} and owner_id = ${ownerId} and released_at is null)
@@ -102,33 +105,33 @@ export async function releaseOwnerReferences(tx: Tx, scope: string, ownerId: str
     where scope = ${scope} and owner_id = ${ownerId} and released_at is null
       and file_id = any(${files.map((file) => file.id)}::uuid[])
     returning file_id`;
-  await letGo(tx, released.map((reference) => reference.fileId));
+  await decrementReferenceCounts(tx, released.map((reference) => reference.fileId));
 }
 
-/** One reference less on each of these files; their grace period begins anew. */
-async function letGo(tx: Tx, fileIds: string[]): Promise<void> {
+/** Counts one reference less on each file and restarts its grace period. */
+async function decrementReferenceCounts(tx: Tx, fileIds: string[]): Promise<void> {
   await tx`update files set reference_count = reference_count - 1, last_released_at = now(), version = version + 1
     where id = any(${fileIds}::uuid[])`;
 }
 
-/** Of how many scopes a refusal tells; the list of references tells of every one. */
-const MOST_SCOPES = 1_000;
+/** How many scopes a refusal lists. The list of references has all of them. */
+const MAX_SCOPES = 1_000;
 
-/** The scopes that hold a file, by name; the first thousand of them. */
+/** The scopes that hold a file, sorted by name; at most MAX_SCOPES. */
 export async function holdingScopes(q: Queryable, fileId: string): Promise<string[]> {
   const rows = await q<{ scope: string }[]>`select distinct scope from file_references
-    where file_id = ${fileId} and released_at is null order by scope limit ${MOST_SCOPES}`;
+    where file_id = ${fileId} and released_at is null order by scope limit ${MAX_SCOPES}`;
   return rows.map((row) => row.scope);
 }
 
-/** What holds a file now, the longest-standing first; of a product file, what the caller's tenant holds it with. */
+/** The current references to a file, oldest first; for a product file, only those of the caller's tenant. */
 export async function listReferences(
   q: Queryable,
   caller: Caller,
   file: Pick<FileRow, "id" | "tenantId">,
   request: PageRequest,
 ): Promise<PagedResult<FileReference>> {
-  const listed = q`file_id = ${file.id} and released_at is null and ${concerning(q, caller, file)}`;
+  const listed = q`file_id = ${file.id} and released_at is null and ${visibleReferences(q, caller, file)}`;
   const [[counted], references] = await Promise.all([
     q<{ total: number }[]>`select count(*) as total from file_references where ${listed}`,
     q<FileReference[]>`select id as reference_id, file_id, scope, owner_id, created_by, created_at
@@ -138,6 +141,6 @@ export async function listReferences(
   return pagedResult<FileReference>([...references], counted?.total ?? 0, request);
 }
 
-/** A product file is everyone's, what holds it is not: each tenant has to do with its own references only. */
-const concerning = (q: Queryable, caller: Caller, file: Pick<FileRow, "tenantId">) =>
+/** SQL condition: on a product file, a tenant sees only its own references; a system admin sees all. */
+const visibleReferences = (q: Queryable, caller: Caller, file: Pick<FileRow, "tenantId">) =>
   file.tenantId !== null || isSystemAdmin(caller) ? q`true` : q`tenant_id = ${caller.tenantId}`;

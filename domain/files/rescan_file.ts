@@ -3,7 +3,7 @@ import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import type { Platform } from "../shared/platform.ts";
-import { ContentUnreadable, type Reading, readThroughEngine } from "./examine.ts";
+import { ContentUnreadable, hashAndScan, type HashAndVerdict } from "./scan_content.ts";
 import { profilesOf } from "./configured_profiles.ts";
 import type { FileRow } from "./file.ts";
 import { emitFileInfected } from "./file_events.ts";
@@ -12,24 +12,24 @@ import { tellOwnersJob } from "./rescan_notice.ts";
 import { failureOf } from "./scan.ts";
 import { insertScanAttempt } from "./scan_attempts.ts";
 
-/** The engine as it introduced itself, and the number of what it knows. */
-export interface Knowledge {
+/** The engine's name and signature version, and its generation number. */
+export interface EngineGeneration {
   engine: ScannerStatus;
   generation: number;
 }
 
-/** Error: no verdict, the file stays as it is. Gone: it is not Available any more. */
+/** Error: no verdict, the file stays unchanged. Gone: the file is no longer Available. */
 export type RescanOutcome = "Clean" | "Infected" | "Error" | "Gone";
 
 /**
- * Examines an Available file once more. Only a signature changes its state: the file becomes Infected, its content is
- * destroyed, its owners are told. No answer, an error, or content that cannot be read leave it Available. May run twice
- * at once and be killed anywhere: the state is compared and set under the row's lock, and the rest follows from it.
+ * Scans an Available file again. If the engine finds a signature, the file becomes Infected, its content is destroyed and its
+ * owners are notified. Errors and unreadable content leave it Available. The function may run twice at the same time and may
+ * be interrupted anywhere, because the state changes by compare-and-set under the row lock.
  */
 export async function rescanFile(
   p: Platform,
   fileId: string,
-  knowledge: Knowledge,
+  knowledge: EngineGeneration,
   signal: AbortSignal,
 ): Promise<RescanOutcome> {
   const [file] = await p.sql<FileRow[]>`select * from files where id = ${fileId} and status = 'Available'`;
@@ -38,9 +38,9 @@ export async function rescanFile(
   try {
     const { finalKey, sizeBytes } = file;
     const isOwn = profilesOf(p.config).get(file.profile)?.serviceOnly ?? false;
-    const found = await readThroughEngine(p, { finalKey, sizeBytes, isOwn }, signal);
+    const found = await hashAndScan(p, { finalKey, sizeBytes, isOwn }, signal);
     if (found.verdict.verdict === "Clean" && found.sha256 !== file.sha256) {
-      throw new ContentUnreadable("the bytes are not those that were examined first");
+      throw new ContentUnreadable("the content has another hash than in the first scan");
     }
     const outcome = await settleRescan(p, fileId, found, { startedAt, ...knowledge });
     if (outcome === "Infected") await deleteDiscarded(p, [fileId]);
@@ -49,17 +49,17 @@ export async function rescanFile(
     signal.throwIfAborted();
     const failure = failureOf(error);
     if (!failure) throw error;
-    p.log.warn("a file could not be examined again; it stays Available", { fileId, error });
-    return await noteFailedRescan(p, fileId, failure.message, { startedAt, ...knowledge });
+    p.log.warn("a file could not be rescanned; it stays Available", { fileId, error });
+    return await recordFailedRescan(p, fileId, failure.message, { startedAt, ...knowledge });
   }
 }
 
-type Frame = Knowledge & { startedAt: Date };
+type Frame = EngineGeneration & { startedAt: Date };
 
 async function settleRescan(
   p: Platform,
   fileId: string,
-  { verdict }: Reading,
+  { verdict }: HashAndVerdict,
   { startedAt, engine, generation }: Frame,
 ): Promise<RescanOutcome> {
   return await transact(p.sql, async (tx) => {
@@ -68,14 +68,14 @@ async function settleRescan(
     const now = p.clock.now();
     const attempt = { startedAt, completedAt: now, engine };
     if (verdict.verdict === "Clean") {
-      if (file.scanGeneration >= generation) return "Clean"; // another walk has just said so
+      if (file.scanGeneration >= generation) return "Clean"; // another walk was faster
       const { detectedContentType } = file;
       await insertScanAttempt(tx, fileId, { ...attempt, verdict: "Clean", detectedContentType });
       await tx`update files set scan_generation = ${generation} where id = ${fileId}`;
       return "Clean";
     }
-    if (verdict.verdict === "Rejected") { // it was accepted by an engine that looks further
-      return await passOver(tx, fileId, { ...attempt, errorMessage: verdict.reason, generation });
+    if (verdict.verdict === "Rejected") { // an engine with higher limits accepted the file before
+      return await recordSkipped(tx, fileId, { ...attempt, errorMessage: verdict.reason, generation });
     }
     const { signatureName } = verdict;
     await insertScanAttempt(tx, fileId, { ...attempt, verdict: "Infected", signatureName });
@@ -96,22 +96,28 @@ async function settleRescan(
   });
 }
 
-/** Leaves a file Available that workers died of, as scanned as this knowledge can. */
+/** Skips a file that killed its workers: it stays Available and is not scanned again with this generation. */
 export async function skipFile(
   p: Pick<Platform, "sql" | "clock">,
   fileId: string,
-  { engine, generation }: Knowledge,
+  { engine, generation }: EngineGeneration,
 ): Promise<RescanOutcome> {
   return await transact(p.sql, async (tx) => {
     if (!await lockAvailable(tx, fileId)) return "Gone";
     const now = p.clock.now();
     const errorMessage = "The worker process died more than once while it scanned the file.";
-    return await passOver(tx, fileId, { startedAt: now, completedAt: now, engine, generation, errorMessage });
+    return await recordSkipped(tx, fileId, {
+      startedAt: now,
+      completedAt: now,
+      engine,
+      generation,
+      errorMessage,
+    });
   });
 }
 
-/** Keeps an attempt without a verdict that only other knowledge is worth repeating with. */
-async function passOver(
+/** Records an attempt without a verdict and marks the file as done for this generation. */
+async function recordSkipped(
   tx: Tx,
   fileId: string,
   { generation, ...attempt }: Frame & { completedAt: Date; errorMessage: string },
@@ -121,7 +127,7 @@ async function passOver(
   return "Error";
 }
 
-async function noteFailedRescan(
+async function recordFailedRescan(
   p: Pick<Platform, "sql" | "clock">,
   fileId: string,
   errorMessage: string,

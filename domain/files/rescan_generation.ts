@@ -2,8 +2,9 @@ import type { Queryable } from "../../infra/postgres/postgres.ts";
 import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
 
 /**
- * The number of what an engine knows now. Numbers grow in the order in which engines and signature databases were first
- * seen, so a file of a smaller one was examined with older knowledge, and two instances of different age agree on it.
+ * The generation number of an engine and its signature version; inserts a new one if needed. Numbers grow in the order in
+ * which engines and signature versions are first seen. A file with a smaller number was scanned with older signatures. All
+ * instances get the same number.
  */
 export async function generationOf(
   q: Queryable,
@@ -20,13 +21,13 @@ export async function generationOf(
   await q`insert into scan_generations (engine, database_version) values (${engine}, ${version})
     on conflict do nothing`;
   const seen = await find();
-  if (seen === null) throw new Error(`the generation of ${engine} was not kept`);
+  if (seen === null) throw new Error(`the generation of ${engine} was not inserted`);
   return seen;
 }
 
 /**
- * Makes every file outdated, as if the newest engine had newer signatures; the next tick begins the walk.
- * @returns false when no engine has examined anything yet.
+ * Makes every file outdated by adding a generation, as if the engine had newer signatures. The next check starts the walk.
+ * @returns false if no engine has scanned anything yet
  */
 export async function requestRescan(q: Queryable): Promise<boolean> {
   const made = await q`
@@ -36,22 +37,22 @@ export async function requestRescan(q: Queryable): Promise<boolean> {
         where same.engine = newest.engine and same.database_version = newest.database_version)
     from scan_generations newest order by id desc limit 1
     on conflict do nothing`;
-  // On a conflict somebody else has asked at the same moment, which is as good.
+  // On a conflict, another process requested a rescan at the same time. That request counts for both.
   return made.count > 0 || (await q`select from scan_generations limit 1`).length > 0;
 }
 
-/** How far the newest generation has come. */
+/** How far the rescan with the newest generation is. */
 export interface RescanProgress {
   engine: string | null;
   databaseVersion: string | null;
   seenAt: Date | null;
-  /** Available files that were last examined with older knowledge. */
+  /** Available files last scanned with an older generation. */
   outdatedFiles: number;
-  /** Is a walk under way, or resting until then? */
+  /** While a walk runs or pauses: until when; null if there is no walk. */
   walkUntil: Date | null;
 }
 
-/** How far the newest generation has come; all null when no engine has been seen. */
+/** Reads the rescan progress; all members are null (or 0) if no engine has been seen. */
 export async function readRescanProgress(q: Queryable): Promise<RescanProgress> {
   const [row] = await q<RescanProgress[]>`
     select engine, nullif(database_version, '') as database_version, seen_at, walk_until,

@@ -8,7 +8,7 @@ import type { FileRow } from "./file.ts";
 
 const TellArgs = z.object({ fileId: z.uuid() });
 const UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
-const RECIPIENTS_AT_ONCE = 500;
+const RECIPIENTS_PER_MESSAGE = 500;
 
 /**
  * Notifies a file's owners in-app that a rescan found the file infected. It is a separate job, so that a failure to send
@@ -29,8 +29,8 @@ export async function notifyOwners(p: Platform, fileId: string): Promise<number>
     if (!file) return 0;
     const owners = await findUsersInTenant(tx, file.tenantId, await ownersOf(tx, file));
     const sender = { tenantId: file.tenantId, userId: null, traceId: null };
-    for (let from = 0; from < owners.length; from += RECIPIENTS_AT_ONCE) {
-      const recipients = owners.slice(from, from + RECIPIENTS_AT_ONCE).map(({ id }) => ({ address: id }));
+    for (let from = 0; from < owners.length; from += RECIPIENTS_PER_MESSAGE) {
+      const recipients = owners.slice(from, from + RECIPIENTS_PER_MESSAGE).map(({ id }) => ({ address: id }));
       await sendNotification(p, tx, sender, {
         channel: "InApp",
         recipients,

@@ -9,21 +9,21 @@ import { profilesOf } from "./configured_profiles.ts";
 import { requireSystemAdmin } from "./file.ts";
 import { newStagingKey } from "./object_keys.ts";
 import {
-  type AskedParts,
-  asking,
+  askStorage,
   type PartPlan,
   type PartReservation,
   type PartUpload,
   planParts,
+  type RequestedParts,
   signParts,
 } from "./parts.ts";
 import { declaredTypeAllowed, type FileProfile } from "./profiles.ts";
 
 const UPLOAD_SECONDS = 15 * 60;
-/** Who uploads by parts has more time: a second for each so many bytes, up to a day in all. */
-const PARTS_BYTES_PER_SECOND = 512 * 1024;
+/** An upload in parts gets extra time: one second per this many bytes, up to MAX_UPLOAD_SECONDS in total. */
+const MIN_UPLOAD_BYTES_PER_SECOND = 512 * 1024;
 const MAX_UPLOAD_SECONDS = 24 * 60 * 60;
-/** An upload that began before its URL expired may still be under way this long after. */
+/** An upload that started before its URL expired may still be running this long after. */
 const LATE_UPLOAD_MS = 60 * 60_000;
 
 export interface Reservation {
@@ -32,7 +32,7 @@ export interface Reservation {
   uploadExpiresAt: Date;
   /** Signed into the URL: storage refuses another size or type. */
   requiredHeaders: Record<string, string>;
-  /** Where parts were asked for: the other way to upload, each part to its own URL until `uploadExpiresAt`. */
+  /** Present if parts were requested: one URL per part, as an alternative to `uploadUrl`. */
   parts?: PartReservation[];
 }
 
@@ -43,11 +43,11 @@ export interface ReservationRequest {
   contentType: string;
   sizeBytes: number;
   isProduct: boolean;
-  parts: AskedParts | null;
+  parts: RequestedParts | null;
 }
 
 /**
- * Reserves a file and signs its upload. The checks come in this order: product, profile, type, size.
+ * Reserves a file and signs its upload URL. Checks run in this order: product file, profile, type, size, parts.
  * @throws MISSING_PERMISSION, FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE,
  * FILE_TOO_LARGE_UNPROCESSABLE; with parts also VALIDATION_ERROR, FILE_STORAGE_UNAVAILABLE
  */
@@ -75,7 +75,11 @@ export async function reserveFile(
   const byParts = plan && await beginParts(p, stagingKey, o, plan, { expiresInSeconds, now });
   const { profile: name, fileName, contentType, sizeBytes } = o;
   const fileId = await writer.write({
-    ...{ tenantId, profile: name, fileName, contentType, sizeBytes },
+    tenantId,
+    profile: name,
+    fileName,
+    contentType,
+    sizeBytes,
     stagingKey,
     partUpload: byParts?.upload ?? null,
     createdBy: caller.userId,
@@ -92,11 +96,11 @@ export async function reserveFile(
 }
 
 const secondsForParts = (sizeBytes: number): number =>
-  Math.min(UPLOAD_SECONDS + Math.ceil(sizeBytes / PARTS_BYTES_PER_SECOND), MAX_UPLOAD_SECONDS);
+  Math.min(UPLOAD_SECONDS + Math.ceil(sizeBytes / MIN_UPLOAD_BYTES_PER_SECOND), MAX_UPLOAD_SECONDS);
 
 /**
- * Begins an upload by parts at the store and signs each of them. A crash before the reservation is written leaves an
- * upload at the store that nobody has a URL for: it never holds a byte.
+ * Starts a multipart upload at the store and signs the URL of each part. If the service crashes before it writes the
+ * reservation, the upload stays at the store, but it is empty because nobody has its URLs.
  */
 async function beginParts(
   p: Pick<Platform, "objects">,
@@ -105,7 +109,7 @@ async function beginParts(
   plan: PartPlan,
   o: { expiresInSeconds: number; now: Date },
 ): Promise<{ upload: PartUpload; parts: PartReservation[] }> {
-  const uploadId = await asking(p.objects.startParts(key, { contentType }));
+  const uploadId = await askStorage(p.objects.startParts(key, { contentType }));
   const parts = await signParts(p, key, { uploadId, plan, sizeBytes, ...o });
   return { upload: { uploadId, partCount: plan.count }, parts };
 }
@@ -119,7 +123,7 @@ export interface NewFile extends Omit<ReservationRequest, "isProduct" | "parts">
   now: Date;
 }
 
-/** Writes the reservations of many callers; those who come at the same time share a commit. */
+/** Writes reservations. Concurrent ones share one commit (group commit). */
 export class ReservationWriter {
   readonly #files: GroupCommit<NewFile, string>;
 
@@ -127,13 +131,13 @@ export class ReservationWriter {
     this.#files = new GroupCommit((files) => insertReservations(sharedTransaction() ?? sql, files));
   }
 
-  /** Returns the file's id once it is on the disk. */
+  /** Resolves with the file's id after the commit. */
   write(file: NewFile): Promise<string> {
     return this.#files.add(file);
   }
 }
 
-/** Writes Pending files and the keys their uploads may appear under, in one statement; ids in the given order. */
+/** Inserts Pending files and their staging keys in one statement. @returns the ids, in the given order */
 export async function insertReservations(q: Queryable, files: NewFile[]): Promise<string[]> {
   const rows = files.map(({ partUpload, ...file }) => ({
     ...file,
@@ -166,7 +170,7 @@ function requireProfile(p: Pick<Platform, "config">, name: string): FileProfile 
   const open = [...profiles.values()].filter((each) => !each.serviceOnly).map((each) => each.name);
   throw problem(
     "FILE_PROFILE_UNKNOWN",
-    `No profile "${name}" is open to callers; expected one of ${open.join(", ")}.`,
+    `Callers cannot use a profile "${name}"; expected one of ${open.join(", ")}.`,
   );
 }
 
@@ -174,7 +178,7 @@ function requireFit(profile: FileProfile, contentType: string, sizeBytes: number
   if (!declaredTypeAllowed(profile, contentType)) {
     throw problem(
       "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
-      `The profile ${profile.name} does not take ${contentType}; expected one of ${
+      `The profile ${profile.name} does not allow ${contentType}; expected one of ${
         profile.contentTypes.join(", ")
       }.`,
     );
@@ -182,17 +186,17 @@ function requireFit(profile: FileProfile, contentType: string, sizeBytes: number
   if (sizeBytes > profile.maxBytes) {
     throw problem(
       "FILE_TOO_LARGE_UNPROCESSABLE",
-      `The file has ${sizeBytes} bytes; the profile ${profile.name} takes at most ${profile.maxBytes} bytes.`,
+      `The file has ${sizeBytes} bytes; the profile ${profile.name} allows at most ${profile.maxBytes} bytes.`,
     );
   }
 }
 
-function requirePlan(sizeBytes: number, asked: AskedParts): PartPlan {
+function requirePlan(sizeBytes: number, asked: RequestedParts): PartPlan {
   const plan = planParts(sizeBytes, asked);
   if (plan) return plan;
   throw invalid({
     parts: [
-      `expected parts of 5 MiB to 5 GiB, all alike but the last; ${sizeBytes} bytes are not ${asked} such`,
+      `expected parts of 5 MiB to 5 GiB, all of one size except the last; ${sizeBytes} bytes cannot be split into ${asked} such parts`,
     ],
   });
 }

@@ -1,15 +1,15 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 
 /**
- * Tells the registry the ETag under which the store holds content that was brought back from a backup: stores make
- * other ETags of the same bytes. Only bytes with the very hash that was examined are taken for that content.
- * @returns whether a file had to be told.
+ * Updates the ETag of a file whose content was restored from a backup: a store can give the same bytes another ETag. The
+ * file is changed only if the restored bytes have the SHA-256 of the scanned content.
+ * @returns whether a file was updated
  */
 export async function adoptRestoredContent(
   q: Queryable,
   { key, sha256, etag }: { key: string; sha256: string; etag: string },
 ): Promise<boolean> {
-  const told = await q`
+  const updated = await q`
     update files set final_etag = ${etag} where final_key = ${key} and sha256 = ${sha256} and final_etag <> ${etag}`;
-  return told.count > 0;
+  return updated.count > 0;
 }

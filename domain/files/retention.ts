@@ -13,21 +13,22 @@ import {
 } from "./file.ts";
 import { purgedConflict } from "./file_state.ts";
 
-/** What a file is kept by. */
+/** The settings that decide how long a file is kept. */
 export type Retention = Pick<FileRow, "retentionClass" | "retainUntil" | "legalHold">;
 
-/** What is left out stays as it is. A class and a hold have no empty value, so null leaves them too. */
+/** Absent members stay unchanged. `retentionClass` and `legalHold` cannot be empty, so null also leaves them unchanged. */
 export interface RetentionChange {
   retentionClass?: RetentionClass | null | undefined;
-  /** Null: no date any more. */
+  /** Null removes the date. */
   retainUntil?: Date | null | undefined;
   legalHold?: boolean | null | undefined;
-  /** Kept in the audit log. */
+  /** Written to the audit log. */
   reason?: string | null | undefined;
 }
 
 /**
- * Changes how long a file is kept. The checks come in this order: coherence, state, rights, promise.
+ * Changes how long a file is kept. Checks run in this order: consistent values, file state, permissions, not shorter than
+ * before, version.
  * @throws FILE_NOT_FOUND, 400 without code, FILE_PURGED_CONFLICT, MISSING_PERMISSION,
  * FILE_RETENTION_SHORTENED_UNPROCESSABLE, PRECONDITION_FAILED
  */
@@ -70,7 +71,7 @@ const retentionOf = ({ retentionClass, retainUntil, legalHold }: Retention): Ret
   legalHold,
 });
 
-/** A file that becomes Permanent needs no date any more; one that is keeps none. */
+/** The settings after the change. A file that becomes Permanent loses its `retainUntil`. */
 function mergeRetention(file: Retention, change: RetentionChange): Retention {
   const becomesPermanent = change.retentionClass === "Permanent";
   const kept = becomesPermanent ? null : file.retainUntil;
@@ -83,14 +84,14 @@ function mergeRetention(file: Retention, change: RetentionChange): Retention {
 
 function requireCoherence(next: Retention, change: RetentionChange, now: Date): void {
   if (next.retentionClass === "Permanent" && next.retainUntil !== null) {
-    throw incoherent("A Permanent file has no end; found a retainUntil, expected none.");
+    throw incoherent("A Permanent file cannot have a retainUntil; found one.");
   }
   if (next.retentionClass === "Temporary" && next.retainUntil === null) {
     throw incoherent("A Temporary file needs a retainUntil; found none.");
   }
   if (change.retainUntil && change.retainUntil <= now) {
     throw incoherent(
-      `retainUntil is ${change.retainUntil.toISOString()}; expected an instant in the future.`,
+      `retainUntil is ${change.retainUntil.toISOString()}; expected a time in the future.`,
     );
   }
 }
@@ -101,7 +102,7 @@ function requireNotShorter(file: Retention, next: Retention, now: Date): void {
   if (rank(next.retentionClass) < rank(file.retentionClass)) {
     throw problem(
       "FILE_RETENTION_SHORTENED_UNPROCESSABLE",
-      `The file is ${file.retentionClass}; ${next.retentionClass} would keep it for less.`,
+      `The file is ${file.retentionClass}; ${next.retentionClass} would keep it for a shorter time.`,
     );
   }
   if (!file.retainUntil || next.retentionClass === "Permanent") return;
@@ -110,7 +111,7 @@ function requireNotShorter(file: Retention, next: Retention, now: Date): void {
     throw problem(
       "FILE_RETENTION_SHORTENED_UNPROCESSABLE",
       `The file is kept until ${file.retainUntil.toISOString()}; found ` +
-        `${next.retainUntil?.toISOString() ?? "no date"}, expected no earlier instant.`,
+        `${next.retainUntil?.toISOString() ?? "no date"}, expected the same time or later.`,
     );
   }
 }

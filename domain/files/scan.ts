@@ -8,28 +8,29 @@ import { PostponeJob } from "../jobs/job_type.ts";
 import { retryDelayMs } from "../jobs/settle.ts";
 import type { Platform } from "../shared/platform.ts";
 import { profilesOf } from "./configured_profiles.ts";
-import { ContentUnreadable, examineContent } from "./examine.ts";
+import { ContentUnreadable, scanContent } from "./scan_content.ts";
 import type { FileRow, FileStatus } from "./file.ts";
-import { takeFinalCopy } from "./final_copy.ts";
+import { ensureFinalCopy } from "./final_copy.ts";
 import { deleteDiscarded } from "./objects.ts";
 import { typeAllowed } from "./profiles.ts";
-import { failScan, noteFailedAttempt, settleScan } from "./verdict.ts";
+import { failScan, recordFailedAttempt, settleScan } from "./verdict.ts";
 
-/** An attempt reads all of the content once, at the engine's pace. */
+/** Time limit of one attempt, which reads the whole content once at the engine's speed. */
 export const SCAN_TIMEOUT_MS = 30 * 60_000;
-const LONGEST_WAIT_MS = 10 * 60_000;
+const MAX_RETRY_DELAY_MS = 10 * 60_000;
 /**
- * Unreadable attempts of one kind until Failed: soon where storage says that the object is not there, late where it says
- * nothing of it. Each kind counts by itself, so that one answer at the end of an outage does not decide.
+ * After how many unreadable attempts a file becomes Failed: few if storage says that the object is missing, many if storage
+ * does not answer. Each error message is counted separately, so that one wrong answer after an outage does not decide.
  */
 const ATTEMPTS_WHEN_GONE = 5;
-const ATTEMPTS_WHEN_SILENT = 14;
+const ATTEMPTS_WHEN_UNAVAILABLE = 14;
 
 /**
- * One attempt to examine a Scanning file: copy once to the final key, read that once, settle. It may run again after
- * dying anywhere, and next to another attempt: only the first verdict counts, and all read the same final copy.
- * @returns the state the file is in now; a file that is not Scanning is left alone.
- * @throws PostponeJob when the engine or the storage gave no answer; the file stays Scanning.
+ * Makes one attempt to scan a Scanning file: copies it to its final key, reads the copy once and applies the verdict. It may
+ * run again after a crash and in parallel with another attempt: all attempts read the same final copy and only the first
+ * verdict counts.
+ * @returns the file's state afterwards; a file that is not Scanning is not changed
+ * @throws PostponeJob if the engine or storage gave no answer; the file stays Scanning
  */
 export async function scanFile(p: Platform, fileId: string, signal: AbortSignal): Promise<FileStatus> {
   const file = await beginAttempt(p, fileId);
@@ -38,25 +39,25 @@ export async function scanFile(p: Platform, fileId: string, signal: AbortSignal)
   let engine: ScannerStatus | null = null;
   try {
     engine = await p.scanner.status();
-    const finalKey = await takeFinalCopy(p, file);
+    const finalKey = await ensureFinalCopy(p, file);
     if (finalKey !== null) {
       const profile = profileOf(p, file);
-      const found = await examineContent(p, { ...file, finalKey, isOwn: profile.serviceOnly }, signal);
+      const found = await scanContent(p, { ...file, finalKey, isOwn: profile.serviceOnly }, signal);
       const allowed = typeAllowed(profile, file.declaredContentType, found.detectedContentType ?? "");
       await settleScan(p, file, { ...found, isTypeAllowed: allowed }, { startedAt, engine });
     }
   } catch (error) {
-    signal.throwIfAborted(); // the attempt was ended from outside: that tells nothing about engine or content
+    signal.throwIfAborted(); // the job was aborted: neither the engine nor the content failed
     const failure = failureOf(error);
     if (!failure) throw error;
-    p.log.warn("a file could not be examined", { fileId, error });
+    p.log.warn("a file could not be scanned", { fileId, error });
     await postponeOrFail(p, file, failure, { startedAt, engine });
   }
   await deleteDiscarded(p, [fileId]);
   return await statusOf(p, fileId);
 }
 
-/** Tells the sweep to leave the file alone for as long as the attempt may take. */
+/** Moves `scan_due_at` to the attempt's time limit, so that the sweep does not requeue the file before. */
 async function beginAttempt(p: Platform, fileId: string): Promise<FileRow | null> {
   const dueAt = new Date(p.clock.now().getTime() + SCAN_TIMEOUT_MS);
   const [file] = await p.sql<FileRow[]>`
@@ -66,24 +67,24 @@ async function beginAttempt(p: Platform, fileId: string): Promise<FileRow | null
 
 export async function statusOf(p: Pick<Platform, "sql">, fileId: string): Promise<FileStatus> {
   const [row] = await p.sql<{ status: FileStatus }[]>`select status from files where id = ${fileId}`;
-  if (!row) throw new Error(`there is no file ${fileId}`);
+  if (!row) throw new Error(`file ${fileId} does not exist`);
   return row.status;
 }
 
 function profileOf(p: Platform, file: FileRow) {
   const profile = profilesOf(p.config).get(file.profile);
-  if (!profile) throw new Error(`the configuration has no profile ${file.profile} any more`);
+  if (!profile) throw new Error(`the configuration no longer has the profile ${file.profile}`);
   return profile;
 }
 
-/** Messages callers may read: addresses of engine and storage stay in the log. */
+/** `message` is shown to callers. Addresses of engine and storage are only in the log. */
 interface Failure {
   message: string;
   isUnreadable: boolean;
   attemptsAllowed: number;
 }
 
-/** What callers may know of an error that is the engine's or the storage's; null for any other. */
+/** How an error of the engine or of storage is counted and shown; null for any other error. */
 export function failureOf(error: unknown): Failure | null {
   if (error instanceof ScanUnavailable) {
     const message = "The scan engine gave no definite answer.";
@@ -91,14 +92,14 @@ export function failureOf(error: unknown): Failure | null {
   }
   if (error instanceof ObjectStoreUnavailable) {
     const message = "Storage did not answer.";
-    return { message, isUnreadable: true, attemptsAllowed: ATTEMPTS_WHEN_SILENT };
+    return { message, isUnreadable: true, attemptsAllowed: ATTEMPTS_WHEN_UNAVAILABLE };
   }
-  if (error instanceof ObjectStoreRefused) { // its credentials or bucket are not the content's fault either
+  if (error instanceof ObjectStoreRefused) { // wrong credentials or bucket: the content may be fine
     const message = "Storage refused to answer.";
-    return { message, isUnreadable: true, attemptsAllowed: ATTEMPTS_WHEN_SILENT };
+    return { message, isUnreadable: true, attemptsAllowed: ATTEMPTS_WHEN_UNAVAILABLE };
   }
   if (error instanceof ObjectStoreError || error instanceof ContentUnreadable) {
-    const message = "Storage does not have the content that was confirmed.";
+    const message = "Storage does not have the confirmed content.";
     return { message, isUnreadable: true, attemptsAllowed: ATTEMPTS_WHEN_GONE };
   }
   return null;
@@ -110,10 +111,10 @@ async function postponeOrFail(
   failure: Failure,
   attempt: { startedAt: Date; engine: ScannerStatus | null },
 ): Promise<void> {
-  const noted = await noteFailedAttempt(p, file.id, {
+  const noted = await recordFailedAttempt(p, file.id, {
     ...attempt,
     ...failure,
-    nextInMs: (attemptNumber) => Math.min(LONGEST_WAIT_MS, retryDelayMs(attemptNumber)),
+    nextInMs: (attemptNumber) => Math.min(MAX_RETRY_DELAY_MS, retryDelayMs(attemptNumber)),
   });
   if (!noted) return; // another attempt has settled the file meanwhile
   if (noted.unreadableAlike >= failure.attemptsAllowed) await failScan(p, file.id);

@@ -5,7 +5,7 @@ import type { PageRequest } from "../shared/paging.ts";
 
 export type ScanAttemptVerdict = "Clean" | "Infected" | "TypeRejected" | "Error";
 
-/** One look at the content, as callers see it. */
+/** One scan attempt, as callers see it. */
 export interface ScanAttempt {
   attemptNumber: number;
   startedAt: Date;
@@ -19,7 +19,7 @@ export interface ScanAttempt {
   errorMessage: string | null;
 }
 
-/** The attempts at a file, newest first. */
+/** The scan attempts of a file, newest first. */
 export async function listScanAttempts(
   q: Queryable,
   fileId: string,
@@ -32,13 +32,13 @@ export async function listScanAttempts(
   return rows.map((row) => ({ ...row, durationMs: row.completedAt.getTime() - row.startedAt.getTime() }));
 }
 
-/** When an attempt began, and the engine as it introduced itself; null when it did not. */
-export interface AttemptFrame {
+/** When an attempt started, and the engine's name and signature version; null if the engine did not answer. */
+export interface AttemptStart {
   startedAt: Date;
   engine: ScannerStatus | null;
 }
 
-interface NewScanAttempt extends AttemptFrame {
+interface NewScanAttempt extends AttemptStart {
   completedAt: Date;
   verdict: ScanAttemptVerdict;
   detectedContentType?: string | null;
@@ -48,8 +48,9 @@ interface NewScanAttempt extends AttemptFrame {
 }
 
 /**
- * Keeps an attempt; the caller's lock on the file's row keeps the numbers apart.
- * @returns its number
+ * Inserts an attempt with the next attempt number. The caller must hold the lock on the file's row, so that numbers are
+ * unique.
+ * @returns the attempt number
  */
 export async function insertScanAttempt(tx: Tx, fileId: string, o: NewScanAttempt): Promise<number> {
   const [row] = await tx<{ attemptNumber: number }[]>`

@@ -12,12 +12,12 @@ export interface ScannerReport {
   databaseAgeHours: number | null;
   /** Older than 48 hours, or of unknown age. */
   databaseStale: boolean;
-  /** Files of all tenants that wait for a verdict. */
+  /** Files of all tenants that are Scanning. */
   queueDepth: number;
   queueOldestItemAgeSeconds: number | null;
 }
 
-/** Which engine examines files, how fresh its knowledge is, and how many files wait. @throws FILE_SCAN_UNAVAILABLE */
+/** The scan engine, the age of its signature database and the scan queue. @throws FILE_SCAN_UNAVAILABLE */
 export async function readScannerStatus(
   p: Pick<Platform, "sql" | "scanner" | "clock">,
 ): Promise<ScannerReport> {

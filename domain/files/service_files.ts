@@ -14,8 +14,8 @@ import { startScanning } from "./start_scanning.ts";
 export { deliveryPath } from "./object_keys.ts";
 export { releaseOwnerReferences } from "./references.ts";
 
-/** How long writing a file of the service's own may take. */
-const WRITING_MS = 6 * 60 * 60_000;
+/** How long the service may take to write one of its own files. */
+const WRITE_TIMEOUT_MS = 6 * 60 * 60_000;
 
 export interface ServiceFile {
   tenantId: string | null;
@@ -23,14 +23,15 @@ export interface ServiceFile {
   fileName: string;
   contentType: string;
   createdBy: string | null;
-  /** Who holds it from the first moment. */
+  /** With `ownerId`: the first reference of the file. */
   scope: string;
   ownerId: string;
 }
 
 /**
- * Stores what the service itself has made. It is scanned like any upload: Scanning when this returns. A crash in
- * between leaves a Pending file, which the sweep collects with its content.
+ * Stores a file that the service itself generates. It is scanned like any upload; its status is Scanning when this
+ * returns. A crash in between leaves a Pending file, which the sweep purges together with its content.
+ * @returns the file's id and size in bytes
  * @throws FILE_TOO_LARGE_UNPROCESSABLE, ObjectStoreError, or what the stream throws
  */
 export async function storeServiceFile(
@@ -43,14 +44,18 @@ export async function storeServiceFile(
   const { tenantId, profile, fileName, contentType, createdBy } = o;
   const [fileId = ""] = await transact(p.sql, (tx) =>
     insertReservations(tx, [{
-      ...{ tenantId, profile, fileName, contentType, createdBy },
-      sizeBytes: 0, // known when all of it is written
+      tenantId,
+      profile,
+      fileName,
+      contentType,
+      createdBy,
+      sizeBytes: 0, // set when the content is written
       stagingKey,
       partUpload: null,
-      uploadExpiresAt: new Date(now.getTime() + WRITING_MS),
+      uploadExpiresAt: new Date(now.getTime() + WRITE_TIMEOUT_MS),
       now,
     }]));
-  const staged = await p.objects.write(stagingKey, capped(p, o.profile, content), {
+  const staged = await p.objects.write(stagingKey, limitSize(p, o.profile, content), {
     contentType: o.contentType,
   });
   await confirmServiceFile(p, fileId, o, staged);
@@ -65,13 +70,13 @@ async function confirmServiceFile(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const file = await startScanning(p, tx, { fileId, staged, createdBy });
-    if (!file) throw problem("FILE_UPLOAD_EXPIRED_CONFLICT", "Writing the file took longer than it may.");
+    if (!file) throw problem("FILE_UPLOAD_EXPIRED_CONFLICT", "Writing the file took too long.");
     await holdFile(tx, { fileId, tenantId, scope, ownerId, createdBy });
   });
 }
 
-/** Ends a stream that grows beyond its profile's ceiling, instead of filling the bucket. */
-function capped(
+/** Stops a stream that exceeds `maxBytes` of its profile, so that it cannot fill the bucket. */
+function limitSize(
   p: Pick<Platform, "config">,
   profileName: string,
   content: ReadableStream<Uint8Array>,
@@ -85,7 +90,7 @@ function capped(
         if (sizeBytes > maxBytes) {
           throw problem(
             "FILE_TOO_LARGE_UNPROCESSABLE",
-            `The file grew beyond the ${maxBytes} bytes the profile ${profileName} takes.`,
+            `The file is larger than ${maxBytes} bytes, the limit of the profile ${profileName}.`,
           );
         }
         controller.enqueue(chunk);
@@ -94,15 +99,15 @@ function capped(
   );
 }
 
-/** What is known of a file, in any state; null when there is none. The caller answers for who may know. */
+/** The record of a file in any state; null if it does not exist. Does not check permissions: the caller must. */
 export async function readFileState(q: Queryable, fileId: string): Promise<FileRecord | null> {
   const [row] = await q<FileRow[]>`select * from files where id = ${fileId}`;
   return row ? fileRecord(row) : null;
 }
 
 /**
- * The content of an Available file.
- * @throws FILE_NOT_FOUND or the refusal of its state, ObjectStoreError
+ * Opens the content of an Available file.
+ * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, ObjectStoreError
  */
 export async function openFileContent(
   p: Pick<Platform, "sql" | "objects">,
@@ -112,7 +117,7 @@ export async function openFileContent(
 }
 
 /**
- * Signs the download of an Available file (five minutes unless told otherwise).
+ * Signs a download URL of an Available file, valid for five minutes by default.
  * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function signFileDownload(
@@ -124,8 +129,9 @@ export async function signFileDownload(
 }
 
 /**
- * Copies an Available file under the deliveries of its tenant, over what was delivered to that path before.
- * @throws VALIDATION_ERROR for a path `deliveryPath` refuses, FILE_NOT_FOUND or the refusal of the file's state
+ * Copies an Available file to `targetPath` in its tenant's delivery folder. An existing object there is overwritten.
+ * @throws VALIDATION_ERROR for a path `deliveryPath` refuses, FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT,
+ * FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, ObjectStoreError
  */
 export async function copyFileTo(
   p: Pick<Platform, "sql" | "objects">,
@@ -141,6 +147,6 @@ export async function copyFileTo(
 
 async function readFile(q: Queryable, fileId: string): Promise<FileRow> {
   const [row] = await q<FileRow[]>`select * from files where id = ${fileId}`;
-  if (!row) throw problem("FILE_NOT_FOUND", "There is no such file.");
+  if (!row) throw problem("FILE_NOT_FOUND", "The file does not exist.");
   return row;
 }

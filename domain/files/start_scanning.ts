@@ -5,7 +5,7 @@ import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
 import { scanFileJob } from "./scan_job.ts";
 
-/** A confirmed upload: size and ETag are what the scan insists on. */
+/** A confirmed upload. The scan requires the size and ETag of `staged`. */
 export interface Confirmation {
   fileId: string;
   staged: StoredObject;
@@ -14,8 +14,8 @@ export interface Confirmation {
 }
 
 /**
- * Pending → Scanning, with its scan enqueued, in the caller's transaction.
- * @returns the file, or null when it is not Pending any more or its time is over.
+ * Pending → Scanning; enqueues the scan job in the caller's transaction.
+ * @returns the file; null if it is no longer Pending or its reservation has expired
  */
 export async function startScanning(p: Platform, tx: Tx, o: Confirmation): Promise<FileRow | null> {
   const now = p.clock.now();

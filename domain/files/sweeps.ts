@@ -6,7 +6,7 @@ import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
 import { emitFilesPurged } from "./file_events.ts";
 import { deleteDiscarded, deleteDueObjects, discardObjects } from "./objects.ts";
-import { auditOwnPurges, JOB_REASONS } from "./purge_file.ts";
+import { auditServicePurges, JOB_REASONS } from "./purge_file.ts";
 import { scanFileJob } from "./scan_job.ts";
 
 const BATCH = 100;
@@ -54,7 +54,7 @@ export async function expireReservations(p: Platform, signal?: AbortSignal): Pro
         select id from files where status = 'Pending' and not legal_hold and upload_expires_at <= ${now}
         order by upload_expires_at limit ${BATCH} for update skip locked)
       returning *`;
-    await auditOwnPurges(tx, "Pending", rows);
+    await auditServicePurges(tx, "Pending", rows);
     await emitFilesPurged(p, tx, rows);
     return await discardAll(tx, rows, now);
   });
@@ -75,7 +75,7 @@ export async function collectExpired(p: Platform, signal?: AbortSignal): Promise
           and retention_class <> 'Permanent' and collect_at <= ${now}
         order by collect_at limit ${BATCH} for update skip locked)
       returning *`;
-    await auditOwnPurges(tx, null, rows);
+    await auditServicePurges(tx, null, rows);
     await emitFilesPurged(p, tx, rows);
     return await discardAll(tx, rows, now);
   });

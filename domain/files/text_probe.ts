@@ -1,20 +1,20 @@
 const openingChars = 8192;
 
-/** Text that was recognised. */
+/** Text that was detected. */
 export interface FoundText {
   encoding: string;
-  /** Its first characters, at least 8,192 of them when there are so many. */
+  /** The first characters: at least 8,192, or the whole text if it is shorter. */
   opening: string;
-  /** False when only the declared charset says so, which is weak: nearly any binary is valid windows-1252. */
+  /** False if only the declared charset fits. That is weak evidence: nearly any binary is valid windows-1252. */
   unicode: boolean;
 }
 
 interface Candidate extends FoundText {
-  /** Throws when the bytes are not of the encoding. */
+  /** Throws if the bytes are not valid in the encoding. */
   decoder: { decode(bytes: Uint8Array, o: { stream: boolean }): string };
 }
 
-/** UTF-32LE comes before UTF-16LE, whose mark it begins with. */
+/** UTF-32LE must come before UTF-16LE, because its mark begins with the mark of UTF-16LE. */
 const byteOrderMarks: [encoding: string, mark: number[]][] = [
   ["utf-32le", [0xff, 0xfe, 0x00, 0x00]],
   ["utf-32be", [0x00, 0x00, 0xfe, 0xff]],
@@ -24,15 +24,15 @@ const byteOrderMarks: [encoding: string, mark: number[]][] = [
 const longestMark = 4;
 
 /**
- * Decides chunk by chunk, with flat memory, whether the whole content is text: valid UTF-8, or UTF-16 or UTF-32 by its
- * byte order mark, or the declared charset, and no NUL character anywhere. Feed every byte once, then ask `end`.
+ * Decides chunk by chunk, with constant memory, whether the whole content is text: valid UTF-8, or UTF-16 or UTF-32 with a
+ * byte order mark, or valid in the declared charset; without any NUL character. Feed every byte once, then call `end`.
  */
 export class TextProbe {
   #start = new Uint8Array(0);
   #candidates: Candidate[] | undefined;
   readonly #charset: string | undefined;
 
-  /** `charset` as the uploader declared it; an unknown one counts as none. */
+  /** @param charset as the uploader declared it; an unknown charset is ignored */
   constructor(charset?: string) {
     this.#charset = charset;
   }
@@ -46,7 +46,7 @@ export class TextProbe {
     if (start.length >= longestMark) this.#begin();
   }
 
-  /** The text found; null when the content is not text. Empty content is (empty) text. */
+  /** The text found; null if the content is not text. Empty content counts as text. */
   end(): FoundText | null {
     if (!this.#candidates) this.#begin();
     this.#decode(new Uint8Array(0), false);
@@ -72,7 +72,7 @@ export class TextProbe {
   }
 }
 
-/** The encodings worth trying for content that starts so: the mark decides alone, else UTF-8, then the declared one. */
+/** The encodings to try: the one of the byte order mark; without a mark, UTF-8 and then the declared charset. */
 function candidatesFor(start: Uint8Array, charset: string | undefined): Candidate[] {
   const marked = byteOrderMarks.find(([, mark]) => mark.every((byte, i) => start[i] === byte))?.[0];
   if (marked !== undefined) {
@@ -101,7 +101,7 @@ function decoderFor(label: string): TextDecoder | undefined {
   }
 }
 
-/** UTF-32, which TextDecoder does not know. Throws on anything but Unicode scalar values in whole units. */
+/** Decodes UTF-32, which TextDecoder does not support. Throws on incomplete characters and on invalid code points. */
 class Utf32Decoder {
   #carry = new Uint8Array(0);
   #first = true;

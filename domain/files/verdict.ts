@@ -1,13 +1,13 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { Platform } from "../shared/platform.ts";
-import type { Examination } from "./examine.ts";
+import type { ContentScan } from "./scan_content.ts";
 import type { FileRow } from "./file.ts";
 import { emitFileAvailable, emitFileInfected } from "./file_events.ts";
 import { discardObjects } from "./objects.ts";
 import { JOB_REASONS, markPurged } from "./purge_file.ts";
 import { generationOf } from "./rescan_generation.ts";
-import { type AttemptFrame, insertScanAttempt } from "./scan_attempts.ts";
+import { type AttemptStart, insertScanAttempt } from "./scan_attempts.ts";
 
 const TYPE_REJECTED = {
   reason: JOB_REASONS.typeRejected,
@@ -19,14 +19,14 @@ const ARCHIVE_REJECTED = {
 } as const;
 
 /**
- * Settles a Scanning file by what its bytes came to: Available, Infected (content destroyed) or Purged (its type is
- * not one of the profile, or the engine does not look so far into an archive). Only the first verdict counts: a file that is not Scanning any more stays as it is.
+ * Applies a scan result to a Scanning file: Available, Infected (content destroyed) or Purged (the profile does not allow
+ * its type, or an archive exceeds the engine's limits). Only the first verdict counts: a file in another state is unchanged.
  */
 export async function settleScan(
   p: Pick<Platform, "sql" | "clock" | "wakeUps">,
   file: FileRow,
-  found: Examination & { isTypeAllowed: boolean },
-  frame: AttemptFrame,
+  found: ContentScan & { isTypeAllowed: boolean },
+  frame: AttemptStart,
 ): Promise<void> {
   const { id } = file;
   const signatureName = found.verdict.verdict === "Infected" ? found.verdict.signatureName : null;
@@ -78,21 +78,21 @@ export async function settleScan(
   });
 }
 
-interface FailedAttempt extends AttemptFrame {
-  /** What callers may know of it. */
+interface FailedAttempt extends AttemptStart {
+  /** Shown to callers. */
   message: string;
-  /** True when it was the content's fault and not the engine's. */
+  /** True if storage failed to give the content; false if the engine failed. */
   isUnreadable: boolean;
-  /** How long to wait after so many attempts. */
+  /** Delay before the next attempt, in ms. */
   nextInMs(attemptNumber: number): number;
 }
 
 /**
- * Keeps an attempt that came to no verdict and says when the next one is due, and how many could not read the content
- * for the same reason.
- * @returns null when the file is not Scanning any more: then there was nothing to attempt.
+ * Records an attempt without a verdict and sets when the next one is due.
+ * @returns the delay before the next attempt, and how many attempts failed to read the content with the same message;
+ * null if the file is no longer Scanning
  */
-export async function noteFailedAttempt(
+export async function recordFailedAttempt(
   p: Pick<Platform, "sql" | "clock">,
   fileId: string,
   o: FailedAttempt,
@@ -116,8 +116,8 @@ export async function noteFailedAttempt(
 }
 
 /**
- * Gives up on a Scanning file that cannot be scanned; its objects stay until retention lets go of them.
- * @param reason kept as one more attempt, where no attempt says it.
+ * Sets a Scanning file to Failed. Its objects stay until its retention ends.
+ * @param reason recorded as an extra attempt; omit it if an earlier attempt already has it.
  */
 export async function failScan(
   p: Pick<Platform, "sql" | "clock">,

@@ -17,9 +17,9 @@ interface Entry {
 
 const endRecordSize = 22;
 const maxCommentSize = 0xffff;
-/** Instead of a number: the zip64 end record has it. */
+/** Stands in place of a number that only the zip64 end record contains. */
 const zip64Mark = 0xffffffff;
-/** Some 20,000 entries; parsing more would hold up the event loop. */
+/** About 20,000 entries. Parsing more would block the event loop. */
 const maxDirectoryBytes = 1024 * 1024;
 const maxPartBytes = 1024 * 1024;
 const ooxml = "application/vnd.openxmlformats-officedocument.";
@@ -30,11 +30,12 @@ const macroEnabled: Record<string, string> = {
   [`${ooxml}presentationml.presentation`]: "application/vnd.ms-powerpoint.presentation.macroenabled.12",
 };
 
-/** The end of some content, where a zip has its end record: behind it there may be a comment. */
+/** The last bytes of the content, where a zip has its end record, possibly followed by a comment. */
 interface Tail {
+  /** Offset of the view in the content. */
   from: number;
   view: DataView;
-  /** Where in the view end records begin, the last one first. */
+  /** Offsets of end records in the view, the last one first. */
   endRecords: number[];
 }
 
@@ -50,8 +51,8 @@ async function readTail(read: RangeReader, size: number): Promise<Tail> {
 }
 
 /**
- * Whether an unzip program might find an archive at the end of this content, glued behind something else. The programs mend what
- * an end record says of its comment and of its directory's place, so neither counts: only that the directory may lie before it.
+ * Could an unzip program find an archive appended to this content? Unzip programs correct a wrong comment length and a wrong
+ * directory offset, so neither is checked here; only whether there is room for the directory before the end record.
  */
 export async function hasZipBehind(read: RangeReader, size: number): Promise<boolean> {
   const { from, view, endRecords } = await readTail(read, size);
@@ -62,8 +63,8 @@ export async function hasZipBehind(read: RangeReader, size: number): Promise<boo
 }
 
 /**
- * Where the zip directory of this content is, or null when it has none. Only the last end record counts and it must be right: where
- * it is not, one program mends it, another takes an earlier one, and they open different archives.
+ * Finds the zip directory of this content; null if it has none. Only the last end record counts, and it must be correct.
+ * With a wrong one, some programs correct it and others use an earlier end record, so they open different archives.
  */
 async function findZipDirectory(read: RangeReader, size: number): Promise<Directory | null> {
   const { from, view, endRecords: [at] } = await readTail(read, size);
@@ -75,16 +76,16 @@ async function findZipDirectory(read: RangeReader, size: number): Promise<Direct
   return isWhole && directory.offset + directory.size <= from + at ? directory : null;
 }
 
-/** The zip64 end record (56 bytes) where its 20-byte locator behind it says; content above 4 GiB is not expected. */
+/** The directory named by the zip64 end record (56 bytes) at `at`. The 20-byte locator behind it must point to it. */
 function zip64Directory(view: DataView, at: number, from: number): Directory | null {
   if (view.getUint32(at, true) !== 0x06064b50 || view.getUint32(at + 56, true) !== 0x07064b50) return null;
-  if (view.getBigUint64(at + 64, true) !== BigInt(from + at)) return null; // others would read another directory
+  if (view.getBigUint64(at + 64, true) !== BigInt(from + at)) return null; // other programs would read another directory
   return { size: Number(view.getBigUint64(at + 40, true)), offset: Number(view.getBigUint64(at + 48, true)) };
 }
 
 /**
- * What kind of zip this is, by its central directory, which is what the programs that open it go by: an Office or OpenDocument type,
- * a Java or Android archive, or plain `application/zip`. Null when the directory is missing or damaged.
+ * The content type of a zip, judged by its central directory as other programs do: an Office or OpenDocument type, EPUB, a
+ * Java or Android archive, or plain `application/zip`. Null if the directory is missing or damaged.
  * Documents with a macro project get the macro-enabled types.
  */
 export async function zipContentType(read: RangeReader, size: number): Promise<string | null> {
@@ -103,7 +104,7 @@ export async function zipContentType(read: RangeReader, size: number): Promise<s
   return part("META-INF/MANIFEST.MF") ? "application/java-archive" : "application/zip";
 }
 
-/** Entries of the central directory (as many as were read); null when it does not begin with one and is not empty. */
+/** The entries found in these bytes of the central directory; null if the bytes are not a directory. */
 function parseEntries(bytes: Uint8Array): Entry[] | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const decoder = new TextDecoder();
@@ -121,23 +122,23 @@ function parseEntries(bytes: Uint8Array): Entry[] | null {
   return entries.length === 0 && bytes.length > 0 ? null : entries;
 }
 
-/** The parts a document's type is told by must be there once: of two, every program opens another. */
+/** Is a part that decides the type there more than once? Programs then differ in which of them they open. */
 function isAmbiguous(entries: Entry[]): boolean {
-  const telling = entries.map(({ name }) => name.toLowerCase()).filter((name) => typeParts.has(name));
-  return new Set(telling).size < telling.length;
+  const deciding = entries.map(({ name }) => name.toLowerCase()).filter((name) => typeParts.has(name));
+  return new Set(deciding).size < deciding.length;
 }
 
 function ooxmlType(contentTypes: string, entries: Entry[]): string | null {
   const main = /ContentType\s*=\s*["']([^"']+)\.main\+xml["']/i.exec(contentTypes)?.[1]?.toLowerCase();
   if (main === undefined || !entries.some((entry) => entry.name === "_rels/.rels")) return null;
   if (main.includes("macroenabled")) return `${main}.12`;
-  // The project may have any name; its content type, or that of a second main part, must be told to be run.
+  // A macro project may have any file name, but it runs only if its content type is declared.
   const hasMacros = entries.some((entry) => /(^|\/)vbaproject\.bin$/i.test(entry.name)) ||
     /vbaproject|macroenabled|&#/i.test(contentTypes);
   return hasMacros ? macroEnabled[main] ?? null : main;
 }
 
-/** OpenDocument and EPUB name their type in a part `mimetype`; the parts such a document must have are checked. */
+/** The type named in the `mimetype` part of an OpenDocument or EPUB file; null if a required part is missing. */
 function packageType(mimetype: string, entries: Entry[]): string | null {
   const type = mimetype.trim().toLowerCase();
   const has = (name: string) => entries.some((entry) => entry.name === name);
@@ -146,7 +147,7 @@ function packageType(mimetype: string, entries: Entry[]): string | null {
   return has("content.xml") && has("META-INF/manifest.xml") ? type : null;
 }
 
-/** A small part as text; empty when it is larger than 1 MiB, encrypted, or packed in a way not known. */
+/** A part as text; empty if it is larger than 1 MiB, encrypted or compressed with an unknown method. */
 async function readPart(read: RangeReader, entry: Entry): Promise<string> {
   if (entry.compressedSize > maxPartBytes) return "";
   const header = await read(entry.headerOffset, entry.headerOffset + 30);
@@ -158,11 +159,11 @@ async function readPart(read: RangeReader, entry: Entry): Promise<string> {
   return entry.method === 8 ? inflate(packed) : "";
 }
 
-/** At most `maxPartBytes` are ever unpacked: a packed mebibyte may hold a gigabyte. */
+/** Unpacks at most `maxPartBytes`: a compressed mebibyte can expand to a gigabyte. */
 function inflate(packed: Uint8Array): string {
   try {
     return new TextDecoder().decode(inflateRawSync(packed, { maxOutputLength: maxPartBytes }));
   } catch {
-    return ""; // damaged or larger: what cannot be read whole says nothing about the type
+    return ""; // damaged or too large: an incomplete part does not decide the type
   }
 }

@@ -58,7 +58,7 @@ Deno.test("a report waits out an outage of the object store, however often it is
     () => analyst.get(`/api/v1/reports/${id}`),
     ({ body }) => body.status === STATUS.Queued,
   );
-  assert.equal(waiting.errorMessage, "The object store does not answer. It is tried again.");
+  assert.equal(waiting.errorMessage, "The object store does not answer. The report will be tried again.");
   assert.equal((await rowOf(id))?.failures, 0, "an outage is no failure of the report");
   await way.pass();
   await hurry(analyst, jobId, async () => {

@@ -4,16 +4,16 @@ import type { ScanVerdict } from "../../infra/scanner/scanner.ts";
 import type { Platform } from "../shared/platform.ts";
 import { ContentProbe, detectContentType } from "./content_type.ts";
 
-/** What one reading of a file came to. */
-export interface Reading {
-  /** Of every byte, in hex. */
+/** The result of reading a file once. */
+export interface HashAndVerdict {
+  /** Of the whole content, in hex. */
   sha256: string;
   verdict: ScanVerdict;
 }
 
-/** What the bytes of a file came to. */
-export interface Examination extends Reading {
-  /** The real type; null where the engine settled the matter first. */
+/** The result of a full scan. */
+export interface ContentScan extends HashAndVerdict {
+  /** The detected type; null if the verdict is not Clean. */
   detectedContentType: string | null;
 }
 
@@ -25,21 +25,22 @@ export class ContentUnreadable extends Error {
 interface Content {
   finalKey: string;
   sizeBytes: number;
-  /** The service wrote it itself. */
+  /** Did the service itself write the file? */
   isOwn: boolean;
 }
 
 /**
- * Reads the final copy once, through the hash, the type probe and the engine at the same time; memory stays flat.
- * @throws ScanUnavailable, ObjectStoreError, ContentUnreadable when another number of bytes came than expected
+ * Reads the final copy once and hashes, scans and probes it in the same pass, with constant memory. Containers and images
+ * need further range reads to detect their type.
+ * @throws ScanUnavailable, ObjectStoreError, ContentUnreadable if the size differs from `sizeBytes`
  */
-export async function examineContent(
+export async function scanContent(
   p: Pick<Platform, "objects" | "scanner">,
   content: Content & { declaredContentType: string },
   signal: AbortSignal,
-): Promise<Examination> {
+): Promise<ContentScan> {
   const probe = new ContentProbe(content.declaredContentType);
-  const { sha256, verdict } = await readThroughEngine(p, content, signal, (chunk) => probe.feed(chunk));
+  const { sha256, verdict } = await hashAndScan(p, content, signal, (chunk) => probe.feed(chunk));
   const detectedContentType = verdict.verdict !== "Clean" ? null : await detectContentType(
     probe,
     (start, end) => readRange(p.objects, content.finalKey, start, end, signal),
@@ -48,18 +49,19 @@ export async function examineContent(
 }
 
 /**
- * Reads the final copy once, through the hash and the engine; memory stays flat.
- * @param look sees every chunk. @throws as `examineContent`
+ * Reads the final copy once and hashes and scans it, with constant memory.
+ * @param look is called with every chunk
+ * @throws as `scanContent`
  */
-export async function readThroughEngine(
+export async function hashAndScan(
   p: Pick<Platform, "objects" | "scanner">,
   { finalKey, sizeBytes, isOwn }: Content,
   signal: AbortSignal,
   look: (chunk: Uint8Array) => void = () => {},
-): Promise<Reading> {
+): Promise<HashAndVerdict> {
   const hash = createHash("sha256");
   let readBytes = 0;
-  const source = openLate(() => p.objects.read(finalKey, { signal }));
+  const source = openOnFirstRead(() => p.objects.read(finalKey, { signal }));
   const next = async (): Promise<Uint8Array | null> => {
     const chunk = await source.read();
     if (chunk) {
@@ -79,19 +81,19 @@ export async function readThroughEngine(
       },
     }, { highWaterMark: 0 });
     verdict = await p.scanner.scan(content, { signal, isOwn });
-    while (await next()); // an engine may be sure before the end; hash and size are of all bytes
+    while (await next()); // the engine may stop early, but hash and size need all bytes
   } catch (error) {
     source.cancel();
     throw error;
   }
   if (readBytes !== sizeBytes) {
-    throw new ContentUnreadable(`${readBytes} bytes came, expected ${sizeBytes}`);
+    throw new ContentUnreadable(`read ${readBytes} bytes, expected ${sizeBytes}`);
   }
   return { sha256: hash.digest("hex"), verdict };
 }
 
-/** Opens the source at the first read: a scan may wait for its turn, and storage hangs up on who does not read. */
-function openLate(open: () => Promise<ReadableStream<Uint8Array>>) {
+/** Opens the source at the first read. A scan may wait in the engine's queue, and storage closes connections that idle. */
+function openOnFirstRead(open: () => Promise<ReadableStream<Uint8Array>>) {
   let reader: Promise<ReadableStreamDefaultReader<Uint8Array>> | undefined;
   return {
     async read(): Promise<Uint8Array | null> {
