@@ -2,7 +2,7 @@ import type { MailAttachment } from "../../infra/mail/mail.ts";
 import { openFileContent, readFileState } from "../files/service_files.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { HeldNotification } from "./delivery_ledger.ts";
-import { renderKeptVersion, renderTemplate, type Rendition, textOf } from "./templates/render.ts";
+import { renderTemplate, renderVersionById, type Rendition, textOf } from "./templates/render.ts";
 
 /** What a message says on its way out. */
 export interface Content {
@@ -79,7 +79,7 @@ async function fillIn(
   if (templateSlug === null) return null;
   const rendered = templateVersionId === null
     ? await renderTemplate(p, held.tenantId, { slug: templateSlug, locale: held.locale, data })
-    : { templateSlug, ...await renderKeptVersion(p, held.tenantId, templateVersionId, data) };
+    : { templateSlug, ...await renderVersionById(p, held.tenantId, templateVersionId, data) };
   const hasOwnBody = !isFilledIn(held) && (held.htmlBody !== null || held.textBody !== null);
   return {
     ...rendered,

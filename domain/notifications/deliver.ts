@@ -12,7 +12,7 @@ import { inAppProviders } from "./channels/in_app.ts";
 import { pushProviders } from "./channels/push.ts";
 import { smsProviders } from "./channels/sms.ts";
 import { type Content, contentOf, type PreparedMessage } from "./content.ts";
-import { writeSurely } from "./database_away.ts";
+import { writeWithRetry } from "./write_retry.ts";
 import {
   type DeliveryResult,
   type HeldNotification,
@@ -24,12 +24,12 @@ import {
   settleNotifications,
 } from "./delivery_ledger.ts";
 import { DIGEST_TEMPLATE, settleDigests } from "./digest_settle.ts";
-import { type Outcome, type Provider, type Tried, tryProviders } from "./failover.ts";
-import { screenRecipients } from "./preferences_screen.ts";
+import { type Outcome, type Provider, type ProviderAttempt, tryProviders } from "./failover.ts";
+import { selectRecipients } from "./select_recipients.ts";
 import type { RecipientStatus } from "./status.ts";
 import { suppressBounced } from "./suppression_bounces.ts";
 import type { Rendition } from "./templates/render.ts";
-import { orLockedOut, unlessLocked } from "./unless_locked.ts";
+import { throwIfLocked, withUnlockedMessages } from "./skip_locked.ts";
 import { userMailProviders } from "./unsubscribe_mail.ts";
 
 /** From this attempt on, an attempt that a provider postponed (Retry-After) uses up a retry like any other failure. */
@@ -45,13 +45,16 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
   const together = { concurrency: 1, maxItems: 250, pauseMs: 10 };
   const holds = new GroupCommit(
     (items: Hold[]) =>
-      transactWithIndexPlans(p.sql, (tx) => unlessLocked(tx, items, ({ id }) => id, holdNotifications)),
+      transactWithIndexPlans(
+        p.sql,
+        (tx) => withUnlockedMessages(tx, items, ({ id }) => id, holdNotifications),
+      ),
     together,
   );
   const settle = (items: Settlement[]) =>
     transactWithIndexPlans(
       p.sql,
-      (tx) => unlessLocked(tx, items, ({ held }) => held.id, settleNotifications),
+      (tx) => withUnlockedMessages(tx, items, ({ held }) => held.id, settleNotifications),
     );
   const settlements = new GroupCommit(settle, {
     ...together,
@@ -65,14 +68,14 @@ export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
     places: 1 / 4, // it mostly waits for a mail server, and concurrent runs share their statements
     async run({ notificationId }, context) {
       const { jobId, createdBy, attempt, failures, maxRetries, signal } = context;
-      const held = await orLockedOut(holds.add({ id: notificationId, jobId, attempt, failures }));
+      const held = await throwIfLocked(holds.add({ id: notificationId, jobId, attempt, failures }));
       if (!held) return { skipped: "the message is not waiting for this job" };
       const run = await deliverOwed(p, held, signal);
       const settleRun = (result: DeliveryResult) =>
-        writeSurely<unknown>(() =>
+        writeWithRetry<unknown>(() =>
           result.waitsUntil
             ? postpone(p, held, result, createdBy)
-            : orLockedOut(settlements.add({ held, result }))
+            : throwIfLocked(settlements.add({ held, result }))
         );
       if (signal.aborted) return await settleRun(resultOf(held, run, true));
       const pauseMs = attempt < MAX_POSTPONED_ATTEMPTS ? run.retryAfterMs : null;
@@ -115,7 +118,7 @@ async function postpone(
 
 /** The result of one run over the owed recipients. */
 export interface DeliveryRun {
-  tries: Tried[];
+  attempts: ProviderAttempt[];
   outcomes: Outcome[];
   rendition: Rendition | null;
   /** Why the template could not be rendered; no provider was tried, and a retry would fail too. Null if it could. */
@@ -128,7 +131,7 @@ export interface DeliveryRun {
   isCollected: boolean;
 }
 
-/** Tries the channel's providers for the owed recipients who may get the message now. */
+/** FailoverResult the channel's providers for the owed recipients who may get the message now. */
 export async function deliverOwed(
   p: Platform,
   held: HeldNotification,
@@ -140,7 +143,7 @@ export async function deliverOwed(
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return {
-      tries: [],
+      attempts: [],
       outcomes: [],
       rendition: null,
       renderError: error.message,
@@ -150,19 +153,19 @@ export async function deliverOwed(
     };
   }
   const owed = held.recipients.filter((recipient) => recipient.status === "Owed");
-  const interrupted = interruptedTry(held);
-  const { due, skipped, waitsUntil, isCollected } = await screenRecipients(p, held, owed);
+  const interrupted = interruptedAttempt(held);
+  const { due, skipped, waitsUntil, isCollected } = await selectRecipients(p, held, owed);
   const tried = await tryProviders(providersOf(p, held, prepared.content), due, { signal, log: p.log });
   for (const { status } of tried.outcomes) p.metrics.deliveries.add([held.channel, status]);
   await suppressBounced(p, held, due, tried.outcomes);
   const outcomes = [...skipped, ...tried.outcomes];
-  const tries = [...interrupted, ...tried.tries];
+  const attempts = [...interrupted, ...tried.attempts];
   const { rendition } = prepared;
-  return { ...tried, tries, outcomes, rendition, renderError: null, waitsUntil, isCollected };
+  return { ...tried, attempts, outcomes, rendition, renderError: null, waitsUntil, isCollected };
 }
 
 /** An attempt `unknown` for the run this one took over from: it is not known whether a provider accepted the message. */
-function interruptedTry({ interruptedAt }: HeldNotification): Tried[] {
+function interruptedAttempt({ interruptedAt }: HeldNotification): ProviderAttempt[] {
   if (!interruptedAt) return [];
   return [{
     id: newId(),
@@ -189,8 +192,8 @@ function providersOf(p: Platform, held: HeldNotification, content: Content): Pro
 
 /** The new status of the message after a run. @param mayRetry whether the job will be retried */
 export function resultOf(held: HeldNotification, run: DeliveryRun, mayRetry: boolean): DeliveryResult {
-  const { tries, outcomes, rendition } = run;
-  const rest = { tries, outcomes, rendition };
+  const { attempts, outcomes, rendition } = run;
+  const rest = { attempts, outcomes, rendition };
   if (run.renderError !== null) return { status: "DeadLettered", error: run.renderError, ...rest };
   const owed = outcomes.filter((outcome) => outcome.status === "Owed");
   const { waitsUntil } = run;

@@ -1,9 +1,9 @@
 import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
-import type { Outcome, Tried } from "./failover.ts";
+import type { Outcome, ProviderAttempt } from "./failover.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { MessageAttachment } from "./message.ts";
-import { tellGivenUp } from "./notification_events.ts";
-import { heldUserColumns, type RecipientUser } from "./preferences_held.ts";
+import { emitNotificationFailed } from "./notification_events.ts";
+import { type RecipientUser, recipientUserColumns } from "./recipient_user.ts";
 import type {
   NotificationChannel,
   NotificationPriority,
@@ -119,7 +119,7 @@ const heldColumns = (q: Queryable) =>
     n.template_version_id, n.template_version, n.template_data, n.push_data, n.category, n.icon, n.action_url, n.from_address, n.from_name,
     n.is_confidential, n.job_id, n.job_attempt as attempt,
     (select coalesce(json_agg(json_build_object('id', r.id, 'kind', r.kind, 'address', r.address,
-        'displayName', r.display_name, 'status', r.status, ${heldUserColumns(q)}) order by r.id), '[]')
+        'displayName', r.display_name, 'status', r.status, ${recipientUserColumns(q)}) order by r.id), '[]')
       from notification_recipients r where r.notification_id = n.id) as recipients,
     (select coalesce(json_agg(json_build_object('fileId', a.file_id, 'fileName', a.file_name,
         'contentType', a.content_type) order by a.position), '[]')
@@ -133,7 +133,7 @@ export interface DeliveryResult {
   >;
   /** Why it is not Sent. */
   error: string | null;
-  tries: Tried[];
+  attempts: ProviderAttempt[];
   outcomes: Outcome[];
   /** What the template came to, when this run filled it in. */
   rendition: Rendition | null;
@@ -160,7 +160,7 @@ export async function settleNotification(
 }
 
 /**
- * Writes how runs ended: tries, what became of each recipient, the status; one statement for all. What a run
+ * Writes how runs ended: attempts, what became of each recipient, the status; one statement for all. What a run
  * delivered counts in any case; all else changes only while that very run still holds the message. The tenants of
  * those given up are told. Written once more it changes nothing.
  * @returns in the given order; false where it no longer did.
@@ -171,7 +171,7 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
       select * from json_to_recordset(${jsonRows(settlements.map(endOf))}::text::json) as e (
         index integer, id uuid, job_id uuid, attempt integer, status notification_status, error text,
         next_job_id uuid, is_rendered boolean, drops boolean, keeps boolean, template_version integer,
-        template_locale text, subject text, html_body text, text_body text, waits_until timestamptz, tries json,
+        template_locale text, subject text, html_body text, text_body text, waits_until timestamptz, attempts json,
         outcomes json)
     ), held as (
       select e.*, n.status = 'Sending' and n.job_id is not distinct from e.job_id
@@ -180,7 +180,7 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
     ), tried as (
       insert into notification_attempts (id, notification_id, provider_name, is_success, duration_ms, attempted_at, error_message)
       select t.id, held.id, provider_name, is_success, duration_ms, attempted_at, error_message
-      from held cross join json_to_recordset(held.tries) as t (
+      from held cross join json_to_recordset(held.attempts) as t (
         id uuid, provider_name text, is_success boolean, duration_ms integer, attempted_at timestamptz,
         error_message text)
       on conflict (id) do nothing
@@ -207,7 +207,7 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
   const givenUp = settlements.filter(({ result }, index) =>
     ours.has(index) && result.status === "DeadLettered"
   );
-  await tellGivenUp(tx, givenUp.map(({ held, result }) => ({ ...held, error: result.error })));
+  await emitNotificationFailed(tx, givenUp.map(({ held, result }) => ({ ...held, error: result.error })));
   return settlements.map((_, index) => ours.has(index));
 }
 
@@ -222,14 +222,14 @@ function endOf({ held, result }: Settlement, index: number) {
     ...{ template_version: rendition?.templateVersion, template_locale: rendition?.locale },
     ...{
       subject: rendition?.subject,
-      tries: result.tries.map(tryOf),
+      attempts: result.attempts.map(tryOf),
       outcomes: result.outcomes.map(outcomeOf),
     },
     ...(keeps ? { html_body: rendition.htmlBody, text_body: rendition.textBody } : {}),
   };
 }
 
-const tryOf = (tried: Tried) => ({
+const tryOf = (tried: ProviderAttempt) => ({
   ...{ id: tried.id, provider_name: tried.providerName, is_success: tried.isSuccess },
   ...{ duration_ms: tried.durationMs, attempted_at: tried.attemptedAt, error_message: tried.errorMessage },
 });

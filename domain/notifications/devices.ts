@@ -11,7 +11,7 @@ export interface UserDevice {
 }
 
 /** Devices of one user; every push message to the user is a request for each of them. */
-const MOST_DEVICES = 100;
+const MAX_DEVICES = 100;
 
 /**
  * Registers a device for a user; a token known already passes to this user. Of more than a hundred the oldest are
@@ -30,7 +30,7 @@ export async function registerDevice(
         id = case when d.user_id = excluded.user_id then d.id else excluded.id end
       returning id, user_id, platform, created_at`;
     await tx`delete from user_devices where user_id = ${userId} and token <> ${device.token} and id in (
-      select id from user_devices where user_id = ${userId} order by id desc offset ${MOST_DEVICES})`;
+      select id from user_devices where user_id = ${userId} order by id desc offset ${MAX_DEVICES})`;
     return row as UserDevice;
   });
 }
@@ -66,6 +66,6 @@ export async function findDeviceTokensByUser(
 }
 
 /** Forgets devices whose tokens a push service has called dead. */
-export async function forgetDevices(q: Queryable, tokens: string[]): Promise<void> {
+export async function deleteDevices(q: Queryable, tokens: string[]): Promise<void> {
   await q`delete from user_devices where token = any(${tokens}::text[])`;
 }

@@ -5,14 +5,14 @@ import { limitKeyOf } from "../jobs/job_type.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
-import type { HeldPreference } from "./preferences_held.ts";
+import type { RecipientPreference } from "./recipient_user.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
 /** The job that turns a digest into a mail. */
 export const DIGEST_JOB = "notifications.digest";
 
 /** Is this a message a user gets in a digest: mail of low priority and of some category, that may be quoted? */
-export const isForDigest = (held: HeldNotification, { hasDigest }: HeldPreference): boolean =>
+export const isForDigest = (held: HeldNotification, { hasDigest }: RecipientPreference): boolean =>
   hasDigest && held.channel === "Email" && held.priority === "Low" && held.category !== null &&
   !held.isConfidential && held.attachments.length === 0;
 
@@ -45,7 +45,7 @@ export async function collectForDigest(
   });
 }
 
-function nextDigestTime({ digestAt, timeZoneId }: HeldPreference, now: Date): Date {
+function nextDigestTime({ digestAt, timeZoneId }: RecipientPreference, now: Date): Date {
   return nextRun(`${digestAt % 60} ${Math.floor(digestAt / 60)} * * *`, timeZoneId, now) ?? now;
 }
 

@@ -12,7 +12,7 @@ import { sendNotification } from "./send.ts";
 import type { SkipReason } from "./status.ts";
 import { tenantOfKey } from "./tenant_key.ts";
 import { unsubscribeUrl } from "./unsubscribe.ts";
-import { withOwnLink } from "./unsubscribe_mail.ts";
+import { insertUnsubscribeUrl } from "./unsubscribe_mail.ts";
 
 /** Maximum messages in one digest mail. The rest goes into another digest. */
 const MAX_ITEMS = 200;
@@ -126,7 +126,10 @@ async function mailDigest(
 ): Promise<string | null> {
   const quoted = await Promise.all(items.map(async ({ subject, category, textBody, htmlBody }) => {
     const url = await unsubscribeUrl(p, { userId: user.id, category });
-    const text = withOwnLink(textBody ?? (htmlBody === null ? "" : await textOf(p, tenantId, htmlBody)), url);
+    const text = insertUnsubscribeUrl(
+      textBody ?? (htmlBody === null ? "" : await textOf(p, tenantId, htmlBody)),
+      url,
+    );
     return { subject: subject ?? category, text: shortened(text), category, unsubscribeUrl: url };
   }));
   const { email: address, firstName, lastName } = user;

@@ -10,7 +10,7 @@ import type { Platform } from "../shared/platform.ts";
 import { addressDomain, addressMistake } from "./addresses.ts";
 import { defaultSender } from "./channels/email.ts";
 import { requireChannel } from "./channels/configured.ts";
-import { writeSurely } from "./database_away.ts";
+import { writeWithRetry } from "./write_retry.ts";
 import { deliverOwed, deliveryJob, type DeliveryRun, resultOf } from "./deliver.ts";
 import { type HeldNotification, readDirectNotification, settleNotification } from "./delivery_ledger.ts";
 import { findDeviceTokens } from "./devices.ts";
@@ -217,7 +217,7 @@ async function settleDirect(
   const result = resultOf(held, run, true);
   const status = result.status === "Sent" ? "Sent" : "Failed";
   const isPartial = status === "Failed" && run.outcomes.some((outcome) => outcome.status === "Sent");
-  await writeSurely(() =>
+  await writeWithRetry(() =>
     transact(p.sql, async (tx) => {
       const nextJobId = isPartial
         ? await enqueueJob(p, tx, deliveryJob(p), { notificationId: held.id }, {

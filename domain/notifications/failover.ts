@@ -9,8 +9,8 @@ import type { SkipReason } from "./status.ts";
 const ERROR_LENGTH = 1_000;
 
 /** One try of one provider. */
-export interface Tried {
-  /** In the order of the tries; it tells a try that was written already. */
+export interface ProviderAttempt {
+  /** In the order of the attempts; it tells a try that was written already. */
   id: string;
   providerName: string;
   /** At least one recipient was reached. */
@@ -28,7 +28,7 @@ export interface Outcome {
   /** Why it is Skipped. */
   reason?: SkipReason;
   /** The refusal is of this very recipient, not of the message. */
-  isOfRecipient?: boolean;
+  isRecipientError?: boolean;
   /** Owed because of an outage, or of a refusal for now: it is waited out and uses up no retry. */
   isTransient?: boolean;
 }
@@ -41,9 +41,9 @@ export type RecipientAnswer = { accepted: true } | {
   /** How long the provider asks to be left alone before it is asked again. */
   retryAfterMs?: number | null;
   /** The refusal is of this very recipient, not of the message. */
-  isOfRecipient?: boolean;
+  isRecipientError?: boolean;
   /** The provider could not be used at all, so that another message would fare no better now. */
-  isAway?: boolean;
+  isUnavailable?: boolean;
   /** What stands in the way ends by itself: an outage, or a refusal for now. */
   isTransient?: boolean;
 };
@@ -56,45 +56,45 @@ export interface Provider {
 
 /**
  * Thrown by a provider that took the message for nobody. `permanent`: the same message would be refused again.
- * `isAway`: no other message would have been taken either. `isTransient`: what stands in the way ends by itself.
+ * `isUnavailable`: no other message would have been taken either. `isTransient`: what stands in the way ends by itself.
  */
 export class ProviderFailed extends Error {
   override readonly name = "ProviderFailed";
-  readonly isAway: boolean;
+  readonly isUnavailable: boolean;
   readonly isTransient: boolean;
   constructor(
     message: string,
     readonly permanent: boolean,
-    o: { isAway?: boolean; isTransient?: boolean } = {},
+    o: { isUnavailable?: boolean; isTransient?: boolean } = {},
   ) {
     super(message);
-    this.isAway = o.isAway ?? false;
+    this.isUnavailable = o.isUnavailable ?? false;
     this.isTransient = o.isTransient ?? false;
   }
 }
 
 /** What trying the providers came to. */
-export interface Tries {
-  tries: Tried[];
+export interface FailoverResult {
+  attempts: ProviderAttempt[];
   outcomes: Outcome[];
   /** How long to wait before those still owed are tried again, where the last provider asked for it. */
   retryAfterMs: number | null;
 }
 
 /**
- * Tries providers in order, each for those the ones before left owed, until nobody is. Whom a provider refuses for
+ * FailoverResult providers in order, each for those the ones before left owed, until nobody is. Whom a provider refuses for
  * good is not given to the next: the refusal is about the recipient or the message.
  */
 export async function tryProviders(
   providers: Provider[],
   recipients: HeldRecipient[],
   { signal, log }: { signal?: AbortSignal | undefined; log: Log },
-): Promise<Tries> {
+): Promise<FailoverResult> {
   const errorMessage = providers.length === 0 ? "No provider is configured for this channel." : null;
   const outcomes = new Map<string, Outcome>(
     recipients.map(({ id }) => [id, { recipientId: id, status: "Owed", errorMessage }]),
   );
-  const tries: Tried[] = [];
+  const attempts: ProviderAttempt[] = [];
   let owed = recipients;
   let retryAfterMs: number | null = null;
   for (const provider of providers) {
@@ -106,7 +106,7 @@ export async function tryProviders(
     const refusals = answers.filter((answer) => !answer.accepted);
     // no pause at all is none: the ordinary delay is the answer to that, and it costs a retry
     retryAfterMs = Math.max(0, ...refusals.map((answer) => answer.retryAfterMs ?? 0)) || null;
-    tries.push({
+    attempts.push({
       id,
       providerName: provider.name,
       isSuccess: answers.some((answer) => answer.accepted),
@@ -116,7 +116,7 @@ export async function tryProviders(
     });
     owed = owed.filter(({ id }) => outcomes.get(id)?.status === "Owed");
   }
-  return { tries, outcomes: [...outcomes.values()], retryAfterMs: owed.length > 0 ? retryAfterMs : null };
+  return { attempts, outcomes: [...outcomes.values()], retryAfterMs: owed.length > 0 ? retryAfterMs : null };
 }
 
 async function answersOf(
@@ -140,13 +140,13 @@ async function answersOf(
 export function failureAnswer(error: unknown, provider: string, log: Log): RecipientAnswer {
   const failed = error instanceof ProviderFailed
     ? error
-    : { permanent: false, isAway: true, isTransient: false };
+    : { permanent: false, isUnavailable: true, isTransient: false };
   const isTold = error instanceof ProviderFailed || error instanceof Problem;
   if (!isTold) log.warn("a provider failed", { provider, error });
   // whatever else went wrong is ours, and its words may name hosts of ours
   const reason = isTold ? shorten(error.message) : "the message could not be handed over";
-  const { permanent, isAway, isTransient } = failed;
-  return { accepted: false, reason, permanent, isAway, isTransient };
+  const { permanent, isUnavailable, isTransient } = failed;
+  return { accepted: false, reason, permanent, isUnavailable, isTransient };
 }
 
 function outcomeOf(recipientId: string, answer: RecipientAnswer | undefined): Outcome {
@@ -155,7 +155,7 @@ function outcomeOf(recipientId: string, answer: RecipientAnswer | undefined): Ou
     recipientId,
     status: answer?.permanent ? "Refused" : "Owed",
     errorMessage: answer?.reason ?? "the provider said nothing about this recipient",
-    ...(answer?.isOfRecipient ? { isOfRecipient: true } : {}),
+    ...(answer?.isRecipientError ? { isRecipientError: true } : {}),
     ...(answer?.isTransient ? { isTransient: true } : {}),
   };
 }

@@ -9,7 +9,7 @@ interface GivenUp {
 }
 
 /** Tells the tenants of messages that they were given up. */
-export async function tellGivenUp(tx: Tx, messages: GivenUp[]): Promise<void> {
+export async function emitNotificationFailed(tx: Tx, messages: GivenUp[]): Promise<void> {
   await emitEvents(
     {},
     tx,

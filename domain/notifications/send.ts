@@ -17,10 +17,10 @@ import {
 } from "./status.ts";
 import { requireSmsText } from "./sms_text.ts";
 import { insertNotifications, type MessageSender, type NewNotification } from "./store_notification.ts";
-import { KnownTemplates } from "./templates/known_templates.ts";
+import { TemplateCache } from "./templates/template_cache.ts";
 import { findTemplate } from "./templates/read.ts";
 import { requireRenderable } from "./templates/render.ts";
-import { withUnsubscribeUrl } from "./unsubscribe_mail.ts";
+import { addUnsubscribePlaceholder } from "./unsubscribe_mail.ts";
 
 /**
  * Stores a message and the job that delivers it; both exist exactly when `tx` commits.
@@ -91,11 +91,11 @@ export async function sendServiceMail(
  * template the look at it. Each is answered once its own message is committed.
  */
 export class MessageWriter {
-  readonly #templates: KnownTemplates;
+  readonly #templates: TemplateCache;
   readonly #writes: GroupCommit<AcceptedMessage, string>;
 
   constructor(p: Platform) {
-    this.#templates = new KnownTemplates(p.sql);
+    this.#templates = new TemplateCache(p.sql);
     this.#writes = new GroupCommit(
       async (messages) => {
         const { ids, wake } = await storeMessages(p, sharedTransaction() ?? p.sql, messages);
@@ -165,7 +165,7 @@ async function prepareMessage(
 ): Promise<OutgoingMessage> {
   const checked = await checkMessage(q, sender.tenantId, given, o.field);
   await requireSmsText(p, sender.tenantId, checked, o.field);
-  const message = withUnsubscribeUrl(checked);
+  const message = addUnsubscribePlaceholder(checked);
   const traceId = sender.traceId ?? activeSpan()?.traceId ?? null;
   return { sender: { ...sender, traceId }, message, scheduledAt: o.scheduledAt };
 }

@@ -17,11 +17,11 @@ const OPTED_OUT = /: 21610\b/;
  */
 export function bounceReason(
   channel: SuppressedChannel,
-  { status, errorMessage, isOfRecipient }: Pick<Outcome, "status" | "errorMessage" | "isOfRecipient">,
+  { status, errorMessage, isRecipientError }: Pick<Outcome, "status" | "errorMessage" | "isRecipientError">,
 ): SuppressionReason | null {
   if (status !== "Refused" || errorMessage === null) return null;
   if (channel === "Sms") return OPTED_OUT.test(errorMessage) ? "Unsubscribed" : null;
-  if (!isOfRecipient) return null;
+  if (!isRecipientError) return null;
   const [, reply = "", enhanced] = /^(5\d\d)[ -](?:(\d\.\d{1,3}\.\d{1,3})(?!\S))?/.exec(errorMessage) ?? [];
   const isDead = enhanced === undefined ? BARE.includes(reply) : DEAD.includes(enhanced);
   return isDead ? "HardBounce" : null;
@@ -35,7 +35,7 @@ export async function suppressBounced(
   outcomes: Outcome[],
 ): Promise<void> {
   const { channel } = held;
-  if (channel !== "Email" && channel !== "Sms" || isAlwaysTried(held)) return;
+  if (channel !== "Email" && channel !== "Sms" || ignoresSuppression(held)) return;
   const byId = new Map(recipients.map((recipient) => [recipient.id, recipient.address]));
   const dead = outcomes.flatMap((outcome) => {
     const reason = bounceReason(channel, outcome);
@@ -52,5 +52,5 @@ export async function suppressBounced(
 }
 
 /** The keys to an account are sent whatever became of mail before: a mailbox may be back. */
-export const isAlwaysTried = ({ tenantId, isConfidential }: HeldNotification): boolean =>
+export const ignoresSuppression = ({ tenantId, isConfidential }: HeldNotification): boolean =>
   tenantId === null && isConfidential;

@@ -9,7 +9,7 @@ import { foldCounts } from "./counts.ts";
 import { deliveryJob } from "./deliver.ts";
 import { INTERRUPTED } from "./delivery_ledger.ts";
 import { sweepDigests } from "./digest_settle.ts";
-import { tellGivenUp } from "./notification_events.ts";
+import { emitNotificationFailed } from "./notification_events.ts";
 
 const BATCH_SIZE = 1_000;
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -130,7 +130,7 @@ async function settleRows(tx: Tx, rows: { id: string; jobId: string | null }[]):
       returning n.id, n.tenant_id, n.channel, n.status, n.last_error as error`,
     failStaleDirect(tx, direct),
   ]);
-  await tellGivenUp(tx, byJob.filter(({ status }) => status === "DeadLettered"));
+  await emitNotificationFailed(tx, byJob.filter(({ status }) => status === "DeadLettered"));
   return byJob.count + stale;
 }
 

@@ -1,4 +1,4 @@
-import { eachAtMost } from "../../infra/http_out/provider_http.ts";
+import { forEachConcurrent } from "../../infra/http_out/provider_http.ts";
 import type { Platform } from "../shared/platform.ts";
 import { emailProviders } from "./channels/email.ts";
 import type { Content } from "./content.ts";
@@ -10,12 +10,12 @@ import { unsubscribeUrl } from "./unsubscribe.ts";
 /** Mails of one message that are handed over at the same time. */
 const AT_ONCE = 5;
 /** Recipients of one mail: servers need not take more than a hundred (RFC 5321, 4.5.3.1.8), and some take but fifty. */
-const MOST_TOGETHER = 50;
+const MAX_RECIPIENTS_PER_MAIL = 50;
 /** Stands in a message for the link each reader gets; what is stored of the message holds no reader's link. */
 const PLACEHOLDER = "https://unsubscribe.invalid/3f0c9c52a1";
 
 /** Gives templates `unsubscribeUrl` where every reader of a mail of some category can have a link. */
-export function withUnsubscribeUrl(message: Message): Message {
+export function addUnsubscribePlaceholder(message: Message): Message {
   const { channel, category, templateSlug, templateData, recipients } = message;
   const isForAll = channel === "Email" && category && templateSlug && recipients.every((r) => r.userId);
   if (!isForAll || templateData?.unsubscribeUrl !== undefined) return message;
@@ -23,7 +23,7 @@ export function withUnsubscribeUrl(message: Message): Message {
 }
 
 /** What a message says, with one reader's link where it has everybody's. */
-export const withOwnLink = (text: string, url: string): string => text.replaceAll(PLACEHOLDER, url);
+export const insertUnsubscribeUrl = (text: string, url: string): string => text.replaceAll(PLACEHOLDER, url);
 
 /**
  * The mail servers, each user getting a mail of their own: with their own link to unsubscribe where the message has a
@@ -45,20 +45,20 @@ export function userMailProviders(p: Platform, held: HeldNotification, content: 
       const isOwn = (r: HeldRecipient) => r.userId !== null && (held.category !== null || r.followsUser);
       const answers = new Map<string, RecipientAnswer>();
       const others = owed.filter((recipient) => !isOwn(recipient));
-      for (let from = 0; from < others.length && !signal?.aborted; from += MOST_TOGETHER) {
-        const batch = others.slice(from, from + MOST_TOGETHER);
+      for (let from = 0; from < others.length && !signal?.aborted; from += MAX_RECIPIENTS_PER_MAIL) {
+        const batch = others.slice(from, from + MAX_RECIPIENTS_PER_MAIL);
         const given = await answersOf(batch.length, () => shared.deliver(batch, signal));
         batch.forEach(({ id }, at) => answers.set(id, given[at] ?? UNTRIED));
-        if (given.some(isAway)) break;
+        if (given.some(isUnavailable)) break;
       }
-      await eachAtMost(owed.filter(isOwn), AT_ONCE, async (recipient) => {
+      await forEachConcurrent(owed.filter(isOwn), AT_ONCE, async (recipient) => {
         if (signal?.aborted) return "stop";
         const [answer = UNTRIED] = await answersOf(1, async () => {
           const provider = emailProviders(p, ...await ownMail(p, held, content, recipient))[index];
           return await provider?.deliver([recipient], signal) ?? [];
         });
         answers.set(recipient.id, answer);
-        if (isAway(answer)) return "stop";
+        if (isUnavailable(answer)) return "stop";
       });
       return owed.map(({ id }) => answers.get(id) ?? UNTRIED);
     },
@@ -69,7 +69,7 @@ const UNTRIED: RecipientAnswer = {
   ...{ accepted: false, reason: "the mail server was not asked about this recipient", permanent: false },
 };
 
-const isAway = (answer: RecipientAnswer): boolean => !answer.accepted && Boolean(answer.isAway);
+const isUnavailable = (answer: RecipientAnswer): boolean => !answer.accepted && Boolean(answer.isUnavailable);
 
 /** One reader's mail. Its Message-ID is made of the recipient, whose id stays the same through all attempts. */
 async function ownMail(
@@ -80,7 +80,7 @@ async function ownMail(
 ): Promise<[HeldNotification, Content]> {
   if (held.category === null || userId === null) return [{ ...held, id }, content];
   const url = await unsubscribeUrl(p, { userId, category: held.category });
-  const filled = (text: string | null) => text === null ? null : withOwnLink(text, url);
+  const filled = (text: string | null) => text === null ? null : insertUnsubscribeUrl(text, url);
   const headers = { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" };
   const own = ({ linked, ...words }: Content): Content => ({
     ...{ ...words, html: filled(words.html), text: filled(words.text), headers },

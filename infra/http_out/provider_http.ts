@@ -7,8 +7,8 @@ export interface ProviderAnswer {
 }
 
 /** No answer came: the provider could not be reached, or was too slow. Its message names no host. */
-export class ProviderAway extends Error {
-  override readonly name = "ProviderAway";
+export class ProviderUnreachable extends Error {
+  override readonly name = "ProviderUnreachable";
 }
 
 const WAIT_MS = 15_000;
@@ -19,9 +19,9 @@ const LONGEST_PAUSE_MS = 3_600_000;
 /**
  * Asks a provider that the configuration names, over kept-alive connections: 15 s in all, 64 KiB of answer, and no
  * redirect is followed, since the request carries credentials.
- * @throws ProviderAway; the reason of `signal` when that ends the exchange
+ * @throws ProviderUnreachable; the reason of `signal` when that ends the exchange
  */
-export async function askProvider(
+export async function callProvider(
   url: string,
   request: { headers: Record<string, string>; body: string | URLSearchParams },
   signal?: AbortSignal,
@@ -40,7 +40,7 @@ export async function askProvider(
   } catch (cause) {
     signal?.throwIfAborted();
     const reason = deadline.aborted ? `did not answer within ${WAIT_MS / 1000} s` : "could not be reached";
-    throw new ProviderAway(`the provider ${reason}`, { cause });
+    throw new ProviderUnreachable(`the provider ${reason}`, { cause });
   }
 }
 
@@ -67,7 +67,7 @@ export function readRetryAfter(value: string | null, now: number): number | null
 }
 
 /** Runs `work` for every item, at most `limit` at once, until one run says "stop"; those under way still end. */
-export async function eachAtMost<T>(
+export async function forEachConcurrent<T>(
   items: T[],
   limit: number,
   work: (item: T) => Promise<"stop" | void>,

@@ -1,4 +1,4 @@
-import { askProvider, eachAtMost, ProviderAway } from "../http_out/provider_http.ts";
+import { callProvider, forEachConcurrent, ProviderUnreachable } from "../http_out/provider_http.ts";
 import type { FcmServiceAccount } from "../setting_shapes.ts";
 import { type AccessTokens, openAccessTokens, SignInRefused } from "./fcm_access.ts";
 import { readFcmAnswer, type Verdict } from "./fcm_answer.ts";
@@ -24,7 +24,7 @@ export function createFcm(
     name: "fcm",
     async send(message, signal) {
       const receipt: PushReceipt = { accepted: [], refused: [], retryAfterMs: null };
-      await eachAtMost(message.tokens, AT_ONCE, async (token) => {
+      await forEachConcurrent(message.tokens, AT_ONCE, async (token) => {
         const verdict = await sendOne(endpoint, access, message, token, signal);
         if (verdict.kind === "accepted") return void receipt.accepted.push(token);
         const { permanent, isDead } = verdict.kind === "refused"
@@ -32,7 +32,7 @@ export function createFcm(
           : { permanent: false, isDead: false };
         receipt.refused.push({ token, reason: verdict.reason, permanent, isDead });
         if (verdict.kind === "refused") return;
-        if (verdict.kind === "halted" && verdict.isAway) receipt.isAway = true;
+        if (verdict.kind === "halted" && verdict.isUnreachable) receipt.isUnreachable = true;
         if (verdict.kind === "halted" && verdict.retryAfterMs !== null) {
           receipt.retryAfterMs = Math.max(receipt.retryAfterMs ?? 0, verdict.retryAfterMs);
         }
@@ -56,7 +56,7 @@ async function sendOne(
   const ask = async (): Promise<Verdict> => {
     const bearer = await access.get();
     const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
-    const verdict = readFcmAnswer(await askProvider(endpoint, { headers, body: request }, signal));
+    const verdict = readFcmAnswer(await callProvider(endpoint, { headers, body: request }, signal));
     if (verdict.kind === "signed-out") access.forget(bearer);
     return verdict;
   };
@@ -65,9 +65,9 @@ async function sendOne(
     const verdict = await ask();
     return verdict.kind === "signed-out" ? await ask() : verdict;
   } catch (error) {
-    if (error instanceof ProviderAway || error instanceof SignInRefused) {
-      const isAway = error instanceof ProviderAway;
-      return { kind: "halted", reason: error.message, retryAfterMs: null, isAway };
+    if (error instanceof ProviderUnreachable || error instanceof SignInRefused) {
+      const isUnreachable = error instanceof ProviderUnreachable;
+      return { kind: "halted", reason: error.message, retryAfterMs: null, isUnreachable };
     }
     if (signal?.aborted) {
       return {

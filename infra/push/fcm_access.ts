@@ -1,6 +1,6 @@
 import { importPKCS8, SignJWT } from "jose";
 import { z } from "zod";
-import { askProvider } from "../http_out/provider_http.ts";
+import { callProvider } from "../http_out/provider_http.ts";
 import type { FcmServiceAccount } from "../setting_shapes.ts";
 
 const SCOPE = "https://www.googleapis.com/auth/firebase.messaging";
@@ -19,7 +19,7 @@ export class SignInRefused extends Error {
 
 /** Gives the access token of a service account, a new one shortly before the last one ends. */
 export interface AccessTokens {
-  /** @throws SignInRefused, ProviderAway */
+  /** @throws SignInRefused, ProviderUnreachable */
   get(): Promise<string>;
   /** `token` was turned down: the next `get` asks for another, unless somebody has already. */
   forget(token: string): void;
@@ -42,7 +42,7 @@ export function openAccessTokens(account: FcmServiceAccount, now: () => number =
       .setIssuer(account.client_email).setAudience(account.token_uri)
       .setIssuedAt(issuedAt).setExpirationTime(issuedAt + ASSERTION_SECONDS)
       .sign(await key);
-    const answer = await askProvider(account.token_uri, {
+    const answer = await callProvider(account.token_uri, {
       headers: {},
       body: new URLSearchParams({ grant_type: GRANT, assertion }),
     });

@@ -9,7 +9,7 @@ export type Verdict =
   /** Our access token has ended or was withdrawn. */
   | { kind: "signed-out"; reason: string }
   /** About the service or the account: pointless to go on with other tokens now. */
-  | { kind: "halted"; reason: string; retryAfterMs: number | null; isAway?: boolean };
+  | { kind: "halted"; reason: string; retryAfterMs: number | null; isUnreachable?: boolean };
 
 /** FCM asks for a minute where a 429 names no time. */
 const QUOTA_PAUSE_MS = 60_000;

@@ -24,7 +24,7 @@ export interface PushReceipt {
   /** How long the provider asks to be left alone, where it does. */
   retryAfterMs: number | null;
   /** It could not be reached, or did not answer; who is in neither list was not tried for that reason. */
-  isAway?: boolean;
+  isUnreachable?: boolean;
 }
 
 /** A way to send push messages. */

@@ -14,25 +14,25 @@ export interface SmsTransport {
 }
 
 /**
- * The provider's answer about one message. `permanent`: the same message would be refused again. `isHalt`: others
- * would fare no better now; `retryAfterMs` is how long the provider then asks to be left alone. `isAway`: it could not
+ * The provider's answer about one message. `permanent`: the same message would be refused again. `stopsBatch`: others
+ * would fare no better now; `retryAfterMs` is how long the provider then asks to be left alone. `isUnreachable`: it could not
  * be reached, or did not answer.
  */
 export class SmsRefused extends Error {
   override readonly name = "SmsRefused";
   readonly permanent: boolean;
-  readonly isHalt: boolean;
+  readonly stopsBatch: boolean;
   readonly retryAfterMs: number | null;
-  readonly isAway: boolean;
+  readonly isUnreachable: boolean;
 
   constructor(
     message: string,
-    o: { permanent?: boolean; isHalt?: boolean; retryAfterMs?: number | null; isAway?: boolean },
+    o: { permanent?: boolean; stopsBatch?: boolean; retryAfterMs?: number | null; isUnreachable?: boolean },
   ) {
     super(message);
-    this.isAway = o.isAway ?? false;
+    this.isUnreachable = o.isUnreachable ?? false;
     this.permanent = o.permanent ?? false;
-    this.isHalt = o.isHalt ?? false;
+    this.stopsBatch = o.stopsBatch ?? false;
     this.retryAfterMs = o.retryAfterMs ?? null;
   }
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { askProvider, type ProviderAnswer, ProviderAway } from "../http_out/provider_http.ts";
+import { callProvider, type ProviderAnswer, ProviderUnreachable } from "../http_out/provider_http.ts";
 import { SmsRefused, type SmsTransport } from "./sms.ts";
 import { parseSmsUrl } from "./sms_url.ts";
 
@@ -22,14 +22,14 @@ export function createTwilio(smsUrl: string, name = "sms"): SmsTransport {
       const body = new URLSearchParams({ To: to, ...sender, Body: text });
       let answer: ProviderAnswer;
       try {
-        answer = await askProvider(
+        answer = await callProvider(
           endpoint,
           { headers: { authorization: `Basic ${credentials}` }, body },
           signal,
         );
       } catch (error) {
-        if (error instanceof ProviderAway) {
-          throw new SmsRefused(error.message, { isHalt: true, isAway: true });
+        if (error instanceof ProviderUnreachable) {
+          throw new SmsRefused(error.message, { stopsBatch: true, isUnreachable: true });
         }
         throw error;
       }
@@ -45,5 +45,5 @@ function refusalOf({ status, json, retryAfterMs }: ProviderAnswer): SmsRefused {
   if (status === 400) {
     return new SmsRefused(reason, { permanent: code !== undefined && FOR_GOOD.includes(code) });
   }
-  return new SmsRefused(reason, { isHalt: true, retryAfterMs });
+  return new SmsRefused(reason, { stopsBatch: true, retryAfterMs });
 }

@@ -2,14 +2,14 @@ import { z } from "zod";
 import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
-import { UserBell } from "../../domain/notifications/in_app/user_bell.ts";
+import { UserWakeUps } from "../../domain/notifications/in_app/user_wake_up.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 
 /** New in-app notifications as they come. */
 export function streamRoutes(p: Platform): Endpoint[] {
-  const wakeUps = new UserBell(p);
+  const wakeUps = new UserWakeUps(p);
   return [
     endpoint({
       method: "get",

@@ -38,7 +38,12 @@ async function deliver(
       const refusal = byAddress.get(key(address));
       return refusal
         ? {
-          ...{ accepted: false, reason: refusal.reason, permanent: refusal.permanent, isOfRecipient: true },
+          ...{
+            accepted: false,
+            reason: refusal.reason,
+            permanent: refusal.permanent,
+            isRecipientError: true,
+          },
           isTransient: !refusal.permanent,
         }
         : others;
@@ -57,14 +62,17 @@ async function deliver(
     }
     const isTransient = isOutage(error);
     if (error.refused.length === 0) {
-      throw new ProviderFailed(error.reason, error.permanent, { isAway: isAway(error), isTransient });
+      throw new ProviderFailed(error.reason, error.permanent, {
+        isUnavailable: isUnavailable(error),
+        isTransient,
+      });
     }
     return answers(error.refused, { accepted: false, reason: error.reason, permanent: false, isTransient });
   }
 }
 
 /** Did no answer come, or one about the server or our account, rather than about this mail? 421: it is closing. */
-const isAway = ({ code, responseCode, permanent }: MailDeliveryFailed): boolean =>
+const isUnavailable = ({ code, responseCode, permanent }: MailDeliveryFailed): boolean =>
   !permanent && (responseCode === 421 || code !== "EMESSAGE" && code !== "EENVELOPE");
 
 /** Codes of a mail server that cannot be reached, falls silent or hangs up. */

@@ -2,7 +2,7 @@ import type { RefusedToken } from "../../../infra/push/push.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Content } from "../content.ts";
 import type { HeldNotification } from "../delivery_ledger.ts";
-import { forgetDevices } from "../devices.ts";
+import { deleteDevices } from "../devices.ts";
 import type { Provider, RecipientAnswer } from "../failover.ts";
 
 /** The push services in failover order. A device whose token turns out dead is forgotten. */
@@ -16,7 +16,10 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
         ...{ title: content.subject, body: content.text, data: held.pushData ?? {} },
         tokens: [...new Set(tokens)],
       };
-      const { accepted, refused, retryAfterMs, isAway = false } = await transport.send(message, signal);
+      const { accepted, refused, retryAfterMs, isUnreachable = false } = await transport.send(
+        message,
+        signal,
+      );
       const dead = refused.filter((refusal) => refusal.isDead).map((refusal) => refusal.token);
       if (dead.length > 0) await forget(p, dead);
       const taken = new Set(accepted);
@@ -24,7 +27,7 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
       return tokens.map((token) =>
         taken.has(token)
           ? { accepted: true }
-          : { ...refusalOf(refusals.get(token)), retryAfterMs, isTransient: isAway }
+          : { ...refusalOf(refusals.get(token)), retryAfterMs, isTransient: isUnreachable }
       );
     },
   }));
@@ -33,7 +36,7 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
 /** Never throws: that others were reached must be kept, and the service will say it of a dead token again. */
 async function forget(p: Platform, dead: string[]): Promise<void> {
   try {
-    await forgetDevices(p.sql, dead);
+    await deleteDevices(p.sql, dead);
   } catch (error) {
     p.log.warn("a dead device could not be forgotten", { error });
   }

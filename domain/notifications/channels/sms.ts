@@ -1,4 +1,4 @@
-import { eachAtMost } from "../../../infra/http_out/provider_http.ts";
+import { forEachConcurrent } from "../../../infra/http_out/provider_http.ts";
 import { SmsRefused, type SmsTransport } from "../../../infra/sms/sms.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Content } from "../content.ts";
@@ -35,8 +35,8 @@ async function sendToAll(
   };
   const answers = new Map<HeldRecipient, RecipientAnswer>();
   let retryAfterMs: number | null = null;
-  let isAway = false;
-  await eachAtMost(owed, AT_ONCE, async (recipient) => {
+  let isUnreachable = false;
+  await forEachConcurrent(owed, AT_ONCE, async (recipient) => {
     if (signal?.aborted) return "stop";
     try {
       await transport.send({ to: recipient.address, text }, signal);
@@ -48,14 +48,14 @@ async function sendToAll(
         throw error;
       }
       const { message: reason, permanent } = error;
-      answers.set(recipient, { accepted: false, reason, permanent, isTransient: error.isAway });
-      isAway ||= error.isAway;
+      answers.set(recipient, { accepted: false, reason, permanent, isTransient: error.isUnreachable });
+      isUnreachable ||= error.isUnreachable;
       retryAfterMs = Math.max(retryAfterMs ?? 0, error.retryAfterMs ?? 0) || null;
-      if (error.isHalt) return "stop";
+      if (error.stopsBatch) return "stop";
     }
   });
   return owed.map((recipient) => {
-    const answer = answers.get(recipient) ?? { ...untried, isTransient: isAway };
+    const answer = answers.get(recipient) ?? { ...untried, isTransient: isUnreachable };
     return answer.accepted ? answer : { ...answer, retryAfterMs };
   });
 }

@@ -19,7 +19,7 @@ export interface UserNotification {
 export interface UserNotificationFilter {
   userId: string;
   isRead?: boolean | undefined;
-  /** In any letter case. */
+  /** Compared without regard to letter case. */
   category?: string | undefined;
 }
 
@@ -44,14 +44,14 @@ export async function listUserNotifications(
   return pagedResult([...items], count, page);
 }
 
-/** How many of a user's in-app notifications fit, read from kept counts. */
+/** How many of a user's in-app notifications match the filter, read from the stored counts. */
 export async function countUserNotifications(
   q: Queryable,
   { userId, isRead, category }: UserNotificationFilter,
 ): Promise<number> {
-  const what = isRead === undefined ? q`total` : isRead ? q`total - unread` : q`unread`;
+  const counted = isRead === undefined ? q`total` : isRead ? q`total - unread` : q`unread`;
   const [row] = await q<{ count: number }[]>`
-    select coalesce(sum(${what}), 0)::bigint as count from user_notification_counts
+    select coalesce(sum(${counted}), 0)::bigint as count from user_notification_counts
     where user_id = ${userId} ${category === undefined ? q`` : q`and lower(category) = lower(${category})`}`;
   return row?.count ?? 0;
 }

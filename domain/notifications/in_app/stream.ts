@@ -3,30 +3,30 @@ import type { Caller } from "../../access/caller.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type UserNotification, userNotificationColumns } from "./read.ts";
-import type { UserBell } from "./user_bell.ts";
+import type { UserWakeUps } from "./user_wake_up.ts";
 
-const AT_ONCE = 100;
-/** How long a stream is silent at most; then it looks by itself, proves it is alive, and checks its session. */
-const SILENCE_MS = 15_000;
-const SILENCE_WITHOUT_LISTEN_MS = 2_000;
+const BATCH_SIZE = 100;
+/** How long a stream waits for a wake-up. Then it polls for rows, sends a keep-alive comment and checks its session. */
+const POLL_MS = 15_000;
+const POLL_WITHOUT_LISTEN_MS = 2_000;
 const RECONNECT_MS = 2_000;
 
 /**
- * A user's new in-app notifications as server-sent events, one each; event ids number them. After a dropped
- * connection the client names the last id it got and misses nothing. The stream ends when its session does, or when
- * the service stops.
- * @param lastEventId null: only what comes from now on. @throws VALIDATION_ERROR when it is no event id
+ * Streams a user's new in-app notifications as server-sent events, one event each. The event id is the row's `seq`. A
+ * client that reconnects sends the last id it got and misses nothing. The stream ends when its session ends or when the
+ * service stops.
+ * @param o.lastEventId null: only notifications from now on. @throws VALIDATION_ERROR if it is not an event id
  */
 export async function streamUserNotifications(
   p: Platform,
-  userBell: UserBell,
+  wakeUps: UserWakeUps,
   caller: Caller,
   o: { userId: string; lastEventId: string | null },
 ): Promise<ReadableStream<Uint8Array>> {
   const after = o.lastEventId === null ? await lastSeq(p.sql, o.userId) : parseEventId(o.lastEventId);
-  const gone = new AbortController();
-  const signal = AbortSignal.any([p.stopping, gone.signal]);
-  const chunks = events(p, userBell, caller, { userId: o.userId, after, signal });
+  const cancelled = new AbortController();
+  const signal = AbortSignal.any([p.stopping, cancelled.signal]);
+  const chunks = events(p, wakeUps, caller, { userId: o.userId, after, signal });
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
@@ -35,7 +35,7 @@ export async function streamUserNotifications(
       else controller.enqueue(encoder.encode(value));
     },
     async cancel() {
-      gone.abort();
+      cancelled.abort();
       await chunks.return();
     },
   });
@@ -43,15 +43,15 @@ export async function streamUserNotifications(
 
 async function* events(
   p: Platform,
-  userBell: UserBell,
+  wakeUps: UserWakeUps,
   caller: Caller,
   o: { userId: string; after: number; signal: AbortSignal },
 ): AsyncGenerator<string, void> {
-  const silence = p.config.DATABASE_LISTEN ? SILENCE_MS : SILENCE_WITHOUT_LISTEN_MS;
-  const ear = userBell.listen(o.userId, o.signal);
+  const pollMs = p.config.DATABASE_LISTEN ? POLL_MS : POLL_WITHOUT_LISTEN_MS;
+  const listener = wakeUps.listen(o.userId, o.signal);
   let after = o.after;
   try {
-    // an id without data is no event, but a client cut off before the first one comes back with it
+    // An id without data is not an event. A client that loses the connection before its first event sends this id.
     yield `id: ${after}\nretry: ${RECONNECT_MS}\n\n`;
     while (!o.signal.aborted && await isLive(p, caller)) {
       const rows = await readAfter(p.sql, o.userId, after);
@@ -59,11 +59,11 @@ async function* events(
         yield `id: ${seq}\nevent: notification\ndata: ${JSON.stringify(notification)}\n\n`;
         after = seq;
       }
-      if (rows.length === AT_ONCE) continue;
-      if (!await ear.heard(silence)) yield ": still here\n\n";
+      if (rows.length === BATCH_SIZE) continue;
+      if (!await listener.wait(pollMs)) yield ": keep-alive\n\n";
     }
   } finally {
-    ear.close();
+    listener.close();
   }
 }
 
@@ -74,7 +74,7 @@ async function readAfter(
 ): Promise<(UserNotification & { seq: number })[]> {
   return await q<(UserNotification & { seq: number })[]>`
     select ${userNotificationColumns(q)}, seq from user_notifications
-    where user_id = ${userId} and seq > ${after} order by seq limit ${AT_ONCE}`;
+    where user_id = ${userId} and seq > ${after} order by seq limit ${BATCH_SIZE}`;
 }
 
 async function lastSeq(q: Queryable, userId: string): Promise<number> {

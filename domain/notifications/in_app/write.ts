@@ -1,16 +1,16 @@
 import type { Platform } from "../../shared/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import type { HeldNotification } from "../delivery_ledger.ts";
-import { ringUsers } from "./user_bell.ts";
+import { wakeUsers } from "./user_wake_up.ts";
 
-/** Gives each user the message, once: a second time changes nothing. Then rings for the users' open streams. */
+/** Inserts the message for each user and wakes their open streams. Idempotent: a user gets a message once. */
 export async function insertUserNotifications(
   p: Pick<Platform, "sql" | "log">,
   held: Pick<HeldNotification, "id" | "tenantId" | "icon" | "category" | "actionUrl" | "priority">,
   o: { userIds: string[]; title: string; body: string },
 ): Promise<void> {
   if (o.userIds.length === 0) return;
-  const userIds = o.userIds.toSorted(); // streams are locked in one order, so that two messages never wait for each other
+  const userIds = o.userIds.toSorted(); // lock the stream rows in one order, so that two messages cannot deadlock
   await p.sql`
     with numbered as (
       insert into user_notification_streams as s (user_id, last_seq)
@@ -27,5 +27,5 @@ export async function insertUserNotifications(
   }::uuid[], ${userIds}::uuid[]) as given (id, user_id)
       using (user_id)
     on conflict (notification_id, user_id) do nothing`;
-  await ringUsers(p, userIds);
+  await wakeUsers(p, userIds);
 }

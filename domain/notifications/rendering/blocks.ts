@@ -12,7 +12,7 @@ export function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
   const [subject, ...surplus] = block.params;
   const invalid = (reason: string) => {
     const { line, column } = block.loc.start;
-    return lowering.source.invalidIn(line, column, reason);
+    return lowering.source.invalidAtLine(line, column, reason);
   };
   if (!["if", "unless", "each", "with"].includes(name)) {
     throw invalid(`\`${name}\` is not a block: known are if, unless, each and with`);

@@ -1,4 +1,4 @@
-import type { Source } from "./position.ts";
+import type { Source } from "./source.ts";
 import type { Read, Scope } from "./scope.ts";
 import type { Expression, PathExpression } from "./syntax.ts";
 import { ownProperty } from "./values.ts";
@@ -28,7 +28,7 @@ function lowerPath(path: PathExpression, names: Names): Read {
   const { parts, depth, original } = path;
   if (parts.length + depth > MAX_SEGMENTS) {
     const { line, column } = path.loc.start;
-    throw names.source.invalidIn(line, column, `a path may have at most ${MAX_SEGMENTS} segments`);
+    throw names.source.invalidAtLine(line, column, `a path may have at most ${MAX_SEGMENTS} segments`);
   }
   if (path.data) return lowerDataPath(path, names);
   const [first, ...rest] = parts;
@@ -46,7 +46,7 @@ function lowerDataPath(path: PathExpression, names: Names): Read {
   const value = Object.hasOwn(LOOP_VALUES, name) ? LOOP_VALUES[name] : undefined;
   if (value === undefined) {
     const { line, column } = path.loc.start;
-    throw names.source.invalidIn(
+    throw names.source.invalidAtLine(
       line,
       column,
       `\`@${name}\` is unknown; known are @index, @key, @first, @last and @root`,

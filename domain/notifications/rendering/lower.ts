@@ -2,7 +2,7 @@ import Handlebars from "handlebars";
 import { lowerBlock } from "./blocks.ts";
 import { lowerExpression, type Names } from "./expressions.ts";
 import { applyFilters } from "./filters/apply.ts";
-import type { Source } from "./position.ts";
+import type { Source } from "./source.ts";
 import type { OutputTag } from "./scan.ts";
 import { type Emit, type Read, write } from "./scope.ts";
 import type { OutputStatement, Program, Statement } from "./syntax.ts";

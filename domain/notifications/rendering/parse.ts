@@ -1,6 +1,6 @@
 import Handlebars from "handlebars";
 import type { TemplateInvalid } from "./errors.ts";
-import type { Source } from "./position.ts";
+import type { Source } from "./source.ts";
 import { type OutputTag, scan } from "./scan.ts";
 import type { Program } from "./syntax.ts";
 
@@ -36,14 +36,14 @@ function positioned(
   error: Error & { lineNumber?: number; column?: number },
 ): TemplateInvalid {
   if (error.lineNumber !== undefined && error.column !== undefined) {
-    return source.invalidIn(error.lineNumber, error.column, error.message.replace(/ - \d+:\d+$/, ""));
+    return source.invalidAtLine(error.lineNumber, error.column, error.message.replace(/ - \d+:\d+$/, ""));
   }
   const stopped = (Handlebars as ParserState).Parser?.lexer?.yylloc;
   const line = stopped?.first_line ?? 1;
   const column = stopped?.first_column ?? 0;
   const rest = (source.text.split(/\r\n?|\n/)[line - 1] ?? "").slice(column, column + 24);
   const isEnd = /got 'EOF'$/.test(error.message);
-  return source.invalidIn(
+  return source.invalidAtLine(
     line,
     column,
     isEnd

@@ -1,4 +1,4 @@
-import type { Source } from "./position.ts";
+import type { Source } from "./source.ts";
 
 /** An argument of a filter: a literal, or a dotted path read from the data when the template is rendered. */
 export type FilterArgument = { kind: "literal"; value: unknown } | { kind: "path"; parts: string[] };

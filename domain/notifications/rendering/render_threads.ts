@@ -1,13 +1,13 @@
 import { RENDER_MILLISECONDS } from "./budget.ts";
 import { TemplateInvalid, TemplateLimitExceeded, TemplateVariablesMissing } from "./errors.ts";
-import type { FromRenderWorker, RenderFailure, RenderOrder } from "./render_worker.ts";
+import type { FromRenderWorker, RenderFailure, RenderTask } from "./render_worker.ts";
 import type { RenderedTemplate } from "./template.ts";
 
 /** A render watches its own time; a thread that has not answered after so long hangs and is ended. */
 const HANGS_MS = 10_000;
 
 interface Waiting {
-  order: RenderOrder;
+  order: RenderTask;
   resolve(rendered: RenderedTemplate): void;
   reject(error: Error): void;
 }
@@ -35,16 +35,16 @@ export class RenderThreads {
 
   /**
    * Carries out an order.
-   * @param o.mostWaiting no more than so many orders of the tenant may wait already; absent: any number.
+   * @param o.maxWaiting no more than so many orders of the tenant may wait already; absent: any number.
    * @throws TemplateInvalid, TemplateVariablesMissing, TemplateLimitExceeded, RenderQueueFull
    */
   run(
-    order: RenderOrder,
-    o: { tenantId: string | null; mostWaiting?: number | undefined },
+    order: RenderTask,
+    o: { tenantId: string | null; maxWaiting?: number | undefined },
   ): Promise<RenderedTemplate> {
     const tenant = o.tenantId ?? "";
     const queue = this.#waiting.get(tenant) ?? [];
-    if (queue.length >= (o.mostWaiting ?? Infinity)) {
+    if (queue.length >= (o.maxWaiting ?? Infinity)) {
       return Promise.reject(new RenderQueueFull(`${queue.length} templates wait to be filled in`));
     }
     return new Promise((resolve, reject) => {
@@ -94,7 +94,7 @@ class RenderThread {
   #worker = new Worker(import.meta.resolve("./render_worker.ts"), { type: "module", name: "render" });
   usable = true;
 
-  async carryOut(order: RenderOrder, hangsMs: number): Promise<RenderedTemplate> {
+  async carryOut(order: RenderTask, hangsMs: number): Promise<RenderedTemplate> {
     const { promise, resolve, reject } = Promise.withResolvers<FromRenderWorker>();
     this.#worker.onmessage = ({ data }: MessageEvent<FromRenderWorker>) => resolve(data);
     this.#worker.onerror = (event) => {

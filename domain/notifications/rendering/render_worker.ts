@@ -14,7 +14,7 @@ import {
 } from "./template.ts";
 
 /** What the thread is asked for. */
-export type RenderOrder =
+export type RenderTask =
   | {
     do: "render";
     source: TemplateSource;
@@ -40,7 +40,7 @@ const REMEMBERED = 500;
 /** Compiled templates by key; the least recently used one goes first. */
 const compiled = new Map<string, CompiledTemplate>();
 
-function carryOut(order: RenderOrder): RenderedTemplate {
+function carryOut(order: RenderTask): RenderedTemplate {
   const nothing = { subject: null, html: null, text: null };
   if (order.do === "text") return { ...nothing, text: htmlToText(order.html) };
   if (order.do === "compile") {
@@ -74,7 +74,7 @@ function failureOf(error: unknown): RenderFailure {
 }
 
 const scope = globalThis as unknown as {
-  onmessage: (event: MessageEvent<RenderOrder>) => void;
+  onmessage: (event: MessageEvent<RenderTask>) => void;
   postMessage: (message: FromRenderWorker) => void;
 };
 scope.onmessage = ({ data: order }) => {

@@ -1,5 +1,5 @@
 import { type FilterUse, readPipes } from "./pipes.ts";
-import type { Source } from "./position.ts";
+import type { Source } from "./source.ts";
 
 /** One output tag (`{{ }}`, `{{{ }}}`, `{{& }}`) in document order. */
 export interface OutputTag {

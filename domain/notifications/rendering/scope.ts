@@ -33,7 +33,7 @@ export type Emit = (run: Run, scope: Scope) => void;
 
 /** Appends finished text, which counts against the size of the render. */
 export function write(run: Run, text: string): void {
-  run.budget.spend(text);
+  run.budget.addOutput(text);
   run.output += text;
 }
 

@@ -2,7 +2,7 @@ import { Budget } from "./budget.ts";
 import { TemplateInvalid, type TemplatePart, TemplateVariablesMissing } from "./errors.ts";
 import { lowerProgram } from "./lower.ts";
 import { parseSource } from "./parse.ts";
-import { Source } from "./position.ts";
+import { Source } from "./source.ts";
 import { missingVariables } from "./required_variables.ts";
 import { type Emit, rootScope } from "./scope.ts";
 
@@ -53,7 +53,7 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
         return run.output;
       };
       const rendered = { subject: render(subject), html: render(html), text: render(text) };
-      run.budget.settle([rendered.subject, rendered.html, rendered.text]);
+      run.budget.checkTotals([rendered.subject, rendered.html, rendered.text]);
       return { ...rendered, subject: rendered.subject?.replace(LINE_BREAKS, " ") ?? null };
     },
   };

@@ -21,7 +21,7 @@ export function isFalsy(value: unknown, isZeroTrue: boolean): boolean {
 export function textOf(value: unknown, budget: Budget, depth = 0): string {
   switch (typeof value) {
     case "string":
-      budget.admit(value);
+      budget.acceptText(value);
       return value;
     case "number":
     case "boolean":
@@ -40,7 +40,7 @@ export function textOf(value: unknown, budget: Budget, depth = 0): string {
   for (let index = 0; index < value.length; index++) {
     joined += (index === 0 ? "" : ",") + textOf(value[index], budget, depth + 1);
     budget.charge(0);
-    budget.bound(joined);
+    budget.checkSize(joined);
   }
   return joined;
 }

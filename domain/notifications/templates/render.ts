@@ -13,10 +13,10 @@ import {
   TemplateVariablesMissing,
 } from "../rendering/mod.ts";
 import { missingVariables } from "../rendering/required_variables.ts";
-import type { KnownTemplates } from "./known_templates.ts";
+import type { TemplateCache } from "./template_cache.ts";
 import { canonicalLocale } from "./locales.ts";
 import { findTemplate, type StoredTemplate } from "./read.ts";
-import { readKeptVersion } from "./versions.ts";
+import { readVersionById } from "./versions.ts";
 
 /** A template filled in: what a message of it says. */
 export interface Rendition {
@@ -29,7 +29,7 @@ export interface Rendition {
 }
 
 /** Templates of one tenant that may wait to be filled in for requests; messages that are delivered wait without a limit. */
-const MOST_WAITING = 50;
+const MAX_WAITING = 50;
 
 type Renderer = Pick<Platform, "sql" | "renderThreads">;
 interface RenderOptions {
@@ -37,7 +37,7 @@ interface RenderOptions {
   locale: string | null;
   data: Record<string, unknown>;
   /** As `RenderThreads.run`. */
-  mostWaiting?: number;
+  maxWaiting?: number;
 }
 
 /**
@@ -58,16 +58,16 @@ export const renderForRequest = (
   p: Renderer,
   tenantId: string | null,
   o: RenderOptions,
-): Promise<Rendition> => renderTemplate(p, tenantId, { ...o, mostWaiting: MOST_WAITING });
+): Promise<Rendition> => renderTemplate(p, tenantId, { ...o, maxWaiting: MAX_WAITING });
 
 /** Fills in the version a message was accepted with. @throws NOTIFICATION_TEMPLATE_INVALID */
-export async function renderKeptVersion(
+export async function renderVersionById(
   p: Renderer,
   tenantId: string | null,
   versionId: string,
   data: Record<string, unknown>,
 ): Promise<Omit<Rendition, "templateSlug">> {
-  return await fillIn(p, tenantId, versionId, await readKeptVersion(p.sql, versionId), { data });
+  return await fillIn(p, tenantId, versionId, await readVersionById(p.sql, versionId), { data });
 }
 
 async function fillIn(
@@ -75,10 +75,10 @@ async function fillIn(
   tenantId: string | null,
   versionId: string,
   template: SourceFields & Pick<StoredTemplate, "version">,
-  { data, mostWaiting }: Pick<RenderOptions, "data" | "mostWaiting">,
+  { data, maxWaiting }: Pick<RenderOptions, "data" | "maxWaiting">,
 ): Promise<Omit<Rendition, "templateSlug">> {
   const order = { do: "render", key: versionId, source: sourceOf(template), data } as const;
-  const words = await refusing(p.renderThreads.run(order, { tenantId, mostWaiting }));
+  const words = await refusing(p.renderThreads.run(order, { tenantId, maxWaiting }));
   return { ...wordsOf(words), locale: template.locale, templateVersion: template.version };
 }
 
@@ -91,7 +91,7 @@ const wordsOf = ({ subject, html, text }: RenderedTemplate) => ({ subject, htmlB
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function requireRenderable(
-  templates: Pick<KnownTemplates, "find">,
+  templates: Pick<TemplateCache, "find">,
   tenantId: string | null,
   message: Pick<Message, "templateSlug" | "locale" | "templateData">,
 ): Promise<string | null> {
@@ -118,7 +118,7 @@ export async function previewTemplate(
 ): Promise<Pick<Rendition, "subject" | "htmlBody" | "textBody">> {
   const locale = canonicalLocale(template.locale);
   const order = { do: "render", key: null, source: sourceOf({ ...template, locale }), data } as const;
-  return wordsOf(await refusing(p.renderThreads.run(order, { tenantId, mostWaiting: MOST_WAITING })));
+  return wordsOf(await refusing(p.renderThreads.run(order, { tenantId, maxWaiting: MAX_WAITING })));
 }
 
 /** Shorter HTML is turned into text at once: that takes less time than handing it over. */
@@ -147,7 +147,7 @@ export async function requireValidTemplate(
   template: SourceFields,
 ): Promise<void> {
   const order = { do: "compile", source: sourceOf(template) } as const;
-  await refusing(p.renderThreads.run(order, { tenantId, mostWaiting: MOST_WAITING }));
+  await refusing(p.renderThreads.run(order, { tenantId, maxWaiting: MAX_WAITING }));
 }
 
 type SourceFields = Pick<

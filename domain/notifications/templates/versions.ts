@@ -55,7 +55,7 @@ export async function requireTemplateVersion(
 }
 
 /** The version a message was accepted with. */
-export async function readKeptVersion(q: Queryable, id: string): Promise<TemplateVersion> {
+export async function readVersionById(q: Queryable, id: string): Promise<TemplateVersion> {
   const [row] = await q<TemplateVersion[]>`select * from notification_template_versions where id = ${id}`;
   if (!row) throw new Error(`the template version ${id} is not there; versions are never deleted`);
   return row;

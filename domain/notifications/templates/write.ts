@@ -5,7 +5,7 @@ import { invalid } from "../../problems/problem.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { contentTag, requireTag, requireVersion } from "../../shared/version.ts";
-import { forgetTemplates } from "./known_templates.ts";
+import { invalidateTemplates } from "./template_cache.ts";
 import { canonicalLocale } from "./locales.ts";
 import { type StoredTemplate, templateNotFound } from "./read.ts";
 import { requireValidTemplate } from "./render.ts";
@@ -43,7 +43,7 @@ export async function createTemplate(
         ${template.requiredVariables}, ${caller.userId})
       returning *`;
     const made = row as StoredTemplate;
-    forgetTemplates(p.sql, tx);
+    invalidateTemplates(p.sql, tx);
     await recordAudit(tx, caller, auditOf("create", made.id, undefined, made));
     return made;
   });
@@ -108,7 +108,7 @@ async function changeTemplate(
         required_variables = ${after.requiredVariables}, version = version + 1, updated_at = now(),
         changed_by = ${caller.userId}
       where id = ${id} returning *`;
-    forgetTemplates(p.sql, tx);
+    invalidateTemplates(p.sql, tx);
     await recordAudit(tx, caller, auditOf("update", id, before, after));
     return row as StoredTemplate;
   });
@@ -125,7 +125,7 @@ export async function deleteTemplate(
     const before = await requireOwnTemplate(tx, caller.tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
     await tx`delete from notification_templates where id = ${id}`;
-    forgetTemplates(p.sql, tx);
+    invalidateTemplates(p.sql, tx);
     await recordAudit(tx, caller, auditOf("delete", id, before, undefined));
   });
 }
@@ -190,7 +190,7 @@ export async function setDefaultLocale(
       ? tx`delete from notification_settings where tenant_id = ${tenantId}`
       : tx`insert into notification_settings (tenant_id, default_locale) values (${tenantId}, ${canonical})
           on conflict (tenant_id) do update set default_locale = excluded.default_locale, updated_at = now()`);
-    forgetTemplates(sql, tx);
+    invalidateTemplates(sql, tx);
   });
   return canonical;
 }

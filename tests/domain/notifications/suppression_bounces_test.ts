@@ -7,7 +7,7 @@ const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 
 const atRecipient = (errorMessage: string) =>
-  bounceReason("Email", { status: "Refused", errorMessage, isOfRecipient: true });
+  bounceReason("Email", { status: "Refused", errorMessage, isRecipientError: true });
 
 Deno.test("a refusal that says the address is dead suppresses it", () => {
   for (
@@ -49,8 +49,11 @@ Deno.test("a refusal that may pass, or is about the message or its sender, suppr
 Deno.test("what was refused as a whole, or only for now, says nothing of the address", () => {
   const errorMessage = "550 5.1.1 User unknown";
   assert.equal(bounceReason("Email", { status: "Refused", errorMessage }), null);
-  assert.equal(bounceReason("Email", { status: "Owed", errorMessage, isOfRecipient: true }), null);
-  assert.equal(bounceReason("Email", { status: "Refused", errorMessage: null, isOfRecipient: true }), null);
+  assert.equal(bounceReason("Email", { status: "Owed", errorMessage, isRecipientError: true }), null);
+  assert.equal(
+    bounceReason("Email", { status: "Refused", errorMessage: null, isRecipientError: true }),
+    null,
+  );
 });
 
 Deno.test("a number that has sent STOP is suppressed, other refusals of a gateway suppress nothing", () => {
@@ -71,7 +74,7 @@ Deno.test("a suppression that cannot be written takes nothing back from those wh
     { sql, log: { ...log, warn: (message: string) => void warnings.push(message) } },
     held,
     [{ id: "1", address: "gone@x.test" } as HeldRecipient],
-    [{ recipientId: "1", status: "Refused", errorMessage: "550 5.1.1 unknown", isOfRecipient: true }],
+    [{ recipientId: "1", status: "Refused", errorMessage: "550 5.1.1 unknown", isRecipientError: true }],
   );
   assert.deepEqual(warnings, ["a dead address could not be suppressed"]);
 });

@@ -28,7 +28,7 @@ Deno.test("a messaging service may stand for the sender", async () => {
 });
 
 for (
-  const [to, permanent, isHalt, reason] of [
+  const [to, permanent, stopsBatch, reason] of [
     ["+3519121211", true, false, "the gateway answered 400: 21211 Invalid 'To' Phone Number"],
     ["+3519121610", true, false, "the gateway answered 400: 21610 Attempt to send to unsubscribed recipient"],
     ["+3519121614", true, false, "the gateway answered 400: 21614 'To' number is not a valid mobile number"],
@@ -41,7 +41,7 @@ for (
     await using gateway = startSmsGateway();
     gateway.retryAfter = "12";
     const error = await refusal(createTwilio(gateway.smsUrl).send({ to, text: "x" }));
-    assert.deepEqual([error.permanent, error.isHalt], [permanent, isHalt]);
+    assert.deepEqual([error.permanent, error.stopsBatch], [permanent, stopsBatch]);
     assert.equal(error.retryAfterMs, to.endsWith("429") ? 12_000 : null);
     if (typeof reason === "string") assert.equal(error.message, reason);
     else assert.match(error.message, reason);
@@ -52,7 +52,7 @@ Deno.test("wrong credentials, a page of HTML and a host that is away are nobody'
   await using gateway = startSmsGateway();
   const wrong = gateway.smsUrl.replace("t0ken", "wr0ng");
   const error = await refusal(createTwilio(wrong).send({ to: "+351912345678", text: "x" }));
-  assert.deepEqual([error.message, error.permanent, error.isHalt], [
+  assert.deepEqual([error.message, error.permanent, error.stopsBatch], [
     ...["the gateway answered 401: 20003 Authenticate", false, true],
   ]);
   await using other = Deno.serve(
@@ -61,7 +61,7 @@ Deno.test("wrong credentials, a page of HTML and a host that is away are nobody'
   );
   const at = (port: number) => `http://AC1:token@127.0.0.1:${port}?from=Steward`;
   const page = await refusal(createTwilio(at(other.addr.port)).send({ to: "+351912345678", text: "x" }));
-  assert.deepEqual([page.message, page.isHalt], ["the gateway answered 502", true]);
+  assert.deepEqual([page.message, page.stopsBatch], ["the gateway answered 502", true]);
   const away = await refusal(createTwilio(at(1)).send({ to: "+351912345678", text: "x" }));
   assert.deepEqual([away.message, away.permanent], ["the provider could not be reached", false]);
 });

@@ -4,7 +4,7 @@ const MAX_ENTRIES = 256;
  * Remembers costly immutable values, Intl formatters above all, by key. Holds 256 at most and forgets the oldest
  * first, so that argument values taken from data cannot make it grow.
  */
-export function remember<T>(cache: Map<string, T>, key: string, make: () => T): T {
+export function getOrCreate<T>(cache: Map<string, T>, key: string, make: () => T): T {
   const known = cache.get(key);
   if (known !== undefined) return known;
   const made = make();

@@ -1,7 +1,7 @@
 import { type DatePart, parseDatePattern } from "./date_pattern.ts";
-import { remember } from "./cache.ts";
+import { getOrCreate } from "./cache.ts";
 import type { Filter } from "./filter.ts";
-import { shown } from "./text.ts";
+import { describeValue } from "./text.ts";
 import { zonedFields, zoneProblem } from "./zones.ts";
 
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -31,11 +31,11 @@ function instantIn(value: unknown): { instant: Date; isBareDate: boolean } | nul
 }
 
 function patternOf(pattern: string): DatePart[] | string {
-  return remember(patterns, pattern, () => parseDatePattern(pattern));
+  return getOrCreate(patterns, pattern, () => parseDatePattern(pattern));
 }
 
 function styled(locale: string, style: string, zone: string): Intl.DateTimeFormat {
-  return remember(
+  return getOrCreate(
     styles,
     `${locale}|${style}|${zone}`,
     () => new Intl.DateTimeFormat(locale, { dateStyle: style as "medium", timeZone: zone }),
@@ -53,7 +53,7 @@ export const date: Filter = {
   maxArguments: 2,
   check([pattern = "medium", zone = "UTC"], locale) {
     if (typeof pattern !== "string" || pattern.length > MAX_PATTERN) {
-      return `expects a pattern of at most ${MAX_PATTERN} characters, found ${shown(pattern)}`;
+      return `expects a pattern of at most ${MAX_PATTERN} characters, found ${describeValue(pattern)}`;
     }
     const problem = zoneProblem(zone);
     if (problem !== null) return problem;

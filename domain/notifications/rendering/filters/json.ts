@@ -14,7 +14,7 @@ export const json: Filter = {
 function stringify(value: unknown, budget: Budget, depth: number): string | undefined {
   budget.charge(0);
   if (typeof value === "string") {
-    budget.admit(value);
+    budget.acceptText(value);
     return JSON.stringify(value);
   }
   if (typeof value === "bigint") return String(value);
@@ -28,7 +28,7 @@ function stringify(value: unknown, budget: Budget, depth: number): string | unde
   let inner = "";
   const add = (text: string) => {
     inner += inner === "" ? text : "," + text;
-    budget.bound(inner);
+    budget.checkSize(inner);
   };
   if (isList) {
     for (let index = 0; index < value.length; index++) {

@@ -1,6 +1,6 @@
-import { remember } from "./cache.ts";
+import { getOrCreate } from "./cache.ts";
 import type { Filter } from "./filter.ts";
-import { shown } from "./text.ts";
+import { describeValue } from "./text.ts";
 
 const DECIMAL = /^[+-]?\d{1,100}(\.\d{1,100})?$/;
 const MAX_DIGITS = 20;
@@ -18,11 +18,11 @@ function numberIn(value: unknown): number | bigint | Intl.StringNumericLiteral |
 function digitsProblem(digits: unknown): string | null {
   if (digits === undefined) return null;
   const isCount = Number.isInteger(digits) && (digits as number) >= 0 && (digits as number) <= MAX_DIGITS;
-  return isCount ? null : `expects 0 to ${MAX_DIGITS} decimals, found ${shown(digits)}`;
+  return isCount ? null : `expects 0 to ${MAX_DIGITS} decimals, found ${describeValue(digits)}`;
 }
 
 function formatter(locale: string, currency: unknown, digits: unknown): Intl.NumberFormat {
-  return remember(
+  return getOrCreate(
     formatters,
     `${locale}|${currency ?? ""}|${digits ?? ""}`,
     () =>
@@ -58,7 +58,7 @@ export const currency: Filter = {
   maxArguments: 2,
   check([code, digits], locale) {
     if (typeof code !== "string" || !/^[A-Za-z]{3}$/.test(code)) {
-      return `expects a currency code of three letters such as "EUR", found ${shown(code)}`;
+      return `expects a currency code of three letters such as "EUR", found ${describeValue(code)}`;
     }
     const problem = digitsProblem(digits);
     if (problem === null) formatter(locale, code.toUpperCase(), digits).format(0);

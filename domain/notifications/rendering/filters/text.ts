@@ -31,7 +31,7 @@ export const truncate: Filter = {
   check([length]) {
     const isLength = Number.isInteger(length) && (length as number) >= 1 &&
       (length as number) <= MAX_TRUNCATED;
-    return isLength ? null : `expects a length from 1 to ${MAX_TRUNCATED}, found ${shown(length)}`;
+    return isLength ? null : `expects a length from 1 to ${MAX_TRUNCATED}, found ${describeValue(length)}`;
   },
   apply(value, [length], context: FilterContext) {
     const text = textOf(value, context.budget);
@@ -57,7 +57,7 @@ export const fallback: Filter = {
 };
 
 /** An argument as messages show it. */
-export function shown(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === undefined) return "nothing";
   return typeof value === "object" && value !== null ? "an object" : `\`${String(value).slice(0, 40)}\``;
 }

@@ -1,5 +1,5 @@
-import { remember } from "./cache.ts";
-import { shown } from "./text.ts";
+import { getOrCreate } from "./cache.ts";
+import { describeValue } from "./text.ts";
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 const names = new Map<string, Intl.DateTimeFormat>();
@@ -29,7 +29,7 @@ export function zoneProblem(zone: unknown): string | null {
   } catch {
     // Intl refuses unknown zones with a RangeError; the message below says it better
   }
-  return `expects a time zone such as "Europe/Lisbon", found ${shown(zone)}`;
+  return `expects a time zone such as "Europe/Lisbon", found ${describeValue(zone)}`;
 }
 
 /** The fields of `instant` in `zone`, which `zoneProblem` must have accepted. */
@@ -50,7 +50,7 @@ export function zonedFields(instant: Date, zone: string, locale: string): ZonedF
 }
 
 function clock(zone: string): Intl.DateTimeFormat {
-  return remember(clocks, zone, () =>
+  return getOrCreate(clocks, zone, () =>
     new Intl.DateTimeFormat("en-US", {
       ...{ timeZone: zone, calendar: "gregory", numberingSystem: "latn", hourCycle: "h23" },
       ...{ year: "numeric", month: "numeric", day: "numeric" },
@@ -68,7 +68,7 @@ function word(
   beside: "day" | undefined,
 ): string {
   const key = `${locale}|${zone}|${field}|${width}|${beside ?? ""}`;
-  const format = remember(names, key, () => {
+  const format = getOrCreate(names, key, () => {
     const base = { timeZone: zone, calendar: "gregory" };
     if (field === "dayPeriod") {
       return new Intl.DateTimeFormat(locale, { ...base, hour: "numeric", hour12: true });

@@ -1,4 +1,4 @@
-import { Paper } from "./paper.ts";
+import { TextBuilder } from "./text_builder.ts";
 import { type HtmlToken, htmlTokens } from "./tokens.ts";
 
 const PARAGRAPHS = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "table", "dl", "pre", "figure", "form"]);
@@ -9,7 +9,7 @@ const BLOCKS = new Set([
 const LINK = /^(https?:|mailto:|tel:)/i;
 
 interface Reading {
-  paper: Paper;
+  paper: TextBuilder;
   /** One entry per open list: the number of its next item, or null where items are bullets. */
   lists: (number | null)[];
   links: { url: string; text: string }[];
@@ -22,7 +22,7 @@ interface Reading {
  * links, ` | ` between the cells of a row, image descriptions, preformatted text. Never throws, whatever the input.
  */
 export function htmlToText(html: string): string {
-  const reading: Reading = { paper: new Paper(), lists: [], links: [], isRowBegun: false };
+  const reading: Reading = { paper: new TextBuilder(), lists: [], links: [], isRowBegun: false };
   for (const token of htmlTokens(html)) {
     if (token.kind === "text") say(reading, token.text);
     else if (token.kind === "open") begin(reading, token);

@@ -171,8 +171,8 @@ Deno.test("a thread that does not answer in time is ended, and the next order ge
 Deno.test("tenants take turns, and who asks for too much at once is refused", async () => {
   const threads = new RenderThreads(1);
   const done: string[] = [];
-  const run = (tenantId: string, mostWaiting?: number) =>
-    threads.run({ do: "text", html: "<p>x</p>" }, { tenantId, mostWaiting }).then(() => done.push(tenantId));
+  const run = (tenantId: string, maxWaiting?: number) =>
+    threads.run({ do: "text", html: "<p>x</p>" }, { tenantId, maxWaiting }).then(() => done.push(tenantId));
   const all = [...["a", "a", "a", "a"].map((tenant) => run(tenant)), run("b"), run("b")];
   await assert.rejects(run("a", 3), /3 templates wait/);
   await Promise.all(all);

@@ -12,10 +12,10 @@ export interface RecipientUser {
   /** Why the tenant's messages no longer go to this address. */
   suppression: SuppressionReason | null;
   /** null: the user has never said what they want. */
-  preference: HeldPreference | null;
+  preference: RecipientPreference | null;
 }
 
-export interface HeldPreference {
+export interface RecipientPreference {
   timeZoneId: string;
   /** Minutes of the user's day; both null without quiet hours. */
   quietFrom: number | null;
@@ -31,7 +31,7 @@ export interface HeldPreference {
  * the second only for known users, and no round trip of their own. The message that found an address dead may ask it
  * again: that is what its retry is for.
  */
-export const heldUserColumns = (q: Queryable) =>
+export const recipientUserColumns = (q: Queryable) =>
   q`'userId', r.user_id, 'followsUser', r.follows_user,
         'suppression', (select s.reason from notification_suppressions s
           where s.tenant_key = coalesce(n.tenant_id, ${tenantKeyOf(null)}::uuid)

@@ -4,7 +4,7 @@ const MAX_INDENT = 12;
  * Plain text under construction: collapses white space as HTML does, keeps at most one blank line between blocks
  * and begins every line with the indentation of the lists and quotes it stands in.
  */
-export class Paper {
+export class TextBuilder {
   private readonly lines: string[] = [];
   private readonly indents: string[] = [];
   private line = "";

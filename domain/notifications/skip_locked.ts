@@ -5,7 +5,7 @@ import { LockNotAvailable, type Tx } from "../../infra/postgres/postgres.ts";
  * has frozen, must not hold up the others of its batch.
  * @returns in the given order; LockNotAvailable for those left out.
  */
-export async function unlessLocked<I, O>(
+export async function withUnlockedMessages<I, O>(
   tx: Tx,
   items: I[],
   idOf: (item: I) => string,
@@ -23,7 +23,7 @@ export async function unlessLocked<I, O>(
 }
 
 /** The outcome, or its LockNotAvailable thrown. */
-export async function orLockedOut<O>(outcome: Promise<O | LockNotAvailable>): Promise<O> {
+export async function throwIfLocked<O>(outcome: Promise<O | LockNotAvailable>): Promise<O> {
   const result = await outcome;
   if (result instanceof LockNotAvailable) throw result;
   return result;

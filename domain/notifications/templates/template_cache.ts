@@ -29,7 +29,7 @@ function memoryOf(sql: Sql): Map<string, Remembered> {
  * The version of a template that messages get, and what it requires of them, remembered for less than a second: many
  * messages are made of one template.
  */
-export class KnownTemplates {
+export class TemplateCache {
   readonly #memory: Map<string, Remembered>;
 
   constructor(private readonly sql: Sql) {
@@ -62,4 +62,4 @@ export class KnownTemplates {
 }
 
 /** Has templates looked up anew once `tx` has committed, on every instance. */
-export const forgetTemplates = (sql: Sql, tx: Tx): void => invalidateCache(sql, tx, "templates");
+export const invalidateTemplates = (sql: Sql, tx: Tx): void => invalidateCache(sql, tx, "templates");

@@ -11,7 +11,7 @@ export class Source {
   }
 
   /** The same for a position that Handlebars reports: line from 1, column from 0. */
-  invalidIn(line: number, column: number, reason: string): TemplateInvalid {
+  invalidAtLine(line: number, column: number, reason: string): TemplateInvalid {
     return new TemplateInvalid(this.part, line, column + 1, reason);
   }
 

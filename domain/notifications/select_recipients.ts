@@ -3,14 +3,14 @@ import { addressKey } from "./addresses.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import { collectForDigest, isForDigest } from "./digest_collect.ts";
 import type { Outcome } from "./failover.ts";
-import type { HeldPreference } from "./preferences_held.ts";
+import type { RecipientPreference } from "./recipient_user.ts";
 import { quietUntil } from "./quiet_hours.ts";
 import { findSuppressions, type SuppressionReason } from "./suppression.ts";
-import { isAlwaysTried } from "./suppression_bounces.ts";
+import { ignoresSuppression } from "./suppression_bounces.ts";
 import { followUsers, skip } from "./user_recipients.ts";
 
 /** Whom a message may go to now. */
-export interface Screened {
+export interface Selection {
   due: HeldRecipient[];
   /** Whom it is kept from for good. */
   skipped: Outcome[];
@@ -25,15 +25,15 @@ export interface Screened {
  * skipped, who is in quiet hours waits, whose digest takes it is collected. Recipients of whom none of that can be
  * said cost no query.
  */
-export async function screenRecipients(
+export async function selectRecipients(
   p: Platform,
   held: HeldNotification,
   owed: HeldRecipient[],
-): Promise<Screened> {
+): Promise<Selection> {
   const isPlain = owed.every((r) => r.userId === null && r.suppression === null && isAscii(r.address));
   if (isPlain) return { due: owed, skipped: [], waitsUntil: null, isCollected: false };
   const { found, skipped } = await followUsers(p.sql, held, owed);
-  const suppressed = isAlwaysTried(held) ? new Map() : await suppressedOf(p, held, found);
+  const suppressed = ignoresSuppression(held) ? new Map() : await suppressedOf(p, held, found);
   const now = p.clock.now();
   const due: HeldRecipient[] = [];
   const waiting: { recipient: HeldRecipient; until: Date }[] = [];
@@ -56,7 +56,7 @@ export async function screenRecipients(
   return { due, skipped, waitsUntil: first, isCollected: collected.length > 0 };
 }
 
-function quietEnd(held: HeldNotification, preference: HeldPreference, now: Date): Date | null {
+function quietEnd(held: HeldNotification, preference: RecipientPreference, now: Date): Date | null {
   const { timeZoneId, quietFrom: from, quietTo: to } = preference;
   if (held.priority === "Critical" || from === null || to === null) return null;
   return quietUntil({ timeZoneId, from, to }, now);
