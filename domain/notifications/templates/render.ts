@@ -129,16 +129,16 @@ export async function textOf(
   p: Renderer,
   tenantId: string | null,
   html: string,
-  o: Pick<RenderOptions, "mostWaiting"> = {},
+  o: Pick<RenderOptions, "maxWaiting"> = {},
 ): Promise<string> {
   if (html.length < SHORT) return htmlToText(html);
-  return (await p.renderThreads.run({ do: "text", html }, { tenantId, mostWaiting: o.mostWaiting })).text ??
+  return (await p.renderThreads.run({ do: "text", html }, { tenantId, maxWaiting: o.maxWaiting })).text ??
     "";
 }
 
 /** As `textOf`, for a request: refused where many of its tenant wait already. @throws RATE_LIMITED */
 export const textForRequest = (p: Renderer, tenantId: string | null, html: string): Promise<string> =>
-  refusing(textOf(p, tenantId, html, { mostWaiting: MOST_WAITING }));
+  refusing(textOf(p, tenantId, html, { maxWaiting: MAX_WAITING }));
 
 /** Refuses a template that cannot be understood. @throws NOTIFICATION_TEMPLATE_INVALID with line and column */
 export async function requireValidTemplate(
