@@ -8,7 +8,7 @@ import { reportsJobTypes } from "./reports/job_types.ts";
 import { requestsJobTypes } from "./requests/job_types.ts";
 import type { Platform } from "./shared/platform.ts";
 
-/** Every kind of background work the service knows. */
+/** All job types of the service. */
 export const allJobTypes = (p: Platform): AnyJobType[] => [
   ...jobsJobTypes(p),
   ...authJobTypes(p),

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { type Caller, countedAs } from "../domain/access/caller.ts";
+import { type Caller, principalId } from "../domain/access/caller.ts";
 import { addressKey } from "../domain/auth/address.ts";
 import { problem } from "../domain/problems/problem.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";
@@ -223,7 +223,7 @@ async function countedCaller(
     countRequest(addresses, addressKey(call.ip), call);
     throw failure;
   }
-  if (caller) countRequest(callers, countedAs(caller), call);
+  if (caller) countRequest(callers, principalId(caller), call);
   else countRequest(addresses, addressKey(call.ip), call);
   return caller;
 }

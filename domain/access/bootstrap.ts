@@ -5,13 +5,13 @@ import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "./catalog.ts";
 
-/** Any fixed number: instances that start at once on an empty database take turns. */
+/** Key of the advisory lock that serializes instances which start at the same time. Any fixed number will do. */
 const LOCK = 7_315_027_812;
 
 /**
- * Brings the catalog up to date and, on a database without a platform tenant, makes that tenant and its first
- * administrator. Safe to run at every start and from many instances at once.
- * @returns true when this call made the platform tenant.
+ * Updates the catalog. In a database without a platform tenant, also creates that tenant and its first administrator.
+ * Safe to run at every start and from many instances at once.
+ * @returns true if this call created the platform tenant.
  */
 export async function bootstrap(p: Pick<Platform, "sql" | "config">): Promise<boolean> {
   return await transact(p.sql, async (tx) => {
@@ -35,7 +35,7 @@ export async function bootstrap(p: Pick<Platform, "sql" | "config">): Promise<bo
   });
 }
 
-/** Makes the roles the catalog puts into a tenant of this type. */
+/** Creates the catalog roles that a tenant of this type has. */
 export async function createCatalogRoles(tx: Tx, tenantId: string, type: string): Promise<void> {
   const roles = CATALOG_ROLES.filter((role) => role.where === "everywhere" || type === "Platform");
   const rows = roles.map(({ name, description }) => ({
@@ -63,7 +63,7 @@ async function syncCatalogPermissions(tx: Tx): Promise<void> {
     do nothing`;
 }
 
-/** Gives catalog roles of every tenant the permissions a newer catalog adds to them. */
+/** Adds permissions that are new in the catalog to the catalog roles of all tenants. */
 async function syncCatalogRoles(tx: Tx): Promise<void> {
   const grants = CATALOG_ROLES.flatMap(({ name, permissions }) =>
     permissions.map((code) => ({ name, code }))
@@ -86,7 +86,7 @@ async function createFirstAdministrator(
 ): Promise<void> {
   if (!email || !password) {
     throw new Error(
-      "the database is empty and BOOTSTRAP_ADMIN_EMAIL or BOOTSTRAP_ADMIN_PASSWORD is missing; both are needed once",
+      "cannot create the first administrator in the empty database: BOOTSTRAP_ADMIN_EMAIL or BOOTSTRAP_ADMIN_PASSWORD is not set; the first start needs both",
     );
   }
   const userId = newId();

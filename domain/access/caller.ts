@@ -1,32 +1,32 @@
-/** Who is asking, with what rights, in which tenant's context: what a verified token and its session come to. */
+/** The authenticated user or API key of a request, with its permissions and tenant context. */
 export interface Caller {
   userId: string;
-  /** Empty where the caller is an API key. */
+  /** Empty if the caller is an API key. */
   sessionId: string;
-  /** The key that acts in the name of the user who made it; null for the user in person. */
+  /** The API key that acts on behalf of `userId`; null if the user signed in. */
   apiKeyId: string | null;
-  /** Tenant of the token itself; null for a global token. */
+  /** Tenant of the token; null for a global token. */
   tokenTenantId: string | null;
-  /** Tenant the request acts in: the token's, or the one a global token named by header or query. */
+  /** Tenant the request acts in: that of the token or, for a global token, the one named by header or query. */
   tenantId: string | null;
-  /** Codes of all permissions the caller's roles give in `tenantId`; without one, platform-reach codes only. */
+  /** Codes of all permissions the caller holds in `tenantId`; only those with platform reach if that is null. */
   permissions: ReadonlySet<string>;
   traceId: string;
   ip: string | null;
 }
 
-/** A caller who acts in a tenant's context. */
+/** A caller with a tenant context. */
 export interface TenantCaller extends Caller {
   tenantId: string;
 }
 
-/** Does the caller hold `permission`, by itself or through admin:system? */
+/** Does the caller hold `permission` or admin:system? */
 export function holds(caller: Pick<Caller, "permissions">, permission: string): boolean {
   return caller.permissions.has(permission) || caller.permissions.has("admin:system");
 }
 
-/** Whom quotas and Idempotency-Keys are counted for: a key by itself, not its maker. */
-export const countedAs = (caller: Pick<Caller, "userId" | "apiKeyId">): string =>
+/** Id that quotas and Idempotency-Keys belong to: that of the API key, else that of the user. */
+export const principalId = (caller: Pick<Caller, "userId" | "apiKeyId">): string =>
   caller.apiKeyId ?? caller.userId;
 
 /** Does the caller hold admin:system? */

@@ -1,4 +1,4 @@
-/** What the service itself brings: permissions, and the roles it makes in tenants. */
+/** The built-in permissions, and the roles that the service creates in tenants. */
 
 export type PermissionReach = "Platform" | "Tenant";
 export interface CatalogPermission {
@@ -20,7 +20,7 @@ const platformReach = (entries: Record<string, string>): CatalogPermission[] =>
 
 export const CATALOG_PERMISSIONS: CatalogPermission[] = [
   ...platformReach({
-    "admin:system": "Everything, in every tenant, but the file module",
+    "admin:system": "Everything in every tenant, except the file module",
     "manage:all-users": "Administer users across tenants",
     "manage:all-tenants": "Administer tenants across the service",
   }),
@@ -66,19 +66,19 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
   }),
   ...tenantReach("Groups", {
     "read:group-tenants": "See the group's child tenants",
-    "read:group-analytics": "Count the children in summaries",
-    "read:group-data": "Include the children's rows in reports",
+    "read:group-analytics": "Include the group's child tenants in summaries",
+    "read:group-data": "Include the child tenants' rows in reports",
     "manage:child-tenants": "Create, change and delete child tenants",
   }),
 ];
 
-/** The codes of the file module. */
+/** Codes of the file module's permissions. */
 export const FILE_MODULE: readonly string[] = CATALOG_PERMISSIONS.filter((p) => p.category === "Files").map((
   p,
 ) => p.code);
 const OF_FILES = new Set(FILE_MODULE);
 
-/** Is `code` one of the file module's, which admin:system does not stand in for? */
+/** Is `code` a permission of the file module? admin:system does not include these. */
 export const isOfFileModule = (code: string): boolean => OF_FILES.has(code);
 
 export interface CatalogRole {
@@ -91,7 +91,7 @@ export interface CatalogRole {
 export const CATALOG_ROLES: CatalogRole[] = [
   {
     name: "SystemAdmin",
-    description: "Runs the service; reaches every tenant",
+    description: "Administers the service and all tenants",
     where: "platform",
     permissions: ["admin:system"],
   },
@@ -117,13 +117,13 @@ export const CATALOG_ROLES: CatalogRole[] = [
   },
   {
     name: "Visitor",
-    description: "Looks, changes nothing",
+    description: "Reads the tenant's data; changes nothing",
     where: "everywhere",
     permissions: ["read:users", "read:roles", "read:permissions", "read:tenants", "read:files"],
   },
   {
     name: "GroupAdmin",
-    description: "Oversees a group tenant's children",
+    description: "Administers the child tenants of a group",
     where: "everywhere",
     permissions: ["read:group-tenants", "read:group-analytics", "read:group-data", "manage:child-tenants"],
   },

@@ -2,21 +2,20 @@ import { problem } from "../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "./caller.ts";
 
 /**
- * A rule that lets a caller into a route. `admit` returns the acting caller or throws the refusal; the rest is told
- * in the API document.
+ * Who may call a route. `admit` returns the caller or throws; the other members appear in the API document.
  */
 export interface Access<C> {
-  /** Any one of these permissions is needed; empty: none. */
+  /** The caller needs at least one of these; empty: no permission is needed. */
   permissions: string[];
   needsCaller: boolean;
-  /** Is a caller without a tenant's context refused? */
+  /** Is a caller without a tenant context rejected? */
   needsTenant: boolean;
-  /** True where an API key is refused. */
+  /** True if API keys are rejected. */
   personsOnly?: true;
   admit(caller: Caller | null): C;
 }
 
-/** Nobody needs to be signed in. */
+/** No authentication is needed. */
 export const anyone: Access<null> = {
   permissions: [],
   needsCaller: false,
@@ -24,7 +23,7 @@ export const anyone: Access<null> = {
   admit: () => null,
 };
 
-/** Any signed-in caller, in a tenant or not. */
+/** Any authenticated caller, with or without a tenant context. */
 export const signedIn: Access<Caller> = {
   permissions: [],
   needsCaller: true,
@@ -33,19 +32,19 @@ export const signedIn: Access<Caller> = {
 };
 
 /**
- * What a user does in person, and no API key in their name: their own account, sessions, messages, and keys.
- * @param rule what the person needs besides.
+ * Rejects API keys: for routes on the user's own account, sessions, messages and keys.
+ * @param rule applies to everyone else.
  */
 export const byPerson = <C extends Caller>(rule: Access<C>): Access<C> => ({
   ...rule,
   personsOnly: true,
   admit: (caller) => {
     if (!caller?.apiKeyId) return rule.admit(caller);
-    throw problem("FORBIDDEN", "The route serves users in person; the caller is an API key.");
+    throw problem("FORBIDDEN", "The route is only for signed-in users; the caller is an API key.");
   },
 });
 
-/** A caller in a tenant's context who holds one of `permissions` there; without any, whoever is in a tenant. */
+/** A caller with a tenant context who holds one of `permissions` there; if none is given, any caller in a tenant. */
 export function inTenant(...permissions: string[]): Access<TenantCaller> {
   return {
     permissions,
@@ -55,7 +54,7 @@ export function inTenant(...permissions: string[]): Access<TenantCaller> {
   };
 }
 
-/** A caller who holds one of these cross-tenant permissions, wherever they are signed in. */
+/** A caller who holds one of these platform-reach permissions, with or without a tenant context. */
 export function acrossTenants(...permissions: string[]): Access<Caller> {
   return {
     permissions,
@@ -65,7 +64,7 @@ export function acrossTenants(...permissions: string[]): Access<Caller> {
   };
 }
 
-/** A caller in a tenant's context (with `permission` when given), or a system administrator acting as the service itself. */
+/** A caller with a tenant context, or a system administrator without one; both need `permission` if it is given. */
 export function inTenantOrService(permission?: string): Access<Caller> {
   return {
     permissions: permission ? [permission] : [],
@@ -79,7 +78,7 @@ export function inTenantOrService(permission?: string): Access<Caller> {
   };
 }
 
-/** Like `inTenantOrService`, but admin:system does not stand in for the module's own `permission`. */
+/** Like `inTenantOrService`, but admin:system does not include `permission`. */
 export function inFileModule(permission: string): Access<Caller> {
   return {
     permissions: [permission],
@@ -103,7 +102,7 @@ function requireTenant(caller: Caller): TenantCaller {
   if (caller.tenantId !== null) return caller as TenantCaller;
   throw problem(
     "FORBIDDEN",
-    "The route acts in a tenant, and the token is a global one; name the tenant with X-Tenant-ID.",
+    "The route needs a tenant, but the token is global. Name the tenant in the X-Tenant-ID header.",
   );
 }
 

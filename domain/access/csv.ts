@@ -1,29 +1,29 @@
-/** One record of a CSV text: its fields, or why it could not be read. */
+/** One record of a CSV text: its fields, or why it could not be parsed. */
 export interface CsvRecord {
   fields: string[];
   fault?: string;
 }
 
-const UNCLOSED = "a quoted field is never closed";
-const TEXT_AFTER_QUOTE = "a closing quote is followed by more text; quotes inside a quoted field are doubled";
-const QUOTE_IN_TEXT = "a quote stands inside a field that is not quoted; such a field is quoted as a whole";
+const UNCLOSED = "a quoted field has no closing quote";
+const TEXT_AFTER_QUOTE = "there is text after a closing quote; double a quote that is part of a quoted field";
+const QUOTE_IN_TEXT = "there is a quote inside an unquoted field; quote the whole field";
 
 const UNQUOTED = /[^",\r\n]*/y;
 const LINE = /[^\r\n]*/y;
 const EMPTY_LINES = /[\r\n]*/y;
 
 /**
- * The records of a CSV text (RFC 4180; lines may end in any way, empty ones are left out), `most` at the most. After a
- * quote out of place nobody can tell where the record ends, and one that is never closed would swallow the rest: the
- * record's first line is taken for faulty, and reading goes on with the next.
+ * Parses at most `maxRecords` records of a CSV text (RFC 4180). Lines may end with CR, LF or CRLF; empty lines are
+ * skipped. After a misplaced quote, the end of the record is unknown. So the record's first line becomes a record with
+ * a `fault`, and parsing continues with the next line.
  *
- * The time it takes grows with the text and no faster, and other requests wait meanwhile. What is passed over again,
- * after a quote that is closed in a wrong place or never, holds doubled quotes only, none of which opens a long field.
+ * The function is synchronous and other requests wait for it, so its time must stay linear in the text's length. Text
+ * that is scanned again after a misplaced quote has only doubled quotes, which cannot start another long field.
  */
-export function readCsv(text: string, most: number): CsvRecord[] {
+export function readCsv(text: string, maxRecords: number): CsvRecord[] {
   const records: CsvRecord[] = [];
   let at = endOf(EMPTY_LINES, text, 0);
-  while (at < text.length && records.length < most) {
+  while (at < text.length && records.length < maxRecords) {
     const read = readRecord(text, at);
     if (read.fault === undefined) {
       records.push({ fields: read.fields });
@@ -38,7 +38,7 @@ export function readCsv(text: string, most: number): CsvRecord[] {
 
 type ReadRecord = { fault: string } | { fault?: undefined; fields: string[]; end: number };
 
-/** The record that begins at `at`, and where its line ends. */
+/** Parses the record that begins at `at`; `end` is the index where its line ends. */
 function readRecord(text: string, at: number): ReadRecord {
   const fields: string[] = [];
   for (;; at++) {
@@ -53,14 +53,14 @@ function readRecord(text: string, at: number): ReadRecord {
   }
 }
 
-/** Where the quote that stands at `at` is closed; -1: nowhere. */
+/** Index of the quote that closes the one at `at`; -1 if there is none. */
 function closingQuote(text: string, at: number): number {
   let quote = text.indexOf('"', at + 1);
   while (quote >= 0 && text[quote + 1] === '"') quote = text.indexOf('"', quote + 2);
   return quote;
 }
 
-/** Where that which matches `pattern` at `at` ends. */
+/** Index where the match of `pattern` at `at` ends. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   pattern.test(text);

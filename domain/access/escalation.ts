@@ -3,16 +3,17 @@ import { problem } from "../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin } from "./caller.ts";
 import type { PermissionReach } from "./catalog.ts";
 
-/** Of the holders of a missing permission so many are looked at, and so many named. */
+/** How many users who hold a missing permission are checked. */
 const CANDIDATES = 200;
-const NAMED_AT_MOST = 3;
+/** How many users the error names. */
+const MAX_NAMED = 3;
 
-/** Who makes a change: a signed-in caller, or null for the operator at the shell, whom no permission holds back. */
+/** Who makes a change: an authenticated caller, or null for a CLI script, which needs no permission. */
 export type Acting = Caller | null;
 
 /**
- * Holds a caller to their own rights when they give roles: without admin:system, every permission of the roles must be
- * one the caller holds in the tenant of their token. The refusal names what is missing and who may give the roles.
+ * Prevents privilege escalation: a caller without admin:system may only assign roles whose permissions they all hold
+ * in the token's tenant. The error lists the missing permissions and names users who may assign the roles.
  * @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED
  */
 export async function requireMayGiveRoles(q: Queryable, acting: Acting, roleIds: string[]): Promise<void> {
@@ -26,25 +27,28 @@ export async function requireMayGiveRoles(q: Queryable, acting: Acting, roleIds:
   const missing = beyond.map(({ code }) => code);
   const able = await whoMayGive(q, acting, given.map(({ code }) => code), missing);
   const other = beyond.every(({ reach }) => reach === "Tenant")
-    ? " Or put what is missing on a role the caller holds first, with update:roles: POST /api/v1/roles/{id}/permissions/{permId}."
+    ? " Or first add the missing permissions to a role that the caller holds, with update:roles: POST /api/v1/roles/{id}/permissions/{permId}."
     : "";
   throw problem(
     "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-    `The roles would give ${missing.join(", ")}; the caller does not hold ${
-      missing.length === 1 ? "it" : "these"
-    } in the tenant of the token. Who may assign the roles: ${able}.${other}`,
+    `The roles have the permissions ${
+      missing.join(", ")
+    }, which the caller does not hold in the token's tenant. Users who may assign the roles: ${able}.${other}`,
     { errors: missing.map((code) => `${code}: the caller does not hold it`) },
   );
 }
 
-/** Users of the caller's tenant who hold all that is given and may change users; by email where the caller reads users. */
+/**
+ * Emails of users of the caller's tenant who hold all permissions of `given` and may change users, as a readable list.
+ * Names no user if the caller may not read users.
+ */
 async function whoMayGive(
   q: Queryable,
   caller: Caller,
   given: string[],
   [firstMissing = ""]: string[],
 ): Promise<string> {
-  const anyAdmin = "a holder of admin:system";
+  const anyAdmin = "any holder of admin:system";
   if (caller.tenantId === null || !holds(caller, "read:users")) return anyAdmin;
   const codesOf = (userId: ReturnType<Queryable>) =>
     q`
@@ -61,6 +65,6 @@ async function whoMayGive(
     join user_tenants l on l.user_id = u.id and l.tenant_id = ${caller.tenantId} and l.is_active
     cross join lateral (${codesOf(q`u.id`)}) held (codes)
     where held.codes @> ${given}::text[] and held.codes && ${["create:users", "update:users"]}::text[]
-    order by u.email limit ${NAMED_AT_MOST}`;
+    order by u.email limit ${MAX_NAMED}`;
   return [...able.map(({ email }) => email), anyAdmin].join(", ");
 }

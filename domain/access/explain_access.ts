@@ -3,14 +3,14 @@ import { problem } from "../problems/problem.ts";
 import { isOfFileModule } from "./catalog.ts";
 import { userNotFound } from "./user_details.ts";
 
-/** One condition of a decision, in the order the service tests them. */
+/** One condition of an access decision, in the order in which the service checks them. */
 export interface AccessCheck {
   name: "UserActive" | "TenantActive" | "TenantLinked" | "LinkActive" | "PermissionKnown" | "PermissionHeld";
   passed: boolean;
   detail: string;
 }
 
-/** A role that gives what is asked for, or admin:system in its stead. */
+/** A role that has the permission in question, or admin:system, which includes it. */
 export interface AccessGrant {
   tenantId: string;
   tenantName: string;
@@ -19,12 +19,12 @@ export interface AccessGrant {
   permission: string;
 }
 
-/** Why a user may, or may not, do something. */
+/** Why a user has, or does not have, a permission. */
 export interface AccessExplanation {
   userId: string;
   email: string;
   permission: string;
-  /** Null: a global token, for which only platform-reach permissions of the platform tenant count. */
+  /** Null: as with a global token, for which only platform-reach permissions count. */
   tenantId: string | null;
   tenantName: string | null;
   isAllowed: boolean;
@@ -45,8 +45,8 @@ interface Facts {
 }
 
 /**
- * Explains whether a user may do what needs `permission` in a tenant: each condition, and the link, role and
- * permission that give it. Lockouts and the life of a session are not looked at.
+ * Explains whether a user has `permission` in a tenant: the result of each condition, and the roles that have the
+ * permission. Does not check lockouts or sessions.
  * @throws USER_NOT_FOUND, TENANT_NOT_FOUND
  */
 export async function explainAccess(
@@ -99,7 +99,7 @@ async function readFacts(q: Queryable, userId: string, tenantId: string | null):
     from tenants t
     where case when ${tenantId}::uuid is null then t.type = 'Platform' else t.id = ${tenantId}::uuid end
       and t.deleted_at is null`;
-  if (!tenant) throw problem("TENANT_NOT_FOUND", `No tenant ${tenantId} is known.`);
+  if (!tenant) throw problem("TENANT_NOT_FOUND", `No tenant has the id ${tenantId}.`);
   return { ...user, ...tenant };
 }
 
@@ -114,10 +114,10 @@ function decide(
   const roles = facts.roles.length === 0 ? "no roles" : `the roles ${facts.roles.join(", ")}`;
   const [grant] = grants;
   const held = grant
-    ? `Role ${grant.roleName} in ${grant.tenantName} gives ${grant.permission}${
-      grant.permission === permission ? "" : ", which stands in for it"
+    ? `Role ${grant.roleName} in ${grant.tenantName} has ${grant.permission}${
+      grant.permission === permission ? "" : `, which includes ${permission}`
     }.`
-    : `The user has ${roles} there; none gives ${permission}${isGlobal ? " with platform reach" : ""}.`;
+    : `The user has ${roles} there; none has ${permission}${isGlobal ? " with platform reach" : ""}.`;
   return [
     {
       name: "UserActive",
@@ -138,15 +138,15 @@ function decide(
       name: "LinkActive",
       passed: facts.linkActive === true,
       detail: facts.linkActive === null
-        ? "There is no link that could be active."
+        ? "The user has no link that could be active."
         : `The link is ${facts.linkActive ? "active" : "deactivated"}.`,
     },
     {
       name: "PermissionKnown",
       passed: isKnown,
       detail: isKnown
-        ? `${permission} is in the catalog or one of the tenant's own.`
-        : `No permission ${permission} exists in the catalog or the tenant.`,
+        ? `${permission} is a permission of the catalog or of the tenant.`
+        : `${permission} is no permission of the catalog or of the tenant.`,
     },
     { name: "PermissionHeld", passed: grants.length > 0, detail: held },
   ];

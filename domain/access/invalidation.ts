@@ -3,14 +3,14 @@ import type { Platform } from "../shared/platform.ts";
 
 type Rights = Pick<Platform, "rights">;
 
-/** Ends the validity of these users' tokens: their roles, links or activity have changed. */
+/** Invalidates these users' tokens, because their roles, links or active state changed. */
 export async function invalidateUsers(p: Rights, tx: Tx, userIds: string[]): Promise<void> {
   if (userIds.length === 0) return;
   await tx`update users set security_version = security_version + 1 where id = any(${userIds}::uuid[])`;
   p.rights.changed(tx, userIds);
 }
 
-/** Ends the validity of the tokens of everyone who holds one of these roles; returns how many users that is. */
+/** Invalidates the tokens of all users who hold one of these roles. Returns the number of users. */
 export async function invalidateRoleHolders(p: Rights, tx: Tx, roleIds: string[]): Promise<number> {
   const rows = await tx<{ id: string }[]>`
     update users set security_version = security_version + 1
@@ -20,8 +20,8 @@ export async function invalidateRoleHolders(p: Rights, tx: Tx, roleIds: string[]
 }
 
 /**
- * Ends the validity of the tokens of everyone with an active link to this tenant; a deactivated one gives nothing to
- * lose. Returns how many users that is.
+ * Invalidates the tokens of all users with an active link to this tenant. A deactivated link gives no permissions, so
+ * it does not matter. Returns the number of users.
  */
 export async function invalidateTenantUsers(p: Rights, tx: Tx, tenantId: string): Promise<number> {
   const rows = await tx<{ id: string }[]>`

@@ -1,11 +1,11 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 
-/** Any fixed number: changes that take admin:system away are judged one at a time. */
+/** Key of the advisory lock that serializes changes which revoke admin:system. Any fixed number will do. */
 const LOCK = 7_315_027_813;
 
 /**
- * Makes a change to a user and sees to it that someone active still holds admin:system afterwards.
+ * Runs a change of a user. If the user held admin:system, checks that an active user still holds it afterwards.
  * @throws LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function keepSystemAdmin<T>(tx: Tx, userId: string, change: () => Promise<T>): Promise<T> {
@@ -16,8 +16,8 @@ export async function keepSystemAdmin<T>(tx: Tx, userId: string, change: () => P
 }
 
 /**
- * Refuses a change after which nobody active would hold admin:system. Call it after the change, in its transaction:
- * two changes that would each leave the other's administrator behind then see one another.
+ * Checks that at least one active user holds admin:system. Call it after the change, in the same transaction. The lock
+ * serializes concurrent changes, so two of them cannot each remove one of the last two administrators.
  * @throws LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function requireSystemAdminLeft(tx: Tx): Promise<void> {
@@ -26,7 +26,7 @@ export async function requireSystemAdminLeft(tx: Tx): Promise<void> {
   if (left.length > 0) return;
   throw problem(
     "LAST_SYSTEM_ADMIN_CONFLICT",
-    "The change would leave no active user who holds admin:system; at least one has to remain.",
+    "The change would leave no active user with admin:system; at least one must remain.",
   );
 }
 

@@ -1,11 +1,11 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 
-/** One link as a caller wants it: a tenant with roles in it. */
+/** A requested link: a tenant, and the user's roles in it. */
 export interface Assignment {
   tenantId: string;
   roleIds: string[];
-  /** True makes it the user's default; false leaves the current default alone. */
+  /** True makes it the user's default; false keeps the current default. */
   isDefault: boolean;
   /** False: a deactivated link. */
   isActive: boolean;
@@ -18,21 +18,21 @@ export interface LockedTenant {
   userCount: number;
 }
 
-/** What links point at, locked until the transaction ends. */
+/** The tenants and roles that links refer to, locked until the transaction ends. */
 export interface LinkTargets {
   tenants: Map<string, LockedTenant>;
-  /** Ids of roles that exist, by `roleKey`. */
+  /** The roles that exist, as `roleKey`. */
   roles: Set<string>;
 }
 
 const roleKey = (tenantId: string, roleId: string) => `${tenantId} ${roleId}`;
 
-/** First key of the advisory locks on users' links; the second is taken from the user's id. */
+/** First key of the advisory locks on users' links; the second is a hash of the user's id. */
 const LINKS_OF_USER = 731_502;
 
 /**
- * Makes writers of one user's links take turns, and tells which tenants the links name then. Taken first of all, so
- * that these tenants can be locked before the user: a writer who finds out about one later would lock out of order.
+ * Serializes writers of one user's links and returns the tenants of the current links. Take this lock first, so that
+ * these tenants can be locked before the user. Finding a tenant after locking the user would break the lock order.
  */
 export async function lockLinks(tx: Tx, userId: string): Promise<string[]> {
   await tx`select pg_advisory_xact_lock(${LINKS_OF_USER}, hashtext(${userId}))`;
@@ -41,17 +41,18 @@ export async function lockLinks(tx: Tx, userId: string): Promise<string[]> {
 }
 
 /**
- * Locks what links are about to point at, in the order every writer of links keeps to: after `lockLinks`, tenants by
- * id (their capacity stays as it is seen here), roles by id, then the user. A role that is being changed is waited
- * for, and its next change waits for the link: else that change would not find the new holder, whose sessions it ends.
- * @param besides tenants whose links may go.
+ * Locks the tenants and roles that new links refer to. All writers of links use the same lock order to avoid deadlocks:
+ * `lockLinks`, tenants by id (which fixes their user counts), roles by id, then the user. The lock on a role makes a
+ * change of its permissions wait for the new link. Otherwise that change would miss the new holder and not end their
+ * sessions.
+ * @param alsoTenantIds tenants to lock too, because links to them may be removed.
  */
 export async function lockLinkTargets(
   tx: Tx,
   assignments: Pick<Assignment, "tenantId" | "roleIds">[],
-  besides: string[] = [],
+  alsoTenantIds: string[] = [],
 ): Promise<LinkTargets> {
-  const tenantIds = [...new Set([...assignments.map((a) => a.tenantId), ...besides])];
+  const tenantIds = [...new Set([...assignments.map((a) => a.tenantId), ...alsoTenantIds])];
   const tenants = await tx<(LockedTenant & { isDeleted: boolean })[]>`
     select id, name, max_users, user_count, deleted_at is not null as is_deleted from tenants
     where id = any(${tenantIds}::uuid[]) order by id for no key update`;
@@ -64,14 +65,20 @@ export async function lockLinkTargets(
   };
 }
 
-/** Refuses links to tenants that do not exist, then roles that do not exist in their link's tenant. */
+/**
+ * Checks that the tenants exist, then that the roles exist in the tenant of their link.
+ * @throws TENANT_NOT_FOUND, ROLE_NOT_FOUND
+ */
 export function requireTargets(
   targets: LinkTargets,
   assignments: Pick<Assignment, "tenantId" | "roleIds">[],
 ): void {
   for (const { tenantId } of assignments) {
     if (!targets.tenants.has(tenantId)) {
-      throw problem("TENANT_NOT_FOUND", `No tenant ${tenantId} exists to link the user to.`);
+      throw problem(
+        "TENANT_NOT_FOUND",
+        `The user cannot be linked to tenant ${tenantId}: no such tenant exists.`,
+      );
     }
   }
   for (const { tenantId, roleIds } of assignments) {
@@ -80,22 +87,22 @@ export function requireTargets(
   }
 }
 
-/** One wording for a role that is missing and one of another tenant: the two look the same. */
+/** The same error for a missing role and a role of another tenant, so that callers cannot tell them apart. */
 const roleNotOfTenant = (tenantName: string, tenantId: string, roleId: string) =>
   problem(
     "ROLE_NOT_FOUND",
-    `Tenant "${tenantName}" (${tenantId}) has no role ${roleId}. A role belongs to the tenant it was made in, which ` +
-      "its tenantId and tenantName tell; GET /api/v1/roles lists those of the tenant a request acts in.",
+    `Tenant "${tenantName}" (${tenantId}) has no role ${roleId}. A role belongs to one tenant (see its tenantId and ` +
+      "tenantName). GET /api/v1/roles lists the roles of the tenant that the request acts in.",
   );
 
-/** Refuses one more active user in any of these tenants that is full. */
+/** Checks that each of these tenants can take one more active user. Throws TENANT_CAPACITY_REACHED. */
 export function requireCapacity(targets: LinkTargets, tenantIds: string[]): void {
   for (const id of tenantIds) {
     const tenant = targets.tenants.get(id);
     if (!tenant || tenant.maxUsers === null || tenant.userCount < tenant.maxUsers) continue;
     throw problem(
       "TENANT_CAPACITY_REACHED",
-      `Tenant ${tenant.name} has ${tenant.userCount} active users; maxUsers is ${tenant.maxUsers}.`,
+      `Tenant ${tenant.name} cannot take another user: it has ${tenant.userCount} active users; maxUsers is ${tenant.maxUsers}.`,
     );
   }
 }

@@ -11,18 +11,18 @@ import {
   requireTargets,
 } from "./link_targets.ts";
 import { userNotFound } from "./user_details.ts";
-import { tellLinksChanged } from "./user_events.ts";
+import { emitLinksChanged } from "./user_events.ts";
 import { lockUser, type UserPlatform, userRightsChanged } from "./user_lock.ts";
 
 /**
- * Lets a caller bring existing users into a tenant: with create:users in its context, or with reach across tenants.
- * Whoever has neither is told the same of a tenant that does not exist.
+ * Checks that the caller may add existing users to a tenant: with create:users in that tenant, or with platform reach.
+ * Others get the same error whether the tenant exists or not.
  * @throws FORBIDDEN, MISSING_PERMISSION, CROSS_TENANT_FORBIDDEN
  */
 export function requireMayAddUsers(caller: Caller, tenantId: string): void {
   if (holds(caller, "manage:all-users") || holds(caller, "manage:all-tenants")) return;
   if (caller.tenantId === null) {
-    throw problem("FORBIDDEN", "The route acts in a tenant, and the token is a global one.");
+    throw problem("FORBIDDEN", "The route needs a tenant, but the token is global.");
   }
   if (!holds(caller, "create:users")) {
     throw problem("MISSING_PERMISSION", "The route needs create:users, which the caller does not hold.");
@@ -30,17 +30,17 @@ export function requireMayAddUsers(caller: Caller, tenantId: string): void {
   if (caller.tenantId !== tenantId) {
     throw problem(
       "CROSS_TENANT_FORBIDDEN",
-      `The caller acts in ${caller.tenantId}; adding users to ${tenantId} needs reach across tenants.`,
+      `Adding users to tenant ${tenantId} needs manage:all-users or manage:all-tenants; the caller acts in ${caller.tenantId}.`,
     );
   }
 }
 
 /**
- * Links a user to one more tenant without touching their other links, and ends the user's tokens. The checks run in
- * the order that README.md documents; a refusal writes nothing.
- * @param read what is answered, as the link leaves it: afterwards someone else may have changed it again.
+ * Links a user to one more tenant without changing other links, and invalidates the user's tokens. The checks run in
+ * the order documented in README.md. An error writes nothing.
+ * @param read reads the answer in the same transaction, before another request can change the user again.
  * @throws USER_NOT_FOUND, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
- * CROSS_TENANT_FORBIDDEN (taking the default from another tenant without reach), USER_ALREADY_ASSIGNED,
+ * CROSS_TENANT_FORBIDDEN (moving the default from another tenant without platform reach), USER_ALREADY_ASSIGNED,
  * TENANT_CAPACITY_REACHED
  */
 export async function linkUserToTenant<T>(
@@ -65,13 +65,13 @@ export async function linkUserToTenant<T>(
     if (takesDefault && acting && !holds(acting, "manage:all-users")) {
       throw problem(
         "CROSS_TENANT_FORBIDDEN",
-        "The user's default is another tenant; moving it needs manage:all-users or admin:system.",
+        "Another tenant is the user's default; changing the default needs manage:all-users or admin:system.",
       );
     }
     if (links.some((l) => l.tenantId === tenantId)) {
       throw problem(
         "USER_ALREADY_ASSIGNED",
-        `User ${userId} is linked to tenant ${tenantId} already; nothing was changed.`,
+        `User ${userId} is already linked to tenant ${tenantId}; nothing was changed.`,
       );
     }
     if (assignment.isActive) requireCapacity(targets, [tenantId]);
@@ -84,12 +84,12 @@ export async function linkUserToTenant<T>(
       targetId: userId,
       after: assignment,
     });
-    await tellLinksChanged(p, tx, userId, { before: [], after: [assignment] });
+    await emitLinksChanged(p, tx, userId, { before: [], after: [assignment] });
     return await read(tx);
   });
 }
 
-/** Writes links the user does not have yet. Everything they point at is locked and checked. */
+/** Inserts links the user does not have yet. The caller has locked and checked tenants and roles. */
 export async function insertLinks(tx: Tx, userId: string, links: Assignment[]): Promise<void> {
   if (links.length === 0) return;
   if (links.some((l) => l.isDefault)) {
@@ -106,7 +106,7 @@ export async function insertLinks(tx: Tx, userId: string, links: Assignment[]): 
   await insertLinkRoles(tx, userId, links);
 }
 
-/** Gives roles on links the user has. Everything they point at is locked and checked. */
+/** Assigns roles on existing links of the user. The caller has locked and checked tenants and roles. */
 export async function insertLinkRoles(
   tx: Tx,
   userId: string,
@@ -122,10 +122,10 @@ export async function insertLinkRoles(
 }
 
 /**
- * Makes the user's links exactly `wanted` (the user row is locked by the caller of this function, after the targets).
- * Links that stay keep their date, and the default stays where it is unless a link takes it or its link goes.
- * Roles the user holds on an active link already are not given anew, so they need no rights of the acting caller.
- * @returns whether anything was changed, and the links before.
+ * Replaces the user's links with `wanted`. The caller has locked the targets, then the user. Links that stay keep their
+ * creation date. The default changes only if a wanted link takes it or its link is removed. Roles that the user already
+ * holds on an active link need no permissions of the acting caller.
+ * @returns whether anything changed, and the links before the change.
  */
 export async function replaceLinks(
   tx: Tx,

@@ -10,7 +10,7 @@ import {
 } from "./permissions.ts";
 
 export const CATALOG_SORTS = ["category", "permissionCount"] as const;
-/** Names the groups may be sorted by, and what that means in SQL. */
+/** SQL expression of each sort key. */
 const SORTS = { category: "lower(p.category)", permissionCount: "count(*)" };
 
 export interface PermissionCatalogGroup {
@@ -25,7 +25,7 @@ export interface CatalogRequest extends PermissionFilter, PageRequest {
   sortDirection: SortDirection;
 }
 
-/** A page of categories, each with those of its permissions that fit. */
+/** A page of categories, each with its permissions that match the filter. */
 export async function readPermissionCatalog(
   sql: Sql,
   caller: TenantCaller,
@@ -49,7 +49,7 @@ export async function readPermissionCatalog(
   return pagedResult(items, count?.total ?? 0, request);
 }
 
-/** Categories whose name contains `search`, those that begin with it first, the fullest first; for autocompletion. */
+/** Categories whose name contains `search`, for autocompletion: first prefix matches, then by number of permissions. */
 export async function suggestCategories(
   sql: Sql,
   caller: TenantCaller,

@@ -5,7 +5,7 @@ import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import type { TenantCaller } from "./caller.ts";
-import { hideRow } from "./hide_row.ts";
+import { softDeleteRow } from "./soft_delete.ts";
 import { findTakenCodes, lockPermissionCodes, permissionOwner } from "./permission_codes.ts";
 import { type PermissionDetails, permissionNotFound, readPermission } from "./permissions.ts";
 import type { Versioned } from "../shared/versioned.ts";
@@ -16,7 +16,7 @@ export interface NewPermission {
   category: string;
 }
 
-/** What a change sets; absent members stay as they are. */
+/** Fields to change; absent ones keep their value. */
 export interface PermissionChange {
   description?: string | null | undefined;
   category?: string | undefined;
@@ -28,7 +28,10 @@ interface LockedPermission extends NewPermission {
   version: number;
 }
 
-/** Makes a permission of tenant reach: the caller's tenant's, or the catalog's. Throws PERMISSION_ALREADY_EXISTS. */
+/**
+ * Creates a permission with tenant reach: in the catalog with admin:system in the platform tenant, else in the caller's
+ * tenant. Throws PERMISSION_ALREADY_EXISTS.
+ */
 export async function createPermission(
   p: Pick<Platform, "sql">,
   caller: TenantCaller,
@@ -39,7 +42,7 @@ export async function createPermission(
     await lockPermissionCodes(tx, owner);
     const { code, description, category } = permission;
     if ((await findTakenCodes(tx, owner, [code])).length > 0) {
-      throw problem("PERMISSION_ALREADY_EXISTS", `A permission ${code} exists already.`);
+      throw problem("PERMISSION_ALREADY_EXISTS", `A permission with the code ${code} already exists.`);
     }
     const id = newId();
     await tx`insert into permissions (id, tenant_id, code, description, category)
@@ -55,7 +58,7 @@ export async function createPermission(
 }
 
 /**
- * Changes a permission's texts.
+ * Changes a permission's description and category.
  * @throws PERMISSION_NOT_FOUND, PRECONDITION_FAILED, PERMISSION_SYSTEM_PROTECTED_CONFLICT, CROSS_TENANT_FORBIDDEN
  */
 export async function updatePermission(
@@ -84,7 +87,7 @@ export async function updatePermission(
 }
 
 /**
- * Deletes a permission no role carries.
+ * Deletes a permission that no role has.
  * @throws PERMISSION_NOT_FOUND, PRECONDITION_FAILED, PERMISSION_SYSTEM_PROTECTED_CONFLICT, CROSS_TENANT_FORBIDDEN,
  * PERMISSION_ASSIGNED_CONFLICT
  */
@@ -96,8 +99,8 @@ export async function deletePermission(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const before = await lockPermission(tx, caller, id, ifMatch);
-    const inUse = `Roles still carry permission ${id}; it is deleted when none does.`;
-    await hideRow(tx, "permissions", id, problem("PERMISSION_ASSIGNED_CONFLICT", inUse));
+    const inUse = `Permission ${id} cannot be deleted: roles still have it. Remove it from them first.`;
+    await softDeleteRow(tx, "permissions", id, problem("PERMISSION_ASSIGNED_CONFLICT", inUse));
     await recordAudit(tx, caller, {
       action: "permission.delete",
       targetType: "permission",
@@ -122,13 +125,13 @@ async function lockPermission(
   if (isSystem) {
     throw problem(
       "PERMISSION_SYSTEM_PROTECTED_CONFLICT",
-      `${fields.code} is a permission the service relies on; it cannot be changed or deleted.`,
+      `${fields.code} is a built-in permission; it cannot be changed or deleted.`,
     );
   }
   if (tenantId !== await permissionOwner(tx, caller) && tenantId === null) {
     throw problem(
       "CROSS_TENANT_FORBIDDEN",
-      `${fields.code} belongs to the catalog; that is changed with admin:system in the platform tenant.`,
+      `${fields.code} belongs to the catalog; changing it needs admin:system in the platform tenant.`,
     );
   }
   requireVersion(ifMatch, version);

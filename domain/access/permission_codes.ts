@@ -1,13 +1,16 @@
 import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
 import { isSystemAdmin, type TenantCaller } from "./caller.ts";
 
-/** Whose a permission is: a tenant's id, or null for the catalog. */
+/** Owner of a permission: a tenant's id, or null for the catalog. */
 export type PermissionOwner = string | null;
 
-/** Any fixed number: makers of the catalog's permissions exclude everyone, tenants exclude themselves only. */
+/**
+ * First key of the advisory locks. Writers of the catalog lock exclusively, writers of a tenant share that lock and lock
+ * their tenant. Any fixed number will do.
+ */
 const LOCK = 7_315_027;
 
-/** Whose the permissions are that the caller makes: the catalog's with admin:system in the platform tenant. */
+/** Owner of permissions that the caller creates: the catalog for admin:system in the platform tenant, else the tenant. */
 export async function permissionOwner(q: Queryable, caller: TenantCaller): Promise<PermissionOwner> {
   if (!isSystemAdmin(caller)) return caller.tenantId;
   const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${caller.tenantId}`;
@@ -15,8 +18,8 @@ export async function permissionOwner(q: Queryable, caller: TenantCaller): Promi
 }
 
 /**
- * Holds off everyone else who might take a code this owner asks for, until `tx` ends. A code is the catalog's or
- * tenants' own, never both: rights are told by code, and a tenant's `admin:system` must not be taken for the catalog's.
+ * Locks the codes this owner may use against concurrent writers, until `tx` ends. A code belongs either to the catalog
+ * or to tenants: permissions are checked by code, so a tenant must not be able to create its own `admin:system`.
  */
 export async function lockPermissionCodes(tx: Tx, owner: PermissionOwner): Promise<void> {
   if (owner === null) {
@@ -36,7 +39,7 @@ export interface TakenCode {
   isSystem: boolean;
 }
 
-/** The permissions in the way of `owner` making these codes, locked. Call it under `lockPermissionCodes`. */
+/** Existing permissions that conflict with `owner` creating these codes; locks them. Call `lockPermissionCodes` first. */
 export async function findTakenCodes(tx: Tx, owner: PermissionOwner, codes: string[]): Promise<TakenCode[]> {
   return await tx<TakenCode[]>`
     select id, code, description, category, tenant_id, is_system from permissions

@@ -16,16 +16,16 @@ import type { ImportMode, ImportRows, RawRow } from "./permission_import_rows.ts
 export const IMPORT_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
 
 export interface ImportOptions {
-  /** An existing code is brought up to date instead of failing its row. */
+  /** Update an existing permission instead of failing its row. */
   upsert: boolean;
-  /** Everything but the writing. */
+  /** Do everything except writing. */
   dryRun: boolean;
 }
 
 export interface ImportedRow {
-  /** Counts the permissions of the document from 1. */
+  /** Position in the document, from 1. */
   row: number;
-  /** As it was given; null where it is no text. */
+  /** As given, at most 200 characters; null if it is not a string. */
   code: string | null;
   outcome: typeof IMPORT_OUTCOMES[number];
   errors: string[];
@@ -41,16 +41,16 @@ export interface ImportResult extends ImportOptions {
   rows: ImportedRow[];
 }
 
-/** What the import knows of a code: as the database has it, then as the rows so far leave it. */
-interface Known {
+/** A permission as the database has it, with the changes of the rows so far. */
+interface ImportedPermission {
   id: string;
   code: string;
   description: string | null;
   category: string;
-  /** As the database has it; absent where a row of this import makes it. */
+  /** As the database has it; absent if a row of this import creates it. */
   stored?: { description: string | null; category: string };
-  /** Why no row may touch it. */
-  untouchable?: string;
+  /** Why no row may change it. */
+  readOnlyReason?: string;
 }
 
 const Row = z.object({
@@ -70,8 +70,8 @@ export async function importPermissionsAs(
 }
 
 /**
- * Imports permissions in one transaction, each row as if it came alone and after those above it: a row that does not
- * fit fails by itself. All reading and writing is done for all rows at once.
+ * Imports permissions in one transaction. Rows apply in order; an invalid row fails without affecting the others. One
+ * query reads all existing permissions, and one statement each inserts, updates and audits all rows.
  */
 export async function importPermissions(
   p: Pick<Platform, "sql">,
@@ -84,10 +84,10 @@ export async function importPermissions(
   return await transact(p.sql, async (tx) => {
     await lockPermissionCodes(tx, owner);
     const codes = new Set(rows.flatMap(({ code }) => permissionCode.safeParse(code).data ?? []));
-    const known = new Map<string, Known>();
+    const known = new Map<string, ImportedPermission>();
     for (const { tenantId, isSystem, ...taken } of await findTakenCodes(tx, owner, [...codes])) {
-      const untouchable = isSystem
-        ? "the service relies on this permission; it cannot be changed"
+      const readOnlyReason = isSystem
+        ? "this is a built-in permission; it cannot be changed"
         : tenantId !== owner
         ? `the code is taken by ${tenantId === null ? "the catalog" : "a tenant"}`
         : null;
@@ -95,7 +95,7 @@ export async function importPermissions(
       known.set(taken.code, {
         ...taken,
         stored: { description, category },
-        ...untouchable ? { untouchable } : {},
+        ...readOnlyReason ? { readOnlyReason } : {},
       });
     }
     const outcomes = rows.map((raw, index) => applyRow(known, raw, index + 1, options.upsert));
@@ -115,7 +115,12 @@ export async function importPermissions(
   });
 }
 
-function applyRow(known: Map<string, Known>, raw: RawRow, row: number, upsert: boolean): ImportedRow {
+function applyRow(
+  known: Map<string, ImportedPermission>,
+  raw: RawRow,
+  row: number,
+  upsert: boolean,
+): ImportedRow {
   const code = typeof raw.code === "string" ? raw.code.slice(0, 200) : null;
   const failed = (...errors: string[]): ImportedRow => ({ row, code, outcome: "Failed", errors });
   if (raw.fault) return failed(raw.fault);
@@ -138,22 +143,27 @@ function applyRow(known: Map<string, Known>, raw: RawRow, row: number, upsert: b
     });
     return { row, code, outcome: "Created", errors: [] };
   }
-  if (!upsert) return failed("code: a permission with this code exists already; upsert would update it");
+  if (!upsert) return failed("code: a permission with this code already exists; set upsert to update it");
   const next = { description: description === undefined ? existing.description : description, category };
   if (next.description === existing.description && next.category === existing.category) {
     return { row, code, outcome: "Unchanged", errors: [] };
   }
-  if (existing.untouchable) return failed(`code: ${existing.untouchable}`);
+  if (existing.readOnlyReason) return failed(`code: ${existing.readOnlyReason}`);
   Object.assign(existing, next);
   return { row, code, outcome: "Updated", errors: [] };
 }
 
-async function writePermissions(tx: Tx, actor: Actor, owner: PermissionOwner, known: Known[]): Promise<void> {
+async function writePermissions(
+  tx: Tx,
+  actor: Actor,
+  owner: PermissionOwner,
+  known: ImportedPermission[],
+): Promise<void> {
   const made = known.filter(({ stored }) => !stored);
   const changed = known.filter(({ stored, description, category }) =>
     stored && (stored.description !== description || stored.category !== category)
   );
-  const column = (rows: Known[], name: "id" | "code" | "description" | "category") =>
+  const column = (rows: ImportedPermission[], name: "id" | "code" | "description" | "category") =>
     rows.map((row) => row[name]);
   await tx`insert into permissions (id, tenant_id, code, description, category)
     select id, ${owner}::uuid, code, description, category from unnest(
@@ -166,7 +176,7 @@ async function writePermissions(tx: Tx, actor: Actor, owner: PermissionOwner, kn
   await recordAudits(tx, actor, [...made, ...changed].map(auditEntry));
 }
 
-function auditEntry({ id, code, description, category, stored }: Known): AuditEntry {
+function auditEntry({ id, code, description, category, stored }: ImportedPermission): AuditEntry {
   return {
     action: stored ? "permission.update" : "permission.create",
     targetType: "permission",

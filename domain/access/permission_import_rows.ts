@@ -1,11 +1,11 @@
 import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { readCsv } from "./csv.ts";
 
-/** `Permissions`: a flat list; `Catalog`: groups by category. */
+/** `Permissions`: a flat list; `Catalog`: a list of groups, one per category. */
 export const IMPORT_MODES = ["Permissions", "Catalog"] as const;
 export type ImportMode = typeof IMPORT_MODES[number];
 
-/** One permission as it was found, not yet looked at; `fault` where the row could not be read at all. */
+/** One permission as given, not yet validated; `fault` says why the row could not be read. */
 export interface RawRow {
   code?: unknown;
   description?: unknown;
@@ -16,24 +16,24 @@ export interface RawRow {
 export const MAX_IMPORT_ROWS = 50_000;
 const COLUMNS = ["code", "description", "category"] as const;
 
-/** What an import document or file holds. */
+/** Content of an import document or file. */
 export interface ImportRows {
-  /** As asked for, else as the document's form tells. */
+  /** The requested mode, else the one the document has the form of. */
   mode: ImportMode;
   rows: RawRow[];
 }
 
-/** What is wrong with members of a document, by dotted path. */
-export type LookAtMembers = (document: unknown) => FieldErrors;
+/** Returns the errors of a document's unknown members, by dotted path. */
+export type ValidateMembers = (document: unknown) => FieldErrors;
 
 /**
- * The rows of an import document. Throws VALIDATION_ERROR where its outer shape does not fit the mode.
- * @param lookAtMembers what it says of an item or group fails its rows.
+ * Returns the rows of an import document. Throws VALIDATION_ERROR if its outer structure does not match the mode.
+ * @param validateMembers an error it returns for an item or group fails the rows of that item or group.
  */
 export function rowsOfDocument(
   document: unknown,
   mode: ImportMode | undefined,
-  lookAtMembers: LookAtMembers = () => ({}),
+  validateMembers: ValidateMembers = () => ({}),
 ): ImportRows {
   const { permissions, catalog } = isObject(document) ? document : {};
   const found = Array.isArray(catalog) && !Array.isArray(permissions) ? "Catalog" : "Permissions";
@@ -43,14 +43,14 @@ export function rowsOfDocument(
   if (!Array.isArray(list)) throw invalid({ [field]: [`expected a list for an import of mode ${wanted}`] });
   if (wanted === "Permissions") {
     requireFewRows(list.length);
-    const faults = faultsByPlace(lookAtMembers(document));
+    const faults = faultsByPath(validateMembers(document));
     return {
       mode: wanted,
       rows: list.map((item, n) => withFault(rowOfItem(item), faults.get(`permissions.${n}`))),
     };
   }
   requireFewRows(list.reduce((sum, group) => sum + (itemsOf(group)?.length ?? 1), 0));
-  const faults = faultsByPlace(lookAtMembers(document));
+  const faults = faultsByPath(validateMembers(document));
   return {
     mode: wanted,
     rows: list.flatMap((group, g) =>
@@ -64,24 +64,24 @@ export function rowsOfDocument(
 const withFault = (row: RawRow, fault: string | undefined): RawRow =>
   fault === undefined || row.fault !== undefined ? row : { ...row, fault };
 
-const PLACE = /^(permissions\.\d+|catalog\.\d+(?:\.permissions\.\d+)?)\.(.+)$/s;
+const ITEM_PATH = /^(permissions\.\d+|catalog\.\d+(?:\.permissions\.\d+)?)\.(.+)$/s;
 
-/** What is wrong with each item or group; the first of its members speaks for all. */
-function faultsByPlace(errors: FieldErrors): ReadonlyMap<string, string> {
+/** The first error of each item or group, by its path. */
+function faultsByPath(errors: FieldErrors): ReadonlyMap<string, string> {
   const faults = new Map<string, string>();
   for (const [path, messages] of Object.entries(errors)) {
-    const [, place, member] = PLACE.exec(path) ?? [];
-    if (place === undefined) throw invalid({ [path]: messages });
-    if (!faults.has(place)) faults.set(place, `${member}: ${messages.join("; ")}`);
+    const [, itemPath, member] = ITEM_PATH.exec(path) ?? [];
+    if (itemPath === undefined) throw invalid({ [path]: messages });
+    if (!faults.has(itemPath)) faults.set(itemPath, `${member}: ${messages.join("; ")}`);
   }
   return faults;
 }
 
-/** The rows of a file: JSON where its name or first character says so, else CSV. Throws VALIDATION_ERROR. */
+/** Returns the rows of a file: JSON if its name or first character says so, else CSV. Throws VALIDATION_ERROR. */
 export function rowsOfFile(
   file: { fileName: string; bytes: Uint8Array<ArrayBuffer> },
   mode: ImportMode | undefined,
-  lookAtMembers?: LookAtMembers,
+  validateMembers?: ValidateMembers,
 ): ImportRows {
   let text: string;
   try {
@@ -100,10 +100,10 @@ export function rowsOfFile(
   } catch (error) {
     throw invalid({ file: [`expected a JSON document: ${(error as Error).message}`] });
   }
-  return rowsOfDocument(document, mode, lookAtMembers);
+  return rowsOfDocument(document, mode, validateMembers);
 }
 
-/** The permissions of a group, or null where it is none. */
+/** The permissions of a group; null if the value is not a group. */
 const itemsOf = (group: unknown): unknown[] | null =>
   isObject(group) && Array.isArray(group.permissions) ? group.permissions : null;
 
@@ -120,9 +120,9 @@ function rowOfItem(item: unknown): RawRow {
   return { code, description, category };
 }
 
-/** CSV with a header that names the columns in any order. In `Catalog` mode an empty category repeats the one above. */
+/** Parses CSV whose header names the columns, in any order. In `Catalog` mode an empty category repeats the last one. */
 function rowsOfCsv(text: string, mode: ImportMode): RawRow[] {
-  const [header, ...records] = readCsv(text, MAX_IMPORT_ROWS + 2); // the header, and one row more than may be
+  const [header, ...records] = readCsv(text, MAX_IMPORT_ROWS + 2); // the header, and one row above the limit
   const names = (header?.fields ?? []).map((name) => name.trim().toLowerCase());
   for (const required of ["code", "category"]) {
     if (names.filter((name) => name === required).length !== 1) {
@@ -150,7 +150,7 @@ function rowsOfCsv(text: string, mode: ImportMode): RawRow[] {
   });
 }
 
-/** Called before rows are made of a document: there may be millions, which other requests would wait for. */
+/** Call this before building rows: a document may have millions of items, and other requests wait for the loop. */
 function requireFewRows(count: number): void {
   if (count <= MAX_IMPORT_ROWS) return;
   throw invalid({ body: [`expected at most ${MAX_IMPORT_ROWS} permissions in one import`] });

@@ -3,7 +3,7 @@ import type { ImportMode } from "./permission_import_rows.ts";
 export const IMPORT_FORMATS = ["Csv", "Json"] as const;
 export type ImportFormat = typeof IMPORT_FORMATS[number];
 
-/** Examples a new installation can import as they are. */
+/** Example permissions; a new installation can import them unchanged. */
 const EXAMPLES = [
   {
     category: "Invoices",
@@ -18,7 +18,7 @@ const EXAMPLES = [
   },
 ];
 
-/** A file that shows the form of an import and can be imported unchanged. */
+/** Returns an example import file. */
 export function importTemplate(
   format: ImportFormat,
   mode: ImportMode,
@@ -38,7 +38,7 @@ export function importTemplate(
   return { fileName, contentType: "text/csv; charset=utf-8", text };
 }
 
-/** One line a permission, the category on the first line of its group only. */
+/** One line per permission; only the first line of a group names the category. */
 const catalogLines = () =>
   EXAMPLES.flatMap(({ category, permissions }) =>
     permissions.map(({ code, description }, index) => [index === 0 ? category : "", code, description])

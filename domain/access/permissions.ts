@@ -7,7 +7,7 @@ import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_ord
 import { type Versioned, versioned } from "../shared/versioned.ts";
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;
-/** Names a list may be sorted by, and what that means in SQL. */
+/** SQL expression of each sort key. */
 const SORTS = { code: "p.code", category: "lower(p.category)", createdAt: "p.created_at" };
 
 export interface PermissionDetails {
@@ -16,16 +16,16 @@ export interface PermissionDetails {
   description: string | null;
   category: string;
   reach: PermissionReach;
-  /** The tenant that made it; null: the catalog. */
+  /** The tenant that owns it; null: the catalog. */
   tenantId: string | null;
   isSystem: boolean;
-  /** Roles of the caller's tenant that carry it; of all tenants where the caller holds admin:system. */
+  /** Number of the tenant's roles that have it; with admin:system, of all tenants' roles. */
   roleCount: number;
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** What permissions are selected by; absent members select nothing. */
+/** Filter of permissions; absent members do not filter. */
 export interface PermissionFilter {
   search?: string | undefined;
   category?: string | undefined;
@@ -39,7 +39,7 @@ export interface PermissionListRequest extends PermissionFilter, PageRequest {
   sortDirection: SortDirection;
 }
 
-/** The catalog's and the caller's tenant's permissions that fit, by code unless sorted otherwise. */
+/** Lists matching permissions of the catalog and of the caller's tenant; sorted by code unless `sortBy` is given. */
 export async function listPermissions(
   sql: Sql,
   caller: TenantCaller,
@@ -56,7 +56,7 @@ export async function listPermissions(
   return pagedResult<PermissionDetails>([...items], count?.total ?? 0, request);
 }
 
-/** Reads a permission the caller's tenant knows. Throws PERMISSION_NOT_FOUND. */
+/** Reads a permission of the catalog or of the caller's tenant by id. Throws PERMISSION_NOT_FOUND. */
 export async function readPermission(
   q: Queryable,
   caller: TenantCaller,
@@ -68,7 +68,7 @@ export async function readPermission(
   return versioned(row, () => permissionNotFound(id));
 }
 
-/** Reads a permission the caller's tenant knows by its code. Throws PERMISSION_NOT_FOUND. */
+/** Reads a permission of the catalog or of the caller's tenant by code. Throws PERMISSION_NOT_FOUND. */
 export async function readPermissionByCode(
   q: Queryable,
   caller: TenantCaller,
@@ -80,14 +80,14 @@ export async function readPermissionByCode(
   return versioned(row, () => permissionNotFound(code));
 }
 
-/** The refusal of an unknown, deleted or foreign permission: one wording, so that the three look the same. */
-export const permissionNotFound = (named: string) =>
+/** The same error for an unknown, deleted or other tenant's permission, so that callers cannot tell them apart. */
+export const permissionNotFound = (idOrCode: string) =>
   problem(
     "PERMISSION_NOT_FOUND",
-    `No permission ${named} is known in the tenant; it may be misspelt or deleted.`,
+    `The tenant has no permission ${idOrCode}; it may be misspelt or deleted.`,
   );
 
-/** Columns of `PermissionDetails` over `permissions p`. Deleted roles carry no permissions. */
+/** Columns of `PermissionDetails` over `permissions p`. Deleted roles have no permissions. */
 export const permissionColumns = (q: Queryable, caller: TenantCaller) =>
   q`
   p.id, p.code, p.description, p.category, p.reach, p.tenant_id, p.is_system, p.created_at, p.updated_at,
@@ -100,7 +100,7 @@ const countOwnRoles = (q: Queryable, tenantId: string) =>
   q`(select count(*) from roles r join role_permissions rp on rp.role_id = r.id and rp.permission_id = p.id
     where r.tenant_id = ${tenantId} and r.deleted_at is null)`;
 
-/** The condition that `permissions p` is the catalog's or the tenant's and fits. */
+/** SQL condition: `permissions p` belongs to the catalog or the tenant and matches the filter. */
 export function wherePermissions(q: Queryable, tenantId: string, o: PermissionFilter) {
   const all = [
     q`(p.tenant_id is null or p.tenant_id = ${tenantId})`,

@@ -5,7 +5,7 @@ import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import type { TenantCaller } from "./caller.ts";
-import { hideRow } from "./hide_row.ts";
+import { softDeleteRow } from "./soft_delete.ts";
 import { changePermissions, requireGrantable } from "./role_grants.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";
@@ -17,7 +17,7 @@ export interface NewRole {
   permissionIds: string[];
 }
 
-/** What a change sets; absent members stay as they are, and so do the permissions where the list is null. */
+/** Fields to change; absent ones keep their value, and so do permissions if the list is null. */
 export interface RoleChange {
   name?: string | undefined;
   description?: string | null | undefined;
@@ -25,7 +25,7 @@ export interface RoleChange {
 }
 
 /**
- * Makes a role in the caller's tenant.
+ * Creates a role in the caller's tenant.
  * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS
  */
 export async function createRole(
@@ -50,8 +50,8 @@ export async function createRole(
 }
 
 /**
- * Changes a role; a list of permissions replaces those it has, which ends its holders' sessions. Of a catalog role the
- * description alone can be changed.
+ * Changes a role. A list of permissions replaces the current ones, which ends its holders' sessions. Only the
+ * description of a catalog role can be changed.
  * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, PERMISSION_NOT_FOUND,
  * ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
  */
@@ -67,7 +67,7 @@ export async function updateRole(
     requireVersion(ifMatch, role.version);
     const { value: before } = await readRole(tx, caller.tenantId, id);
     const { name = role.name, description = role.description } = change;
-    if (name !== role.name || change.permissionIds && !carriesJust(before, change.permissionIds)) {
+    if (name !== role.name || change.permissionIds && !hasExactly(before, change.permissionIds)) {
       requireOwnRole(role, "renamed or given other permissions");
     }
     const regranted = change.permissionIds
@@ -91,7 +91,7 @@ export async function updateRole(
 }
 
 /**
- * Deletes a role nobody holds.
+ * Deletes a role that no user holds.
  * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, ROLE_ASSIGNED_CONFLICT
  */
 export async function deleteRole(
@@ -106,8 +106,8 @@ export async function deleteRole(
     requireOwnRole(role, "deleted");
     const { value: before } = await readRole(tx, caller.tenantId, id);
     await tx`delete from role_permissions where role_id = ${id}`;
-    const inUse = `Users still hold role ${id}; a role is deleted when nobody does.`;
-    await hideRow(tx, "roles", id, problem("ROLE_ASSIGNED_CONFLICT", inUse));
+    const inUse = `Role ${id} cannot be deleted: users still hold it. Remove it from them first.`;
+    await softDeleteRow(tx, "roles", id, problem("ROLE_ASSIGNED_CONFLICT", inUse));
     await recordAudit(tx, caller, {
       action: "role.delete",
       targetType: "role",
@@ -132,7 +132,7 @@ async function replacePermissions(
   });
 }
 
-function carriesJust({ permissions }: Role, ids: string[]): boolean {
+function hasExactly({ permissions }: Role, ids: string[]): boolean {
   const wanted = new Set(ids);
   return wanted.size === permissions.length && permissions.every(({ id }) => wanted.has(id));
 }

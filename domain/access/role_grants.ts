@@ -16,8 +16,7 @@ export interface GrantedPermission {
 }
 
 /**
- * Gives a role of the caller's tenant one permission, catalog roles included; a permission it has already changes
- * nothing.
+ * Adds one permission to a role of the caller's tenant, also to a catalog role. Does nothing if the role has it.
  * @throws ROLE_NOT_FOUND, PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED
  */
 export async function assignPermission(
@@ -37,7 +36,7 @@ export async function assignPermission(
 }
 
 /**
- * Takes one permission from a role the tenant made; one it does not have changes nothing.
+ * Removes one permission from a role that is not a catalog role. Does nothing if the role does not have it.
  * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, PERMISSION_NOT_FOUND,
  * LAST_SYSTEM_ADMIN_CONFLICT
  */
@@ -51,7 +50,7 @@ export async function revokePermission(
   return await transact(p.sql, async (tx) => {
     const role = await lockRole(tx, caller.tenantId, roleId);
     requireVersion(ifMatch, role.version);
-    requireOwnRole(role, "stripped of permissions");
+    requireOwnRole(role, "changed to have fewer permissions");
     const permissions = await findPermissions(tx, caller.tenantId, [permissionId]);
     if (await changePermissions(p, tx, roleId, { removed: permissions }) > 0) {
       await recordGrant(tx, caller, "role.permission.revoke", roleId, { before: permissions[0] });
@@ -61,7 +60,7 @@ export async function revokePermission(
 }
 
 /**
- * The permissions of `ids`, when the caller may give every one: those of platform reach only by who holds them.
+ * Reads the permissions of `ids` and checks that the caller may grant them: one with platform reach only if they hold it.
  * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED
  */
 export async function requireGrantable(
@@ -74,17 +73,17 @@ export async function requireGrantable(
   if (beyond.length > 0) {
     throw problem(
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      `${
+      `The caller may not grant ${
         beyond.map(({ code }) => code).join(", ")
-      } reaches across tenants and is given only by who holds it.`,
+      }: only a user who holds a platform-reach permission may grant it.`,
     );
   }
   return permissions;
 }
 
 /**
- * Gives a role permissions and takes others from it; where that changes anything, its holders' tokens end.
- * @returns how many it did not have before, and how many of the others it had.
+ * Adds permissions to a role and removes others. If that changes anything, invalidates its holders' tokens.
+ * @returns the number of permissions added plus the number removed.
  * @throws LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function changePermissions(
@@ -102,7 +101,7 @@ export async function changePermissions(
   return given + taken;
 }
 
-/** The catalog's and the tenant's own permissions of `ids`. Throws PERMISSION_NOT_FOUND when one is missing. */
+/** Reads permissions of the catalog and the tenant by id. Throws PERMISSION_NOT_FOUND if one is missing. */
 async function findPermissions(tx: Tx, tenantId: string, ids: string[]) {
   const wanted = new Set(ids);
   if (wanted.size === 0) return [];
@@ -115,7 +114,7 @@ async function findPermissions(tx: Tx, tenantId: string, ids: string[]) {
   if (wanted.size === 0) return [...found];
   throw problem(
     "PERMISSION_NOT_FOUND",
-    `No permission ${[...wanted].slice(0, 5).join(", ")} is known in the tenant.`,
+    `The tenant has no permission ${[...wanted].slice(0, 5).join(", ")}.`,
   );
 }
 

@@ -10,7 +10,7 @@ export interface LockedRole {
   version: number;
 }
 
-/** Locks a role of the tenant against other changes and against users being given it. Throws ROLE_NOT_FOUND. */
+/** Locks a role of the tenant against concurrent changes and assignments. Throws ROLE_NOT_FOUND. */
 export async function lockRole(tx: Tx, tenantId: string, id: string): Promise<LockedRole> {
   const [role] = await tx<LockedRole[]>`
     select id, name, description, is_system, version from roles
@@ -19,7 +19,10 @@ export async function lockRole(tx: Tx, tenantId: string, id: string): Promise<Lo
   return role;
 }
 
-/** Refuses a role of the catalog. Throws ROLE_SYSTEM_PROTECTED_CONFLICT. */
+/**
+ * Rejects catalog roles.
+ * @param attempted past participle for the message, such as "deleted". Throws ROLE_SYSTEM_PROTECTED_CONFLICT.
+ */
 export function requireOwnRole({ name, isSystem }: LockedRole, attempted: string): void {
   if (!isSystem) return;
   throw problem("ROLE_SYSTEM_PROTECTED_CONFLICT", `"${name}" is a catalog role and cannot be ${attempted}.`);

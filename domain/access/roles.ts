@@ -6,7 +6,7 @@ import { tenantNotFound } from "./tenants.ts";
 import { type Versioned, versioned } from "../shared/versioned.ts";
 
 export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;
-/** Names a list may be sorted by, and what that means in SQL. */
+/** SQL expression of each sort key. */
 const SORTS = { name: "lower(r.name)", createdAt: "r.created_at", userCount: "user_count" };
 
 /** A role of a tenant with its permissions. */
@@ -23,13 +23,13 @@ export interface Role {
 }
 
 export interface RoleWithUserCount extends Omit<Role, "permissions"> {
-  /** Users that are not deleted and hold the role, whether their link is active or not. */
+  /** Users who hold the role, with active or deactivated links; without deleted users. */
   userCount: number;
   permissionCount: number;
 }
 export type RoleLookupItem = Pick<Role, "id" | "name" | "description">;
 
-/** What roles are selected by; absent members select nothing. */
+/** Filter of roles; absent members do not filter. */
 export interface RoleFilter {
   search?: string | undefined;
   isSystemRole?: boolean | undefined;
@@ -51,7 +51,7 @@ export async function readRole(q: Queryable, tenantId: string, id: string): Prom
   return versioned(row, () => roleNotFound(id));
 }
 
-/** Reads a role of the tenant with its counts. Throws ROLE_NOT_FOUND. */
+/** Reads a role of the tenant with its numbers of users and permissions. Throws ROLE_NOT_FOUND. */
 export async function readCountedRole(
   q: Queryable,
   tenantId: string,
@@ -64,8 +64,8 @@ export async function readCountedRole(
 }
 
 /**
- * The tenant's roles that fit, by name unless sorted otherwise. Holders are counted for the page's roles only, unless
- * the list is sorted by that count.
+ * Lists the tenant's matching roles, sorted by name unless `sortBy` is given. Users are counted only for the roles of
+ * the page, unless the list is sorted by that number.
  */
 export async function listRoles(
   sql: Sql,
@@ -88,7 +88,7 @@ export async function listRoles(
   return pagedResult<RoleWithUserCount>([...items], total, request);
 }
 
-/** The roles of any tenant, as the administration routes answer them. Throws TENANT_NOT_FOUND. */
+/** Lists the roles of any tenant, for the administration routes. Throws TENANT_NOT_FOUND. */
 export async function listRolesOfTenant(
   sql: Sql,
   tenantId: string,
@@ -98,7 +98,7 @@ export async function listRolesOfTenant(
   return await listRoles(sql, tenantId, request);
 }
 
-/** The tenant's roles that fit with what each gives, by name. */
+/** Lists the tenant's matching roles with their permissions, sorted by name. */
 export async function listRoleGrants(
   sql: Sql,
   tenantId: string,
@@ -113,7 +113,7 @@ export async function listRoleGrants(
   return pagedResult<Role>([...items], total, request);
 }
 
-/** Names of the tenant's roles, for selectors; by name. */
+/** Lists names of the tenant's matching roles for selection lists, sorted by name. */
 export async function lookUpRoles(
   sql: Sql,
   tenantId: string,
@@ -128,7 +128,7 @@ export async function lookUpRoles(
   return pagedResult<RoleLookupItem>([...items], total, request);
 }
 
-/** Names of any tenant's roles. Throws TENANT_NOT_FOUND. */
+/** Lists names of any tenant's matching roles, sorted by name. Throws TENANT_NOT_FOUND. */
 export async function lookUpRolesOfTenant(
   sql: Sql,
   tenantId: string,
@@ -143,11 +143,11 @@ export interface RolesSummary {
   systemRoles: number;
   customRoles: number;
   rolesWithoutUsers: number;
-  /** Users that hold at least one of the roles; each counts once. */
+  /** Number of users who hold at least one of the roles. */
   usersWithRoles: number;
 }
 
-/** Counts the tenant's roles that fit, and who holds them. */
+/** Counts the tenant's matching roles and their users. */
 export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFilter): Promise<RolesSummary> {
   const [row] = await sql<RolesSummary[]>`
     with chosen as materialized (select r.id, r.is_system from roles r where ${where(sql, tenantId, filter)})
@@ -160,13 +160,13 @@ export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFil
         select distinct h.user_id from user_tenant_roles h where h.role_id in (select id from chosen)) holders)
         as users_with_roles
     from chosen`;
-  if (!row) throw new Error("an aggregate query answered no row");
+  if (!row) throw new Error("an aggregate query returned no row");
   return row;
 }
 
-/** The refusal of an unknown, deleted or foreign role: one wording, so that the three look the same. */
+/** The same error for an unknown, deleted or other tenant's role, so that callers cannot tell them apart. */
 export const roleNotFound = (id: string) =>
-  problem("ROLE_NOT_FOUND", `No role ${id} is known in the tenant; the id may be wrong or the role deleted.`);
+  problem("ROLE_NOT_FOUND", `The tenant has no role ${id}; the id may be wrong or the role deleted.`);
 
 const ownColumns = (q: Queryable) =>
   q`r.id, r.tenant_id, (select t.name from tenants t where t.id = r.tenant_id) as tenant_name, r.name, r.description,
@@ -179,7 +179,7 @@ export const grantColumns = (q: Queryable) =>
       from role_permissions rp join permissions p on p.id = rp.permission_id where rp.role_id = r.id), '[]')
       as permissions`;
 
-/** Columns of `RoleWithUserCount` over `roles r`. Deleted users hold no roles, so an index alone is counted. */
+/** Columns of `RoleWithUserCount` over `roles r`. Deleted users hold no roles, so an index-only scan can count users. */
 const countedColumns = (q: Queryable) =>
   q`${ownColumns(q)},
     (select count(*) from user_tenant_roles h where h.role_id = r.id) as user_count,

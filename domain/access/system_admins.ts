@@ -6,7 +6,7 @@ import type { UserPlatform } from "./user_lock.ts";
 import { updateUser } from "./user_update.ts";
 
 /**
- * Creates a user who is SystemAdmin and Admin in the platform tenant; for the operator at the shell.
+ * Creates a user with the roles SystemAdmin and Admin in the platform tenant. For CLI scripts.
  * @throws VALIDATION_ERROR, USER_ALREADY_EXISTS, TENANT_CAPACITY_REACHED
  */
 export async function createSystemAdmin(
@@ -26,8 +26,8 @@ export async function createSystemAdmin(
 }
 
 /**
- * Makes an existing user active, and SystemAdmin and Admin in the platform tenant beside all they are already; for the
- * operator at the shell. A deactivated link to the platform tenant counts again.
+ * Activates an existing user and their link to the platform tenant, and adds the roles SystemAdmin and Admin there. For
+ * CLI scripts.
  * @returns the user's id. Throws USER_NOT_FOUND, TENANT_CAPACITY_REACHED.
  */
 export async function promoteToSystemAdmin(p: UserPlatform, email: string): Promise<string> {
@@ -53,7 +53,7 @@ async function platformLink(q: Queryable): Promise<Assignment> {
     join roles r on r.tenant_id = t.id and r.is_system and r.name in ('SystemAdmin', 'Admin') and r.deleted_at is null
     where t.type = 'Platform' order by r.name`;
   const [first] = rows;
-  if (!first) throw new Error("the database has no platform tenant yet; start the service once");
+  if (!first) throw new Error("the database has no platform tenant; start the service once to create it");
   return {
     tenantId: first.tenantId,
     roleIds: rows.map((row) => row.roleId),

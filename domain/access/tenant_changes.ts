@@ -20,7 +20,7 @@ export interface NewTenant {
   isActive: boolean;
 }
 
-/** What a change sets; absent members stay as they are, null takes a parent or a limit away. */
+/** Fields to change; absent ones keep their value, null removes the parent or the limit. */
 export interface TenantChange {
   name?: string | undefined;
   parentTenantId?: string | null | undefined;
@@ -33,7 +33,7 @@ type LockedTenant = Pick<Tenant, "id" | "name" | "type" | "isActive" | "parentTe
 };
 
 /**
- * Makes a tenant with its catalog roles.
+ * Creates a tenant with its catalog roles.
  * @throws CROSS_TENANT_FORBIDDEN, TENANT_PLATFORM_CONFLICT, TENANT_NOT_FOUND (the parent), VALIDATION_ERROR,
  * TENANT_ALREADY_EXISTS
  */
@@ -47,11 +47,14 @@ export async function createTenant(
     if (!reach.everywhere && (tenant.parentTenantId === null || tenant.parentTenantId !== reach.childrenOf)) {
       throw problem(
         "CROSS_TENANT_FORBIDDEN",
-        "The caller may make children of their own group only; other tenants need reach across all of them.",
+        "The caller may only create children of their own group; creating other tenants needs manage:all-tenants.",
       );
     }
     if (tenant.type === "Platform") {
-      throw problem("TENANT_PLATFORM_CONFLICT", "There is exactly one platform tenant, made at first start.");
+      throw problem(
+        "TENANT_PLATFORM_CONFLICT",
+        "A second platform tenant cannot be created; the only one is created at the first start.",
+      );
     }
     if (tenant.parentTenantId !== null) await requireParent(tx, tenant.type, tenant.parentTenantId);
     const id = newId();
@@ -69,7 +72,7 @@ export async function createTenant(
 }
 
 /**
- * Changes a tenant. Switching it on or off ends the validity of its users' tokens.
+ * Changes a tenant. Activating or deactivating it invalidates its users' tokens.
  * @throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN, PRECONDITION_FAILED, TENANT_PLATFORM_CONFLICT, VALIDATION_ERROR,
  * TENANT_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
  */
@@ -89,7 +92,7 @@ export async function updateTenant(
     const set = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
     const after: typeof before = { ...before, ...set };
     if (before.type === "Platform" && (!after.isActive || after.parentTenantId !== null)) {
-      throw problem("TENANT_PLATFORM_CONFLICT", "The platform tenant stays active and without a parent.");
+      throw problem("TENANT_PLATFORM_CONFLICT", "The platform tenant cannot be deactivated or get a parent.");
     }
     if (after.parentTenantId !== before.parentTenantId) await requireMove(tx, reach, after);
     if (JSON.stringify(after) !== JSON.stringify(before)) {
@@ -115,7 +118,7 @@ export async function updateTenant(
 }
 
 /**
- * Deletes a tenant that has no children; its users' tokens end. Its rows stay, hidden.
+ * Soft-deletes a tenant without children and invalidates its users' tokens.
  * @throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN, PRECONDITION_FAILED, TENANT_PLATFORM_CONFLICT,
  * TENANT_HAS_CHILDREN_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
  */
@@ -127,7 +130,7 @@ export async function deleteTenant(
   ifMatch: string | null,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    // `for update` also holds off children being made, whose foreign key locks their parent.
+    // `for update` also blocks concurrent inserts of children, whose foreign key check locks the parent.
     const [tenant] = await tx<LockedTenant[]>`
       select id, name, type, is_active, parent_tenant_id, max_users, version
       from tenants where id = ${id} and deleted_at is null for update`;
@@ -140,7 +143,7 @@ export async function deleteTenant(
     if (children && children.total > 0) {
       throw problem(
         "TENANT_HAS_CHILDREN_CONFLICT",
-        `The group still has ${children.total} children; a tenant is deleted without any.`,
+        `Group ${id} cannot be deleted: it has ${children.total} child tenants. Delete or move them first.`,
       );
     }
     await tx`update tenants set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;
@@ -162,7 +165,7 @@ function requireChangeable(
   return tenant;
 }
 
-/** A tenant that changes groups leaves one group's reach and enters another's, so that takes reach over all. */
+/** Checks a change of parent. It moves the tenant out of one group's reach into another's, so it needs platform reach. */
 async function requireMove(
   tx: Tx,
   reach: TenantReach,
@@ -171,13 +174,13 @@ async function requireMove(
   if (!reach.everywhere) {
     throw problem(
       "CROSS_TENANT_FORBIDDEN",
-      "Moving a tenant into or out of a group needs reach across all tenants.",
+      "Moving a tenant into or out of a group needs manage:all-tenants.",
     );
   }
   if (parentTenantId !== null) await requireParent(tx, type, parentTenantId);
 }
 
-/** A parent is a live group, and the child is no group itself: there is one level. */
+/** Checks that the parent is an existing group and the child is not a group: the hierarchy has one level. */
 async function requireParent(tx: Tx, type: TenantType, parentTenantId: string): Promise<void> {
   if (type === "Group") throw invalid({ parentTenantId: ["a Group tenant cannot have a parent"] });
   const [parent] = await tx<{ type: TenantType }[]>`
@@ -188,7 +191,7 @@ async function requireParent(tx: Tx, type: TenantType, parentTenantId: string): 
   }
 }
 
-/** Only where the tenant's roles give admin:system can switching it off take the last holder away. */
+/** Checks that an active holder of admin:system remains. Skips the check if no role of the tenant has admin:system. */
 async function keepSystemAdmin(tx: Tx, tenantId: string): Promise<void> {
   const granting = await tx`
     select from roles r join role_permissions rp on rp.role_id = r.id join permissions p on p.id = rp.permission_id

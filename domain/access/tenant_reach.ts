@@ -2,25 +2,25 @@ import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, holds, type TenantCaller } from "./caller.ts";
 
-/** Which tenants a caller may act on with one permission. */
+/** The tenants a caller may act on with one permission. */
 export interface TenantReach {
   everywhere: boolean;
-  /** The caller's own tenant, where the permission reaches it. */
+  /** The caller's own tenant; null if the permission does not include it. */
   own: string | null;
-  /** The group whose children are reached. */
+  /** The group whose children are included; null if none are. */
   childrenOf: string | null;
 }
 
-/** Reach over all tenants, as the administration routes have it. */
+/** Reach over all tenants, as on the administration routes. */
 export const EVERYWHERE: TenantReach = { everywhere: true, own: null, childrenOf: null };
 
-/** What a group's permission stands for on its children. */
+/** The permissions that give access to a group's child tenants. */
 const READS_CHILDREN = { list: "read:group-tenants", summary: "read:group-analytics" } as const;
 export const CHANGES_CHILDREN = "manage:child-tenants";
 
 /**
- * What the caller may see: their own tenant with read:tenants; in a group tenant its children too, with
- * read:group-tenants (lists) or read:group-analytics (summaries).
+ * Returns the tenants the caller may read: their own tenant with read:tenants; in a group tenant, the group and its
+ * children with read:group-tenants (lists) or read:group-analytics (summaries).
  * @throws MISSING_PERMISSION
  */
 export async function reachForReading(
@@ -33,7 +33,7 @@ export async function reachForReading(
 }
 
 /**
- * What the caller may change with `permission`: their own tenant; in a group tenant its children, with
+ * Returns the tenants the caller may change: their own tenant with `permission`; in a group tenant, its children with
  * manage:child-tenants.
  * @throws MISSING_PERMISSION
  */
@@ -57,7 +57,7 @@ async function readReach(
   if (!reachesOwn && !reachesChildren) {
     throw problem(
       "MISSING_PERMISSION",
-      `The route needs ${onOwn}, or ${onChildren} in a group tenant; the caller has neither.`,
+      `The route needs ${onOwn}, or ${onChildren} in a group tenant; the caller holds neither.`,
     );
   }
   return {
@@ -74,12 +74,12 @@ async function isGroup(q: Queryable, tenantId: string): Promise<boolean> {
   return tenant?.type === "Group";
 }
 
-/** The condition that `tenants t` is within reach. */
+/** SQL condition: `tenants t` is within reach. */
 export function withinReach(q: Queryable, { everywhere, own, childrenOf }: TenantReach) {
   return everywhere ? q`true` : q`(t.id = ${own} or t.parent_tenant_id = ${childrenOf})`;
 }
 
-/** Refuses a tenant the reach leaves out. Throws CROSS_TENANT_FORBIDDEN. */
+/** Checks that a tenant is within reach. Throws CROSS_TENANT_FORBIDDEN. */
 export function requireWithinReach(
   reach: TenantReach,
   tenant: { id: string; parentTenantId: string | null },
@@ -89,6 +89,6 @@ export function requireWithinReach(
   if (childrenOf !== null && tenant.parentTenantId === childrenOf) return;
   throw problem(
     "CROSS_TENANT_FORBIDDEN",
-    `Tenant ${tenant.id} is out of the caller's reach, which is their own tenant and, in a group, its children.`,
+    `The caller may not act on tenant ${tenant.id}, only on their own tenant and, in a group, its children.`,
   );
 }

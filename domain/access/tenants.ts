@@ -12,7 +12,7 @@ export type TenantType = typeof TENANT_TYPES[number];
 export const HIERARCHY_SCOPES = ["all", "grouped", "groups", "standalone"] as const;
 export type HierarchyScope = typeof HIERARCHY_SCOPES[number];
 
-/** Names a list may be sorted by, and what that means in SQL. */
+/** SQL expression of each sort key. */
 const SORTS = {
   name: "lower(t.name)",
   type: "t.type::text",
@@ -27,7 +27,7 @@ export interface Tenant {
   type: TenantType;
   isActive: boolean;
   parentTenantId: string | null;
-  /** Most active users; null: no limit. */
+  /** Maximum number of active users; null: no limit. */
   maxUsers: number | null;
   userCount: number;
   createdAt: Date;
@@ -35,7 +35,7 @@ export interface Tenant {
 }
 export type TenantLookupItem = Pick<Tenant, "id" | "name" | "type" | "isActive" | "parentTenantId">;
 
-/** What tenants are selected by; absent members select nothing. */
+/** Filter of tenants; absent members do not filter. */
 export interface TenantFilter {
   search?: string | undefined;
   isActive?: boolean | undefined;
@@ -63,7 +63,7 @@ export async function readTenant(q: Queryable, reach: TenantReach, id: string): 
   return tenant;
 }
 
-/** The tenants within reach that fit, by name unless sorted otherwise. */
+/** Lists the matching tenants within reach, sorted by name unless `sortBy` is given. */
 export async function listTenants(
   sql: Sql,
   reach: TenantReach,
@@ -79,7 +79,7 @@ export async function listTenants(
   return pagedResult<Tenant>([...items], total, request);
 }
 
-/** Names of tenants within reach, for selectors; by name. */
+/** Lists names of matching tenants within reach for selection lists, sorted by name. */
 export async function lookUpTenants(
   sql: Sql,
   reach: TenantReach,
@@ -102,12 +102,12 @@ export interface TenantsSummary {
   groupTenants: number;
   groupedTenants: number;
   standaloneTenants: number;
-  /** Active links, so that a user of two tenants counts in both. */
+  /** Number of active links: a user of two tenants counts twice. */
   totalUsers: number;
   tenantsAtCapacity: number;
 }
 
-/** Counts the tenants within reach that fit. */
+/** Counts the matching tenants within reach. */
 export async function summarizeTenants(
   sql: Sql,
   reach: TenantReach,
@@ -123,13 +123,13 @@ export async function summarizeTenants(
       coalesce(sum(t.user_count), 0) as total_users,
       count(*) filter (where t.user_count >= t.max_users) as tenants_at_capacity
     from tenants t where ${where(sql, reach, filter)}`;
-  if (!row) throw new Error("an aggregate query answered no row");
+  if (!row) throw new Error("an aggregate query returned no row");
   return row;
 }
 
-/** The refusal of an unknown or deleted tenant. */
+/** The error for an unknown or deleted tenant. */
 export const tenantNotFound = (id: string) =>
-  problem("TENANT_NOT_FOUND", `No tenant ${id} is known; the id may be wrong or the tenant deleted.`);
+  problem("TENANT_NOT_FOUND", `There is no tenant ${id}; the id may be wrong or the tenant deleted.`);
 
 async function countTenants(sql: Sql, chosen: ReturnType<typeof where>): Promise<number> {
   const [row] = await sql<{ total: number }[]>`select count(*) as total from tenants t where ${chosen}`;

@@ -1,6 +1,6 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 
-/** How many active users of a tenant name each of these application codes in their `appIds`. */
+/** Counts a tenant's active users per application code in their `appIds`. Codes without users are absent. */
 export async function countUsersByApplication(
   q: Queryable,
   tenantId: string,

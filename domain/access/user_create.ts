@@ -6,17 +6,17 @@ import { holds, type TenantCaller } from "./caller.ts";
 import { type Acting, requireMayGiveRoles } from "./escalation.ts";
 import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
 import { insertLinks } from "./links.ts";
-import { recount } from "./large_counts.ts";
+import { invalidateCounts } from "./count_cache.ts";
 import { readUser, type User } from "./user_details.ts";
-import { tellUserCreated } from "./user_events.ts";
+import { emitUserCreated } from "./user_events.ts";
 import type { UserPlatform } from "./user_lock.ts";
 import { storedPassword } from "./user_password.ts";
 import type { Versioned } from "../shared/versioned.ts";
 
-/** A user to be made. */
+/** A user to create. */
 export interface NewUser {
   email: string;
-  /** Plain, or a hash made elsewhere when `isPasswordEncrypted`. */
+  /** Plain text, or a hash from another system if `isPasswordEncrypted`. */
   password: string;
   isPasswordEncrypted: boolean;
   firstName: string;
@@ -28,11 +28,11 @@ export interface NewUser {
 }
 
 /**
- * Creates a user with links to any tenants, or none.
- * @param audited tenant whose audit log tells of it; null: the service's own.
- * @returns the user, with the role names held in `rolesOf`.
+ * Creates a user, with or without links to tenants.
+ * @param o.audited tenant of the audit row; null: none.
+ * @param o.rolesOf tenant whose role names the result shows.
  * @throws VALIDATION_ERROR, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
- * USER_ALREADY_EXISTS (also of a deleted user), TENANT_CAPACITY_REACHED
+ * USER_ALREADY_EXISTS (also if a deleted user has the email), TENANT_CAPACITY_REACHED
  */
 export async function createUser(
   p: UserPlatform,
@@ -51,7 +51,7 @@ export async function createUser(
         ${user.appIds}::text[], ${user.isActive})`;
     requireCapacity(targets, user.tenants.filter((link) => link.isActive).map((link) => link.tenantId));
     await insertLinks(tx, id, user.tenants);
-    recount(p.sql, tx);
+    invalidateCounts(p.sql, tx);
     const { password: _, isPasswordEncrypted: __, ...after } = user;
     await recordAudit(tx, acting && { ...acting, tenantId: o.audited }, {
       action: "user.create",
@@ -59,15 +59,15 @@ export async function createUser(
       targetId: id,
       after,
     });
-    await tellUserCreated(p, tx, { id, ...user }, user.tenants);
+    await emitUserCreated(p, tx, { id, ...user }, user.tenants);
     return await readUser(tx, id, o.rolesOf);
   });
 }
 
 /**
- * Creates a user from inside a tenant. Without `tenants` the user is linked to the caller's tenant alone, as default
- * and without roles.
- * @throws CROSS_TENANT_FORBIDDEN for other tenants without reach over users; else as `createUser`
+ * Creates a user on behalf of a caller in a tenant. If `tenants` is empty, links the user to the caller's tenant, as
+ * default and without roles.
+ * @throws CROSS_TENANT_FORBIDDEN (a link to another tenant without manage:all-users), and errors of `createUser`
  */
 export async function createTenantUser(
   p: UserPlatform,
@@ -79,7 +79,7 @@ export async function createTenantUser(
   if (foreign && !holds(caller, "manage:all-users")) {
     throw problem(
       "CROSS_TENANT_FORBIDDEN",
-      `The user would be linked to tenant ${foreign.tenantId}; the caller acts in ${tenantId} only.`,
+      `Linking the user to tenant ${foreign.tenantId} needs manage:all-users; the caller acts in ${tenantId}.`,
     );
   }
   const own = { tenantId, roleIds: [], isDefault: true, isActive: true };

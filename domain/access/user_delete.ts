@@ -5,7 +5,7 @@ import type { TenantCaller } from "./caller.ts";
 import type { Acting } from "./escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
-import { tellLinksChanged, tellUserDeleted } from "./user_events.ts";
+import { emitLinksChanged, emitUserDeleted } from "./user_events.ts";
 import {
   type LockedUser,
   lockExistingUser,
@@ -16,8 +16,8 @@ import {
 } from "./user_lock.ts";
 
 /**
- * Takes a user out of the caller's tenant. The last link does not go alone: the user is soft-deleted with it, and
- * the row of the link stays, so that the tenant's list still has the user when deleted ones are asked for.
+ * Removes a user from the caller's tenant. If this is the user's only link, soft-deletes the user instead. The link's
+ * row then stays, so that the tenant can still list the user among deleted ones.
  * @throws USER_NOT_FOUND, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function removeTenantUser(
@@ -40,7 +40,7 @@ export async function removeTenantUser(
 }
 
 /**
- * Soft-deletes a user whatever their tenants; their email stays taken.
+ * Soft-deletes a user of any tenants. The email stays taken.
  * @throws USER_NOT_FOUND, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function deleteUser(
@@ -73,7 +73,7 @@ async function unlink(p: UserPlatform, tx: Tx, caller: TenantCaller, userId: str
     targetId: userId,
     before: { tenantId },
   });
-  await tellLinksChanged(p, tx, userId, { before: [{ tenantId }], after: [] });
+  await emitLinksChanged(p, tx, userId, { before: [{ tenantId }], after: [] });
 }
 
 async function markDeleted(p: UserPlatform, tx: Tx, acting: Acting, user: LockedUser): Promise<void> {
@@ -85,5 +85,5 @@ async function markDeleted(p: UserPlatform, tx: Tx, acting: Acting, user: Locked
     targetId: user.id,
     before: { email: user.email },
   });
-  await tellUserDeleted(p, tx, user);
+  await emitUserDeleted(p, tx, user);
 }

@@ -5,7 +5,7 @@ import type { TenantCaller } from "./caller.ts";
 import { grantColumns, type Role } from "./roles.ts";
 import { type Versioned, versioned } from "../shared/versioned.ts";
 
-/** A user as the scoped routes answer it; `roles` are the names held in one tenant. */
+/** A user as tenant routes return it; `roles` are the role names in one tenant. */
 export interface User {
   id: string;
   email: string;
@@ -22,12 +22,12 @@ export interface User {
   updatedAt: Date;
 }
 
-/** A user as the admin routes answer it, with the whole tenant/role matrix. */
+/** A user as administration routes return it, with all links and their roles. */
 export interface AdminUser extends Omit<User, "roles" | "lastLoginAt"> {
   tenants: { tenantId: string; roleIds: string[]; isDefault: boolean; isActive: boolean }[];
 }
 
-/** One of a user's tenants, as the link has it. */
+/** A link of a user, with its tenant and roles. */
 export interface UserTenant {
   tenantId: string;
   tenantName: string;
@@ -39,7 +39,7 @@ export interface UserTenant {
   createdAt: Date;
 }
 
-/** Columns of `User` over `users u`; role names are those of `tenantId`, none where it is null. */
+/** Columns of `User` over `users u`; role names are those in `tenantId`, none if it is null. */
 export const userColumns = (q: Queryable, tenantId: string | null) =>
   q`
   u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
@@ -65,7 +65,7 @@ export const adminUserColumns = (q: Queryable) =>
   ), '[]') as tenants,
   u.created_at, u.updated_at`;
 
-/** Reads a user whatever their tenants; role names are those of `tenantId`. Throws USER_NOT_FOUND. */
+/** Reads a user of any tenants; role names are those in `tenantId`. Throws USER_NOT_FOUND. */
 export async function readUser(
   q: Queryable,
   userId: string,
@@ -78,7 +78,7 @@ export async function readUser(
   return versioned(row, () => userNotFound(userId));
 }
 
-/** Reads a user linked to the tenant. Throws USER_NOT_FOUND for everyone else. */
+/** Reads a user linked to the tenant. Throws USER_NOT_FOUND for any other user. */
 export async function readTenantUser(
   q: Queryable,
   userId: string,
@@ -111,15 +111,15 @@ export async function readAdminUser(q: Queryable, userId: string): Promise<Versi
   return versioned(row, () => userNotFound(userId));
 }
 
-/** All of the user's tenants, the default one first. Throws USER_NOT_FOUND. */
+/** Reads all links of a user, the default first. Throws USER_NOT_FOUND. */
 export async function readUserTenants(q: Queryable, userId: string): Promise<UserTenant[]> {
   await requireUser(q, userId, null);
   return await readLinks(q, userId, null);
 }
 
 /**
- * All tenants of a user of the caller's tenant, the default one first; an API key, which belongs to one tenant, is told
- * of that one. Throws USER_NOT_FOUND for everyone else.
+ * Reads all links of a user of the caller's tenant, the default first. An API key gets only the link to its own tenant.
+ * Throws USER_NOT_FOUND for any other user.
  */
 export async function readUserTenantsAs(
   q: Queryable,
@@ -130,7 +130,7 @@ export async function readUserTenantsAs(
   return await readLinks(q, userId, caller.apiKeyId === null ? null : caller.tenantId);
 }
 
-/** The user's link to one tenant. Throws USER_NOT_FOUND where there is none. */
+/** Reads the user's link to one tenant. Throws USER_NOT_FOUND if there is none. */
 export async function readUserTenant(q: Queryable, userId: string, tenantId: string): Promise<UserTenant> {
   const [link] = await readLinks(q, userId, tenantId);
   if (!link) throw userNotFound(userId);
@@ -153,7 +153,7 @@ async function readLinks(
     order by l.is_default desc, l.created_at, t.id`;
 }
 
-/** The roles a user of the tenant holds there, by name. Throws USER_NOT_FOUND. */
+/** Reads the roles of a user in the tenant, sorted by name. Throws USER_NOT_FOUND. */
 export async function readUserRoles(q: Queryable, userId: string, tenantId: string): Promise<Role[]> {
   await requireUser(q, userId, tenantId);
   return await q<Role[]>`
@@ -163,16 +163,19 @@ export async function readUserRoles(q: Queryable, userId: string, tenantId: stri
     where l.user_id = ${userId} and l.tenant_id = ${tenantId} order by lower(r.name), r.id`;
 }
 
-/** Codes of what a user of the tenant may do there; none while the link or the tenant is not active. */
+/**
+ * Reads the codes of a user's permissions in the tenant; none while the link or the tenant is not active.
+ * @throws USER_NOT_FOUND
+ */
 export async function readUserPermissions(q: Queryable, userId: string, tenantId: string): Promise<string[]> {
   await requireUser(q, userId, tenantId);
   const rows = await q<{ code: string }[]>`${permissionCodes(q, userId, tenantId)}`;
   return rows.map((row) => row.code);
 }
 
-/** The refusal of an unknown, deleted or foreign user: one wording, so that the three look the same. */
-export const userNotFound = (named: string) =>
-  problem("USER_NOT_FOUND", `No user ${named} is known here; the id may be wrong or the user deleted.`);
+/** The same error for an unknown, deleted or other tenant's user, so that callers cannot tell them apart. */
+export const userNotFound = (idOrEmail: string) =>
+  problem("USER_NOT_FOUND", `There is no user ${idOrEmail} here; the id may be wrong or the user deleted.`);
 
 async function requireUser(q: Queryable, userId: string, tenantId: string | null): Promise<void> {
   const rows = await q`select from users u where u.id = ${userId} and u.deleted_at is null

@@ -3,7 +3,7 @@ import type { Tx } from "../../infra/postgres/postgres.ts";
 import { emitEvents, type NewEvent } from "../events/emit.ts";
 import type { Assignment } from "./link_targets.ts";
 
-/** Wakes workers for the events, where it can: CLI scripts cannot. */
+/** Wakes workers for the events; absent in CLI scripts, whose events workers find by polling. */
 interface Waking {
   wakeUps?: WakeUps;
 }
@@ -17,11 +17,15 @@ interface UserFields {
 }
 
 const dataOf = ({ id, email, firstName, lastName, isActive }: UserFields) => ({
-  ...{ userId: id, email, firstName, lastName, isActive },
+  userId: id,
+  email,
+  firstName,
+  lastName,
+  isActive,
 });
 
-/** Tells the tenants a new user is linked to. */
-export async function tellUserCreated(
+/** Emits `user.created` to each tenant the new user is linked to. */
+export async function emitUserCreated(
   p: Waking,
   tx: Tx,
   user: UserFields,
@@ -31,8 +35,8 @@ export async function tellUserCreated(
   await emitEvents(p, tx, links.map(({ tenantId }) => ({ type: "user.created", tenantId, data })));
 }
 
-/** Tells every tenant of a user that `changed` of their fields are others now. */
-export async function tellUserUpdated(
+/** Emits `user.updated` to each tenant of the user; `changed` names the changed fields. */
+export async function emitUserUpdated(
   p: Waking,
   tx: Tx,
   user: UserFields,
@@ -42,8 +46,8 @@ export async function tellUserUpdated(
   await emitToTenantsOf(p, tx, user.id, (tenantId) => ({ type: "user.updated", tenantId, data }));
 }
 
-/** Tells every tenant of a user that they are deleted. */
-export async function tellUserDeleted(
+/** Emits `user.deleted` to each tenant of the user. */
+export async function emitUserDeleted(
   p: Waking,
   tx: Tx,
   { id, email }: { id: string; email: string },
@@ -52,8 +56,8 @@ export async function tellUserDeleted(
   await emitToTenantsOf(p, tx, id, (tenantId) => ({ type: "user.deleted", tenantId, data }));
 }
 
-/** Tells tenants that a user has come to them, and others that the user has left. */
-export async function tellLinksChanged(
+/** Emits `user.linked` to tenants the user was added to, and `user.unlinked` to tenants the user was removed from. */
+export async function emitLinksChanged(
   p: Waking,
   tx: Tx,
   userId: string,

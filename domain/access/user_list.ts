@@ -1,27 +1,27 @@
 import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { countRemembered, isKnownLarge } from "./large_counts.ts";
+import { countCached, isKnownLarge } from "./count_cache.ts";
 import { limitTo, matches, pageOf, type SortDirection } from "../shared/list_order.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
 
 export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastLoginAt"] as const;
 
-/** What a users list selects and how it is sorted; absent members select nothing. */
+/** Filter, sorting and page of a list of users; absent filters do not filter. */
 export interface UserListRequest extends PageRequest {
   search?: string | undefined;
   isActive?: boolean | undefined;
-  /** In the tenant of `tenantId`; where that is absent, in any active tenant. */
+  /** Users who hold a role of this name in `tenantId`; if that is absent, in any active tenant. */
   roleName?: string | undefined;
-  /** At the time of the request; an expired lockout counts as none. */
+  /** Whether a lockout is in effect; an expired lockout does not count. */
   isLockedOut?: boolean | undefined;
   includeDeleted: boolean;
-  /** Users linked to this tenant, actively or not. */
+  /** Users with an active or deactivated link to this tenant. */
   tenantId?: string | undefined;
   sortBy?: typeof USER_SORTS[number] | undefined;
   sortDirection: SortDirection;
 }
 
-/** The users of one tenant. */
+/** Lists the users of one tenant. */
 export async function listTenantUsers(
   sql: Sql,
   tenantId: string,
@@ -30,23 +30,23 @@ export async function listTenantUsers(
   return await listUsers<User>(sql, { ...request, tenantId }, userColumns(sql, tenantId));
 }
 
-/** The users of all tenants, or those linked to `request.tenantId`. */
+/** Lists the users of all tenants, or those linked to `request.tenantId`. */
 export async function listAllUsers(sql: Sql, request: UserListRequest): Promise<PagedResult<AdminUser>> {
   return await listUsers<AdminUser>(sql, request, adminUserColumns(sql));
 }
 
-/** Up to so many rows are found first and sorted then; of more, a page is read in the order of an index. */
+/** Up to this many matching rows are read and then sorted. If more match, the page is read in index order. */
 const FEW = 2_000;
-/** Probing links and roles user by user is the shorter way to a page as long as not many users come before it. */
+/** Checking links and roles user by user is faster if at most this many users come before the page. */
 const FEW_PROBES = 500;
 
 interface Selection {
   request: UserListRequest;
-  /** Names the selection among remembered totals. */
+  /** Key of the total in the count cache. */
   key: string;
 }
 
-/** In either way the ids of the page come first and the details of those few rows after. */
+/** Both strategies first find the ids of the page, then read the details of those rows. */
 async function listUsers<T extends User | AdminUser>(
   sql: Sql,
   request: UserListRequest,
@@ -58,7 +58,7 @@ async function listUsers<T extends User | AdminUser>(
   return await readSmallList<T>(sql, selection, columns) ?? await readLargeList<T>(sql, selection, columns);
 }
 
-/** Counts and reads at once; null when there are more than a few rows. */
+/** Counts and reads in one query; null if more than `FEW` rows match. */
 async function readSmallList<T extends User | AdminUser>(
   sql: Sql,
   selection: Selection,
@@ -85,14 +85,14 @@ async function readSmallList<T extends User | AdminUser>(
   return pagedResult<T>(rows.map(({ total: _, ...row }) => row as unknown as T), first.total, request);
 }
 
-/** Counts, or remembers the total, and reads a page in the order of an index, from whichever end is nearer. */
+/** Counts (or uses the cached total), then reads the page in index order, from the nearer end of the index. */
 async function readLargeList<T extends User | AdminUser>(
   sql: Sql,
   selection: Selection,
   columns: ReturnType<typeof userColumns>,
 ): Promise<PagedResult<T>> {
   const { request } = selection;
-  const total = await countRemembered(sql, selection.key, () => countUsers(sql, selection, "hash"));
+  const total = await countCached(sql, selection.key, () => countUsers(sql, selection, "hash"));
   const offset = offsetOf(request);
   if (offset >= total) return pagedResult<T>([], total, request);
   const length = Math.min(request.pageSize, total - offset);
@@ -111,21 +111,21 @@ async function readLargeList<T extends User | AdminUser>(
   return pagedResult<T>([...rows], total, request);
 }
 
-async function countUsers(sql: Sql, selection: Selection, way: Way): Promise<number> {
+async function countUsers(sql: Sql, selection: Selection, strategy: Strategy): Promise<number> {
   const [row] = await sql<{ total: number }[]>`
-    select count(*) as total from users u where ${where(sql, selection, way)}`;
+    select count(*) as total from users u where ${where(sql, selection, strategy)}`;
   return row?.total ?? 0;
 }
 
 /**
- * How links and roles are looked up. `find`: from their side, for few rows. `hash`: all of them once, into a hash
- * that every user is held against. `probe`: user by user, while a page fills. The planner cannot know how many rows a
- * tenant or role has, so it is kept from choosing: by `is true`, under which it leaves a subquery alone, and by
- * `limit`, which it does not hash.
+ * How a query finds users by link or role. `find` starts from the links or roles, for few rows. `hash` reads all of them
+ * into a hash table and checks each user against it. `probe` checks user by user until the page is full. The planner
+ * cannot estimate how many rows a tenant or role has. So the SQL forces its choice: `is true` keeps it from turning the
+ * subquery into a join, and `limit` keeps it from hashing the subquery.
  */
-type Way = "find" | "hash" | "probe";
+type Strategy = "find" | "hash" | "probe";
 
-function where(q: Queryable, { request: o }: Selection, way: Way) {
+function where(q: Queryable, { request: o }: Selection, strategy: Strategy) {
   const all = [
     o.includeDeleted ? q`true` : q`u.deleted_at is null`,
     ...o.isActive === undefined ? [] : [o.isActive ? q`u.is_active` : q`not u.is_active`],
@@ -137,18 +137,18 @@ function where(q: Queryable, { request: o }: Selection, way: Way) {
     matches(q, "u.search_text", o.search),
     ...o.tenantId === undefined
       ? []
-      : [among(q, way, q`select l.user_id from user_tenants l where l.tenant_id = ${o.tenantId}`)],
-    ...o.roleName === undefined ? [] : [among(q, way, roleHolders(q, o.roleName, o.tenantId))],
+      : [among(q, strategy, q`select l.user_id from user_tenants l where l.tenant_id = ${o.tenantId}`)],
+    ...o.roleName === undefined ? [] : [among(q, strategy, roleHolders(q, o.roleName, o.tenantId))],
   ];
   return all.reduce((left, right) => q`${left} and ${right}`);
 }
 
 type Fragment = ReturnType<typeof sortKeys>;
 
-/** The condition that the user is one of `userIds`, a query of `l.user_id`. */
-function among(q: Queryable, way: Way, userIds: Fragment): Fragment {
-  if (way === "find") return q`u.id in (${userIds})`;
-  if (way === "hash") return q`(u.id in (${userIds})) is true`;
+/** SQL condition: the user is in the result of `userIds`, a query of `l.user_id`. */
+function among(q: Queryable, strategy: Strategy, userIds: Fragment): Fragment {
+  if (strategy === "find") return q`u.id in (${userIds})`;
+  if (strategy === "hash") return q`(u.id in (${userIds})) is true`;
   return q`(${userIds} and l.user_id = u.id limit 1) is not null`;
 }
 
@@ -176,7 +176,7 @@ function sortKeys(q: Queryable, sortBy: UserListRequest["sortBy"]) {
   }
 }
 
-/** A total order; each is the exact reverse of its other direction, and each has an index. */
+/** A total order. Ascending and descending are exact opposites, and an index supports each. */
 function order(q: Queryable, sortBy: UserListRequest["sortBy"], descending: boolean) {
   switch (sortBy) {
     case "email":

@@ -3,13 +3,13 @@ import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Caller } from "./caller.ts";
 import { invalidateUsers } from "./invalidation.ts";
-import { recount } from "./large_counts.ts";
+import { invalidateCounts } from "./count_cache.ts";
 import { userNotFound } from "./user_details.ts";
 
-/** What changing users needs of the platform; CLI scripts cannot notify; workers find the events by polling. */
+/** The parts of the platform that changing users needs. CLI scripts have no `wakeUps`; workers find events by polling. */
 export type UserPlatform = Pick<Platform, "sql" | "rights"> & Partial<Pick<Platform, "wakeUps">>;
 
-/** A user row as it was when it was locked. */
+/** A user row, read when it was locked. */
 export interface LockedUser {
   id: string;
   email: string;
@@ -21,7 +21,7 @@ export interface LockedUser {
   version: number;
 }
 
-/** Locks a user that is not deleted until the transaction ends; null for everyone else. */
+/** Locks a user until the transaction ends; null if the user does not exist or is deleted. */
 export async function lockUser(tx: Tx, userId: string): Promise<LockedUser | null> {
   const [user] = await tx<LockedUser[]>`
     select id, email, first_name, last_name, phone_number, app_ids, is_active, version from users
@@ -29,21 +29,22 @@ export async function lockUser(tx: Tx, userId: string): Promise<LockedUser | nul
   return user ?? null;
 }
 
-/** Locks a user whatever their tenants. Throws USER_NOT_FOUND. */
+/** Like `lockUser`, but throws USER_NOT_FOUND. */
 export async function lockExistingUser(tx: Tx, userId: string): Promise<LockedUser> {
   const user = await lockUser(tx, userId);
   if (!user) throw userNotFound(userId);
   return user;
 }
 
-/** A locked user with what decides who may change them from inside one tenant. */
+/** A locked user of one tenant. The numbers decide whether a caller in that tenant may change the user. */
 export interface LockedTenantUser extends LockedUser {
-  /** Links to other tenants that exist, active ones and all. */
+  /** Active links to other tenants that are not deleted. */
   otherActiveLinks: number;
+  /** Active and deactivated links to other tenants that are not deleted. */
   otherLinks: number;
 }
 
-/** Locks a user linked to the tenant. Throws USER_NOT_FOUND for everyone else. */
+/** Locks a user linked to the tenant. Throws USER_NOT_FOUND for any other user. */
 export async function lockTenantUser(tx: Tx, userId: string, tenantId: string): Promise<LockedTenantUser> {
   const user = await lockUser(tx, userId);
   const [links] = await tx<{ own: number; others: number; activeOthers: number }[]>`
@@ -55,14 +56,14 @@ export async function lockTenantUser(tx: Tx, userId: string, tenantId: string): 
   return { ...user, otherLinks: links.others, otherActiveLinks: links.activeOthers };
 }
 
-/** Callers do not delete or deactivate themselves. */
+/** Prevents callers from deleting or deactivating themselves. Throws USER_SELF_CONFLICT. */
 export function requireNotSelf(acting: Pick<Caller, "userId"> | null, userId: string, attempt: string): void {
   if (acting?.userId !== userId) return;
-  throw problem("USER_SELF_CONFLICT", `The caller tried to ${attempt} their own user ${userId}.`);
+  throw problem("USER_SELF_CONFLICT", `The caller cannot ${attempt} their own user ${userId}.`);
 }
 
-/** Ends the user's tokens, and has large totals counted anew, once `tx` has committed. */
+/** Invalidates the user's tokens and the cached totals when `tx` commits. */
 export async function userRightsChanged(p: UserPlatform, tx: Tx, userId: string): Promise<void> {
   await invalidateUsers(p, tx, [userId]);
-  recount(p.sql, tx);
+  invalidateCounts(p.sql, tx);
 }

@@ -1,6 +1,6 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 
-/** What other areas may know of a user they address. */
+/** The user data that other areas need to send a message to a user. */
 export interface AddressedUser {
   id: string;
   email: string;
@@ -10,9 +10,9 @@ export interface AddressedUser {
 }
 
 /**
- * The users of `ids` that exist, are active, and have an active link to the tenant; ids of others are left out, so
- * that an unknown user and one of another tenant look the same.
- * @param tenantId null stands for the service itself, which knows every user.
+ * Returns the users of `ids` that are active and have an active link to the tenant. Leaves out all others, so that
+ * callers cannot tell unknown users from users of another tenant.
+ * @param tenantId null: no link is needed.
  */
 export async function findUsersInTenant(
   q: Queryable,
@@ -27,7 +27,7 @@ export async function findUsersInTenant(
         select from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active))`;
 }
 
-/** The users of `emails` (in any letter case) that exist, are active, and have an active link to the tenant. */
+/** Like `findUsersInTenant`, by email in any letter case. */
 export async function findUsersByEmail(
   q: Queryable,
   tenantId: string | null,

@@ -11,8 +11,8 @@ import { readUserRoles } from "./user_details.ts";
 import { lockTenantUser, type UserPlatform, userRightsChanged } from "./user_lock.ts";
 
 /**
- * Makes the roles a user of the caller's tenant holds there exactly `roleIds`, leaving their other tenants alone. Roles
- * held already need no rights of the caller. A change ends the user's tokens.
+ * Replaces a user's roles in the caller's tenant with `roleIds`; other tenants stay unchanged. Roles the user already
+ * holds need no permissions of the caller. A change invalidates the user's tokens.
  * @throws USER_NOT_FOUND, PRECONDITION_FAILED, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
  * LAST_SYSTEM_ADMIN_CONFLICT
  */

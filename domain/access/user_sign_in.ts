@@ -8,7 +8,7 @@ import type { Caller } from "./caller.ts";
 import { readAdminUser } from "./user_details.ts";
 import { lockExistingUser, type UserPlatform } from "./user_lock.ts";
 
-/** The open sessions of any user, newest first, at most 100. Throws USER_NOT_FOUND. */
+/** Lists the open sessions of any user, newest first, at most 100. Throws USER_NOT_FOUND. */
 export async function listUserSessions(
   p: Pick<UserPlatform, "sql">,
   caller: Caller,
@@ -19,8 +19,9 @@ export async function listUserSessions(
 }
 
 /**
- * Ends one open session of a user, or all of them; their tokens are refused from the next request on.
- * @param sessionId null: all, of which there may be none.
+ * Ends one open session of a user, or all of them. Their tokens are rejected from the next request on.
+ * @param sessionId null: all sessions; the user may have none.
+ * @returns how many sessions ended.
  * @throws USER_NOT_FOUND, SESSION_NOT_FOUND
  */
 export async function endUserSessions(
@@ -52,8 +53,8 @@ export async function endUserSessions(
 }
 
 /**
- * Lets a locked user try to sign in again at once, and forgets their wrong passwords; nothing happens to one who is
- * not locked. Throws USER_NOT_FOUND.
+ * Ends a user's lockout and deletes the record of failed sign-ins. Writes an audit row only if the user was locked out.
+ * @throws USER_NOT_FOUND
  */
 export async function unlockUser(p: UserPlatform, caller: Caller, userId: string): Promise<void> {
   await transact(p.sql, async (tx) => {

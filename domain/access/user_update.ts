@@ -8,7 +8,7 @@ import { keepSystemAdmin } from "./last_system_admin.ts";
 import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";
 import { replaceLinks } from "./links.ts";
 import { type AdminUser, readAdminUser, readTenantUser, type User, userNotFound } from "./user_details.ts";
-import { tellLinksChanged, tellUserUpdated } from "./user_events.ts";
+import { emitLinksChanged, emitUserUpdated } from "./user_events.ts";
 import {
   type LockedTenantUser,
   type LockedUser,
@@ -20,11 +20,11 @@ import {
 } from "./user_lock.ts";
 import type { Versioned } from "../shared/versioned.ts";
 
-/** What an update sets; absent members stay as they are. */
+/** Fields to change; absent ones keep their value. */
 export interface UserChange {
   firstName?: string | undefined;
   lastName?: string | undefined;
-  /** Null takes it away. */
+  /** Null removes it. */
   phoneNumber?: string | null | undefined;
   appIds?: string[] | undefined;
   isActive?: boolean | undefined;
@@ -52,7 +52,7 @@ export async function updateTenantUser(
 }
 
 /**
- * Activates or deactivates a user of the caller's tenant; nothing happens when they are so already.
+ * Activates or deactivates a user of the caller's tenant. Does nothing if the user already is in that state.
  * @throws USER_NOT_FOUND, USER_SELF_CONFLICT, CROSS_TENANT_FORBIDDEN, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function setTenantUserActive(
@@ -70,7 +70,7 @@ export async function setTenantUserActive(
 }
 
 /**
- * Changes a user and, where `tenants` is given, makes it the user's whole tenant/role matrix.
+ * Changes a user. If `tenants` is not null, it replaces all links and their roles.
  * @throws USER_NOT_FOUND, PRECONDITION_FAILED, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
  * TENANT_CAPACITY_REACHED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
  */
@@ -98,7 +98,7 @@ export async function updateUser(
   });
 }
 
-/** A user who is active in other tenants is theirs too: only reach over users changes what they all see. */
+/** Checks who may change a user with active links to other tenants: only callers with manage:all-users. */
 function requireReach(caller: TenantCaller, user: LockedTenantUser): void {
   if (user.otherActiveLinks === 0 || holds(caller, "manage:all-users")) return;
   throw problem(
@@ -107,7 +107,7 @@ function requireReach(caller: TenantCaller, user: LockedTenantUser): void {
   );
 }
 
-/** Writes what differs, and ends the user's tokens when activity or links have changed. */
+/** Writes the changed fields. Invalidates the user's tokens if `isActive` or links changed. */
 async function writeUser(
   p: UserPlatform,
   tx: Tx,
@@ -134,6 +134,6 @@ async function writeUser(
     before: { ...picked(user), ...(links ? { tenants: links.before } : {}) },
     after: { ...picked(next), ...(links ? { tenants: links.after } : {}) },
   });
-  if (links) await tellLinksChanged(p, tx, user.id, links);
-  if (differing.length > 0) await tellUserUpdated(p, tx, next, differing);
+  if (links) await emitLinksChanged(p, tx, user.id, links);
+  if (differing.length > 0) await emitUserUpdated(p, tx, next, differing);
 }

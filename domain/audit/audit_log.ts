@@ -1,5 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { countRemembered } from "../access/large_counts.ts";
+import { countCached } from "../access/count_cache.ts";
 import { type Caller, isSystemAdmin } from "../access/caller.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
@@ -46,7 +46,7 @@ export async function readAuditLog(
 ): Promise<PagedResult<AuditRow>> {
   const tenantId = isSystemAdmin(caller) ? request.tenantId ?? null : caller.tenantId;
   const { page: _, pageSize: __, ...filter } = { ...request, tenantId };
-  const total = await countRemembered(sql, `audit ${JSON.stringify(filter)}`, async () => {
+  const total = await countCached(sql, `audit ${JSON.stringify(filter)}`, async () => {
     const [row] = await sql<{ total: number }[]>`
       select count(*) as total from audit_log a where ${where(sql, filter)}`;
     return row?.total ?? 0;

@@ -1,6 +1,6 @@
 import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
-import { tellUserUpdated } from "../access/user_events.ts";
+import { emitUserUpdated } from "../access/user_events.ts";
 import { lockUser } from "../access/user_lock.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
@@ -91,7 +91,7 @@ export async function updateOwnProfile(
       await recordAudit(tx, caller, entry);
       const fields = ["firstName", "lastName", "phoneNumber"] as const;
       const changed = fields.filter((name) => before[name] !== after[name]);
-      await tellUserUpdated(p, tx, { ...user, ...after }, changed);
+      await emitUserUpdated(p, tx, { ...user, ...after }, changed);
     }
     return await readProfile(tx, caller.userId, caller.tenantId);
   });

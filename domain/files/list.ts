@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
-import { countRemembered } from "../access/large_counts.ts";
+import { countCached } from "../access/count_cache.ts";
 import { matches, pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
@@ -42,7 +42,7 @@ export async function listFiles(
     const ids = found.map(({ id }) => id).sort().reverse().slice(offset, offset + pageSize);
     return pagedResult(await readFiles(sql, sql`select unnest(${ids}::uuid[])`), found.length, request);
   }
-  const total = await countRemembered(sql, `files ${JSON.stringify(selection)}`, async () => {
+  const total = await countCached(sql, `files ${JSON.stringify(selection)}`, async () => {
     const [row] = await sql<{ total: number }[]>`
       select count(*) as total from files where ${where(sql, selection)}`;
     return row?.total ?? 0;

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { outsideSharedTransaction, withTransactionSetup } from "../../infra/postgres/shared_transaction.ts";
-import { type Caller, countedAs } from "../access/caller.ts";
+import { type Caller, principalId } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -202,6 +202,6 @@ interface Names {
 function namesOf({ caller, operation, key, content }: KeyedRequest): Names {
   const fingerprint = createHash("sha256");
   for (const part of content) fingerprint.update(String(part.length)).update("\n").update(part);
-  const scope = JSON.stringify([countedAs(caller), caller.tenantId, operation, key]);
+  const scope = JSON.stringify([principalId(caller), caller.tenantId, operation, key]);
   return { id: createHash("sha256").update(scope).digest(), fingerprint: fingerprint.digest() };
 }

@@ -99,6 +99,6 @@ Deno.test("an access decision is explained, and the exit code is the decision", 
   ]);
   assert.deepEqual([yes.code, no.code, global.code, json.code, unknown.code], [0, 1, 1, 0, 66]);
   assert.match(yes.out, /from read:users of role/);
-  assert.match(no.out, /NO .*none gives delete:users/);
+  assert.match(no.out, /NO .*none has delete:users/);
   assert.equal(JSON.parse(json.out).isAllowed, true);
 });

@@ -4,7 +4,7 @@ import type { Locale } from "./languages.ts";
 const PORTUGUESE = new Map(Object.entries({
   // Permissions and their categories
   "Platform": "Plataforma",
-  "Everything, in every tenant, but the file module":
+  "Everything in every tenant, except the file module":
     "Tudo, em todos os inquilinos, exceto o módulo de ficheiros",
   "Administer users across tenants": "Administrar utilizadores de todos os inquilinos",
   "Administer tenants across the service": "Administrar inquilinos em todo o serviço",
@@ -46,14 +46,14 @@ const PORTUGUESE = new Map(Object.entries({
   "Manage webhook endpoints and see what was sent to them": "Gerir webhooks e ver o que lhes foi enviado",
   "Groups": "Grupos",
   "See the group's child tenants": "Ver os inquilinos do grupo",
-  "Count the children in summaries": "Contar os inquilinos do grupo nos resumos",
-  "Include the children's rows in reports": "Incluir as linhas dos inquilinos do grupo nos relatórios",
+  "Include the group's child tenants in summaries": "Contar os inquilinos do grupo nos resumos",
+  "Include the child tenants' rows in reports": "Incluir as linhas dos inquilinos do grupo nos relatórios",
   "Create, change and delete child tenants": "Criar, alterar e eliminar inquilinos do grupo",
   // Roles
-  "Runs the service; reaches every tenant": "Gere o serviço; chega a todos os inquilinos",
+  "Administers the service and all tenants": "Administra o serviço e todos os inquilinos",
   "Administers one tenant": "Administra um inquilino",
-  "Looks, changes nothing": "Vê, não altera nada",
-  "Oversees a group tenant's children": "Acompanha os inquilinos de um grupo",
+  "Reads the tenant's data; changes nothing": "Vê os dados do inquilino; não altera nada",
+  "Administers the child tenants of a group": "Administra os inquilinos de um grupo",
   // Reports and their parameters
   "The users linked to the tenant, with their roles, state and last sign-in":
     "Os utilizadores ligados ao inquilino, com papéis, estado e última entrada",

@@ -20,7 +20,11 @@ Deno.test("lines end in any way, and empty ones are left out", () => {
 });
 
 Deno.test("a quote out of place costs its own line only", () => {
-  const [closing, inside, unclosed] = [/closing quote is followed/, /stands inside a field/, /never closed/];
+  const [closing, inside, unclosed] = [
+    /text after a closing quote/,
+    /quote inside an unquoted field/,
+    /no closing quote/,
+  ];
   const read = (text: string) => readCsv(text, 100).map((record) => record.fault ?? record.fields.join("|"));
   const cases: [string, (string | RegExp)[]][] = [
     ['"a"x,b\nc,d', [closing, "c|d"]],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import { countRemembered, recount } from "../../../domain/access/large_counts.ts";
+import { countCached, invalidateCounts } from "../../../domain/access/count_cache.ts";
 import { createLog } from "../../../infra/log.ts";
 import { type Broadcast, openBroadcast } from "../../../infra/postgres/broadcast.ts";
 import { broadcastCacheChanges, clearCaches } from "../../../infra/postgres/cache_invalidation.ts";
@@ -152,14 +152,14 @@ Deno.test("a large total that one instance has counted anew is counted anew by t
   while (!witness.heard.some((message) => message.startsWith("here "))) await pause(1);
   let rows = 20_000;
   const totals = () =>
-    Promise.all([here, there].map((sql) => countRemembered(sql, "users", () => Promise.resolve(rows))));
-  await transact(here, (tx) => Promise.resolve(recount(here, tx)));
+    Promise.all([here, there].map((sql) => countCached(sql, "users", () => Promise.resolve(rows))));
+  await transact(here, (tx) => Promise.resolve(invalidateCounts(here, tx)));
   for (let n = 0; n < 20; n++) {
     const before = rows;
     assert.deepEqual(await totals(), [before, before]);
     rows++;
     assert.deepEqual(await totals(), [before, before], "remembered");
-    await transact(here, (tx) => Promise.resolve(recount(here, tx)));
+    await transact(here, (tx) => Promise.resolve(invalidateCounts(here, tx)));
     assert.deepEqual(await totals(), [rows, rows]);
   }
 });

@@ -22,7 +22,7 @@ Deno.test("a permission is traced to the link and role that give it", async () =
   assert.equal(body.grants.length, 1);
   assert.equal(body.grants[0].roleId, subject.roleId);
   assert.equal(body.grants[0].permission, "read:users");
-  assert.match(body.summary, /holds read:users in .*gives read:users/);
+  assert.match(body.summary, /holds read:users in .*has read:users/);
 });
 
 Deno.test("admin:system stands in for every permission but the file module's", async () => {

@@ -52,9 +52,9 @@ Deno.test("a flat body is imported row by row: bad rows fail alone and say why",
   assert.match(errors[2], /^category: expected a category/);
   assert.match(errors[3], /expected an object/);
   assert.match(errors[5], /code: .*description: .*category: /);
-  assert.match(errors[6], /exists already/);
-  assert.match(errors[7], /exists already/);
-  assert.match(errors[9], /^code: is reserved/);
+  assert.match(errors[6], /already exists/);
+  assert.match(errors[7], /already exists/);
+  assert.match(errors[9], /^code: this code is reserved/);
   assert.deepEqual([answer.body.rows[1].code, answer.body.rows[5].code], ["READ:B", null]);
   assert.deepEqual([...await stored(by)], [
     { code: "read:a", description: "A", category: "Letters" },
@@ -220,9 +220,9 @@ Deno.test("CSV: rows with too few or many fields, NULs and unclosed quotes fail 
   assert.deepEqual(tally(answer), { total: 10, created: 3, updated: 0, unchanged: 0, failed: 7 });
   const errors = answer.body.rows.map((row: { errors: string[] }) => row.errors[0] ?? "");
   assert.match(errors[1], /expected 3 fields, found 2/);
-  assert.match(errors[5], /not quoted/);
-  assert.match(errors[6], /closing quote is followed/);
-  assert.match(errors[8], /never closed/);
+  assert.match(errors[5], /unquoted/);
+  assert.match(errors[6], /text after a closing quote/);
+  assert.match(errors[8], /no closing quote/);
   const pathological = "code,description,category\n" + 'read:x,"y\n'.repeat(20_000);
   const started = performance.now();
   assert.ok(tally(await upload(by, pathological)).failed > 0);

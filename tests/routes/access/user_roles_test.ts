@@ -59,23 +59,25 @@ Deno.test("a refused assignment names what is missing and who may give it", asyn
     insert into permissions (id, tenant_id, code, category)
     values (gen_random_uuid(), ${tenantId}, 'approve:orders', 'Orders') returning id`;
   const made = await owner.post("/api/v1/roles", { name: "Approver", permissionIds: [permissionId] });
-  assert.equal(made.status, 201, "the contract lets whoever changes roles put it there");
+  assert.equal(made.status, 201, "a caller with update:roles may add any tenant-reach permission to a role");
   const give = () => owner.put(path(user.userId), { roleIds: [made.body.id] });
   const alone = await give();
   assert.deepEqual([alone.status, alone.body.code], [403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED"]);
   assert.deepEqual(alone.body.errors, ["approve:orders: the caller does not hold it"]);
   assert.match(
     alone.body.detail,
-    /would give approve:orders; .* Who may assign the roles: a holder of admin:system\. /,
+    /have the permissions approve:orders, .* Users who may assign the roles: any holder of admin:system\. /,
   );
   const able = await t.actor({ permissions: ["update:users"], tenantId: tenantId! });
   const unable = await t.actor({ permissions: ["read:users"], tenantId: tenantId! });
   await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
     select id, ${tenantId}, ${made.body.id} from unnest(${[able.userId, unable.userId]}::uuid[]) id`;
   assert.ok(
-    (await give()).body.detail.includes(`Who may assign the roles: ${able.email}, a holder of admin:system.`),
+    (await give()).body.detail.includes(
+      `Users who may assign the roles: ${able.email}, any holder of admin:system.`,
+    ),
   );
-  // The way the refusal tells: the missing permission on a role the caller holds, and a new sign-in.
+  // The fix that the error names: add the missing permission to a role the caller holds, then sign in again.
   const ownRole = await roleNamed(tenantId, "Admin");
   assert.equal((await owner.post(`/api/v1/roles/${ownRole}/permissions/${permissionId}`)).status, 200);
   const again = await t.actor({ role: "Admin", tenantId: tenantId! });

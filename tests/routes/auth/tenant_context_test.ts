@@ -43,7 +43,7 @@ Deno.test("an administrator of the platform makes a tenant and a role in it by t
   assert.equal(refused.body.code, "ROLE_NOT_FOUND");
   assert.match(
     refused.body.detail,
-    /Tenant "Acme .*" \(.*\) has no role .*belongs to the tenant it was made in/,
+    /Tenant "Acme .*" \(.*\) has no role .*belongs to one tenant/,
   );
 });
 

@@ -2,10 +2,10 @@ import { PostgresError, SQLSTATE, type Tx } from "../../infra/postgres/postgres.
 import type { Problem } from "../problems/problem.ts";
 
 /**
- * Sets a role or permission deleted. A foreign key to its generated live column refuses that while something refers to
- * the row, however late it came to; that becomes the refusal `inUse`.
+ * Soft-deletes a role or permission. Other rows refer to its generated `live` column by foreign key, so Postgres
+ * rejects the deletion while such rows exist, also those of concurrent transactions. Then throws `inUse`.
  */
-export async function hideRow(
+export async function softDeleteRow(
   tx: Tx,
   table: "roles" | "permissions",
   id: string,
