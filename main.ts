@@ -144,8 +144,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   rights.connect(rightsTold);
 
   let wakeWorker = () => {};
-  let obstacle = (): string | null => null;
-  let lookAtDueTimes = () => Promise.resolve();
+  let jobStallReason = (): string | null => null;
+  let checkDueTimes = () => Promise.resolve();
   const jobChannel = await openChannel({
     sql,
     name: "steward_jobs",
@@ -154,7 +154,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     listens,
     minIntervalMs: JOB_NOTICES_APART_MS,
   });
-  const delayed = await openDelayed(config, () => lookAtDueTimes(), { log, clock });
+  const delayed = await openDelayed(config, () => checkDueTimes(), { log, clock });
   const wakeUps = createWakeUps({
     now: () =>
       untraced(() =>
@@ -210,7 +210,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const endpoints = allEndpoints(platform, {
     isStopping: () => stopping.signal.aborted,
     isStuck: () => pulse.isStuck,
-    obstacleToJobs: () => obstacle(),
+    jobStallReason: () => jobStallReason(),
   });
   const api = createApp({
     endpoints,
@@ -255,7 +255,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   });
   metrics.watchWorker(() => worker?.busy() ?? 0);
   wakeWorker = () => worker?.wake();
-  obstacle = () => worker?.obstacle() ?? null;
+  jobStallReason = () => worker?.stallReason() ?? null;
   await ensureServiceRecurringJobs(platform);
   const upkeep = startUpkeep(platform, config.JOB_LEASE_SECONDS);
   const schedules = scheduleWork(platform);
@@ -264,8 +264,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     [...jobWork(platform, config.JOB_LEASE_SECONDS), schedules],
     pollMs,
   );
-  lookAtDueTimes = () => dueTimes.look();
-  await lookAtDueTimes().catch(() => {}); // what failed has been logged, and is tried again
+  checkDueTimes = () => dueTimes.check();
+  await checkDueTimes().catch(() => {}); // what failed has been logged, and is tried again
 
   return {
     platform,
@@ -275,7 +275,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     fireReportSchedules: async () => void await schedules.doDue(),
     async sweep() {
       worker?.wake();
-      await dueTimes.look();
+      await dueTimes.check();
       await upkeep.sweep();
       await delayed.sweep();
     },

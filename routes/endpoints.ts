@@ -18,13 +18,13 @@ import { resourcesRoutes } from "./resources/mod.ts";
 import type { Endpoint } from "./shared/endpoint.ts";
 import { openApiDocument } from "./shared/openapi.ts";
 
-/** What routes ask of the running instance. */
+/** State of the running instance that routes read. */
 export interface Instance {
   isStopping(): boolean;
   /** Can only a new process reach the database? */
   isStuck?(): boolean;
-  /** Why no job can start on it; null where jobs can, or where it works none. */
-  obstacleToJobs?(): string | null;
+  /** Why no job can start on this instance; null if jobs can start, or if it runs no jobs. */
+  jobStallReason?(): string | null;
 }
 
 /** Every route of the service. */
@@ -33,7 +33,7 @@ export function allEndpoints(p: Platform, o: Instance): Endpoint[] {
     { name: "postgres", required: true, check: () => p.sql`select 1` },
     { name: "objectStore", required: true, check: () => p.objects.ping() },
     { name: "postgresDisk", required: false, check: rarely(() => requireDiskSpace(p.sql)) },
-    { name: "jobs", required: false, check: () => requireNone(o.obstacleToJobs?.()) },
+    { name: "jobs", required: false, check: () => requireNone(o.jobStallReason?.()) },
     { name: "scanner", required: false, check: () => p.scanner.status() },
     ...p.mail.map((transport, index) => ({
       ...{ name: index === 0 ? "mail" : `mail-${index + 1}`, required: false, check: () => transport.ping() },
@@ -75,6 +75,6 @@ function rarely(check: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Fails with what is in the way. */
-const requireNone = (obstacle: string | null | undefined): Promise<void> =>
-  obstacle ? Promise.reject(new Error(obstacle)) : Promise.resolve();
+/** Rejects with the reason, if there is one. */
+const requireNone = (reason: string | null | undefined): Promise<void> =>
+  reason ? Promise.reject(new Error(reason)) : Promise.resolve();

@@ -1,8 +1,8 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 
 /**
- * Cancels a job whose own area no longer needs it, in the transaction that makes it needless. One that a worker has
- * just taken is left alone: it must find out by itself.
+ * Cancels a job that its area no longer needs, in the same transaction as the change that ends the need. A job that a
+ * worker has already claimed is not cancelled; its handler must check again whether there is work to do.
  */
 export async function abandonJob(tx: Tx, id: string): Promise<void> {
   await tx`

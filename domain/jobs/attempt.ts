@@ -1,6 +1,6 @@
 import { onUpkeepPool } from "../../infra/postgres/shared_transaction.ts";
 import { inTrace } from "../../infra/telemetry/tracing.ts";
-import type { AttemptNotes, Notebook } from "./attempt_notes.ts";
+import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { newId, timeOfId } from "./job_ids.ts";
 import { HopelessJob, type JobTypes, PostponeJob } from "./job_type.ts";
@@ -8,31 +8,31 @@ import { failed, interrupted, type Settlement, succeeded, waitsForDependencies }
 
 const OUTPUT_LENGTH = 64_000;
 
-/** An attempt under way. What is aborted or stopped counts for nothing, whatever its code comes to. */
+/** A running attempt. Once it is aborted or stopped, the result of its handler is ignored. */
 export interface Attempt {
   job: ClaimedJob;
   settlement: Promise<Settlement>;
-  /** Aborts its signal; the job is settled once its code has ended. */
+  /** Aborts the signal; the job is settled when its handler has ended. */
   abort(reason: string): void;
-  /** Aborts its signal and settles the job without waiting for its code. */
+  /** Aborts the signal and settles the job without waiting for its handler. */
   stop(reason: string): void;
 }
 
-/** Runs one claimed job to its settlement; never throws, whatever the job's code does. */
+/** Runs one claimed job and settles it. Never throws, whatever the handler does. */
 export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes): Attempt {
   const startedAt = performance.now();
   const times = () => ({ startedAt, endedAt: performance.now() });
   const controller = new AbortController();
   const { promise, resolve } = Promise.withResolvers<Settlement>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let opened: Notebook | undefined;
-  const notebook = () => opened ??= notes.open(job);
+  let opened: AttemptReporter | undefined;
+  const reporter = () => opened ??= notes.open(job);
   let abortedFor: string | null = null;
   const finish = (outcome: Settlement) => {
     const settlement = abortedFor === null ? outcome : interrupted(job, times(), abortedFor);
     clearTimeout(timer);
     if (!opened) resolve(settlement);
-    else opened.kept().then(() => resolve(settlement)); // who sees the job ended sees all it reported
+    else opened.flush().then(() => resolve(settlement)); // an ended job must show everything it reported
   };
   const fail = (error: unknown) => finish(failed(job, error, times()));
 
@@ -60,9 +60,9 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
       lostLeases: job.lostLeases,
       signal: controller.signal,
       get log() {
-        return notebook().log;
+        return reporter().log;
       },
-      progress: (percent: number, note?: string) => notebook().progress(percent, note),
+      progress: (percent: number, note?: string) => reporter().progress(percent, note),
     };
     const attributes = { "steward.job.id": job.id, "steward.job.attempt": job.attempts };
     const run = () => type.run(args.value, context);
@@ -74,7 +74,7 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
   }
   const abort = (reason: string) => {
     abortedFor = reason;
-    controller.abort(new Error(`the attempt was ended: ${reason}`));
+    controller.abort(new Error(`the attempt was interrupted: ${reason}`));
   };
   return {
     job,
@@ -87,14 +87,16 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
   };
 }
 
-/** A job of a type nobody here knows is left to others for so long: a newer instance may have enqueued it. */
+/** How long a job of an unknown type is postponed before it fails: a newer instance may have enqueued it. */
 const UNKNOWN_TYPE_MS = 15 * 60_000;
-const ASK_AGAIN_MS = 20_000;
+const UNKNOWN_TYPE_DELAY_MS = 20_000;
 
 function unknownType(job: ClaimedJob): Error {
-  const reason = `no job type is called ${job.jobTypeName}`;
+  const reason = `no job type has the name ${job.jobTypeName}`;
   const isNew = timeOfId(newId()).getTime() - timeOfId(job.id).getTime() < UNKNOWN_TYPE_MS;
-  return isNew ? new PostponeJob(`${reason} in this instance`, ASK_AGAIN_MS) : new HopelessJob(reason);
+  return isNew
+    ? new PostponeJob(`${reason} in this instance`, UNKNOWN_TYPE_DELAY_MS)
+    : new HopelessJob(reason);
 }
 
 type ArgsShape = { safeParse(value: unknown): { success: boolean; data?: unknown; error?: Error } };
@@ -108,7 +110,7 @@ function readArgs(job: ClaimedJob, shape: ArgsShape): { success: boolean; value?
   }
 }
 
-/** The kept form of a result: JSON, cut at 64,000 characters. */
+/** The stored form of a result: JSON, cut at 64,000 characters. */
 function printOutput(output: unknown): string | null {
   if (output === undefined) return null;
   return (JSON.stringify(output) ?? "null").slice(0, OUTPUT_LENGTH);

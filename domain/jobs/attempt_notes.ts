@@ -2,7 +2,7 @@ import { createLog, type Log, type LogFields } from "../../infra/log.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { ClaimedJob } from "./claim.ts";
 
-/** Lines kept of one attempt; what it logs beyond them goes to the service's log only. */
+/** Log lines stored for one attempt; later lines go to the service's log only. */
 const LINES_KEPT = 1_000;
 const LINE_LENGTH = 4_000;
 const NOTE_LENGTH = 500;
@@ -24,17 +24,17 @@ interface Progress {
   note: string | null;
 }
 
-/** What one attempt may report while it runs. */
-export interface Notebook {
+/** Collects the log lines and the progress of one attempt. */
+export interface AttemptReporter {
   log: Log;
   progress(percent: number, note?: string): void;
-  /** Resolves once everything reported is in the ledger; at once when nothing was. */
-  kept(): Promise<void>;
+  /** Resolves when everything reported is stored; at once if nothing was reported. */
+  flush(): Promise<void>;
 }
 
 /**
- * Keeps what attempts log and how far they say they are, written in batches of half a second. Lines go through the
- * service's own log first, so what must not be logged is blanked here too. Attempts that report nothing cost nothing.
+ * Stores the log lines and the progress of attempts, in one batch every half second. Lines pass through the service's
+ * log format, so secrets are masked here too. Attempts that report nothing cause no queries.
  */
 export class AttemptNotes {
   #lines: Line[] = [];
@@ -44,7 +44,7 @@ export class AttemptNotes {
 
   constructor(private readonly sql: Sql, private readonly log: Log) {}
 
-  open(job: Pick<ClaimedJob, "id" | "attempts" | "jobTypeName" | "traceId">): Notebook {
+  open(job: Pick<ClaimedJob, "id" | "attempts" | "jobTypeName" | "traceId">): AttemptReporter {
     const own = { jobId: job.id, attempt: job.attempts };
     let count = 0;
     let used = false;
@@ -66,11 +66,11 @@ export class AttemptNotes {
         });
         this.#schedule();
       },
-      kept: () => used ? this.flush() : Promise.resolve(),
+      flush: () => used ? this.flush() : Promise.resolve(),
     };
   }
 
-  /** Writes what has been reported so far. Never fails: notes are worth less than the job. */
+  /** Writes everything reported so far. Never fails: a lost log line must not fail the job. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -79,7 +79,7 @@ export class AttemptNotes {
     this.#progress.clear();
     if (lines.length + progress.length > 0) {
       this.#writing = this.#writing.then(() => this.#write(lines, progress)).catch((error) =>
-        this.log.warn("notes of running jobs were lost", { error, lines: lines.length })
+        this.log.warn("log lines of running jobs could not be stored", { error, lines: lines.length })
       );
     }
     return this.#writing;
@@ -114,7 +114,7 @@ export class AttemptNotes {
   }
 }
 
-/** What jsonb takes from no JSON: a NUL or half of a surrogate pair, which JSON writes as escapes. Two backslashes are text. */
+/** Escapes in JSON that jsonb refuses: NUL and unpaired surrogates. An escaped backslash before `u` is plain text. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields"> {
@@ -124,7 +124,7 @@ function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields
   return { at: time, level, message: storable(message, LINE_LENGTH), fields: keepsFields ? printed : null };
 }
 
-/** What a Postgres text can hold: no NUL characters, no halves of surrogate pairs. */
+/** Removes what a Postgres text column refuses: NUL characters and unpaired surrogates. */
 const storable = (text: string, length: number) =>
   String(text).slice(0, length).replaceAll("\0", "").toWellFormed();
 

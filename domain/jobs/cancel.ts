@@ -10,8 +10,8 @@ import { auditActor, type JobActor, jobReach } from "./reach.ts";
 export const CANCELLABLE: readonly JobStatus[] = ["Enqueued", "Scheduled", "AwaitingParent", "Failed"];
 
 /**
- * Cancels a job that has not begun or waits for its retry, and all continuations that hang on it. The row is locked
- * first: a worker claiming it at the same time either skips it or has it, never both.
+ * Cancels a job that has not started or waits for its retry, and all its continuations, also indirect ones. The row is
+ * locked first, so a worker that claims at the same time either skips the job or has already claimed it.
  * @throws JOB_NOT_FOUND, JOB_ALREADY_CANCELLED, JOB_CANNOT_CANCEL
  */
 export async function cancelJob(
@@ -34,7 +34,7 @@ export async function cancelJob(
       update jobs set status = 'Cancelled', completed_at = statement_timestamp() where id = ${id} returning ${
       tx.unsafe(JOB_COLUMNS)
     }`;
-    if (!row) throw new Error(`job ${id} vanished under its lock`);
+    if (!row) throw new Error(`the locked row of job ${id} is missing`);
     const descendants = job.hasChildren ? await releaseContinuations(tx, [row]) : [];
     await recordAudit(tx, auditActor(caller), {
       action: "job.cancel",

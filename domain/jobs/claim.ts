@@ -1,11 +1,11 @@
 import { isLockTimeout, type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { type ClaimPlan, laneParts, withinRoom } from "./lanes.ts";
+import { type ClaimPlan, laneParts, limitPlan } from "./lanes.ts";
 
 const PROMOTED_AT_ONCE = 1_000;
-/** So long a claimer waits for its turn. */
-const TURN_MS = 300;
+/** How long a claim of a limited type waits for the type's advisory lock. */
+const LIMIT_LOCK_MS = 300;
 
-/** A job a worker holds. */
+/** A job that a worker has claimed. */
 export interface ClaimedJob {
   id: string;
   tenantId: string | null;
@@ -16,7 +16,7 @@ export interface ClaimedJob {
   maxRetries: number;
   createdBy: string | null;
   traceId: string | null;
-  /** How long every attempt has found a dependency away, in ms when it was claimed; null: the last one did not. */
+  /** How long all attempts have met an unavailable dependency, in ms at the claim; null: the last attempt did not. */
   outageMs: number | null;
   /** How often a worker lost its lease while it held the job. */
   lostLeases: number;
@@ -24,17 +24,17 @@ export interface ClaimedJob {
 
 type ClaimedRow = ClaimedJob & { lane: string; priority: number; dueAt: Date };
 
-/** What a claim brought, and which lanes gave less than was asked of them. */
+/** The claimed jobs, and the lanes that had fewer jobs than requested. */
 export interface Claim {
   jobs: ClaimedJob[];
   exhausted: string[];
 }
 
 /**
- * Takes due jobs for a worker from the front of each planned lane, in the order in which they should begin: the lanes take
- * turns, and within a lane priority, due time and id decide. Rows other workers are taking are
- * skipped, so claimers never wait for each other. The share lock on the worker's own row makes sure that a worker
- * already declared dead takes nothing.
+ * Claims due jobs for a worker from the front of each planned lane. They are returned in the order in which they should
+ * start: round robin over the lanes, and within a lane by priority, due time and id. Rows that other workers have locked
+ * are skipped, so claims never wait for each other. The key-share lock on the worker's own row ensures that a worker
+ * already declared dead claims nothing.
  */
 export async function claimFromLanes(sql: Queryable, workerId: string, plan: ClaimPlan): Promise<Claim> {
   const { lanes, take } = plan;
@@ -56,7 +56,7 @@ export async function claimFromLanes(sql: Queryable, workerId: string, plan: Cla
       extract(epoch from now() - outage_since)::float8 * 1000 as outage_ms, lost_leases, priority, lane, due_at`;
   const byLane = Map.groupBy(rows.sort(inLaneOrder), ({ lane }) => lane);
   return {
-    jobs: inTurns(lanes.map((lane) => byLane.get(lane) ?? [])),
+    jobs: interleave(lanes.map((lane) => byLane.get(lane) ?? [])),
     exhausted: lanes.filter((lane) => (byLane.get(lane)?.length ?? 0) < take),
   };
 }
@@ -64,34 +64,34 @@ export async function claimFromLanes(sql: Queryable, workerId: string, plan: Cla
 const inLaneOrder = (a: ClaimedRow, b: ClaimedRow): number =>
   a.priority - b.priority || a.dueAt.getTime() - b.dueAt.getTime() || (a.id < b.id ? -1 : 1);
 
-/** The first of every line, then the second of every line, and so on. */
-function inTurns<T>(lines: T[][]): T[] {
-  if (lines.length === 1) return lines[0] ?? [];
-  const longest = Math.max(...lines.map((line) => line.length));
-  return Array.from({ length: longest }, (_, n) => lines.flatMap((line) => line.slice(n, n + 1))).flat();
+/** The first item of every list, then the second of every list, and so on. */
+function interleave<T>(lists: T[][]): T[] {
+  if (lists.length === 1) return lists[0] ?? [];
+  const longest = Math.max(...lists.map((list) => list.length));
+  return Array.from({ length: longest }, (_, n) => lists.flatMap((list) => list.slice(n, n + 1))).flat();
 }
 
 /**
- * Takes due jobs of a type that limits how many run at once in the whole service. Claimers of one type take turns, so
- * that the count each of them sees includes what the one before has taken. A turn takes milliseconds: where one takes
- * longer, its instance has frozen, and the type is passed over until the next look.
- * @param most how many of the type may run at once.
+ * Claims due jobs of a type that limits how many run at once in the whole service. An advisory lock serializes the claims
+ * of one type, so that each count includes the jobs of the claim before. A claim holds the lock for milliseconds. If it
+ * is held longer, that instance has frozen, and this type is skipped until the lanes are searched again.
+ * @param maxRunning how many jobs of the type may run at once.
  */
 export async function claimLimited(
   sql: Sql,
   workerId: string,
   plan: ClaimPlan,
-  most: number,
+  maxRunning: number,
 ): Promise<Claim> {
   const limitKey = laneParts(plan.lanes[0] ?? "").limitKey ?? "";
   const claiming = transact(sql, async (tx) => {
-    tx.unsafe(`set local lock_timeout = ${TURN_MS}`).execute(); // its failure fails the transaction
+    tx.unsafe(`set local lock_timeout = ${LIMIT_LOCK_MS}`).execute(); // a failure fails the whole transaction
     await tx`select pg_advisory_xact_lock(hashtextextended(${limitKey}, 7315))`;
     const [running] = await tx<{ n: number }[]>`
       select count(*)::int as n from jobs where status = 'Processing' and limit_key = ${limitKey}`;
-    const room = most - (running?.n ?? 0);
-    if (room <= 0) return { jobs: [], exhausted: plan.lanes };
-    return await claimFromLanes(tx, workerId, withinRoom(plan, room));
+    const capacity = maxRunning - (running?.n ?? 0);
+    if (capacity <= 0) return { jobs: [], exhausted: plan.lanes };
+    return await claimFromLanes(tx, workerId, limitPlan(plan, capacity));
   });
   return await claiming.catch((error) => {
     if (isLockTimeout(error)) return { jobs: [], exhausted: plan.lanes };
@@ -99,7 +99,7 @@ export async function claimLimited(
   });
 }
 
-/** Makes waiting jobs whose time has come Enqueued: scheduled ones and those with a retry due. @returns how many. */
+/** Sets Scheduled and Failed jobs that are due to Enqueued; returns how many. */
 export async function promoteDueJobs(sql: Sql): Promise<number> {
   for (let promoted = 0;;) {
     const { count } = await sql`

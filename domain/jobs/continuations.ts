@@ -6,9 +6,10 @@ type Parent = { id: string; status: string };
 const STRANDED_AT_ONCE = 1_000;
 
 /**
- * Locks the jobs that continuations are about to be added to, until `tx` ends, and marks those still open as having
- * children. Whatever settles such a parent waits for the lock and then sees the mark, so no child is left behind.
- * @returns status by id, of the parents that exist within `reach`.
+ * Locks the rows of parent jobs until `tx` ends, before continuations are inserted, and sets `has_children` on those that
+ * have not ended. A transaction that settles such a parent waits for the lock and then sees the flag, so no continuation
+ * is missed.
+ * @returns status by id, for the parents that exist within `reach`.
  */
 export async function lockParents(
   tx: Tx,
@@ -29,9 +30,10 @@ export async function lockParents(
 }
 
 /**
- * Lets the continuations of ended parents go: those of a succeeded one become due, those of a dead-lettered or
- * cancelled one are cancelled together with all that hangs on them. Parents that go on are skipped.
- * @returns the continuations that moved. Each level is its own statement: it must see what lockParents let in.
+ * Releases the continuations of ended parents. Those of a succeeded parent become due. Those of a dead-lettered or
+ * cancelled parent are cancelled, with all their own continuations. Parents that have not ended are skipped.
+ * Each level is a separate statement, so that it sees continuations inserted under `lockParents`.
+ * @returns the continuations whose status changed.
  */
 export async function releaseContinuations(tx: Tx, parents: Parent[]): Promise<SettledJob[]> {
   const ids = (...statuses: string[]) => parents.filter((p) => statuses.includes(p.status)).map((p) => p.id);
@@ -54,8 +56,8 @@ export async function releaseContinuations(tx: Tx, parents: Parent[]): Promise<S
 }
 
 /**
- * Lets continuations go whose parent ended while whoever settled it died before releasing them.
- * @returns how many moved.
+ * Releases continuations of parents that ended on a process that crashed before it released them.
+ * @returns how many changed status.
  */
 export async function releaseStrandedContinuations(sql: Sql): Promise<number> {
   return await transact(sql, async (tx) => {

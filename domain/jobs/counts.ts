@@ -1,14 +1,14 @@
 import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { JobKind, JobStatus } from "./job_row.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
-import { forgetOldThroughput } from "./throughput.ts";
+import { deleteOldThroughput } from "./throughput.ts";
 
-/** Any fixed number: one instance folds at a time. */
+/** Key of the advisory lock: only one instance folds at a time. */
 const LOCK = 7_315_027_813;
-/** Fewer deltas than this are not worth folding between sweeps. */
-const WORTH_FOLDING = 200;
+/** With fewer deltas than this, folding waits for the next sweep. */
+const MIN_FOLD = 200;
 
-/** What a list of jobs can be narrowed to; everything here is a dimension of the counters. */
+/** Filters of a list of jobs. Each is a dimension of the counters. */
 export interface JobFilters {
   status?: JobStatus | undefined;
   type?: JobKind | undefined;
@@ -19,7 +19,7 @@ export interface JobFilters {
   searchTerm?: string | undefined;
 }
 
-/** The filters as a condition on `jobs` or on the counters. Statuses are spelled out, so that partial indexes apply. */
+/** The filters as an SQL condition on `jobs` or the counters. The status is a literal, so that partial indexes apply. */
 export function matching(q: Queryable, filters: JobFilters) {
   return q`true
     ${filters.status ? q`and status = ${q.unsafe(`'${filters.status}'`)}` : q``}
@@ -30,8 +30,8 @@ export function matching(q: Queryable, filters: JobFilters) {
 }
 
 /**
- * How many jobs match, exactly, by the value of one dimension, from the counters: the cost does not grow with the
- * number of jobs. Values come in the ledger's order; those without jobs are left out.
+ * Exact number of matching jobs for each value of one dimension. Reads the counters, so the cost does not grow with the
+ * number of jobs. Sorted by the stored value; values without jobs are left out.
  */
 export async function countJobsBy(
   sql: Sql,
@@ -47,7 +47,7 @@ export async function countJobsBy(
     ) counted group by ${sql(dimension)} having sum(n) > 0 order by ${sql(dimension)}`;
 }
 
-/** How many jobs match, and how many there are within reach at all; exactly, as above. */
+/** Exact number of matching jobs and of all jobs within reach, read from the counters. */
 export async function countJobs(
   sql: Sql,
   reach: JobReach,
@@ -64,7 +64,7 @@ export async function countJobs(
   return row ?? { matching: 0, all: 0 };
 }
 
-/** The names of job types, of which there are few, that hold `term` in any letter case. */
+/** Names of the job types that contain `term`, in any letter case. */
 export async function typeNamesLike(sql: Sql, term: string): Promise<string[]> {
   const like = matching(sql, { searchTerm: term });
   const rows = await sql<{ name: string }[]>`
@@ -73,13 +73,13 @@ export async function typeNamesLike(sql: Sql, term: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Adds up what the triggers appended into the counters, when there is enough of it or `always`. */
+/** Adds the deltas that triggers have appended to the counters. Without `always`, only if at least MIN_FOLD wait. */
 export async function foldCounts(sql: Sql, o: { always: boolean }): Promise<void> {
   if (!o.always) {
     const [row] = await sql<{ n: number }[]>`
-      select (select count(*) from (select from job_count_deltas limit ${WORTH_FOLDING}) d)
-        + (select count(*) from (select from execution_count_deltas limit ${WORTH_FOLDING}) d) as n`;
-    if ((row?.n ?? 0) < WORTH_FOLDING) return;
+      select (select count(*) from (select from job_count_deltas limit ${MIN_FOLD}) d)
+        + (select count(*) from (select from execution_count_deltas limit ${MIN_FOLD}) d) as n`;
+    if ((row?.n ?? 0) < MIN_FOLD) return;
   }
   await transact(sql, async (tx) => {
     const [lock] = await tx<{ taken: boolean }[]>`select pg_try_advisory_xact_lock(${LOCK}) as taken`;
@@ -113,6 +113,6 @@ export async function foldCounts(sql: Sql, o: { always: boolean }): Promise<void
       where minute is not null group by 1, 2, 3
       on conflict (scope, grain, start) do update set succeeded = t.succeeded + excluded.succeeded,
         failed = t.failed + excluded.failed, abandoned = t.abandoned + excluded.abandoned`;
-    if (o.always) await forgetOldThroughput(tx);
+    if (o.always) await deleteOldThroughput(tx);
   });
 }

@@ -1,13 +1,13 @@
 import { Cron } from "croner";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
 
-const REMEMBERED = 5_000;
+const CACHED_PATTERNS = 5_000;
 const patterns = new Map<string, Cron>();
 
 /**
- * The first instant after `after` at which the five-field expression comes due in the IANA time zone; null when it
- * never does. A local time that the clocks skip runs at the first instant after the gap; one that occurs twice runs
- * at its first occurrence only.
+ * The first instant after `after` at which the five-field expression is due in the IANA time zone; null if it never is.
+ * A local time skipped by a daylight-saving change runs at the first instant after the gap. A local time that occurs
+ * twice runs at its first occurrence only.
  */
 export function nextRun(cronExpression: string, timeZoneId: string, after: Date): Date | null {
   const pattern = patternOf(cronExpression);
@@ -17,11 +17,11 @@ export function nextRun(cronExpression: string, timeZoneId: string, after: Date)
     if (!next) return null;
     const at = firstInstantOf(next, timeZoneId);
     if (at > after) return at;
-    wall = next; // it lies in the first pass of an hour the clocks are now repeating
+    wall = next; // this local time occurs twice, and its first occurrence is before `after`
   }
 }
 
-/** The next `count` instants at which the expression comes due; fewer where it stops coming due. */
+/** The next `count` instants at which the expression is due; fewer if there are not as many. */
 export function nextRuns(cronExpression: string, timeZoneId: string, after: Date, count: number): Date[] {
   const runs: Date[] = [];
   for (let at: Date | null = after; runs.length < count;) {
@@ -33,20 +33,20 @@ export function nextRuns(cronExpression: string, timeZoneId: string, after: Date
 }
 
 /**
- * The mistakes of a schedule, by the names of its two fields; empty when it is sound. Exactly five fields are taken:
- * seconds, years and nicknames such as `@daily` are refused.
+ * The errors of a schedule by field name; empty if it is valid. The expression must have exactly five fields: seconds,
+ * years and nicknames such as `@daily` are refused.
  */
 export function scheduleMistakes(cronExpression: string, timeZoneId: string): FieldErrors {
   const cron = cronMistake(cronExpression);
   return {
     ...(cron ? { cronExpression: [cron] } : {}),
-    ...(isTimeZone(timeZoneId)
-      ? {}
-      : { timeZoneId: [`"${timeZoneId}" is no IANA time zone; expected one such as Europe/Lisbon or UTC`] }),
+    ...(isTimeZone(timeZoneId) ? {} : {
+      timeZoneId: [`"${timeZoneId}" is not an IANA time zone; expected one such as Europe/Lisbon or UTC`],
+    }),
   };
 }
 
-/** @throws VALIDATION_ERROR naming the expression or the zone. */
+/** @throws VALIDATION_ERROR for the expression or the time zone */
 export function requireSchedule(cronExpression: string, timeZoneId: string): void {
   const mistakes = scheduleMistakes(cronExpression, timeZoneId);
   if (Object.keys(mistakes).length > 0) throw invalid(mistakes);
@@ -57,17 +57,19 @@ function cronMistake(expression: string): string | null {
   const expected = "expected five fields: minute, hour, day of month, month, day of week";
   if (fields.length !== 5) return `"${expression}" has ${fields.length} fields; ${expected}`;
   if (!/^[\w*,/\-#\s]+$/.test(expression)) {
-    return `"${expression}" has characters cron does not know; ${expected}`;
+    return `"${expression}" has characters that are not allowed in cron; ${expected}`;
   }
   try {
     return patternOf(expression).nextRun() ? null : `"${expression}" never comes due`;
   } catch (error) {
-    return `"${expression}" is no cron expression: ${(error as Error).message.replace(/^CronPattern: /, "")}`;
+    return `"${expression}" is not a cron expression: ${
+      (error as Error).message.replace(/^CronPattern: /, "")
+    }`;
   }
 }
 
 function isTimeZone(id: string): boolean {
-  if (!/^[A-Za-z]/.test(id)) return false; // offsets such as +02:00 are no zones: they know no daylight saving
+  if (!/^[A-Za-z]/.test(id)) return false; // offsets such as +02:00 are not zones: they have no daylight-saving rules
   try {
     new Intl.DateTimeFormat("en", { timeZone: id });
     return true;
@@ -76,25 +78,25 @@ function isTimeZone(id: string): boolean {
   }
 }
 
-/** The parsed expression. It only ever sees wall-clock readings written as if they were UTC; zones are ours. */
+/** The parsed expression. It works on local times written as UTC; the functions below convert time zones. */
 function patternOf(expression: string): Cron {
   let pattern = patterns.get(expression);
   if (!pattern) {
     pattern = new Cron(expression.trim(), { mode: "5-part", timezone: "UTC", paused: true });
-    if (patterns.size >= REMEMBERED) patterns.clear();
+    if (patterns.size >= CACHED_PATTERNS) patterns.clear();
     patterns.set(expression, pattern);
   }
   return pattern;
 }
 
-/** What the clocks of the zone show at `at`, written as UTC. */
+/** The local time of the zone at `at`, written as UTC. */
 function wallClock(at: Date, timeZoneId: string): Date {
   const wall = Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timeZoneId)
     .toPlainDateTime();
   return new Date(wall.toZonedDateTime("UTC").epochMilliseconds);
 }
 
-/** The first instant at which the clocks of the zone show `wall`, or the end of the gap when they never do. */
+/** The first instant at which the zone's local time is `wall`; the end of the gap if that time is skipped. */
 function firstInstantOf(wall: Date, timeZoneId: string): Date {
   const reading = Temporal.Instant.fromEpochMilliseconds(wall.getTime()).toZonedDateTimeISO("UTC")
     .toPlainDateTime();

@@ -9,17 +9,17 @@ import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
 const AT_ONCE = 500;
 const NAMED_AT_MOST = 100;
 
-/** Dead letters of one job type that failed alike and have not been retried. */
+/** Dead letters of one job type with the same error pattern that have not been retried. */
 export interface DeadLetterGroup {
   jobTypeName: string;
-  /** The error with what varies between occurrences (ids, numbers) written as `#`, cut at 300 characters. */
+  /** The error message with variable parts (ids, numbers) replaced by `#`, cut at 300 characters. */
   errorPattern: string;
   count: number;
   firstFailedAt: Date;
   lastFailedAt: Date;
 }
 
-/** A page of groups of dead letters that wait for a decision, largest first. */
+/** A page of the groups of dead letters that have not been retried, largest first. */
 export async function listDeadLetterGroups(
   sql: Sql,
   reach: JobReach,
@@ -40,20 +40,20 @@ export async function listDeadLetterGroups(
   return pagedResult(items, rows[0]?.total ?? 0, page);
 }
 
-/** Which dead letters to retry; absent parts match all. Only those not yet retried ever match. */
+/** Which dead letters to retry; null members match all. Dead letters already retried never match. */
 export interface DeadLetterFilter {
   jobTypeName: string | null;
-  /** As a group names it. */
+  /** The `errorPattern` of a group. */
   errorPattern: string | null;
-  /** Part of the error message, in any letter case. */
+  /** Text that the error message contains, in any letter case. */
   errorContains: string | null;
   failedFrom: Date | null;
   failedTo: Date | null;
 }
 
 /**
- * Retries every dead letter that matches when it is called, in batches of their own transactions; `dryRun` only counts.
- * @returns how many matched, how many were retried, and the first hundred new jobs' ids.
+ * Retries every dead letter that matches at the time of the call, one transaction per batch. `dryRun` only counts.
+ * @returns how many matched, how many were retried, and the ids of the first hundred new jobs.
  */
 export async function retryDeadLetters(
   p: Pick<Platform, "sql" | "wakeUps" | "jobTypes">,
@@ -65,14 +65,14 @@ export async function retryDeadLetters(
       select count(*) as n from dead_letter_jobs where ${matches(p.sql, o)}`;
     return { matched: row?.n ?? 0, retried: 0, dryRun: true, jobIds: [] };
   }
-  // A job that fails again at once leaves a new dead letter of the same kind, which this call must not chase.
+  // A retried job may fail at once and leave a new matching dead letter. This call must not retry it again and again.
   const [newest] = await p.sql<{ id: string }[]>`select id from dead_letter_jobs order by id desc limit 1`;
   if (!newest) return { matched: 0, retried: 0, dryRun: false, jobIds: [] };
   const jobIds: string[] = [];
   let retried = 0;
   for (let batch = AT_ONCE; batch === AT_ONCE; retried += batch) {
     const ids = await transact(p.sql, async (tx) => {
-      // What another retry is working on is skipped: it is retried there.
+      // Rows locked by another call are skipped: that call retries them.
       const entries = await tx<{ id: string }[]>`
         select id from dead_letter_jobs where ${
         matches(tx, o)

@@ -7,10 +7,10 @@ import { type JobReach, within } from "./reach.ts";
 const COLUMNS = `id, job_id, job_type_name, queue, serialized_args, attempts, error_message, failed_at,
   retried_at, retried_job_id`;
 
-/** So few are collected and sorted (`offset 0` sees to it) instead of being looked for along the order of all. */
-const FEW = 10_000;
+/** Up to this many matches are sorted (`offset 0` forces it) instead of found by a scan of the primary key's index. */
+const MAX_SORTED = 10_000;
 
-/** A job whose retries were used up, as kept for a decision about it. */
+/** A job that used up its retries, kept until someone retries or purges it. */
 export interface DeadLetter {
   id: string;
   jobId: string;
@@ -24,10 +24,10 @@ export interface DeadLetter {
   retriedJobId: string | null;
 }
 
-/** What dead letters are narrowed to; absent parts leave all. */
+/** Filters of a list of dead letters; absent members match all. */
 export interface DeadLetterSelection {
   jobTypeName?: string | undefined;
-  /** As a group of dead letters names it. */
+  /** The `errorPattern` of a group of dead letters. */
   errorPattern?: string | undefined;
   isRetried?: boolean | undefined;
 }
@@ -48,7 +48,7 @@ export async function listDeadLetters(
   if (offsetOf(o) >= total) return pagedResult([], total, o);
   const items = await sql<DeadLetter[]>`
     select ${sql.unsafe(COLUMNS)} from (
-      select * from dead_letter_jobs where ${chosen} ${total <= FEW ? sql`offset 0` : sql``}
+      select * from dead_letter_jobs where ${chosen} ${total <= MAX_SORTED ? sql`offset 0` : sql``}
     ) letters
     order by id desc ${pageOf(sql, o)}`;
   return pagedResult([...items], total, o);
@@ -62,7 +62,7 @@ export async function readDeadLetter(sql: Sql, reach: JobReach, id: string): Pro
   return entry;
 }
 
-/** How many dead letters wait for a decision. */
+/** Number of dead letters that have not been retried. */
 export async function countOpenDeadLetters(sql: Sql, reach: JobReach): Promise<number> {
   const [row] = await sql<{ n: number }[]>`
     select count(*) as n from dead_letter_jobs where ${within(sql, reach)} and retried_at is null`;

@@ -11,7 +11,7 @@ import { auditActor, type JobActor, type JobReach, jobReach, within } from "./re
 type RetryParts = Pick<Platform, "sql" | "wakeUps" | "jobTypes">;
 
 /**
- * Enqueues the job of a dead letter anew, once. The dead-lettered job itself stays as it is.
+ * Enqueues the job of a dead letter again as a new job; possible once. The dead-lettered job does not change.
  * @throws JOB_DEADLETTER_NOT_FOUND, JOB_DEADLETTER_ALREADY_RETRIED
  */
 export async function retryDeadLetter(p: RetryParts, caller: JobActor, id: string): Promise<JobSummary> {
@@ -40,7 +40,7 @@ export async function retryDeadLetter(p: RetryParts, caller: JobActor, id: strin
   });
 }
 
-/** Enqueues the jobs of dead letters that `tx` has locked and found not retried; returns the new jobs' ids. */
+/** Enqueues the jobs of dead letters again and marks them retried. `tx` must have locked them. Returns the new job ids. */
 export async function reenqueueLocked(
   p: RetryParts,
   tx: Tx,
@@ -90,8 +90,8 @@ export async function reenqueueLocked(
 const priorityAt = (position: number | null): JobPriority => PRIORITIES[position ?? -1] ?? "Normal";
 
 /**
- * Removes dead letters that failed more than `retentionDays` days ago; null removes all.
- * @returns how many were removed.
+ * Deletes dead letters that failed more than `retentionDays` days ago; null deletes all.
+ * @returns how many were deleted.
  */
 export async function purgeDeadLetters(
   p: Pick<Platform, "sql">,

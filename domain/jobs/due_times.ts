@@ -4,18 +4,18 @@ import { promoteDueJobs } from "./claim.ts";
 import { fireDueRecurringJobs } from "./fire_recurring.ts";
 import { recoverLostJobs } from "./lease.ts";
 
-/** Work that comes due at times kept in the database. */
+/** Work that is due at times stored in the database. */
 export interface TimedWork {
   name: string;
-  /** Milliseconds until the earliest of it comes due; 0 or less: now. Null: nothing is planned. */
+  /** Milliseconds until the earliest is due; 0 or less: now. Null: nothing is scheduled. */
   nextInMs(): Promise<number | null>;
-  /** Does what is due. Instances may do so at once: each piece is done by one of them. */
+  /** Does the work that is due. Safe to call on several instances at once: only one does each piece. */
   doDue(): Promise<unknown>;
 }
 
 type Parts = Pick<Platform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
 
-/** What of the jobs area comes due: scheduled jobs and retries, the leases of workers, recurring jobs. */
+/** The timed work of the jobs area: scheduled jobs and retries, worker leases, recurring jobs. */
 export const jobWork = (p: Parts, leaseSeconds: number): TimedWork[] => {
   const wakeIfAny = (jobs: number) => jobs > 0 && p.wakeUps.at(p.clock.now());
   return [{
@@ -44,7 +44,7 @@ export const jobWork = (p: Parts, leaseSeconds: number): TimedWork[] => {
 
 export type MsRow = { ms: number | null };
 
-/** The one number of a query's answer. */
+/** The single number that a query returns. */
 export async function readMs(query: PendingQuery<MsRow[]>): Promise<number | null> {
   const [row] = await query;
   return row?.ms ?? null;
@@ -52,16 +52,16 @@ export async function readMs(query: PendingQuery<MsRow[]>): Promise<number | nul
 
 export interface DueTimes {
   /**
-   * Does all that is due, and sets a wake-up for what comes due next. Calls while it is at work share the next look.
-   * @throws Error when part of it failed; the rest is done all the same.
+   * Does all work that is due and sets a wake-up for the next due time. Calls made during a run share the next run.
+   * @throws Error when some work failed; the rest is still done.
    */
-  look(): Promise<void>;
+  check(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Watches over what comes due by time, on every instance, also on those that work no jobs. Wake-ups at the due times
- * come first; looking every `pollMs` is for those that were lost.
+ * Runs timed work when it is due, on every instance, also on those without workers. Normally a wake-up at the due time
+ * starts a check; the check every `pollMs` covers lost wake-ups.
  */
 export function watchDueTimes(
   p: Pick<Platform, "wakeUps" | "clock" | "log">,
@@ -69,10 +69,10 @@ export function watchDueTimes(
   pollMs: number,
 ): DueTimes {
   let isStopping = false;
-  let looking: Promise<void> | null = null;
+  let checking: Promise<void> | null = null;
   let next: Promise<void> | null = null;
 
-  async function lookAt(work: TimedWork): Promise<void> {
+  async function runIfDue(work: TimedWork): Promise<void> {
     let inMs = await work.nextInMs();
     if (inMs !== null && inMs <= 0) {
       await work.doDue();
@@ -81,32 +81,34 @@ export function watchDueTimes(
     if (inMs !== null && inMs > 0) p.wakeUps.at(new Date(p.clock.now().getTime() + inMs));
   }
 
-  async function lookAtAll(): Promise<void> {
-    const outcomes = await Promise.allSettled(works.map(lookAt));
+  async function checkAll(): Promise<void> {
+    const outcomes = await Promise.allSettled(works.map(runIfDue));
     const failures = outcomes.flatMap((outcome, n) =>
       outcome.status === "rejected" ? [{ work: works[n]?.name, error: outcome.reason }] : []
     );
-    for (const failure of failures) p.log.error("what is due could not be done; it is tried again", failure);
+    for (const failure of failures) {
+      p.log.error("work that is due failed; it is retried at the next check", failure);
+    }
     if (failures[0]) throw failures[0].error;
   }
 
-  function look(): Promise<void> {
+  function check(): Promise<void> {
     if (isStopping) return Promise.resolve();
-    if (!looking) return looking = lookAtAll().finally(() => looking = null);
-    return next ??= looking.catch(() => {}).then(() => {
+    if (!checking) return checking = checkAll().finally(() => checking = null);
+    return next ??= checking.catch(() => {}).then(() => {
       next = null;
-      return look();
+      return check();
     });
   }
 
-  const timer = setInterval(() => look().catch(() => {}), pollMs); // a failure has been logged
+  const timer = setInterval(() => check().catch(() => {}), pollMs); // failures are already logged
   return {
-    look,
+    check,
     async stop() {
       isStopping = true;
       clearInterval(timer);
       await next?.catch(() => {});
-      await looking?.catch(() => {});
+      await checking?.catch(() => {});
     },
   };
 }

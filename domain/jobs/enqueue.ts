@@ -15,9 +15,9 @@ import { laneName } from "./lanes.ts";
 
 export { type JobPriority, PRIORITIES };
 
-/** A job to be written to the ledger. */
+/** A job to insert. */
 export interface NewJob {
-  /** Made by `newId`, where other rows name the job before it is written; absent: a new one. */
+  /** Set it (by `newId`) if other rows refer to the job before it is inserted; absent: a new id. */
   id?: string;
   jobTypeName: string;
   /** JSON, kept exactly as given. */
@@ -27,14 +27,14 @@ export interface NewJob {
   tenantId?: string | null;
   priority?: JobPriority;
   queue?: string;
-  /** When it is due; absent or past: at once. */
+  /** Due time; absent or in the past: at once. */
   scheduledAt?: Date | null;
-  /** It starts when this job has succeeded, and is cancelled when that one is dead-lettered or cancelled. */
+  /** The job becomes due when this parent succeeds, and is cancelled when the parent is dead-lettered or cancelled. */
   parentJobId?: string | null;
-  /** Id of the recurring job that makes it. */
+  /** Id of the recurring job that enqueues it. */
   recurringJobId?: string | null;
   createdBy?: string | null;
-  /** Name of the type when it limits how many of it run at once. */
+  /** Name of the type if it limits how many of its jobs run at once. */
   limitKey?: string | null;
   traceId?: string | null;
 }
@@ -43,7 +43,7 @@ export type JobOptions = Omit<NewJob, "jobTypeName" | "serializedArgs" | "maxRet
   maxRetries?: number;
 };
 
-/** Enqueues a job of a known type in the caller's transaction: it exists exactly when the change around it does. */
+/** Enqueues a job in the caller's transaction, so the job exists only if the transaction commits. Returns its id. */
 export async function enqueueJob<A>(
   p: { wakeUps: WakeUps },
   tx: Tx,
@@ -62,7 +62,7 @@ export async function enqueueJob<A>(
   return id;
 }
 
-/** Writes jobs to the ledger and wakes workers for them once `tx` has committed; returns their ids in the given order. */
+/** Inserts jobs and wakes workers after `tx` has committed; returns their ids in the given order. */
 export async function insertJobs(p: { wakeUps: WakeUps }, tx: Tx, jobs: NewJob[]): Promise<string[]> {
   if (jobs.length === 0) return [];
   const parents = await lockParents(tx, jobs.flatMap((job) => job.parentJobId ?? []));
@@ -73,20 +73,20 @@ export async function insertJobs(p: { wakeUps: WakeUps }, tx: Tx, jobs: NewJob[]
   return named.map(({ id }) => id);
 }
 
-/** Wakes workers for jobs that have been written: now, or when they come due. */
+/** Wakes workers for inserted jobs: now, or at their due times. */
 export function wakeFor(p: { wakeUps: WakeUps }, jobs: NewJob[]): void {
   const dueTimes = new Set(jobs.map((job) => job.scheduledAt?.getTime() ?? 0));
   for (const time of dueTimes) p.wakeUps.at(new Date(time));
 }
 
-/** Sets a wake-up for the tick of a schedule once `tx` has committed. */
+/** Sets a wake-up for the next tick of a schedule after `tx` has committed. */
 export function wakeAt(p: { wakeUps: WakeUps }, tx: Tx, tick: Date | null): void {
   if (tick) afterCommit(tx, () => p.wakeUps.at(tick));
 }
 
 /**
- * Writes jobs in one statement and returns their rows in the given order. Who calls it wakes workers after the commit.
- * @param parents what `lockParents` found, where jobs have parents.
+ * Inserts jobs in one statement and returns their rows in the given order. The caller must wake workers after the commit.
+ * @param parents result of `lockParents`; required if jobs have parents.
  */
 export function writeJobs(
   q: Queryable,
@@ -98,9 +98,8 @@ export function writeJobs(
 }
 
 /**
- * The insertion of jobs, for a statement that writes more: all of it is there or nothing. Who runs it wakes workers
- * after the commit.
- * @param parents what `lockParents` found, where jobs have parents.
+ * SQL fragment that inserts jobs, for use inside a larger statement. The caller must wake workers after the commit.
+ * @param parents result of `lockParents`; required if jobs have parents.
  */
 export function jobInsertion(
   q: Queryable,
@@ -136,11 +135,11 @@ export function jobInsertion(
 const laneOf = ({ queue = "default", limitKey, tenantId }: NewJob): string =>
   laneName(queue, limitKey, tenantId);
 
-/** Status a continuation begins with, as its parent stands; null: as any other job. */
+/** Initial status of a continuation, by the status of its parent; null: the same as a job without a parent. */
 function statusUnder(job: NewJob, parents: ReadonlyMap<string, string>): string | null {
   if (!job.parentJobId) return null;
   const parent = parents.get(job.parentJobId);
-  if (parent === undefined) throw new Error(`job ${job.parentJobId}, named as a parent, does not exist`);
+  if (parent === undefined) throw new Error(`the parent job ${job.parentJobId} does not exist`);
   if (parent === "Succeeded") return null;
   return parent === "DeadLettered" || parent === "Cancelled" ? "Cancelled" : "AwaitingParent";
 }

@@ -10,7 +10,7 @@ import { type AnyJobType, isForCreator, limitKeyOf } from "./job_type.ts";
 import { type JobActor, jobReach, within } from "./reach.ts";
 import { requireNoHidden } from "./secret_args.ts";
 
-/** What a caller asks to be enqueued. */
+/** A job as a caller requests it. */
 export interface RequestedJob {
   jobTypeName: string;
   serializedArgs: string;
@@ -26,8 +26,8 @@ type Parts = Pick<Platform, "sql" | "wakeUps" | "jobTypes" | "jobWriter">;
 
 /**
  * Enqueues a job for the caller's tenant.
- * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN (a key, where the type is for persons), VALIDATION_ERROR (arguments that are no
- * JSON or do not fit, a parent out of reach)
+ * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN (API key, but only users may enqueue the type),
+ * VALIDATION_ERROR (arguments are not JSON or do not fit the type, or the parent is out of reach)
  */
 export async function enqueueRequestedJob(
   p: Parts,
@@ -35,14 +35,14 @@ export async function enqueueRequestedJob(
   request: RequestedJob,
 ): Promise<JobSummary> {
   const [job] = await enqueueAll(p, caller, [toNewJob(p, caller, request)]);
-  if (!job) throw new Error("one job was asked for");
+  if (!job) throw new Error("enqueuing one job returned no row");
   return job;
 }
 
 /**
- * Enqueues many jobs in one transaction. With `continueOnError` those that can be are, and the rest is reported;
- * without it one failure refuses all.
- * @param items either what is asked for or why the item could not be read.
+ * Enqueues many jobs in one transaction. With `continueOnError`, the valid jobs are enqueued and the others reported;
+ * without it, one failure refuses all.
+ * @param items the requested job, or the problem found when the item was parsed.
  * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN, VALIDATION_ERROR when not `continueOnError`
  */
 export async function enqueueRequestedJobs(
@@ -96,7 +96,7 @@ const noSuchParent = (id: string) => invalid({ parentJobId: [`no job ${id} is wi
 
 function toNewJob(p: Parts, caller: JobActor, request: RequestedJob): NewJob {
   const type = requireExposedType(p, request.jobTypeName);
-  requireMayAskFor(type, caller);
+  requireMayEnqueue(type, caller);
   requireFittingArgs(type, request.serializedArgs);
   return {
     ...request,
@@ -108,23 +108,24 @@ function toNewJob(p: Parts, caller: JobActor, request: RequestedJob): NewJob {
   };
 }
 
-/** The type callers may enqueue by this name. @throws JOB_TYPE_UNKNOWN */
+/** Returns the exposed type with this name. @throws JOB_TYPE_UNKNOWN */
 export function requireExposedType(p: Pick<Platform, "jobTypes">, name: string): AnyJobType {
   const type = p.jobTypes.get(name);
   if (type?.exposed) return type;
   throw problem(
     "JOB_TYPE_UNKNOWN",
-    `"${name.slice(0, 200)}" is no job type callers may enqueue; expected one of ${
+    `"${name.slice(0, 200)}" is not a job type that callers may enqueue; expected one of ${
       p.jobTypes.exposedNames().join(", ")
     }.`,
   );
 }
 
 /**
- * @throws MISSING_PERMISSION where the type needs one, FORBIDDEN to a key where the job would have all the rights of the
- * key's maker.
+ * Checks that the caller may enqueue jobs of the type.
+ * @throws MISSING_PERMISSION (the type's permission), FORBIDDEN (an API key, but the job would run with all rights of the
+ * key's creator)
  */
-export function requireMayAskFor(type: AnyJobType | undefined, caller: JobActor): void {
+export function requireMayEnqueue(type: AnyJobType | undefined, caller: JobActor): void {
   if (type?.permission && !holds(caller, type.permission)) {
     throw problem(
       "MISSING_PERMISSION",
@@ -132,14 +133,14 @@ export function requireMayAskFor(type: AnyJobType | undefined, caller: JobActor)
     );
   }
   if (!isForCreator(type) || caller.apiKeyId === null) return;
-  const what = type?.name ?? "A job of a type that is not known here";
+  const what = type?.name ?? "A job of an unknown type";
   throw problem(
     "FORBIDDEN",
-    `${what} runs with the rights of the user who asks for it; the caller is an API key, which has fewer.`,
+    `${what} runs with the rights of the user who enqueues it; the caller is an API key, which has fewer rights.`,
   );
 }
 
-/** @throws VALIDATION_ERROR when the arguments are no JSON or do not fit the type. */
+/** @throws VALIDATION_ERROR when the arguments are not JSON or do not fit the type */
 export function requireFittingArgs(type: AnyJobType, serializedArgs: string): void {
   const value = requireJson(serializedArgs);
   const fit = type.args.safeParse(value);
@@ -151,7 +152,7 @@ export function requireFittingArgs(type: AnyJobType, serializedArgs: string): vo
   });
 }
 
-/** The value a text of JSON holds. @throws VALIDATION_ERROR */
+/** Parses JSON. @throws VALIDATION_ERROR */
 export function requireJson(serializedArgs: string): unknown {
   try {
     return JSON.parse(serializedArgs);

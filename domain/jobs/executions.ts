@@ -6,7 +6,7 @@ import { executionId } from "./job_ids.ts";
 import { readJob } from "./jobs.ts";
 import type { JobReach } from "./reach.ts";
 
-/** One attempt at a job, ended or under way (status Processing). */
+/** One attempt at a job, ended or running (status Processing). */
 export interface JobExecution {
   id: string;
   jobId: string;
@@ -18,12 +18,12 @@ export interface JobExecution {
   errorMessage: string | null;
   workerId: string;
   output: string | null;
-  /** What the attempt last reported, 0 to 100. */
+  /** Last reported progress, 0 to 100. */
   progressPercent: number | null;
   progressNote: string | null;
 }
 
-/** A page of a job's attempts, newest first; the one under way is the job's own row. @throws JOB_NOT_FOUND */
+/** A page of a job's attempts, newest first. The running attempt is read from the job's own row. @throws JOB_NOT_FOUND */
 export async function listExecutions(
   sql: Sql,
   reach: JobReach,
@@ -56,7 +56,7 @@ export async function listExecutions(
   return pagedResult(items, rows[0]?.total ?? 0, page);
 }
 
-/** A line an attempt logged. */
+/** A log line of an attempt. */
 export interface JobLogLine {
   at: Date;
   level: string;
@@ -64,7 +64,7 @@ export interface JobLogLine {
   fields: Record<string, unknown> | null;
 }
 
-/** A page of what an attempt logged, oldest first. @throws JOB_NOT_FOUND, for an attempt that never was, too. */
+/** A page of an attempt's log lines, oldest first. @throws JOB_NOT_FOUND (also if the attempt does not exist) */
 export async function listLogLines(
   sql: Sql,
   reach: JobReach,

@@ -13,9 +13,9 @@ type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZo
 };
 
 /**
- * Enqueues a job for every recurring job that is due, in batches. Instances that fire at the same time skip what
- * another one is firing, so each tick makes one job however many there are. Ticks missed while nothing fired come to
- * one run; a tick that comes while the previous run is unfinished is skipped.
+ * Enqueues a job for every recurring job that is due, in batches. Each instance skips rows that another one has locked,
+ * so each tick enqueues one job. Several missed ticks result in one run. A tick is skipped while the previous run has not
+ * ended.
  * @returns how many jobs were enqueued.
  */
 export async function fireDueRecurringJobs(p: Parts): Promise<number> {
@@ -49,14 +49,14 @@ async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fi
 }
 
 /**
- * The tick after now. A schedule that no longer makes sense (its time zone was abolished) is paused rather than letting
- * it hold up all others.
+ * The next tick after `now`. If the schedule is no longer valid (its time zone was removed), it is paused, so that it does
+ * not block the others.
  */
 function nextTick(p: Parts, { id, cronExpression, timeZoneId }: DueRow, now: Date): string | null {
   try {
     return nextRun(cronExpression, timeZoneId, now)?.toISOString() ?? null;
   } catch (error) {
-    p.log.error("a recurring job was paused: its schedule cannot be followed", { error, recurringJob: id });
+    p.log.error("a recurring job was paused: its schedule is not valid", { error, recurringJob: id });
     return null;
   }
 }

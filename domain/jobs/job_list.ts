@@ -5,7 +5,7 @@ import { DEEP, type JobSelection, type JobTime, readByIds, readByTime, type Wind
 import { type JobRow, type JobSummary, jobSummary } from "./job_row.ts";
 import type { JobReach } from "./reach.ts";
 
-/** What a list of jobs can be ordered by besides their creation, the time of which their ids carry. */
+/** Sort orders by a time column. The order by creation uses the id, which contains that time. */
 const TIMES: Record<string, JobTime> = {
   ScheduledAt: "scheduled_at",
   StartedAt: "started_at",
@@ -24,7 +24,7 @@ export type JobOrder = typeof JOB_ORDERS[number];
 
 type Listing = JobFilters & PageRequest & { orderBy: JobOrder; ascending: boolean };
 
-/** A page of jobs; absent times come last in either direction, ties go by id. */
+/** A page of jobs. Null times come last in both directions; equal values are sorted by id. */
 export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<PagedResult<JobSummary>> {
   const { orderBy, ascending, page: _, pageSize, ...filters } = o;
   const selection = { reach, filters, ascending };
@@ -52,12 +52,12 @@ export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<P
 
 const UNCOUNTED = { matching: Infinity, all: Infinity };
 
-/** Pages near the start of all jobs, in the order of ids, are found the same way however many jobs there are. */
+/** True if the page is near the start of the unfiltered list in id order. Such a page is read without counting first. */
 const isNearTheStart = ({ orderBy, ascending: _, page, pageSize, ...filters }: Listing): boolean =>
   orderBy === "CreatedAt" && offsetOf({ page, pageSize }) < DEEP &&
   Object.values(filters).every((filter) => filter === undefined);
 
-/** Priorities and statuses are few, so their order is walked group by group, each of them in the order of ids. */
+/** Reads a page ordered by priority or status, one value after another, each in id order: there are few values. */
 async function readByGroups(
   sql: Sql,
   selection: JobSelection,

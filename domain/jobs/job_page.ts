@@ -4,11 +4,11 @@ import { countJobs, type JobFilters, matching, typeNamesLike } from "./counts.ts
 import { ENDED, JOB_COLUMNS, type JobRow, type JobStatus } from "./job_row.ts";
 import { type JobReach, within } from "./reach.ts";
 
-/** Most rows of an order that are walked in search of matches; beyond it all matches are collected and sorted. */
-const LONGEST_WALK = 20_000;
-/** From here on a page's ids are found first, in an index alone, and its rows after; before it that is work done twice. */
+/** Maximum number of rows scanned along an index to find matches; beyond it, all matches are collected and sorted. */
+const MAX_SCANNED = 20_000;
+/** From this offset on, ids are found first by an index-only scan, then their rows. Below it, two steps cost more. */
 export const DEEP = 1_000;
-/** Statuses whose jobs have an index of their own, in the order of ids. */
+/** Statuses that have a partial index in id order. */
 const INDEXED: readonly (JobStatus | undefined)[] = [
   "Scheduled",
   "AwaitingParent",
@@ -17,14 +17,14 @@ const INDEXED: readonly (JobStatus | undefined)[] = [
   "Cancelled",
 ];
 
-/** Which jobs, in which direction. */
+/** Which jobs to list, and in which direction. */
 export interface JobSelection {
   reach: JobReach;
   filters: JobFilters;
   ascending: boolean;
 }
 
-/** The rows of a page: `limit` behind the first `offset` of the `matching` ones, among `all` within reach. */
+/** A page: `limit` rows after the first `offset`. Of `all` jobs within reach, `matching` match the filters. */
 export interface Window {
   offset: number;
   limit: number;
@@ -32,10 +32,10 @@ export interface Window {
   all: number;
 }
 
-/** Those of a job's times that it may lack. `started_at` has no index: it would be written twice a job. */
+/** Time columns that may be null. `started_at` has no index, because each job would write it twice. */
 export type JobTime = "scheduled_at" | "started_at" | "completed_at";
 
-/** A page in the order of ids, read from whichever end is nearer. @param lacking only jobs without this time. */
+/** A page in id order, read from the nearer end of the index. @param lacking only jobs where this column is null. */
 export async function readByIds(
   sql: Sql,
   { reach, filters, ascending }: JobSelection,
@@ -46,16 +46,16 @@ export async function readByIds(
   const fromEnd = offset > total / 2;
   const rows = await find(sql, {
     filters,
-    passed: within(sql, reach),
-    chosen: lacking ? sql`${sql(lacking)} is null` : sql`true`,
+    scanned: within(sql, reach),
+    required: lacking ? sql`${sql(lacking)} is null` : sql`true`,
     order: directed(["id"], ascending !== fromEnd),
     window: { offset: fromEnd ? total - offset - length : offset, limit: length, matching: total, all },
-    way: INDEXED.includes(filters.status) ? "straight" : "walk",
+    strategy: INDEXED.includes(filters.status) ? "index" : "scan",
   });
   return fromEnd ? rows.reverse() : rows;
 }
 
-/** A page in the order of a time, ties by id; jobs without that time come last, in the order of ids. */
+/** A page in the order of a time column, then id. Jobs where the column is null come last, in id order. */
 export async function readByTime(
   sql: Sql,
   selection: JobSelection,
@@ -65,21 +65,21 @@ export async function readByTime(
   const { reach, filters, ascending } = selection;
   const haveNotEnded = filters.status !== undefined && !ENDED.includes(filters.status);
   if (time === "completed_at" && haveNotEnded) return await readByIds(sql, selection, window);
-  const passed = sql`${sql(time)} is not null`;
-  const chosen = within(sql, reach);
+  const scanned = sql`${sql(time)} is not null`;
+  const required = within(sql, reach);
   const all = reach.everything ? window.all : (await countJobs(sql, { everything: true }, {})).all;
   const rows = await find(sql, {
     filters,
-    passed,
-    chosen,
+    scanned,
+    required,
     order: directed([time, "id"], ascending),
     window: { ...window, all },
-    way: time === "started_at" ? "collect" : "walk",
+    strategy: time === "started_at" ? "sort" : "scan",
   });
   if (rows.length === window.limit) return rows;
   const timed = rows.length > 0 || window.offset === 0
     ? window.offset + rows.length
-    : await count(sql, sql`${passed} and ${chosen} and ${matching(sql, filters)}`);
+    : await count(sql, sql`${scanned} and ${required} and ${matching(sql, filters)}`);
   const offset = Math.max(0, window.offset - timed);
   const lacking = { ...window, offset, limit: window.limit - rows.length, matching: window.matching - timed };
   if (offset >= lacking.matching) return rows;
@@ -90,27 +90,30 @@ type Condition = ReturnType<typeof within>;
 
 interface Search {
   filters: JobFilters;
-  /** What all rows of the order meet, whether they match or not. */
-  passed: Condition;
-  /** What is asked of them besides the filters. */
-  chosen: Condition;
+  /** Condition on the rows that a scan along the order reads, matching or not. */
+  scanned: Condition;
+  /** Further condition on matches, besides the filters. */
+  required: Condition;
   order: string;
-  /** With `all` the rows of the order. */
+  /** `all` counts the rows that meet `scanned`. */
   window: Window;
-  /** How few among many are looked for. `straight`: an index holds just them, in order. */
-  way: "straight" | "walk" | "collect";
+  /**
+   * How to search if not all rows match. `index`: an index contains only the matching rows, in order. `scan`: read rows
+   * along an index up to MAX_SCANNED, and sort if too few match. `sort`: collect all matches and sort them.
+   */
+  strategy: "index" | "scan" | "sort";
 }
 
 /**
- * Rows of an order that match. Where all do, the order is followed. Left to itself the planner does that for few among
- * millions too, so they are looked for within bounds first, and then collected, which indexes of what they are make
- * cheap; `offset 0` keeps the order out of how they are found.
+ * Reads the rows of a page. If all rows match, it follows the index of the order. If few of millions match, the planner
+ * would do the same and read nearly the whole index. So the scan is bounded first; if it finds too few, all matches are
+ * collected through the filters' indexes and sorted. `offset 0` keeps the planner from using the order's index there.
  */
 async function find(sql: Sql, search: Search): Promise<JobRow[]> {
-  const { filters, passed, chosen, window: { offset, limit, matching: total, all }, way } = search;
+  const { filters, scanned, required, window: { offset, limit, matching: total, all }, strategy } = search;
   const order = sql.unsafe(search.order);
   const part = limitTo(sql, { offset, limit });
-  const wanted = sql`${chosen} and ${matching(sql, filters)}`;
+  const wanted = sql`${required} and ${matching(sql, filters)}`;
   const read = (source: Condition) =>
     sql<JobRow[]>`
     with page as (
@@ -119,20 +122,20 @@ async function find(sql: Sql, search: Search): Promise<JobRow[]> {
     )
     select ${sql.unsafe(JOB_COLUMNS)} from jobs where id = any(array(select id from page)) order by ${order}`;
 
-  const straight = sql`jobs where ${passed} and ${wanted}`;
+  const matches = sql`jobs where ${scanned} and ${wanted}`;
   if (total >= all && offset < DEEP) {
-    return await sql`select ${sql.unsafe(JOB_COLUMNS)} from ${straight} order by ${order} ${part}`;
+    return await sql`select ${sql.unsafe(JOB_COLUMNS)} from ${matches} order by ${order} ${part}`;
   }
-  if (total >= all) return await read(straight);
-  if (way !== "collect" && (offset + limit) / total * all <= LONGEST_WALK) {
-    if (way === "straight") return await read(straight);
+  if (total >= all) return await read(matches);
+  if (strategy !== "sort" && (offset + limit) / total * all <= MAX_SCANNED) {
+    if (strategy === "index") return await read(matches);
     const rows = await read(sql`
-      (select * from jobs where ${passed} order by ${order} limit ${LONGEST_WALK}) walked where ${wanted}`);
+      (select * from jobs where ${scanned} order by ${order} limit ${MAX_SCANNED}) scanned where ${wanted}`);
     if (rows.length === limit) return rows;
   }
   const types = filters.searchTerm ? await typeNamesLike(sql, filters.searchTerm) : null;
   const ofTypes = types ? sql`and job_type_name = any(${types}::text[])` : sql``;
-  return await read(sql`jobs where ${passed} and ${wanted} ${ofTypes} offset 0`);
+  return await read(sql`jobs where ${scanned} and ${wanted} ${ofTypes} offset 0`);
 }
 
 async function count(sql: Sql, condition: Condition): Promise<number> {

@@ -1,4 +1,4 @@
-/** From first to last; the ledger keeps the position. */
+/** From highest to lowest; the database stores the index. */
 export const PRIORITIES = ["Critical", "High", "Normal", "Low"] as const;
 export type JobPriority = typeof PRIORITIES[number];
 
@@ -13,10 +13,10 @@ export const JOB_STATUSES = [
   "Cancelled",
 ] as const;
 export type JobStatus = typeof JOB_STATUSES[number];
-/** Those nothing leads out of; a job has a `completedAt` just when it is in one of them. */
+/** Final statuses; a job has a `completedAt` exactly when its status is one of them. */
 export const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
 
-/** How a job came to be. */
+/** How a job was created. */
 export const JOB_TYPES = ["FireAndForget", "Delayed", "Recurring", "Continuation"] as const;
 export type JobKind = typeof JOB_TYPES[number];
 
@@ -26,7 +26,7 @@ export const JOB_COLUMNS =
   scheduled_at, created_at, started_at, completed_at, attempts, max_retries, last_error, parent_job_id,
   recurring_job_id, tenant_id, created_by`;
 
-/** A row of the ledger, as far as callers see it. */
+/** A row of `jobs`, with the columns that callers see. */
 export interface JobRow {
   id: string;
   jobTypeName: string;

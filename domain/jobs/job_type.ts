@@ -55,7 +55,7 @@ export interface JobType<A = unknown> {
   permission?: string;
   /** Arguments that are stored as given and always shown as `***`. */
   secretArgs?: readonly SecretArg[];
-  /** Identifies the receiver of the secrets. A change of the arguments keeps stored secrets only for the same receiver. */
+  /** Identifies the receiver of the secrets. Changed arguments keep stored secrets only for the same receiver. */
   receiver?(args: unknown): string;
   /** An attempt that takes longer is aborted and counts as failed. */
   timeoutMs: number;

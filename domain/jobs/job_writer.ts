@@ -4,7 +4,7 @@ import { sharedTransaction } from "../../infra/postgres/shared_transaction.ts";
 import { type NewJob, writeJobs } from "./enqueue.ts";
 import type { JobRow } from "./job_row.ts";
 
-/** Writes jobs that are enqueued one by one; many callers share a commit. A job is answered only once it is committed. */
+/** Inserts jobs that are enqueued one by one. Concurrent calls share a commit; each resolves after the commit. */
 export class JobWriter {
   readonly #jobs: GroupCommit<NewJob, JobRow>;
 
@@ -12,7 +12,7 @@ export class JobWriter {
     this.#jobs = new GroupCommit((jobs) => writeJobs(sharedTransaction() ?? sql, jobs));
   }
 
-  /** Writes jobs without parents, all or none; returns their rows in the given order. */
+  /** Inserts jobs without parents, all or none; returns their rows in the given order. */
   write(jobs: NewJob[]): Promise<JobRow[]> {
     return this.#jobs.write(jobs);
   }

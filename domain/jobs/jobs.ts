@@ -3,7 +3,7 @@ import { problem } from "../problems/problem.ts";
 import { JOB_COLUMNS, type JobRow } from "./job_row.ts";
 import { type JobReach, within } from "./reach.ts";
 
-/** @throws JOB_NOT_FOUND, for another tenant's job as for none. */
+/** @throws JOB_NOT_FOUND (also for another tenant's job) */
 export async function readJob(q: Queryable, reach: JobReach, id: string): Promise<JobRow> {
   const [row] = await q<JobRow[]>`
     select ${q.unsafe(JOB_COLUMNS)} from jobs where id = ${id} and ${within(q, reach)}`;
@@ -11,7 +11,7 @@ export async function readJob(q: Queryable, reach: JobReach, id: string): Promis
   return row;
 }
 
-/** Reads a job and keeps everyone else from changing it until the transaction ends. @throws JOB_NOT_FOUND */
+/** Reads a job and locks its row until the transaction ends. @throws JOB_NOT_FOUND */
 export async function lockJob(
   q: Queryable,
   reach: JobReach,

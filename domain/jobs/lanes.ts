@@ -1,22 +1,22 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 
-/** Most lanes that one look finds; the next look goes on behind them. */
+/** Maximum number of lanes one search finds; the next search continues after them. */
 const LANES_AT_ONCE = 1_000;
 
-/** What one claim takes: up to `take` jobs from the front of each of these lanes, which are of one limited type or none. */
+/** One claim: up to `take` jobs from the front of each lane. All lanes have the same limited type, or none has one. */
 export interface ClaimPlan {
   lanes: string[];
   take: number;
 }
 
-/** What queues may be called; their names are part of the lanes', whose parts a `|` separates. */
+/** Pattern of queue names. They must not contain `|`, which separates the parts of a lane's name. */
 export const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 export const QUEUE_NAME_EXPECTED =
   "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, beginning with a letter or digit";
 
 /**
- * The name of the lane jobs of this queue and tenant wait in. Types that limit how many run at once have lanes of their
- * own, so that a type at its limit does not hold up the jobs behind it.
+ * Name of the lane in which jobs of this queue and tenant wait. A type that limits how many of its jobs run at once has
+ * its own lanes, so that a type at its limit does not block other jobs.
  */
 export const laneName = (queue: string, limitKey?: string | null, tenantId?: string | null): string =>
   `${queue}|${limitKey ?? ""}|${tenantId ?? ""}`;
@@ -28,9 +28,9 @@ export function laneParts(lane: string): { queue: string; limitKey: string | nul
 }
 
 /**
- * Finds the lanes that have due jobs by hopping over the index from lane to lane, so that it costs one probe a lane
- * however many jobs wait in each.
- * @param after lanes up to this one are left for the next look; the empty text begins at the front.
+ * Finds the lanes that have due jobs. It skips through the index from lane to lane, so it costs one index probe per lane,
+ * regardless of the number of waiting jobs.
+ * @param after name of the lane after which the search starts; the empty text starts at the first lane.
  */
 export async function findLanes(sql: Sql, after: string): Promise<string[]> {
   const rows = await sql<{ lane: string }[]>`
@@ -47,21 +47,21 @@ export async function findLanes(sql: Sql, after: string): Promise<string[]> {
   return rows.map(({ lane }) => lane);
 }
 
-/** Finds all lanes that have due jobs, however many. */
+/** Finds all lanes that have due jobs. */
 export async function findAllLanes(sql: Sql): Promise<string[]> {
   const lanes: string[] = [];
   let after = "";
   do {
     const found = await findLanes(sql, after);
     lanes.push(...found);
-    after = nextLook(found);
+    after = nextSearchStart(found);
   } while (after !== "");
   return lanes;
 }
 
 /**
- * Plans claims fairly: lanes take turns, so that a tenant with a hundred thousand jobs, of whatever priority, delays
- * another tenant's single one by no more than one turn.
+ * Plans claims by round robin over the lanes. A tenant with 100,000 jobs of any priority delays another tenant's single
+ * job by at most one round.
  */
 export class LaneTurns {
   #lanes: string[] = [];
@@ -73,14 +73,14 @@ export class LaneTurns {
     return this.#lanes.length === 0;
   }
 
-  /** Takes what `findLanes` found. Turns go by the order of texts here, whatever the database's collation. */
+  /** Stores the result of `findLanes`. Sorts in JavaScript, because the database's collation may order differently. */
   replace(lanes: string[]): void {
     this.#lanes = lanes.filter(this.works).sort();
   }
 
   /**
-   * The next claim of at most `limit` jobs; null when no lane is known. Lanes of a limited type are claimed apart from
-   * all others, since only theirs are counted.
+   * The next claim of at most `limit` jobs; null if no lane is known. Lanes of a limited type are claimed separately,
+   * because only their running jobs are counted.
    */
   plan(limit: number): ClaimPlan | null {
     if (this.isEmpty) return null;
@@ -93,18 +93,19 @@ export class LaneTurns {
     return { lanes, take: Math.floor(limit / lanes.length) };
   }
 
-  /** Drops lanes that gave less than was asked of them. */
+  /** Removes lanes that had fewer jobs than requested. */
   drop(exhausted: string[]): void {
     const gone = new Set(exhausted);
     this.#lanes = this.#lanes.filter((lane) => !gone.has(lane));
   }
 }
 
-/** A plan of at most `room` jobs, at least one. */
-export function withinRoom({ lanes, take }: ClaimPlan, room: number): ClaimPlan {
-  const fitting = lanes.slice(0, room);
-  return { lanes: fitting, take: Math.min(take, Math.floor(room / fitting.length)) };
+/** Reduces a plan to at most `maxJobs` jobs; `maxJobs` is at least 1. */
+export function limitPlan({ lanes, take }: ClaimPlan, maxJobs: number): ClaimPlan {
+  const limited = lanes.slice(0, maxJobs);
+  return { lanes: limited, take: Math.min(take, Math.floor(maxJobs / limited.length)) };
 }
 
-/** Where the next look begins: behind the last lane found when there may be more, else at the front. */
-export const nextLook = (found: string[]): string => found.length < LANES_AT_ONCE ? "" : found.at(-1) ?? "";
+/** Start of the next search: after the last lane found if there may be more, else the first lane (empty text). */
+export const nextSearchStart = (found: string[]): string =>
+  found.length < LANES_AT_ONCE ? "" : found.at(-1) ?? "";

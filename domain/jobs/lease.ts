@@ -3,24 +3,24 @@ import { newId } from "../shared/ids.ts";
 import { releaseContinuations } from "./continuations.ts";
 import { writeDeadLetters } from "./settle.ts";
 
-/** A worker that has not renewed for this long is dead, and what it held runs again. */
+/** A worker that has not renewed its lease for this long is considered dead; its jobs run again. */
 export const LEASE_SECONDS = 60;
 const RECOVERED_AT_ONCE = 500;
 
-/** Opens a lease; all jobs the worker claims hang on it. */
+/** Opens a lease and returns the worker's id. All jobs that the worker claims belong to this lease. */
 export async function openLease(sql: Sql, host: string): Promise<string> {
   const id = newId();
   await sql`insert into job_workers (id, host) values (${id}, ${host})`;
   return id;
 }
 
-/** Renews a lease; false when it had run out and was taken away. */
+/** Renews a lease; false if it had expired and was removed. */
 export async function renewLease(sql: Sql, workerId: string): Promise<boolean> {
   const rows = await sql`update job_workers set heartbeat_at = now() where id = ${workerId}`;
   return rows.count === 1;
 }
 
-/** Seconds since the worker that runs the job renewed its lease, Infinity where it is gone; null: the job does not run. */
+/** Seconds since the job's worker renewed its lease; Infinity if the lease was removed; null if the job does not run. */
 export async function heartbeatAge(sql: Sql, jobId: string): Promise<number | null> {
   const [job] = await sql<{ age: number | null }[]>`
     select extract(epoch from now() - w.heartbeat_at)::float8 as age
@@ -34,10 +34,10 @@ export async function closeLease(sql: Sql, workerId: string): Promise<void> {
 }
 
 /**
- * Takes jobs away from dead workers, in batches of their own transactions: each is due at once as a new attempt. The first
- * lost lease of a job may be its worker's fault and does not count; each further one counts as a failed attempt, so that
- * a job that kills its process is dead-lettered in the end.
- * @returns how many jobs were taken away.
+ * Releases the jobs of dead workers, one transaction per batch; each is due at once for a new attempt. The first lost
+ * lease of a job does not count, since the worker may be the cause. Each further one counts as a failed attempt, so that
+ * a job that crashes its process is dead-lettered in the end.
+ * @returns how many jobs were released.
  */
 export async function recoverLostJobs(sql: Sql, leaseSeconds = LEASE_SECONDS): Promise<number> {
   for (let recovered = 0;;) {
@@ -57,7 +57,7 @@ async function recoverBatch(sql: Sql, leaseSeconds: number): Promise<number> {
     if (lost.length === 0) return 0;
     const dead = lost.filter((job) => job.isLast).map((job) => job.id);
     const error =
-      `The worker stopped renewing its lease of ${leaseSeconds} s; it died, froze, or lost the database.`;
+      `The worker did not renew its lease of ${leaseSeconds} s; it crashed, froze, or lost the database.`;
     await tx`
       insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message, worker_id)
       select id, tenant_id, attempts, 'Abandoned', started_at, now(), ${error}, worker_id

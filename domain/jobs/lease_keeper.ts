@@ -2,31 +2,31 @@ import type { Log } from "../../infra/log.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { closeLease, openLease, renewLease } from "./lease.ts";
 
-/** A lease is renewed so many times while it lasts; each renewal has the time of one to be answered. */
+/** Renewals per lease duration. A renewal times out after one such interval. */
 const RENEWALS = 6;
-/** A busy machine may need so long for an answer, however short the lease. */
-const LEAST_ANSWER_MS = 500;
-/** Where this part of a lease has passed without a renewal, what runs is aborted: the rest is for it to end. */
-const SAFE_PART = 3 / 4;
+/** Minimum time-out of a renewal, for busy machines and short leases. */
+const MIN_RENEWAL_TIMEOUT_MS = 500;
+/** After this fraction of the lease without a renewal, running jobs are aborted. The rest is time for them to end. */
+const SAFE_FRACTION = 3 / 4;
 const RETRY_MS = 1_000;
 
 export interface LeaseKeeperOptions {
-  /** Opens a connection that only renewals use, so that no other query can hold them up. */
+  /** Opens a connection that only renewals use, so that no other query delays them. */
   connect: () => Sql;
   host: string;
   leaseSeconds: number;
   log: Log;
-  /** The lease may end before it can be renewed: what runs must end now. */
+  /** Called when the lease may expire before it can be renewed: running jobs must end now. */
   atRisk: () => void;
-  /** The lease was renewed after all. */
+  /** Called when the lease at risk was renewed. */
   safeAgain: () => void;
-  /** The lease had run out and was taken away; there is a new one. */
+  /** Called when the lease had expired and a new one was opened. */
   replaced: () => void;
 }
 
 /**
- * Keeps a worker's lease. It reckons by this process's monotonic clock from before each renewal was asked for, so it
- * finds the lease at risk before anybody else may take the jobs away, whatever the host's clock shows.
+ * Renews a worker's lease. It measures time with the process's monotonic clock, from before each renewal is sent. So it
+ * detects a lease at risk before other workers may take the jobs, even if the system clock is wrong.
  */
 export class LeaseKeeper {
   #id = "";
@@ -44,7 +44,7 @@ export class LeaseKeeper {
     this.#sql = o.connect();
   }
 
-  /** Opens a lease and begins to renew it. */
+  /** Opens a lease and starts renewing it. */
   static async start(o: LeaseKeeperOptions): Promise<LeaseKeeper> {
     const keeper = new LeaseKeeper(o);
     try {
@@ -57,24 +57,24 @@ export class LeaseKeeper {
     return keeper;
   }
 
-  /** The worker's id under the present lease. */
+  /** The worker's id, which changes when the lease is replaced. */
   get id(): string {
     return this.#id;
   }
 
-  /** May jobs begin? */
+  /** True if jobs may start. */
   get isSafe(): boolean {
     return performance.now() < this.#safeUntil;
   }
 
-  /** Gives the lease up. */
+  /** Stops renewing and closes the lease. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#renewalTimer);
     await this.#renewing;
     clearTimeout(this.#riskTimer);
-    await this.#inTime(closeLease(this.#sql, this.#id)).catch((error) =>
-      this.o.log.warn("the worker's lease could not be given up; it runs out by itself", { error })
+    await this.#withTimeout(closeLease(this.#sql, this.#id)).catch((error) =>
+      this.o.log.warn("the worker's lease could not be closed; it expires by itself", { error })
     );
     await this.#sql.end({ timeout: 0 });
   }
@@ -91,12 +91,12 @@ export class LeaseKeeper {
   async #renew(): Promise<void> {
     const askedAt = performance.now();
     try {
-      if (await this.#inTime(renewLease(this.#sql, this.#id))) this.#held(askedAt);
+      if (await this.#withTimeout(renewLease(this.#sql, this.#id))) this.#renewed(askedAt);
       else await this.#replace();
       this.#renewIn(this.#renewalMs);
     } catch (error) {
-      this.o.log.error("the worker's lease could not be renewed; trying again", { error });
-      // A connection that does not answer may never do so again.
+      this.o.log.error("the worker's lease could not be renewed; retrying", { error });
+      // A connection that timed out may never answer again, so it is replaced.
       this.#sql.end({ timeout: 0 }).catch(() => {});
       this.#sql = this.o.connect();
       this.#renewIn(Math.min(RETRY_MS, this.#renewalMs));
@@ -105,8 +105,8 @@ export class LeaseKeeper {
 
   async #open(): Promise<void> {
     const askedAt = performance.now();
-    this.#id = await openLease(this.#sql, this.o.host); // it may have to connect first, and nothing runs yet
-    this.#held(askedAt);
+    this.#id = await openLease(this.#sql, this.o.host); // no time-out: it may have to connect, and no job runs yet
+    this.#renewed(askedAt);
   }
 
   async #replace(): Promise<void> {
@@ -115,13 +115,13 @@ export class LeaseKeeper {
     this.o.replaced();
   }
 
-  /** The lease lasts at least its whole time from `askedAt`. */
-  #held(askedAt: number): void {
-    this.#safeUntil = askedAt + this.#leaseMs * SAFE_PART;
+  /** Records a successful renewal that was sent at `askedAt`: the lease lasts at least its full duration from then. */
+  #renewed(askedAt: number): void {
+    this.#safeUntil = askedAt + this.#leaseMs * SAFE_FRACTION;
     clearTimeout(this.#riskTimer);
     this.#riskTimer = setTimeout(() => {
       this.#isAtRisk = true;
-      this.o.log.error("the worker's lease may run out before it is renewed; what runs is aborted");
+      this.o.log.error("the worker's lease may expire before it is renewed; running jobs are aborted");
       this.o.atRisk();
     }, Math.max(0, this.#safeUntil - performance.now()));
     if (this.#isAtRisk && this.isSafe) {
@@ -130,9 +130,9 @@ export class LeaseKeeper {
     }
   }
 
-  /** @throws Error when `query` is not answered soon enough for another try. */
-  async #inTime<T>(query: Promise<T>): Promise<T> {
-    const limitMs = Math.max(LEAST_ANSWER_MS, this.#renewalMs);
+  /** @throws Error when `query` takes longer than the time-out of a renewal */
+  async #withTimeout<T>(query: Promise<T>): Promise<T> {
+    const limitMs = Math.max(MIN_RENEWAL_TIMEOUT_MS, this.#renewalMs);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(

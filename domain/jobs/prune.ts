@@ -6,10 +6,10 @@ const DAY_MS = 86_400_000;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Removes jobs that ended more than `retentionDays` days before `now`, with their executions and notes, in batches
- * small enough to be in nobody's way. Jobs are walked by their ids, whose time of making is never after their end. A
- * dead-lettered job stays as long as its dead letter.
- * @returns how many jobs were removed.
+ * Deletes jobs that ended more than `retentionDays` days before `now`, with their executions and log lines, in small
+ * batches that hold locks only briefly. Jobs are scanned in id order up to the cutoff: an id contains the creation time,
+ * which is never after the end. A dead-lettered job stays as long as its dead letter.
+ * @returns how many jobs were deleted.
  */
 export async function pruneJobs(
   sql: Sql,

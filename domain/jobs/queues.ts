@@ -4,17 +4,17 @@ import type { JobStatus } from "./job_row.ts";
 import { findAllLanes, laneName } from "./lanes.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
-/** What one queue holds that is not over yet. */
+/** Number of jobs in one queue that have not ended. */
 export interface QueueDepth {
   queue: string;
   /** Due now. */
   waiting: number;
   processing: number;
   scheduled: number;
-  /** Failed, and waiting for the next try. */
+  /** Failed, and waiting for the next attempt. */
   retrying: number;
   awaitingParent: number;
-  /** When the job that has waited longest came due; null where none waits. */
+  /** Due time of the waiting job with the earliest one; null if no job waits. */
   oldestDueAt: Date | null;
 }
 
@@ -27,8 +27,8 @@ const OPEN = [
 ] as const satisfies JobStatus[];
 
 /**
- * The queues that hold unfinished jobs, by name. Depths come from the counters; the oldest waiting job is found with
- * one probe of an index a lane, however long the queues are.
+ * The queues that have unfinished jobs, by name. Depths come from the counters. The oldest waiting job is found with one
+ * index probe per lane and priority, regardless of the queue's length.
  */
 export async function readQueues(
   p: Pick<Platform, "sql" | "jobTypes">,
@@ -63,7 +63,7 @@ export async function readQueues(
   });
 }
 
-/** A tenant's lanes follow from its queues and the limited types; all lanes are found by hopping from one to the next. */
+/** Lanes to probe: one tenant's are computed from its queues and the limited types; for all tenants they are searched. */
 async function lanesOf(
   { sql, jobTypes }: Pick<Platform, "sql" | "jobTypes">,
   reach: JobReach,

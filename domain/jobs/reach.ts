@@ -2,10 +2,10 @@ import type { Queryable } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Actor } from "../audit/audit.ts";
 
-/** Who acts on jobs: a caller, or the operator at the command line, whom no user stands for. */
+/** Who acts on jobs: a caller, or the operator at the command line, who has no user id. */
 export type JobActor = Omit<Caller, "userId"> & { userId: string | null };
 
-/** The operator: sees everything, makes the service's own jobs or those of the named tenant. */
+/** The operator: sees all jobs, and creates jobs of the given tenant or (null) of the service itself. */
 export const operator = (tenantId: string | null = null): JobActor => ({
   userId: null,
   sessionId: "",
@@ -17,24 +17,24 @@ export const operator = (tenantId: string | null = null): JobActor => ({
   ip: null,
 });
 
-/** Who the audit names; the operator is the service itself. */
+/** The actor of audit rows; null (the service itself) for the operator. */
 export const auditActor = (actor: JobActor): Actor =>
   actor.userId === null ? null : { ...actor, userId: actor.userId };
 
-/** Whose jobs a caller sees and acts on: one tenant's, or (for admin:system) everyone's and the service's own. */
+/** Whose jobs a caller may see and change: one tenant's, or (with admin:system) all tenants' and the service's own. */
 export type JobReach = { everything: true } | { everything: false; tenantId: string };
 
-/** @param onlyTenantId narrows the reach of a holder of admin:system; others have their own tenant anyway. */
+/** @param onlyTenantId limits a caller with admin:system to one tenant; other callers always have their own tenant. */
 export function jobReach(caller: JobActor, onlyTenantId?: string): JobReach {
   if (!caller.permissions.has("admin:system")) return { everything: false, tenantId: caller.tenantId ?? "" };
   return onlyTenantId ? { everything: false, tenantId: onlyTenantId } : { everything: true };
 }
 
-/** The condition `tenant_id` must meet, as a fragment of SQL. */
+/** SQL condition on the tenant column that limits rows to the reach. */
 export const within = (q: Queryable, reach: JobReach, column = "tenant_id") =>
   reach.everything ? q`true` : q`${q(column)} = ${reach.tenantId}::uuid`;
 
 const EVERYTHING = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The reach as the counters spell it. */
+/** The reach as a value of the counters' `scope` column. */
 export const countScope = (reach: JobReach): string => reach.everything ? EVERYTHING : reach.tenantId;

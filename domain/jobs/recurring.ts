@@ -11,7 +11,7 @@ import {
   requireExposedType,
   requireFittingArgs,
   requireJson,
-  requireMayAskFor,
+  requireMayEnqueue,
 } from "./enqueue_requested.ts";
 import { type AnyJobType, isForCreator } from "./job_type.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
@@ -24,21 +24,21 @@ import {
 } from "./recurring_row.ts";
 import { keepSecrets } from "./secret_args.ts";
 
-/** What makes a recurring job. */
+/** The fields of a new recurring job. */
 export type NewRecurringJob = Pick<
   RecurringJob,
   "jobId" | "jobTypeName" | "cronExpression" | "timeZoneId" | "queue" | "serializedArgs" | "argsTypeName"
 >;
 
-/** What an update changes; absent fields stay. */
+/** The fields an update may change; absent fields keep their value. */
 export type RecurringChange = Partial<Omit<NewRecurringJob, "jobId" | "jobTypeName">>;
 
 type Parts = Pick<Platform, "sql" | "wakeUps" | "clock" | "jobTypes">;
-/** A recurring job and the version its ETag names. */
+/** A recurring job and its version, which the ETag contains. */
 export type Versioned = { job: RecurringJob; version: number };
 const versioned = (row: RecurringRow): Versioned => ({ job: recurringJob(row), version: row.version });
 
-/** A page of recurring jobs by their ids. */
+/** A page of recurring jobs, sorted by `jobId`. */
 export async function listRecurringJobs(
   sql: Sql,
   reach: JobReach,
@@ -55,7 +55,7 @@ export async function listRecurringJobs(
   return pagedResult(rows.map(recurringJob), count?.total ?? 0, page);
 }
 
-/** How many recurring jobs there are, and how many of them are paused. */
+/** Number of recurring jobs, and how many of them are paused. */
 export async function countRecurringJobs(
   sql: Sql,
   reach: JobReach,
@@ -90,8 +90,8 @@ export async function readNextRuns(
 
 /**
  * Creates a recurring job for the caller's tenant.
- * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN (a key, where the type is for persons), VALIDATION_ERROR,
- * JOB_RECURRING_ALREADY_EXISTS (by its constraint)
+ * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN (API key, but only users may enqueue the type),
+ * VALIDATION_ERROR, JOB_RECURRING_ALREADY_EXISTS (from the unique constraint)
  */
 export async function createRecurringJob(
   p: Parts,
@@ -100,7 +100,7 @@ export async function createRecurringJob(
 ): Promise<Versioned> {
   const { jobId, jobTypeName, cronExpression, timeZoneId, queue, serializedArgs, argsTypeName } = given;
   const type = requireExposedType(p, jobTypeName);
-  requireMayAskFor(type, caller);
+  requireMayEnqueue(type, caller);
   requireFittingArgs(type, serializedArgs);
   requireSchedule(cronExpression, timeZoneId);
   return await transact(p.sql, async (tx) => {
@@ -122,10 +122,10 @@ export async function createRecurringJob(
 }
 
 /**
- * Changes a recurring job and works out anew when it runs next. Whoever changes what a job does in its creator's name
- * becomes its creator.
- * @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED, MISSING_PERMISSION (for changed arguments), FORBIDDEN (such a
- * change by a key), VALIDATION_ERROR
+ * Changes a recurring job and computes its next run. If the type runs with its creator's rights, a caller who changes the
+ * arguments becomes the creator.
+ * @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED, MISSING_PERMISSION (changed arguments), FORBIDDEN (arguments
+ * changed by an API key), VALIDATION_ERROR
  */
 export async function updateRecurringJob(
   p: Parts,
@@ -144,7 +144,7 @@ export async function updateRecurringJob(
       ? before.serializedArgs
       : changedArgs(type, change.serializedArgs, before.serializedArgs);
     const isRewritten = serializedArgs !== before.serializedArgs;
-    if (isRewritten) requireMayAskFor(type, caller);
+    if (isRewritten) requireMayEnqueue(type, caller);
     const createdBy = isRewritten && isForCreator(type) ? caller.userId : before.createdBy;
     const nextRunAt = before.isPaused ? null : nextRun(cronExpression, timeZoneId, p.clock.now());
     await tx`
@@ -167,7 +167,7 @@ function changedArgs(type: AnyJobType | undefined, given: string, stored: string
   return kept;
 }
 
-/** Removes a recurring job; jobs it made stay. @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED */
+/** Deletes a recurring job; jobs it has enqueued stay. @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED */
 export async function deleteRecurringJob(
   p: Pick<Platform, "sql">,
   caller: JobActor,
@@ -182,18 +182,18 @@ export async function deleteRecurringJob(
   });
 }
 
-/** Reads a recurring job and keeps others from changing or firing it until `tx` ends. */
+/** Reads a recurring job and locks its row until `tx` ends, so that no one else changes or fires it. */
 export const lockRecurring = (tx: Tx, caller: JobActor, jobId: string): Promise<RecurringRow> =>
   readRecurring(tx, { reach: jobReach(caller), ownTenantId: caller.tenantId, jobId, lock: true });
 
-/** The audit row of a change to a recurring job. */
+/** Writes the audit row of a change to a recurring job. */
 export async function auditRecurring(
   tx: Tx,
   caller: JobActor,
   verb: string,
   o: { before?: RecurringRow; after?: RecurringRow },
 ): Promise<void> {
-  const told = (row: RecurringRow | undefined) =>
+  const audited = (row: RecurringRow | undefined) =>
     row && {
       jobTypeName: row.jobTypeName,
       cronExpression: row.cronExpression,
@@ -205,7 +205,7 @@ export async function auditRecurring(
     action: `recurringJob.${verb}`,
     targetType: "recurringJob",
     targetId: (o.after ?? o.before)?.jobId ?? "",
-    before: told(o.before),
-    after: told(o.after),
+    before: audited(o.before),
+    after: audited(o.after),
   });
 }

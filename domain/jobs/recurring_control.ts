@@ -10,10 +10,10 @@ import { auditRecurring, lockRecurring } from "./recurring.ts";
 import { type RecurringJob, recurringJob, type RecurringRow } from "./recurring_row.ts";
 import { type JobActor } from "./reach.ts";
 
-/** Retries of a job whose type this instance does not know. */
+/** Retries of a job whose type is unknown to this instance. */
 const RETRIES_OF_UNKNOWN = 3;
 
-/** @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED */
+/** Pauses a recurring job. @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED */
 export async function pauseRecurringJob(
   p: Pick<Platform, "sql">,
   caller: JobActor,
@@ -22,7 +22,7 @@ export async function pauseRecurringJob(
   return await transact(p.sql, async (tx) => {
     const before = await lockRecurring(tx, caller, jobId);
     if (before.isPaused) {
-      throw problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${jobId}" is paused already.`);
+      throw problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${jobId}" is already paused.`);
     }
     await tx`
       update recurring_jobs set is_paused = true, next_run_at = null, version = version + 1, updated_at = now()
@@ -34,8 +34,8 @@ export async function pauseRecurringJob(
 }
 
 /**
- * Ticks that passed while it was paused are not made up for.
- * @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_NOT_PAUSED, VALIDATION_ERROR (its time zone is none any more)
+ * Resumes a paused recurring job. Ticks missed during the pause are not run.
+ * @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_NOT_PAUSED, VALIDATION_ERROR (its time zone no longer exists)
  */
 export async function resumeRecurringJob(
   p: Pick<Platform, "sql" | "wakeUps" | "clock">,
@@ -59,7 +59,7 @@ export async function resumeRecurringJob(
   });
 }
 
-/** Enqueues one run at once, outside the schedule and also while paused. @throws JOB_RECURRING_NOT_FOUND */
+/** Enqueues one run now, independent of the schedule, also while paused. @throws JOB_RECURRING_NOT_FOUND */
 export async function triggerRecurringJob(
   p: Pick<Platform, "sql" | "wakeUps" | "jobTypes">,
   caller: JobActor,
@@ -78,13 +78,13 @@ export async function triggerRecurringJob(
   });
 }
 
-/** What of a recurring job its runs take over. */
+/** The fields of a recurring job that its runs copy. */
 export type RunTemplate = Pick<
   RecurringRow,
   "jobId" | "tenantId" | "jobTypeName" | "serializedArgs" | "argsTypeName" | "queue" | "createdBy"
 >;
 
-/** The job that one run of a recurring job is. */
+/** The job to enqueue for one run of a recurring job. */
 export function runOf(p: Pick<Platform, "jobTypes">, recurring: RunTemplate): NewJob {
   const type = p.jobTypes.get(recurring.jobTypeName);
   return {

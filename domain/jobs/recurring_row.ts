@@ -3,7 +3,7 @@ import { problem } from "../problems/problem.ts";
 import type { JobStatus } from "./job_row.ts";
 import { type JobReach, within } from "./reach.ts";
 
-/** A recurring job as callers see it; `jobId` is the id its maker chose. */
+/** A recurring job as callers see it; `jobId` is the id its creator chose. */
 export interface RecurringJob {
   jobId: string;
   jobTypeName: string;
@@ -17,7 +17,7 @@ export interface RecurringJob {
   nextRunAt: Date | null;
   lastRunAt: Date | null;
   lastJobId: string | null;
-  /** Status of the last job it made; null before the first, and once that one has been pruned. */
+  /** Status of the last job it enqueued; null before the first run, and after that job was pruned. */
   lastStatus: JobStatus | null;
   createdAt: Date;
   updatedAt: Date;
@@ -43,8 +43,8 @@ export function recurringJob(
 }
 
 /**
- * Reads a recurring job by the id its maker chose. Ids are unique within a tenant; to who sees several of one id the
- * own tenant's comes first, then the service's own, then the oldest.
+ * Reads a recurring job by the id its creator chose. Ids are unique within a tenant. If the caller sees several with the
+ * same id, the own tenant's is returned, else the service's own, else the oldest.
  * @throws JOB_RECURRING_NOT_FOUND
  */
 export async function readRecurring(

@@ -6,7 +6,7 @@ import { readRecurring } from "./recurring_row.ts";
 
 const CONTINUATIONS_SHOWN = 100;
 
-/** The first hundred jobs that wait or waited for this one, oldest first. @throws JOB_NOT_FOUND */
+/** The first hundred continuations of this job, in any status, oldest first. @throws JOB_NOT_FOUND */
 export async function listContinuations(sql: Sql, reach: JobReach, jobId: string): Promise<JobSummary[]> {
   await readJob(sql, reach, jobId);
   const rows = await sql<JobRow[]>`
@@ -15,7 +15,7 @@ export async function listContinuations(sql: Sql, reach: JobReach, jobId: string
   return rows.map(jobSummary);
 }
 
-/** The latest jobs a recurring job made, newest first. @throws JOB_RECURRING_NOT_FOUND */
+/** The latest jobs of a recurring job, newest first. @throws JOB_RECURRING_NOT_FOUND */
 export async function listRuns(
   sql: Sql,
   caller: JobActor,

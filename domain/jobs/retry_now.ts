@@ -7,7 +7,7 @@ import { lockJob } from "./jobs.ts";
 import { auditActor, type JobActor, jobReach } from "./reach.ts";
 
 /**
- * Makes the retry of a Failed job due at once instead of after its delay.
+ * Makes the retry of a Failed job due at once, without the rest of its delay.
  * @throws JOB_NOT_FOUND, JOB_CANNOT_RETRY
  */
 export async function retryJobNow(
@@ -20,14 +20,14 @@ export async function retryJobNow(
     if (job.status !== "Failed") {
       throw problem(
         "JOB_CANNOT_RETRY",
-        `Job ${id} is ${job.status}; only a Failed job waits for a retry that could be brought forward.`,
+        `Job ${id} is ${job.status}; only a Failed job can be retried now.`,
       );
     }
     const [row] = await tx<JobRow[]>`
       update jobs set status = 'Enqueued', due_at = now() where id = ${id} returning ${
       tx.unsafe(JOB_COLUMNS)
     }`;
-    if (!row) throw new Error(`job ${id} vanished under its lock`);
+    if (!row) throw new Error(`the locked row of job ${id} is missing`);
     await recordAudit(tx, auditActor(caller), {
       action: "job.retryNow",
       targetType: "job",

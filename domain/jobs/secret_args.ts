@@ -1,16 +1,16 @@
-// Arguments that hold secrets. They are stored as given, because the job needs them, and never shown again.
+// Secrets in job arguments. They are stored as given, because the job needs them, and never shown again.
 import { invalid } from "../problems/problem.ts";
 import type { AnyJobType, SecretArg } from "./job_type.ts";
 
-/** What stands for a secret wherever arguments are read. */
+/** Placeholder shown instead of a secret. */
 export const HIDDEN = "***";
 
-/** `scheme://user:password@` of a URL; the middle is the secret. */
+/** `scheme://user:password@` of a URL; the second group is the secret. */
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^@/?#]*)@/i;
 
 type Change = (secret: string, path: string) => string;
 
-/** The arguments with each of the type's secrets put through `change`; other values are the same objects. */
+/** Copies the arguments and replaces each of the type's secrets by the result of `change`. */
 function mapSecrets(type: AnyJobType, args: unknown, change: Change): unknown {
   return (type.secretArgs ?? []).reduce(
     (changed, secret) => mapPath(secret, secret.path.split("."), changed, [], change),
@@ -22,9 +22,9 @@ function mapPath(secret: SecretArg, rest: string[], value: unknown, at: string[]
   const [name, ...deeper] = rest;
   if (name === undefined) return mapSecret(secret, value, at.join("."), change);
   if (typeof value !== "object" || value === null) return value;
-  const isMeant = (key: string) => name === "*" ? !secret.except?.includes(key.toLowerCase()) : key === name;
+  const isMatch = (key: string) => name === "*" ? !secret.except?.includes(key.toLowerCase()) : key === name;
   const mapped = Object.entries(value).map(([key, member]) =>
-    [key, isMeant(key) ? mapPath(secret, deeper, member, [...at, key], change) : member] as const
+    [key, isMatch(key) ? mapPath(secret, deeper, member, [...at, key], change) : member] as const
   );
   return Array.isArray(value) ? mapped.map(([, member]) => member) : Object.fromEntries(mapped);
 }
@@ -36,13 +36,13 @@ function mapSecret(secret: SecretArg, value: unknown, path: string, change: Chan
   return text.replace(USER_INFO, (_, scheme: string, user: string) => `${scheme}${change(user, path)}@`);
 }
 
-/** Stored arguments as callers see them. */
+/** Stored arguments with secrets masked, as callers see them. */
 export function shownArgs(type: AnyJobType | undefined, serializedArgs: string): string {
   if (!type?.secretArgs) return serializedArgs;
   return JSON.stringify(mapSecrets(type, JSON.parse(serializedArgs), () => HIDDEN));
 }
 
-/** The secrets of arguments. */
+/** The secrets that the arguments contain. */
 export function secretsOf(type: AnyJobType, args: unknown): string[] {
   const secrets: string[] = [];
   mapSecrets(type, args, (secret) => {
@@ -53,8 +53,8 @@ export function secretsOf(type: AnyJobType, args: unknown): string[] {
 }
 
 /**
- * Changed arguments with the stored secrets in the places where `***` was sent back.
- * @throws VALIDATION_ERROR where there is no such secret, or it was stored for another receiver
+ * Replaces each `***` in changed arguments by the secret stored at the same place.
+ * @throws VALIDATION_ERROR when the secret was stored for another receiver
  */
 export function keepSecrets(type: AnyJobType | undefined, given: string, stored: string): string {
   if (!type?.secretArgs || !given.includes(HIDDEN)) return given;
@@ -75,7 +75,7 @@ export function keepSecrets(type: AnyJobType | undefined, given: string, stored:
   }));
 }
 
-/** @throws VALIDATION_ERROR where `***` stands in the place of a secret */
+/** @throws VALIDATION_ERROR when a secret is `***` */
 export function requireNoHidden(type: AnyJobType, args: unknown): void {
   const missing: string[] = [];
   mapSecrets(type, args, (secret, path) => {
@@ -87,7 +87,7 @@ export function requireNoHidden(type: AnyJobType, args: unknown): void {
   if (missing.length > 0) throw invalid({ serializedArgs: missing });
 }
 
-/** An answer in which every job, recurring job and dead letter shows its arguments without secrets. */
+/** Masks the secrets in the arguments of every job, recurring job and dead letter of a response. */
 export function withoutSecrets(typeOf: (name: string) => AnyJobType | undefined, answer: unknown): unknown {
   if (Array.isArray(answer)) return answer.map((item) => withoutSecrets(typeOf, item));
   if (typeof answer !== "object" || answer === null || answer instanceof Date) return answer;

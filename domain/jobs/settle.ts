@@ -18,13 +18,13 @@ const FIRST_OUTAGE_PAUSE_MS = 2_000;
 const LONGEST_OUTAGE_PAUSE_MS = 5 * 60_000;
 const MESSAGE_LENGTH = 8_000;
 
-/** How one attempt ended and what becomes of its job. Times are `performance.now()` of the worker. */
+/** How one attempt ended, and the next status of its job. Times are the worker's `performance.now()`. */
 export interface Settlement {
   job: ClaimedJob;
   execution: "Succeeded" | "Failed" | "Abandoned";
   next: "Succeeded" | "Failed" | "DeadLettered" | "Enqueued";
   countsAsFailure: boolean;
-  /** Was a dependency away? Null where the attempt tells nothing of it. */
+  /** Whether a dependency was unavailable; null if the attempt does not show it. */
   isOutage: boolean | null;
   delayMs: number;
   error: string | null;
@@ -55,8 +55,8 @@ export const succeeded = (job: ClaimedJob, output: string | null, times: Times):
 });
 
 /**
- * What a thrown error comes to: a retry after a growing delay, a postponement, or the dead-letter queue. A database that
- * is away, full or busy is a dependency that is away.
+ * The settlement for a thrown error: a retry after a growing delay, a postponement, or a dead letter. A database that is
+ * unavailable, full or busy counts as an unavailable dependency.
  */
 export function failed(job: ClaimedJob, error: unknown, times: Times): Settlement {
   const base = {
@@ -80,25 +80,25 @@ export function failed(job: ClaimedJob, error: unknown, times: Times): Settlemen
   return { ...base, next: isLast ? "DeadLettered" : "Failed", countsAsFailure: true, isOutage, delayMs };
 }
 
-/** Is an outage of a dependency still waited out for this job? */
+/** True if the job may still wait for an unavailable dependency without using up a retry. */
 export const waitsForDependencies = (job: ClaimedJob): boolean => (job.outageMs ?? 0) < LONGEST_OUTAGE_MS;
 
-/** Pause after an attempt that found a dependency away: half of what the outage has lasted, from 2 s to 5 min ± 20 %. */
+/** Delay after an attempt that met an outage: half of the outage's duration so far, from 2 s to 5 min, ± 20 %. */
 function outagePauseMs(outageMs: number): number {
   const pauseMs = Math.min(LONGEST_OUTAGE_PAUSE_MS, Math.max(FIRST_OUTAGE_PAUSE_MS, outageMs / 2));
   return pauseMs * (0.8 + 0.4 * Math.random());
 }
 
-/** Code may throw anything, also what cannot be made a text. */
+/** Message of a thrown value. The value may be anything, also one that cannot be converted to a string. */
 function messageOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message || error.name : error);
   } catch {
-    return "The job threw something that has no text.";
+    return "The job threw a value that cannot be converted to text.";
   }
 }
 
-/** The attempt was cut short from outside: it counts for nothing and the job is due at once. */
+/** The attempt was interrupted from outside: it does not count as a failure, and the job is due at once. */
 export const interrupted = (job: ClaimedJob, times: Times, reason: string): Settlement => ({
   job,
   execution: "Abandoned",
@@ -106,7 +106,7 @@ export const interrupted = (job: ClaimedJob, times: Times, reason: string): Sett
   countsAsFailure: false,
   isOutage: null,
   delayMs: 0,
-  error: `The attempt was ended: ${reason}.`,
+  error: `The attempt was interrupted: ${reason}.`,
   output: null,
   ...times,
 });
@@ -117,9 +117,9 @@ export function retryDelayMs(retry: number, random = Math.random()): number {
 }
 
 /**
- * Writes how attempts ended: the job's status, an execution row, a dead letter where retries are used up. A result
- * counts only while this worker still holds this very attempt; a late one changes nothing.
- * @returns the jobs whose result counted, and the continuations they let go.
+ * Writes how attempts ended: the job's status, an execution row, and a dead letter if the retries are used up. A result is
+ * accepted only if this worker still holds the job with the same attempt number (fencing); a late result changes nothing.
+ * @returns the jobs whose result was accepted, and the continuations they released.
  */
 export async function settleJobs(
   sql: Sql,
@@ -140,8 +140,8 @@ export async function settleJobs(
 }
 
 /**
- * Times are reckoned back from this statement's own, by the worker's clock for what has passed, and never before the
- * claim: a transaction's time may lie before it, and the database's clock may have been set back.
+ * Start and end times are the statement's time minus the time elapsed on the worker's clock. They are never before the
+ * claim: the transaction's time may be earlier, and the database's clock may have been set back.
  */
 async function writeSettlements(
   q: Queryable,
@@ -183,7 +183,7 @@ async function writeSettlements(
     select id, attempts, status, has_children, due_in_ms from settled`;
 }
 
-/** Writes the dead-letter entries of jobs that have just become DeadLettered, and tells their tenants. */
+/** Inserts dead letters for jobs that have just become DeadLettered, and emits their events. */
 export async function writeDeadLetters(tx: Tx, jobIds: string[]): Promise<void> {
   if (jobIds.length === 0) return;
   const rows = await tx<WrittenDeadLetter[]>`
@@ -193,12 +193,12 @@ export async function writeDeadLetters(tx: Tx, jobIds: string[]): Promise<void> 
     jobIds.map(newId)
   }::uuid[], ${jobIds}::uuid[]) given (id, job_id) join jobs j on j.id = given.job_id
     returning id, job_id, tenant_id, job_type_name, queue, attempts, error_message`;
-  // What tells of events must not make events of its own failures: they would never end.
-  const told = rows.filter(({ jobTypeName }) => jobTypeName !== DELIVERY_JOB.name);
+  // A failed delivery job must not emit an event: its delivery could fail again, without end.
+  const reported = rows.filter(({ jobTypeName }) => jobTypeName !== DELIVERY_JOB.name);
   await emitEvents(
     {},
     tx,
-    told.map(({ id: deadLetterId, tenantId, ...data }) => ({
+    reported.map(({ id: deadLetterId, tenantId, ...data }) => ({
       type: "job.dead-lettered",
       tenantId,
       data: { ...data, deadLetterId },
@@ -217,9 +217,9 @@ interface WrittenDeadLetter {
 }
 
 /**
- * Gives back jobs this worker holds without knowing it: a claim whose answer was lost with its connection had been
- * committed. Call it while no claim is under way.
- * @returns how many.
+ * Gives back jobs that this worker has claimed without knowing it: the claim committed, but its result was lost with the
+ * connection. Call it while no claim is running.
+ * @returns how many jobs were given back.
  */
 export async function giveBackUnknownJobs(sql: Sql, workerId: string, known: string[]): Promise<number> {
   const rows = await sql`
@@ -228,7 +228,7 @@ export async function giveBackUnknownJobs(sql: Sql, workerId: string, known: str
   return rows.count;
 }
 
-/** Gives back jobs that were claimed but never begun, as if they had not been claimed. */
+/** Gives back jobs that were claimed but not started, as if they had not been claimed. */
 export async function giveBackJobs(sql: Sql, workerId: string, jobs: ClaimedJob[]): Promise<void> {
   if (jobs.length === 0) return;
   await sql`

@@ -8,15 +8,15 @@ const RETRY_DATABASE_MS = 1_000;
 export interface SettlerOptions {
   sql: Sql;
   log: Log;
-  /** The lease under which results are written; those of an earlier one are refused. */
+  /** Id of the current lease; results of an earlier lease are refused. */
   workerId: () => string;
-  /** Hears of every job that moved: settled ones and the continuations they let go. */
-  moved: (jobs: SettledJob[]) => void;
+  /** Called with every job whose status changed: settled jobs and released continuations. */
+  onChanged: (jobs: SettledJob[]) => void;
 }
 
 /**
- * Writes how attempts ended, one batch at a time: what ends while a write is under way goes with the next one, so the
- * busier the worker, the larger the batches, and an idle one waits for nothing.
+ * Writes how attempts ended, one batch at a time. Attempts that end during a write form the next batch. So a busy worker
+ * writes large batches, and an idle one writes without delay.
  */
 export class Settler {
   #waiting: Settlement[] = [];
@@ -31,12 +31,12 @@ export class Settler {
     this.#next();
   }
 
-  /** Ids of jobs whose end is not written yet. */
+  /** Ids of jobs whose settlement is not written yet. */
   unwritten(): string[] {
     return [...this.#batch, ...this.#waiting].map((settlement) => settlement.job.id);
   }
 
-  /** Resolves when everything added is written, or after `ms` when the database cannot be reached. */
+  /** Resolves when everything added is written, or after about `ms` if the database is not reachable. */
   async flush(ms: number): Promise<void> {
     this.#giveUpAt = performance.now() + ms;
     while (this.#writing) await this.#writing;
@@ -54,24 +54,24 @@ export class Settler {
   }
 
   async #write(batch: Settlement[]): Promise<void> {
-    const { sql, log, moved } = this.o;
+    const { sql, log, onChanged } = this.o;
     const workerId = this.o.workerId();
     while (performance.now() < this.#giveUpAt) {
       try {
         const { settled, released } = await settleJobs(sql, workerId, batch);
         const refused = batch.length - settled.length;
-        if (refused > 0) log.warn("late results were refused: their lease had been lost", { refused });
-        moved([...settled, ...released]);
+        if (refused > 0) log.warn("late results were refused: the lease had been lost", { refused });
+        onChanged([...settled, ...released]);
         return;
       } catch (error) {
         if (isAboutContent(error)) return await this.#writeOneByOne(batch, error);
-        log.error("ended jobs could not be settled; trying again", { error, jobs: batch.length });
+        log.error("ended jobs could not be settled; retrying", { error, jobs: batch.length });
         await new Promise((resolve) => setTimeout(resolve, RETRY_DATABASE_MS));
       }
     }
   }
 
-  /** One result the database cannot hold must not keep the others of its batch: it becomes a failure that says so. */
+  /** Writes each settlement alone, so that a result the database cannot store does not block the others of its batch. */
   async #writeOneByOne(batch: Settlement[], error: unknown): Promise<void> {
     if (batch.length > 1) {
       for (const settlement of batch) await this.#write([settlement]);
@@ -85,6 +85,6 @@ export class Settler {
 
 const UNSTORABLE = "the result could not be stored";
 
-/** Did the database refuse the values themselves (class 22, data exception, or a broken constraint)? */
+/** True if the database refused the values: SQLSTATE class 22 (data exception) or 23 (constraint violation). */
 const isAboutContent = (error: unknown) =>
   error instanceof PostgresError && (error.code.startsWith("22") || error.code.startsWith("23"));

@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
-/** The counters of the dashboard. Jobs and executions are those the ledger still keeps. */
+/** The counters of the dashboard. Jobs and executions that were pruned are not included. */
 export interface JobDashboardStats {
   totalJobs: number;
   enqueuedJobs: number;
@@ -15,7 +15,7 @@ export interface JobDashboardStats {
   totalExecutions: number;
 }
 
-/** Counts of the dashboard, exact as of one snapshot, read from the counters and what has not been folded into them. */
+/** Exact counts from one snapshot. Sums the folded counters and the deltas not yet folded. */
 export async function readJobStats(sql: Sql, reach: JobReach): Promise<JobDashboardStats> {
   const scope = countScope(reach);
   const [stats] = await sql<JobDashboardStats[]>`
@@ -43,7 +43,7 @@ export async function readJobStats(sql: Sql, reach: JobReach): Promise<JobDashbo
       ) added
     ) executions on true
     group by executions.n, executions.duration_ms`;
-  if (!stats) throw new Error("the dashboard query answers one row");
+  if (!stats) throw new Error("the dashboard query returned no row");
   return {
     ...stats,
     averageExecutionDurationMs: Math.max(0, Math.round(stats.averageExecutionDurationMs * 1000) / 1000),

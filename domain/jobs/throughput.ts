@@ -4,7 +4,7 @@ import { countScope, type JobReach, within } from "./reach.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Stretches of time one can look back on, and into how many intervals of which length they fall. */
+/** The periods callers can ask for, with the length and number of their intervals. */
 const WINDOWS = {
   hour: { grain: "minute", intervalMs: MINUTE_MS, intervals: 60 },
   day: { grain: "hour", intervalMs: HOUR_MS, intervals: 24 },
@@ -12,7 +12,7 @@ const WINDOWS = {
 export type ThroughputWindow = keyof typeof WINDOWS;
 export const THROUGHPUT_WINDOWS = ["hour", "day"] as const satisfies ThroughputWindow[];
 
-/** What ended in one interval. Abandoned attempts were cut short by a crash or a stop and run again. */
+/** Attempts that ended in one interval. Abandoned ones were interrupted by a crash or a stop; their jobs run again. */
 export interface ThroughputInterval {
   start: Date;
   succeeded: number;
@@ -23,11 +23,11 @@ export interface ThroughputInterval {
 export interface Throughput {
   window: ThroughputWindow;
   intervalSeconds: number;
-  /** Oldest first, without gaps; the last one is still under way. */
+  /** Oldest first, without gaps; the last interval has not ended yet. */
   intervals: ThroughputInterval[];
 }
 
-/** Attempts that ended in each interval, from what the fold has added up and what it has not: a few dozen rows. */
+/** Attempts that ended in each interval. Sums folded counters and deltas not yet folded: a few dozen rows. */
 export async function readThroughput(
   sql: Sql,
   reach: JobReach,
@@ -57,8 +57,8 @@ export async function readThroughput(
   };
 }
 
-/** Forgets minutes and hours that no window shows any more. */
-export async function forgetOldThroughput(q: Queryable): Promise<void> {
+/** Deletes minutes and hours that no window shows any more. */
+export async function deleteOldThroughput(q: Queryable): Promise<void> {
   await q`
     delete from job_throughput where (grain = 'minute' and start < now() - interval '2 hours')
       or (grain = 'hour' and start < now() - interval '8 days')`;

@@ -5,14 +5,14 @@ import { recoverLostJobs } from "./lease.ts";
 
 const FOLD_EVERY_MS = 1_000;
 
-/** What keeps the ledger going besides the workers. */
+/** Regular maintenance of the jobs tables. */
 export interface Upkeep {
-  /** Does what a dying process may have left; called once a minute. */
+  /** Folds all counters and finishes what a crashed process left undone. Called once a minute. */
   sweep(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Folds the job counters while there is something to fold; the rest is done by `sweep`. */
+/** Folds the job counters every second if enough deltas wait; `sweep` does the rest. */
 export function startUpkeep(
   p: Pick<Platform, "sql" | "wakeUps" | "clock" | "log">,
   leaseSeconds: number,
@@ -20,12 +20,12 @@ export function startUpkeep(
   let stopping = false;
   let work: Promise<unknown> = Promise.resolve();
 
-  /** One thing at a time: what is asked for meanwhile waits. Failures are left to the next time. */
+  /** Runs tasks one after another. A failure is logged, and the task is retried at its next call. */
   function run(what: string, task: () => Promise<unknown>): Promise<unknown> {
     work = work.then(async () => {
       if (stopping) return;
       await task();
-    }).catch((error) => p.log.error(`${what} failed; it is tried again`, { error }));
+    }).catch((error) => p.log.error(`${what} failed; it is retried later`, { error }));
     return work;
   }
 
@@ -42,7 +42,7 @@ export function startUpkeep(
       await run("releasing continuations", async () => {
         if (await releaseStrandedContinuations(p.sql) > 0) p.wakeUps.at(p.clock.now());
       });
-      await run("taking over from dead workers", async () => {
+      await run("releasing the jobs of dead workers", async () => {
         if (await recoverLostJobs(p.sql, leaseSeconds) > 0) p.wakeUps.at(p.clock.now());
       });
     },

@@ -7,7 +7,7 @@ import { Claimer } from "./claimer.ts";
 import type { JobTypes } from "./job_type.ts";
 import { LEASE_SECONDS } from "./lease.ts";
 import { LeaseKeeper } from "./lease_keeper.ts";
-import { Pace } from "./pace.ts";
+import { CompletionRate } from "./completion_rate.ts";
 import { giveBackJobs, giveBackUnknownJobs, type SettledJob, type Settlement } from "./settle.ts";
 import { Settler } from "./settler.ts";
 
@@ -16,55 +16,61 @@ export interface WorkerOptions {
   types: JobTypes;
   log: Log;
   host: string;
-  /** Places for jobs that run at once; most job types take one each, see `places` of a job type. A job begins where any
-   * part of a place is free. */
+  /**
+   * Number of places for jobs that run at once. Most jobs take one place; see `places` of a job type. A job starts if any
+   * part of a place is free.
+   */
   concurrency: number;
-  /** Queues worked; null: all. */
+  /** Queues to claim from; null: all. */
   queues: string[] | null;
-  /** How often the ledger is looked at without any wake-up, in ms. */
+  /** How often due jobs are searched without a wake-up, in ms. */
   pollMs: number;
-  /** Seconds without a renewal after which a worker counts as dead; 60 unless told. */
+  /** Seconds without a renewal after which a worker counts as dead; default 60. */
   leaseSeconds?: number;
-  /** Hears of every job whose result counted; tests and waiting callers hang on it. */
+  /** Called with every job whose result was written. Tests and waiting callers use it. */
   onSettled?: (jobs: SettledJob[]) => void;
-  /** Hears of jobs that wait for a retry or their time, and for how long. */
+  /** Called for each job that waits for a retry or its due time, with the delay in ms. */
   dueLater?: (inMs: number) => void;
-  /** Hears of every claim, and of every attempt that ended. */
+  /** Called after every claim, with the number of jobs. */
   onClaimed?: (jobs: number) => void;
+  /** Called after every attempt. */
   onEnded?: (settlement: Settlement) => void;
 }
 
 export interface Worker {
-  /** How many jobs run now. */
+  /** Number of running jobs. */
   busy(): number;
-  /** Why no job can start, where none has been able to for some time; null otherwise. */
-  obstacle(): string | null;
-  /** Looks at the ledger for jobs due now. */
+  /** Why no job could start for some time; null if jobs can start. */
+  stallReason(): string | null;
+  /** Searches for due jobs now. */
   wake(): void;
-  /** Stops claiming, lets running jobs finish for `graceMs`, gives the rest back, settles everything. */
+  /** Stops claiming, gives running jobs `graceMs` to finish, gives back the others, and settles everything. */
   stop(graceMs: number): Promise<void>;
 }
 
 const LARGEST_CLAIM = 500;
-/** Claims fetch ahead what would run within this time at the present pace, so that short jobs come in large batches
- * and long ones stay free for other instances. */
-const AHEAD_MS = 60;
-/** What was fetched ahead and has not begun within this time goes back: others may run it, cancel it, or go first. It
- * stays a few times as long while so many jobs begin that it is about to: giving back costs as much as claiming. */
-const HELD_AHEAD_MS = 250;
-const HELD_LONGEST_MS = 1_000;
+/**
+ * A claim prefetches as many jobs as would start within this time at the current rate. So short jobs are claimed in large
+ * batches, and long ones remain for other instances.
+ */
+const PREFETCH_MS = 60;
+/** A prefetched job that has not started after this time is given back, so that it can run elsewhere or be cancelled. */
+const PREFETCH_HOLD_MS = 250;
+/** Limit used instead while enough jobs start that it will start soon: giving back costs as much as claiming. */
+const PREFETCH_MAX_HOLD_MS = 1_000;
 const RETRY_DATABASE_MS = 1_000;
-/** A claim takes milliseconds; and of many jobs at once, one ends now and then. */
+/** Claims normally take milliseconds. Without a successful claim for this time, the worker is stalled. */
 const CLAIM_STALLED_MS = 3_000;
+/** If all places are taken and no job ends for this time, the worker is stalled. */
 const PLACES_STALLED_MS = 30_000;
 
 /** A claimed job that waits for a free place. */
-interface Held {
+interface PrefetchedJob {
   job: ClaimedJob;
   since: number;
 }
 
-/** Starts a worker: claims in batches, runs, settles in batches, renews its lease. */
+/** Starts a worker. It claims jobs in batches, runs them, settles them in batches and renews its lease. */
 export async function startWorker(o: WorkerOptions): Promise<Worker> {
   const { sql, log } = o;
   const leaseSeconds = o.leaseSeconds ?? LEASE_SECONDS;
@@ -73,77 +79,83 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   let wokenMeanwhile = false;
   let mayHaveMore = true;
   let claimMayBeLost = false;
-  const ahead: Held[] = [];
+  const prefetched: PrefetchedJob[] = [];
   const running = new Set<Attempt>();
   let placesTaken = 0;
-  let begun = 0;
-  /** Since when claims have been tried without success, and since when all places are taken by the same jobs. */
+  let started = 0;
+  /** Since when claims have failed, and since when all places are taken and no job has ended. */
   let unclaimedSince: number | null = null;
   let fullSince: number | null = null;
-  const pace = new Pace();
+  const completionRate = new CompletionRate();
   const notes = new AttemptNotes(sql, log);
-  const claimer = new Claimer(sql, o.types, o.queues, roomFor);
-  const settler = new Settler({ sql, log, workerId: () => lease.id, moved });
+  const claimer = new Claimer(sql, o.types, o.queues, capacityFor);
+  const settler = new Settler({ sql, log, workerId: () => lease.id, onChanged });
   const lease = await LeaseKeeper.start({
-    ...{ connect: () => connectSeparately(sql), host: o.host, leaseSeconds, log, replaced },
+    connect: () => connectSeparately(sql),
+    host: o.host,
+    leaseSeconds,
+    log,
+    replaced,
     atRisk: () => running.forEach((attempt) => attempt.abort("the worker's lease could not be renewed")),
     safeAgain: () => pump(),
   });
 
+  /** Starts prefetched jobs while places are free, and claims more if needed. */
   function pump(): void {
     if (!lease.isSafe) return;
     while (placesTaken < o.concurrency) {
-      const held = ahead.shift();
-      if (!held) break;
-      begin(held.job);
+      const next = prefetched.shift();
+      if (!next) break;
+      start(next.job);
     }
-    if (ahead.length > 0 && !stopping) releaseAheadInTime();
-    const room = o.concurrency + aheadTarget() - Math.floor(placesTaken) - ahead.length;
-    if (!stopping && mayHaveMore && !claiming && room > 0 && ahead.length <= aheadTarget() / 2) claim(room);
+    if (prefetched.length > 0 && !stopping) schedulePrefetchRelease();
+    const wanted = o.concurrency + prefetchTarget() - Math.floor(placesTaken) - prefetched.length;
+    const needsMore = wanted > 0 && prefetched.length <= prefetchTarget() / 2;
+    if (!stopping && mayHaveMore && !claiming && needsMore) claim(wanted);
   }
 
-  /** How many more jobs of a limited type fit in the part of the places it may take. */
-  function roomFor(typeName: string): number {
+  /** How many more jobs of a limited type fit into its share of the places. */
+  function capacityFor(typeName: string): number {
     const { share = Infinity, places = 1 } = o.types.get(typeName) ?? {};
-    const held = [...ahead, ...running].filter(({ job }) => job.jobTypeName === typeName).length;
+    const held = [...prefetched, ...running].filter(({ job }) => job.jobTypeName === typeName).length;
     return Math.max(1, Math.floor(o.concurrency * share / places)) - held;
   }
 
-  const aheadTarget = () => Math.min(LARGEST_CLAIM, Math.round(pace.perMs * AHEAD_MS));
+  const prefetchTarget = () => Math.min(LARGEST_CLAIM, Math.round(completionRate.perMs * PREFETCH_MS));
 
-  function begin(job: ClaimedJob): void {
+  function start(job: ClaimedJob): void {
     const attempt = runAttempt(job, o.types, notes);
     const { places = 1 } = o.types.get(job.jobTypeName) ?? {};
     running.add(attempt);
-    begun++;
+    started++;
     placesTaken += places;
     fullSince = placesTaken >= o.concurrency ? performance.now() : null;
     attempt.settlement.then((settlement) => {
       running.delete(attempt);
       placesTaken -= places;
       fullSince = null;
-      pace.count();
+      completionRate.count();
       settler.add(settlement);
       o.onEnded?.(settlement);
       pump();
     });
   }
 
-  function claim(room: number): void {
+  function claim(wanted: number): void {
     wokenMeanwhile = false;
     unclaimedSince ??= performance.now();
-    pace.measure();
+    completionRate.measure();
     const workerId = lease.id;
-    claiming = recoverLostClaim().then(() => claimer.claim(workerId, Math.min(LARGEST_CLAIM, room))).then(
+    claiming = recoverLostClaim().then(() => claimer.claim(workerId, Math.min(LARGEST_CLAIM, wanted))).then(
       (claimed) => {
         unclaimedSince = null;
         mayHaveMore = claimed.mayHaveMore || wokenMeanwhile;
-        if (wokenMeanwhile) claimer.lookAgain();
+        if (wokenMeanwhile) claimer.searchAgain();
         if (stopping) return giveBackJobs(sql, workerId, claimed.jobs);
-        if (lease.id !== workerId) return; // lost meanwhile, and with it what was claimed
+        if (lease.id !== workerId) return; // the lease was lost, so these jobs no longer belong to this worker
         const since = performance.now();
         o.onClaimed?.(claimed.jobs.length);
-        ahead.push(...claimed.jobs.map((job) => ({ job, since })));
+        prefetched.push(...claimed.jobs.map((job) => ({ job, since })));
       },
     ).catch(async (error) => {
       log.error("due jobs could not be claimed", { error });
@@ -156,35 +168,37 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   }
 
   let release: ReturnType<typeof setTimeout> | undefined;
-  function releaseAheadInTime(): void {
-    const before = begun;
+  /** Gives back prefetched jobs that do not start in time. */
+  function schedulePrefetchRelease(): void {
+    const before = started;
     release ??= setTimeout(() => {
       release = undefined;
-      const [oldest] = ahead;
+      const [oldest] = prefetched;
       if (!oldest || stopping) return;
-      const beginsSoon = ahead.length <= begun - before;
-      const held = performance.now() - oldest.since;
-      if (claiming || held < (beginsSoon ? HELD_LONGEST_MS : HELD_AHEAD_MS)) return releaseAheadInTime();
-      pace.forget();
-      claiming = giveBackJobs(sql, lease.id, ahead.splice(0).map((held) => held.job)).catch((error) => {
-        log.error("jobs fetched ahead could not be given back", { error });
+      const startsSoon = prefetched.length <= started - before;
+      const heldMs = performance.now() - oldest.since;
+      const maxHoldMs = startsSoon ? PREFETCH_MAX_HOLD_MS : PREFETCH_HOLD_MS;
+      if (claiming || heldMs < maxHoldMs) return schedulePrefetchRelease();
+      completionRate.reset();
+      claiming = giveBackJobs(sql, lease.id, prefetched.splice(0).map(({ job }) => job)).catch((error) => {
+        log.error("prefetched jobs could not be given back", { error });
         claimMayBeLost = true;
       }).then(() => {
         claiming = null;
         wake();
       });
-    }, HELD_AHEAD_MS);
+    }, PREFETCH_HOLD_MS);
   }
 
-  /** A claim that failed may have been committed all the same; what it took is given back. */
+  /** Gives back the jobs of a claim that committed although its query failed. */
   async function recoverLostClaim(): Promise<void> {
     if (!claimMayBeLost) return;
-    const known = [...ahead, ...running].map(({ job }) => job.id);
+    const known = [...prefetched, ...running].map(({ job }) => job.id);
     await giveBackUnknownJobs(sql, lease.id, [...known, ...settler.unwritten()]);
     claimMayBeLost = false;
   }
 
-  function moved(jobs: SettledJob[]): void {
+  function onChanged(jobs: SettledJob[]): void {
     o.onSettled?.(jobs);
     for (const { status, dueInMs } of jobs) {
       if (status === "Failed" || status === "Scheduled") o.dueLater?.(dueInMs);
@@ -194,43 +208,45 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
 
   function wake(): void {
     wokenMeanwhile = true;
-    if (!claiming) claimer.lookAgain();
+    if (!claiming) claimer.searchAgain();
     mayHaveMore = true;
     pump();
   }
 
-  /** The lease had run out, so all this worker held belongs to others now. */
+  /** The lease had expired, so other workers may run the jobs this worker held. */
   function replaced(): void {
-    log.warn("the worker's lease had run out; what it held runs elsewhere", { running: running.size });
-    ahead.length = 0;
+    log.warn("the worker's lease had expired; its jobs run again on other workers", {
+      running: running.size,
+    });
+    prefetched.length = 0;
     for (const attempt of running) attempt.stop("its lease was lost");
     wake();
   }
 
-  function obstacle(): string | null {
+  function stallReason(): string | null {
     const seconds = (since: number | null) => (performance.now() - (since ?? Infinity)) / 1000;
     const [unclaimed, full] = [seconds(unclaimedSince), seconds(fullSince)];
     if (unclaimed > CLAIM_STALLED_MS / 1000) return `no job could be claimed for ${Math.round(unclaimed)} s`;
     if (full > PLACES_STALLED_MS / 1000) {
-      return `all ${o.concurrency} places have been taken by the same jobs for ${Math.round(full)} s`;
+      return `all ${o.concurrency} places are taken and no job has ended for ${Math.round(full)} s`;
     }
     return null;
   }
 
-  const report = (error: unknown) => log.error("the worker could not reach the ledger", { error });
+  const report = (error: unknown) => log.error("the worker could not give back its jobs", { error });
   const poll = setInterval(wake, o.pollMs);
   wake();
 
   return {
     busy: () => running.size,
-    obstacle,
+    stallReason,
     wake,
     async stop(graceMs) {
       stopping = true;
       clearTimeout(release);
       clearInterval(poll);
       await claiming;
-      await giveBackJobs(sql, lease.id, ahead.splice(0).map((held) => held.job)).catch(report);
+      await giveBackJobs(sql, lease.id, prefetched.splice(0).map(({ job }) => job)).catch(report);
       await settledWithin(Promise.all([...running].map((attempt) => attempt.settlement)), graceMs);
       for (const attempt of running) attempt.stop("the service stopped");
       await Promise.all([...running].map((attempt) => attempt.settlement));

@@ -1,13 +1,13 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 
-/** A running worker: one for each instance of the service that works on jobs. */
+/** A running worker. Each instance that runs jobs has one. */
 export interface LiveWorker {
   id: string;
   host: string;
   startedAt: Date;
-  /** Its last sign of life. */
+  /** Last renewal of its lease. */
   heartbeatAt: Date;
-  /** Jobs it holds. */
+  /** Number of jobs it has claimed. */
   holds: number;
 }
 

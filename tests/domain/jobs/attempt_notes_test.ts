@@ -11,12 +11,12 @@ const { sql } = t.steward.platform;
 Deno.test("a line with what the database cannot hold loses its fields, and no other line anything", async () => {
   const notes = new AttemptNotes(sql, createLog("off"));
   const job = { id: newId(), attempts: 1, jobTypeName: "test.notes", traceId: null };
-  const { log, kept } = notes.open(job);
+  const { log, flush } = notes.open(job);
   log.info("whole", { emoji: "\u{1F600}" });
   log.info("half", { text: "\ud800" });
   log.info("nul", { text: "a\0b" });
   log.info("half \udc00 of a pair");
-  await kept();
+  await flush();
   const rows =
     await sql`select message, fields from job_log_lines where job_id = ${job.id} order by line_number`;
   assert.deepEqual([...rows], [

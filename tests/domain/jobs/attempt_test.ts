@@ -33,9 +33,12 @@ Deno.test("an output that cannot be written as JSON fails the attempt, not the p
   assert.match(error ?? "", /BigInt/);
 });
 
-Deno.test("code that throws what has no text fails the attempt, not the process", async () => {
+Deno.test("code that throws a value without text fails the attempt, not the process", async () => {
   const { next, error } = await settle(() => Promise.reject(Object.create(null)));
-  assert.deepEqual([next, error], ["DeadLettered", "The job threw something that has no text."]);
+  assert.deepEqual([next, error], [
+    "DeadLettered",
+    "The job threw a value that cannot be converted to text.",
+  ]);
 });
 
 Deno.test("code that throws before it returns a promise fails the attempt", async () => {

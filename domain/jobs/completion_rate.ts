@@ -1,22 +1,22 @@
-/** How many jobs end in a millisecond, by the recent past. */
-export class Pace {
+/** Measures how many jobs ended per millisecond recently. */
+export class CompletionRate {
   perMs = 0;
   #ended = 0;
   #since = performance.now();
 
-  /** A job has ended. */
+  /** Counts one ended job. */
   count(): void {
     this.#ended++;
   }
 
-  /** The past says nothing any more about what comes. */
-  forget(): void {
+  /** Restarts the measurement. */
+  reset(): void {
     this.perMs = 0;
     this.#ended = 0;
     this.#since = performance.now();
   }
 
-  /** Takes what has ended since the last time into account. */
+  /** Updates the rate with the jobs counted since the last call. */
   measure(): void {
     const now = performance.now();
     if (now - this.#since < 5) return;
