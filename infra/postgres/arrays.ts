@@ -1,12 +1,12 @@
-// One-dimensional arrays as the driver sends and receives them. The driver could ask the server for these types at
-// every connection, but a query that is first on its connection may be sent before the answer is in.
+// Serializes and parses one-dimensional arrays for the driver. The driver can fetch array types on every new connection,
+// but the first query of a connection may be sent before the types have arrived.
 
 import { readTime } from "./timestamps.ts";
 
 interface ArrayType {
-  /** Type of the elements. */
+  /** Object id of the element type. */
   element: number;
-  /** Type of the array. */
+  /** Object id of the array type. */
   array: number;
   parse: (text: string) => unknown;
 }
@@ -14,7 +14,7 @@ interface ArrayType {
 const same = (text: string) => text;
 const BOOLEAN = (text: string) => text === "t";
 
-/** Object ids are Postgres's own and never change. */
+/** These object ids are built into Postgres and never change. */
 const ARRAY_TYPES: Record<string, ArrayType> = {
   booleans: { element: 16, array: 1000, parse: BOOLEAN },
   smallints: { element: 21, array: 1005, parse: Number },
@@ -29,7 +29,7 @@ const ARRAY_TYPES: Record<string, ArrayType> = {
   jsons: { element: 3802, array: 3807, parse: (text) => JSON.parse(text) },
 };
 
-/** The driver's `types` for all of them. */
+/** These types in the form of the driver's `types` option. */
 export const arrayTypes = Object.fromEntries(
   Object.entries(ARRAY_TYPES).map(([name, { array, parse }]) => [name, {
     to: array,
@@ -39,7 +39,10 @@ export const arrayTypes = Object.fromEntries(
   }]),
 );
 
-/** The literal of an array: every element quoted, null as NULL. What is no array goes through as it is. */
+/**
+ * Returns the array literal: numbers bare, other elements quoted, null as NULL. A value that is not an array becomes a
+ * string.
+ */
 export function printArray(values: unknown): string {
   if (!Array.isArray(values)) return String(values);
   return `{${values.map(printElement).join(",")}}`;
@@ -54,7 +57,7 @@ function printElement(value: unknown): string {
   return NEEDS_ESCAPE.test(text) ? `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"` : `"${text}"`;
 }
 
-/** Reads the literal of a one-dimensional array. */
+/** Parses the literal of a one-dimensional array. */
 export function parseArray<T>(literal: string, parse: (text: string) => T): (T | null)[] {
   const values: (T | null)[] = [];
   const element = /"((?:[^"\\]|\\.)*)"|([^,{}"]+)/gs;

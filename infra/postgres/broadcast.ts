@@ -2,40 +2,42 @@ import type { Log } from "../log.ts";
 import { openChannel } from "./channel.ts";
 import type { Sql } from "./postgres.ts";
 
-const HEARD_WITHIN_MS = 600;
+const ACKNOWLEDGE_MS = 600;
 
 /**
- * What this instance tells all others and waits for them to have heard: so what they remember is forgotten before the
- * change is answered that made it wrong. One that does not answer within 0.6 s is not waited for again until it speaks,
- * so whoever remembers something must also let it go by itself after a while.
+ * Messages to all other instances, with acknowledgement. Example: a change clears the caches of the other instances
+ * before the request that made it is answered. If an instance does not acknowledge within 0.6 s, later messages do not
+ * wait for it until it sends something again. So cache entries must also expire by themselves.
  */
 export interface Broadcast {
-  /** Resolves when every instance known to listen has heard, or late. Never rejects. */
+  /** Resolves when every known listening instance has acknowledged the message, or after 0.6 s. Never rejects. */
   send(payload: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-interface Telling {
+interface Unacknowledged {
   number: number;
   done: () => void;
 }
 
 /**
- * Instances greet each other, by which they know whom to wait for; every one numbers what it tells, and the others say
- * up to which number they have heard. Messages: `hello <from>`, `here <from>`, `bye <from>`,
- * `told <from> <number> <payload>`, `heard <from> <to> <number>`.
- * @param o.onMessage gets what others tell, and `""` after every (re)connection, when something may have been missed.
- * @param o.listens false where LISTEN does not work: others hear this instance, which hears nobody.
+ * Opens a broadcast over the LISTEN/NOTIFY channel `name`. Instances announce themselves, so each knows whose
+ * acknowledgement to wait for. Each instance numbers its messages. Others acknowledge the highest number they received.
+ * Protocol: `hello <from>`, `here <from>`, `bye <from>`, `told <from> <number> <payload>`, `heard <from> <to> <number>`.
+ * @param o.onMessage receives messages of others, and `""` after every (re)connection: messages may have been missed.
+ * @param o.listens false if LISTEN does not work: this instance sends messages but receives none.
  */
 export async function openBroadcast(
   o: { sql: Sql; name: string; onMessage: (payload: string) => void; log: Log; listens: boolean },
 ): Promise<Broadcast> {
   const me = crypto.randomUUID();
-  /** Up to which number each other instance has heard. */
+  /** Highest number that each other instance has acknowledged. */
   const peers = new Map<string, number>();
-  const open = new Set<Telling>();
-  let told = 0;
-  /** What of it has come back: all hear in one order, so who greets after it has it behind them. */
+  const unacknowledged = new Set<Unacknowledged>();
+  let lastNumber = 0;
+  /**
+   * Highest own number received back. Notifications arrive in one order, so a peer that says hello later has them all.
+   */
   let echoed = 0;
   let isLeaving = false;
   let greet = () => {};
@@ -55,7 +57,7 @@ export async function openBroadcast(
       if (kind === "told") echoed = Number(third);
       return;
     }
-    if (from === "") return o.onMessage(""); // from an instance of another version: whatever it was, something has changed
+    if (from === "") return o.onMessage(""); // from an instance of another version: it may report any change
     if (kind === "told") {
       o.onMessage(rest.join(" "));
       return channel.notify(`heard ${me} ${from} ${third}`);
@@ -64,33 +66,33 @@ export async function openBroadcast(
     else if (kind !== "heard") peers.set(from, Math.max(echoed, peers.get(from) ?? 0));
     else if (third === me) peers.set(from, Math.max(Number(rest[0]), peers.get(from) ?? 0));
     if (kind === "hello") channel.notify(`here ${me}`);
-    settle();
+    resolveAcknowledged();
   }
 
-  function settle(): void {
-    const heard = Math.min(...peers.values());
-    for (const telling of open) if (telling.number <= heard) telling.done();
+  function resolveAcknowledged(): void {
+    const acknowledged = Math.min(...peers.values());
+    for (const message of unacknowledged) if (message.number <= acknowledged) message.done();
   }
 
   return {
     async send(payload) {
-      const number = ++told;
+      const number = ++lastNumber;
       channel.notify(`told ${me} ${number} ${payload}`);
       if (peers.size === 0) return;
       await new Promise<void>((resolve) => {
-        const late = setTimeout(() => {
-          for (const [peer, heard] of peers) if (heard < number) peers.delete(peer);
-          settle();
-        }, HEARD_WITHIN_MS);
-        const telling = {
+        const timeout = setTimeout(() => {
+          for (const [peer, acknowledged] of peers) if (acknowledged < number) peers.delete(peer);
+          resolveAcknowledged();
+        }, ACKNOWLEDGE_MS);
+        const message = {
           number,
           done() {
-            clearTimeout(late);
-            open.delete(telling);
+            clearTimeout(timeout);
+            unacknowledged.delete(message);
             resolve();
           },
         };
-        open.add(telling);
+        unacknowledged.add(message);
       });
     },
     async stop() {
@@ -98,7 +100,7 @@ export async function openBroadcast(
       if (o.listens) channel.notify(`bye ${me}`);
       await channel.stop();
       peers.clear();
-      settle();
+      resolveAcknowledged();
     },
   };
 }

@@ -2,20 +2,22 @@ import type { Log } from "../log.ts";
 import type { Sql } from "./postgres.ts";
 
 /**
- * A named channel between instances over LISTEN/NOTIFY. Notifications are hints: they may be lost or doubled, so whoever
- * hears one looks at the tables, and whoever must not miss one also looks now and then.
+ * A named LISTEN/NOTIFY channel between instances. Notifications are hints: they may be lost or duplicated. A receiver
+ * reads the current state from the tables. A receiver that must not miss a change also polls.
  */
 export interface Channel {
-  /** Tells every instance, this one included; what is sent while others are on their way goes together, each payload once. */
+  /**
+   * Notifies every instance, including this one. Calls during a send are batched into the next; duplicates are dropped.
+   */
   notify(payload?: string): void;
   stop(): Promise<void>;
 }
 
 /**
- * Listens on `name`; `onMessage` gets each payload, and `""` after every (re)connection, when notifications may have been missed.
- * Payloads are sent outside of any transaction: NOTIFY inside one would make all commits queue behind each other. For
- * the same reason an instance sends them one after the other, `minIntervalMs` apart.
- * @param listens false where LISTEN does not work; notifications are still sent for instances that hear them.
+ * Listens on `name`. `onMessage` receives each payload, and `""` after every (re)connection: notifications may have been
+ * missed. Payloads are sent outside of any transaction, because a NOTIFY holds a global lock during its commit. For the
+ * same reason an instance sends them one after the other, at least `minIntervalMs` apart.
+ * @param o.listens false if LISTEN does not work; notifications are still sent, for instances that can listen.
  */
 export async function openChannel(
   o: {

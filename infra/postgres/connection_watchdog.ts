@@ -2,54 +2,57 @@ import postgres from "postgres";
 import { openSocket, type ServerAddress } from "./server_socket.ts";
 import { WatchedSocket } from "./watched_socket.ts";
 
-/** A server that owes an answer and has sent nothing for so long is asked about over another connection. */
+/**
+ * A connection counts as silent after waiting this long for an answer. Then the server is asked over another
+ * connection.
+ */
 const SILENT_MS = 3_000;
-/** How often silent connections are looked for, and how long the server may take to answer. */
-const LOOK_MS = 500;
+/** Interval between checks for silent connections. */
+const CHECK_EVERY_MS = 500;
+/** How long the server may take to answer a check. */
 const ANSWER_MS = 2_500;
-/** A silent connection is given up after so long where the server cannot be asked. */
+/** If the server cannot be reached, a silent connection is closed after this time. */
 const UNREACHABLE_MS = 8_000;
-/** Later than that after a statement's time is over, its answer is lost. */
+/** A connection is closed when it is silent for this long beyond the statement limit. */
 const LATE_MS = 5_000;
 
 export interface WatchOptions {
   url: string;
   address: ServerAddress;
-  /** Longest run of a statement, in ms; 0: no limit. */
+  /** Maximum duration of a statement, in ms; 0: no limit. */
   statementMs: number;
-  /** True where a pooler stands before the server: its connections are not the server's, so nobody can be asked. */
+  /** True behind a pooler: then process ids are the pooler's, and the server cannot be asked about them. */
   pooled: boolean;
-  /** Hears of every connection that was given up. */
+  /** Called for every connection that was closed as lost. */
   onGivenUp?: ((silentMs: number) => void) | undefined;
 }
 
 interface Watched {
   socket: WatchedSocket;
-  /** When the server is asked about it again, of `performance.now()`. */
+  /** Time of the next check with the server, in `performance.now()` milliseconds. */
   askAt: number;
-  /** How often in a row the server had nothing to do for it. */
+  /** Number of consecutive checks in which the server reported the connection as idle. */
   idle: number;
 }
 
 /**
- * Gives up connections whose packets get lost without a word, which postgres.js would wait for forever. A statement may
- * take long in silence; so the server itself is asked, over a connection of its own, whether it still works for the
- * silent one.
+ * Closes connections whose packets are lost without an error. postgres.js would wait for them forever. A long statement
+ * is silent too. So the server is asked over a separate connection whether it still works for the silent one.
  */
 export class ConnectionWatchdog {
   readonly #watched = new Set<Watched>();
   #timer: ReturnType<typeof setInterval> | undefined;
-  #isLooking = false;
+  #isChecking = false;
   #opened = 0;
 
   constructor(private readonly o: WatchOptions) {}
 
-  /** Opens a connection and watches it until it is closed. Hosts take turns at being tried first. */
+  /** Opens a connection and watches it until it closes. Connections rotate over the hosts to try first. */
   open(): WatchedSocket {
     const socket = new WatchedSocket(openSocket(this.o.address, this.#opened++));
     const watched = { socket, askAt: 0, idle: 0 };
     this.#watched.add(watched);
-    this.#timer ??= setInterval(() => this.#look(), LOOK_MS);
+    this.#timer ??= setInterval(() => this.#check(), CHECK_EVERY_MS);
     socket.prependOnceListener("close", () => {
       this.#watched.delete(watched);
       if (this.#watched.size > 0) return;
@@ -59,20 +62,20 @@ export class ConnectionWatchdog {
     return socket;
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const now = performance.now();
-    const silent = [...this.#watched].filter(({ socket: { traffic }, askAt }) =>
-      traffic.backendPid !== null && traffic.silentMs() > SILENT_MS && askAt <= now
+    const silent = [...this.#watched].filter(({ socket: { tracker }, askAt }) =>
+      tracker.backendPid !== null && tracker.silentMs() > SILENT_MS && askAt <= now
     );
-    if (silent.length === 0 || this.#isLooking) return;
-    this.#isLooking = true;
-    const working = await this.#workingPids(silent.map(({ socket }) => socket.traffic.backendPid ?? 0));
-    this.#isLooking = false;
+    if (silent.length === 0 || this.#isChecking) return;
+    this.#isChecking = true;
+    const working = await this.#workingPids(silent.map(({ socket }) => socket.tracker.backendPid ?? 0));
+    this.#isChecking = false;
     let hasGivenUp = false;
     for (const watched of silent) {
       const { socket } = watched;
-      const silentMs = socket.traffic.silentMs();
-      if (silentMs <= SILENT_MS) { // it has spoken meanwhile
+      const silentMs = socket.tracker.silentMs();
+      if (silentMs <= SILENT_MS) { // the server has sent something meanwhile
         watched.idle = 0;
       } else if (this.#isLost(watched, silentMs, working)) {
         hasGivenUp = true;
@@ -80,31 +83,31 @@ export class ConnectionWatchdog {
         socket.fail(noAnswer(silentMs));
       }
     }
-    if (hasGivenUp) this.#replaceUnheard();
+    if (hasGivenUp) this.#replaceIdle();
   }
 
   #isLost(watched: Watched, silentMs: number, working: Answer): boolean {
     const { statementMs } = this.o;
     if (statementMs > 0 && silentMs > statementMs + LATE_MS) return true;
     if (working === "no answer") return silentMs > UNREACHABLE_MS;
-    if (working === "unknown" || working.has(watched.socket.traffic.backendPid ?? 0)) {
+    if (working === "unknown" || working.has(watched.socket.tracker.backendPid ?? 0)) {
       watched.askAt = performance.now() + SILENT_MS;
       watched.idle = 0;
       return false;
     }
-    return ++watched.idle > 1; // once more: its answer may have been on the way
+    return ++watched.idle > 1; // lost only at the second check: the answer may still be in transit
   }
 
-  /** Where one connection is lost, the unused ones may be too; to open others costs little. */
-  #replaceUnheard(): void {
+  /** If one connection is lost, idle ones may be too. Replacing them is cheap. */
+  #replaceIdle(): void {
     for (const { socket } of [...this.#watched]) {
-      const { traffic } = socket;
-      const isUnused = traffic.backendPid !== null && traffic.silentMs() === 0;
-      if (isUnused && traffic.unheardMs() > SILENT_MS) socket.fail(noAnswer(traffic.unheardMs()));
+      const { tracker } = socket;
+      const isUnused = tracker.backendPid !== null && tracker.silentMs() === 0;
+      if (isUnused && tracker.idleMs() > SILENT_MS) socket.fail(noAnswer(tracker.idleMs()));
     }
   }
 
-  /** Which of these processes of the server are at work. */
+  /** Of these server processes, returns those that run a statement. */
   async #workingPids(pids: number[]): Promise<Answer> {
     const query = (sql: postgres.Sql) =>
       sql<{ pid: number }[]>`
@@ -115,12 +118,12 @@ export class ConnectionWatchdog {
   }
 }
 
-/** `unknown`: the server answers, but not that. */
+/** `unknown`: the server is reachable, but the answer is not usable. */
 type Answer = Set<number> | "unknown" | "no answer";
 
 /**
- * Asks the server over a connection made for it, which is closed whatever comes of it.
- * @returns `isReached` false where no answer came in time; `rows` null where the server answered with an error.
+ * Runs `query` on a new connection and closes it.
+ * @returns `isReached` false if no answer came within `withinMs`; `rows` null if there was no answer or an error.
  */
 export async function queryOnNewConnection<R>(
   url: string,

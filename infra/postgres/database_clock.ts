@@ -2,36 +2,36 @@ import { FollowedClock } from "../../domain/shared/clock.ts";
 import type { Log } from "../log.ts";
 import type { Sql } from "./postgres.ts";
 
-/** The database's clock is read again this often. */
-const EVERY_MS = 5_000;
-/** Readings before the service starts: one of them hardly waits for anything. */
+/** Interval between two readings of the database's clock. */
+const READ_EVERY_MS = 5_000;
+/** Number of readings before the service starts. At least one of them is likely to have a short round trip. */
 const FIRST_READINGS = 3;
 
 /**
- * The database's clock, which every instance goes by: so a host whose clock is off, or is set while the service runs,
- * moves no due time, expiry or tick. It is reckoned from a base that never jumps; while the database is away it goes on.
+ * The database server's clock, used by all instances. A wrong or changed host clock therefore does not shift due times,
+ * expiries or schedules. The time between readings comes from a monotonic clock, also while the database is unreachable.
  */
 export class DatabaseClock extends FollowedClock {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isFollowing = false;
 
-  /** Reads the database's clock before anything asks this one for the time. */
+  /** Takes the first readings. Call it before the clock is used. */
   async start(sql: Sql): Promise<void> {
     for (let reading = 0; reading < FIRST_READINGS; reading++) await this.#read(sql);
   }
 
-  /** Reads it again every five seconds, until `stop`. */
+  /** Reads the database's clock every five seconds until `stop`. */
   follow(sql: Sql, log: Log): void {
     this.#isFollowing = true;
     const again = () => {
       this.#timer = setTimeout(async () => {
         await this.#read(sql).catch((error) => {
           if (this.#isFollowing) {
-            log.debug("the database's clock could not be read; its time is reckoned on", { error });
+            log.debug("the database's clock could not be read; the last reading is extrapolated", { error });
           }
         });
         if (this.#isFollowing) again();
-      }, EVERY_MS);
+      }, READ_EVERY_MS);
     };
     again();
   }

@@ -1,9 +1,9 @@
 import type { Sql } from "./postgres.ts";
 
 /**
- * The schema `public` as text, the same for the same schema: enums, tables with columns, constraints, indexes and
- * triggers, then functions. What extensions bring is left out. The committed copy (`schema.sql.txt`) shows in
- * review what a migration does, and a test compares the two.
+ * Returns the schema `public` as text: enums, tables with columns, constraints, indexes and triggers, then functions.
+ * Equal schemas give equal text. Objects of extensions are left out. The committed copy (`schema.sql.txt`) shows
+ * reviewers what a migration changes. A test compares it with the real schema.
  */
 export async function describeSchema(sql: Sql): Promise<string> {
   const enums = await sql<{ name: string; labels: string }[]>`

@@ -1,11 +1,11 @@
 import { type Sql, transact } from "./postgres.ts";
 
-/** More than the least memory a sort may have, so that the server writes it to its disk. */
+/** Sorting this many rows needs more than 64 kB of memory, so the server writes them to disk. */
 const ROWS = 20_000;
 
 /**
- * Has the server write a temporary file of some hundred kilobytes, which is gone again afterwards. It leaves no trace in
- * tables or in the write-ahead log.
+ * Checks that the database server's disk has free space. The server writes a temporary file of some hundred kilobytes
+ * and deletes it. Tables and the write-ahead log do not change.
  * @throws PostgresError when the disk is full
  */
 export async function requireDiskSpace(sql: Sql): Promise<void> {

@@ -2,14 +2,17 @@ import { PostgresError } from "./postgres.ts";
 import { sharedTransaction } from "./shared_transaction.ts";
 
 export interface GroupCommitOptions<I> {
-  /** Writes under way at once: while one waits for the disk, the next is being prepared. */
+  /** Number of concurrent writes. While one waits for the disk, the next can be prepared. */
   concurrency?: number;
-  /** Most items of one write; a request that alone has more goes alone. */
+  /** Maximum items of one write. A single request with more items is written by itself. */
   maxItems?: number;
-  /** After a write the next waits so long for company; who comes later than that waits for nothing. */
+  /**
+   * Pause after a write, in ms, to collect more requests. A request that arrives after the pause is written at once.
+   */
   pauseMs?: number;
-  /** Most `weigh` of one write, where items differ much in size. */
+  /** Maximum total weight of one write, for items of very different sizes. */
   maxWeight?: number;
+  /** Weight of one item, such as its size in bytes. */
   weigh?(item: I): number;
 }
 
@@ -20,15 +23,17 @@ interface Request<I, O> {
 }
 
 /**
- * Does the same thing for many callers. What comes in while writes are under way goes together in the next one, so many
- * share a commit and a single one waits for nobody. Each is answered once its own is committed.
+ * Batches writes of many callers. Requests that arrive during a write share the next one, and so one commit. A single
+ * request does not wait. Each caller's promise resolves after its items are committed.
  */
 export class GroupCommit<I, O> {
   #waiting: Request<I, O>[] = [];
   #writing = 0;
   readonly #o: Required<GroupCommitOptions<I>>;
 
-  /** @param writeAll does all of them in one statement or transaction, all or none; answers in their order. */
+  /**
+   * @param writeAll writes all items atomically, in one statement or transaction; returns results in the same order.
+   */
   constructor(
     private readonly writeAll: (items: I[]) => Promise<O[]>,
     { concurrency = 2, maxItems = 500, pauseMs = 0, maxWeight = Infinity, weigh = () => 0 }:
@@ -37,7 +42,9 @@ export class GroupCommit<I, O> {
     this.#o = { concurrency, maxItems, pauseMs, maxWeight, weigh };
   }
 
-  /** Writes items, all or none. Within a shared transaction they go into that one, with nobody else's. */
+  /**
+   * Writes items atomically. Inside a shared transaction, they are written in it and not batched with other requests.
+   */
   async write(items: I[]): Promise<O[]> {
     if (sharedTransaction()) return await this.writeAll(items);
     return await new Promise((resolve, reject) => {
@@ -46,7 +53,7 @@ export class GroupCommit<I, O> {
     });
   }
 
-  /** Writes one. */
+  /** Writes one item. */
   async add(item: I): Promise<O> {
     return (await this.write([item]))[0] as O;
   }
@@ -84,8 +91,8 @@ export class GroupCommit<I, O> {
       const results = await this.writeAll(group.flatMap(({ items }) => items));
       for (const { items, resolve } of group) resolve(results.splice(0, items.length));
     } catch (error) {
-      // One request's values may have spoilt the statement for all: alone, each succeeds or fails on its own. After a
-      // broken connection nobody knows what was committed, so nothing is written again.
+      // The values of one request may make the statement fail for all. So each request is retried by itself. After a
+      // broken connection it is unknown what was committed, so nothing is written again.
       if (group.length > 1 && error instanceof PostgresError) {
         await Promise.all(group.map((request) => this.#writeGroup([request])));
       } else for (const { reject } of group) reject(error);

@@ -1,8 +1,8 @@
 import type postgres from "postgres";
 import type { WatchedSocket } from "./watched_socket.ts";
 
-/** How often the listening connection proves that it is alive, and how long that may take. */
-const PROOF_MS = 3_000;
+/** How often the listening connection is checked with a query, and how long the answer may take. */
+const CHECK_EVERY_MS = 3_000;
 const ANSWER_MS = 3_000;
 const RECONNECT_MS = 250;
 
@@ -10,29 +10,32 @@ type Heard = (payload: string) => void;
 
 interface Subscription {
   heard: Heard;
-  /** Called whenever the connection begins to listen: notifications may have been missed before. */
+  /** Called whenever the connection starts to listen: notifications may have been missed before. */
   listening: () => void;
 }
 
-/** What the listener is told of its one connection, which reconnects by itself with the next query. */
+/** The driver with its single connection. It reconnects by itself with the next query. */
 export interface ListeningDriver {
   sql: postgres.Sql;
-  /** The connection's socket, where there is one. */
+  /** The connection's socket; undefined before the first connection. */
   socket(): WatchedSocket | undefined;
 }
 
 /**
- * LISTEN over one connection. A connection that only listens would never notice that its packets get lost: so a query
- * goes there and back every few seconds, and one that is not answered in time ends the connection. A new one listens
- * within a second where the server answers.
+ * LISTEN over one connection. A connection that only listens does not notice lost packets. So it is checked with a query
+ * every few seconds. If the answer is late, the connection is closed. If the server is reachable, a new connection
+ * listens within a second.
  */
 export class ListenConnection {
   readonly #channels = new Map<string, Set<Subscription>>();
   readonly #driver: ListeningDriver;
-  #proof: ReturnType<typeof setTimeout> | undefined;
+  #nextCheck: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
-  /** @param open makes the driver; `notified` and `lost` are for it to call. */
+  /**
+   * @param open creates the driver, which must call `notified` for each notification and `lost` when its connection
+   * closes.
+   */
   constructor(
     open: (notified: (channel: string, payload: string) => void, lost: () => void) => ListeningDriver,
   ) {
@@ -43,8 +46,8 @@ export class ListenConnection {
   }
 
   /**
-   * Resolves once `channel` is listened on. Rejects where that fails now; the listener goes on trying all the same, and
-   * calls `listening` when it has succeeded.
+   * Subscribes to `channel`. Resolves once the connection listens. Rejects if the first attempt fails, but keeps
+   * retrying and calls `listening` when a retry succeeds.
    */
   async listen(
     channel: string,
@@ -54,7 +57,7 @@ export class ListenConnection {
     const subscription = { heard, listening };
     const subscriptions = this.#channels.get(channel) ?? new Set();
     this.#channels.set(channel, subscriptions.add(subscription));
-    this.#proof ??= setTimeout(() => this.#prove(), PROOF_MS);
+    this.#nextCheck ??= setTimeout(() => this.#check(), CHECK_EVERY_MS);
     await this.#query(`listen ${quoted(channel)}`);
     listening();
     return {
@@ -69,18 +72,18 @@ export class ListenConnection {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#proof);
+    clearTimeout(this.#nextCheck);
     await this.#driver.sql.end({ timeout: 0 });
   }
 
-  /** Runs a statement on the listening connection, and ends that connection where no answer comes in time. */
+  /** Runs a statement on the listening connection. Closes the connection if the answer is late. */
   async #query(statement: string): Promise<void> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       const error = new Error(`the database has not answered for ${ANSWER_MS} ms`);
       const failure = Object.assign(error, { code: "ETIMEDOUT", query: statement });
       this.#driver.socket()?.fail(failure);
-      late.reject(failure); // also where the query still waits for a connection
+      late.reject(failure); // needed when the query still waits for a connection
     }, ANSWER_MS);
     try {
       await Promise.race([this.#driver.sql.unsafe(statement), late.promise]);
@@ -89,13 +92,13 @@ export class ListenConnection {
     }
   }
 
-  async #prove(): Promise<void> {
+  async #check(): Promise<void> {
     try {
       await this.#query("select 1");
     } catch {
       this.#lost();
     }
-    if (!this.#isClosed) this.#proof = setTimeout(() => this.#prove(), PROOF_MS);
+    if (!this.#isClosed) this.#nextCheck = setTimeout(() => this.#check(), CHECK_EVERY_MS);
   }
 
   #lost(): void {
@@ -109,7 +112,7 @@ export class ListenConnection {
     try {
       await this.#query(channels.map(([channel]) => `listen ${quoted(channel)}`).join("; "));
     } catch {
-      return this.#driver.socket()?.destroy(); // which leads here again
+      return this.#driver.socket()?.destroy(); // its close event calls #lost, which retries
     }
     for (const [, subscriptions] of channels) subscriptions.forEach(({ listening }) => listening());
   }

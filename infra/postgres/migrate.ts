@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Sql } from "./postgres.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
-/** Any fixed number: every migrating process takes this advisory lock, so one at a time migrates. */
+/** Key of the advisory lock that migrating processes take, so that one migrates at a time. Any fixed number works. */
 const LOCK = 7_315_027_811;
 
 interface Migration {
@@ -14,9 +14,9 @@ interface Migration {
 }
 
 /**
- * Runs the pending migrations in one transaction, one process at a time.
- * @returns the names of those run.
- * @throws Error when an applied migration's file has changed since: migrations are append-only.
+ * Runs the pending migrations in one transaction. Only one process migrates at a time.
+ * @returns the names of the migrations that ran.
+ * @throws Error if the file of an applied migration was changed: migrations are append-only.
  */
 export async function migrate(sql: Sql): Promise<string[]> {
   const migrations = await readMigrations();
@@ -31,7 +31,7 @@ export async function migrate(sql: Sql): Promise<string[]> {
     const pending = migrations.filter((migration) => !known.has(migration.version));
     for (const { version, name, sha256 } of migrations) {
       if (known.has(version) && known.get(version) !== sha256) {
-        throw new Error(`migration ${name} was changed after it had been applied; add a new one instead`);
+        throw new Error(`migration ${name} was changed after it was applied; add a new migration instead`);
       }
     }
     for (const { version, name, body, sha256 } of pending) {
@@ -42,7 +42,7 @@ export async function migrate(sql: Sql): Promise<string[]> {
   });
 }
 
-/** The names of migrations the database still lacks. */
+/** Names of the migrations that were not applied to the database yet. */
 export async function pendingMigrations(sql: Sql): Promise<string[]> {
   const migrations = await readMigrations();
   const [table] = await sql`select to_regclass('schema_migrations') as name`;

@@ -1,24 +1,24 @@
 import { addressOf, type Sql } from "./postgres.ts";
 import { queryOnNewConnection } from "./connection_watchdog.ts";
 
-const EVERY_MS = 5_000;
-/** So many checks in a row without an answer of the pool make half a minute. */
-const MISSED_AT_MOST = 6;
+const CHECK_EVERY_MS = 5_000;
+/** Consecutive checks without an answer that are tolerated: half a minute. */
+const MAX_MISSED = 6;
 const ANSWER_MS = 2_500;
 
 /**
- * Finds out whether the pool is stuck: it answers nothing any more although the database answers a connection made for
- * the question. Only a new process helps then. While the database is away nothing is stuck: that passes by itself.
+ * Detects a stuck pool: the pool does not answer queries, but the database answers on a new connection. Only a restart
+ * of the process helps. The pool does not count as stuck while the database is unreachable, because that ends by itself.
  */
 export class PoolHealth {
   #missed = 0;
   #isStuck = false;
-  #isAsking = false;
+  #isQuerying = false;
   #isComparing = false;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(private readonly sql: Sql, private readonly url: string, everyMs = EVERY_MS) {
-    this.#timer = setInterval(() => this.#check(), everyMs);
+  constructor(private readonly sql: Sql, private readonly url: string, checkEveryMs = CHECK_EVERY_MS) {
+    this.#timer = setInterval(() => this.#check(), checkEveryMs);
   }
 
   get isStuck(): boolean {
@@ -29,10 +29,10 @@ export class PoolHealth {
     clearInterval(this.#timer);
   }
 
-  /** Counts checks instead of seconds: after a freeze of the whole process, time alone would prove nothing. */
+  /** Counts checks instead of seconds, because the whole process may have been frozen for a while. */
   async #check(): Promise<void> {
-    if (!this.#isAsking) this.#ask();
-    if (++this.#missed <= MISSED_AT_MOST || this.#isComparing) return;
+    if (!this.#isQuerying) this.#queryPool();
+    if (++this.#missed <= MAX_MISSED || this.#isComparing) return;
     this.#isComparing = true;
     const { rows } = await queryOnNewConnection(
       this.url,
@@ -41,19 +41,19 @@ export class PoolHealth {
       ANSWER_MS,
     );
     this.#isComparing = false;
-    this.#isStuck = rows !== null && this.#missed > MISSED_AT_MOST;
+    this.#isStuck = rows !== null && this.#missed > MAX_MISSED;
   }
 
-  async #ask(): Promise<void> {
-    this.#isAsking = true;
+  async #queryPool(): Promise<void> {
+    this.#isQuerying = true;
     try {
       await this.sql`select 1`;
       this.#missed = 0;
       this.#isStuck = false;
     } catch {
-      // one more that was missed
+      // counts as a missed check
     } finally {
-      this.#isAsking = false;
+      this.#isQuerying = false;
     }
   }
 }

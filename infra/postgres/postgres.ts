@@ -10,15 +10,15 @@ import { runInSharedTransaction, sharedTransaction, transactionSetup } from "./s
 import { WatchedSocket } from "./watched_socket.ts";
 
 export type Sql = postgres.Sql<{ bigint: number }>;
-/** A transaction's connection; usable wherever a query is run. */
+/** A transaction. Runs queries like `Sql`. */
 export type Tx = postgres.TransactionSql<{ bigint: number }>;
-/** A query that is sent once somebody waits for it. */
+/** A query that is sent when it is awaited. */
 export type PendingQuery<R extends readonly postgres.MaybeRow[]> = postgres.PendingQuery<R>;
-/** Where a read may run: on the pool or inside a transaction. */
+/** Runs queries: the pool or a transaction. */
 export type Queryable = Sql | Tx;
 
 export const { PostgresError } = postgres;
-/** Postgres error codes the service reacts to. */
+/** Postgres error codes that the service handles. */
 export const SQLSTATE = {
   uniqueViolation: "23505",
   foreignKeyViolation: "23503",
@@ -27,16 +27,16 @@ export const SQLSTATE = {
   lockNotAvailable: "55P03",
 } as const;
 
-/** Postgres error codes of failures that pass; some name a whole class. */
-const PASSING = {
-  /** The server is going down or not up yet, takes no more connections, or has ended this one. */
+/** Postgres error codes of temporary failures. Two digits stand for a whole class of codes. */
+const TEMPORARY = {
+  /** The server is shutting down or starting, accepts no more connections, or has closed this one. */
   away: ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "53300", "08"],
   /** The server lacks disk space, memory or another resource, or its disk fails. */
   full: ["53", "58"],
-  /** Another transaction was in the way for too long, or the statement took too long. */
+  /** Lock timeout, statement timeout, deadlock or serialization failure. */
   busy: [SQLSTATE.lockNotAvailable, "57014", SQLSTATE.deadlock, SQLSTATE.serializationFailure],
 } as const;
-/** The connection could not be made, or broke. */
+/** Error codes of connections that could not be opened or were lost. */
 const UNREACHABLE = [
   "EAI_AGAIN",
   "ECONNABORTED",
@@ -55,39 +55,43 @@ const UNREACHABLE = [
 const CONNECT_SECONDS = 5;
 const ATTEMPTS = 4;
 const RETRIED: readonly string[] = [SQLSTATE.serializationFailure, SQLSTATE.deadlock];
-/** What is done once a transaction has committed; whoever opened it waits for it. */
+/** Runs after a transaction has committed. `transact` waits for it. */
 type Hook = () => void | Promise<void>;
 
-/** What is known of a transaction that is open, or of a savepoint in one. */
-interface Open {
+/** State of an open transaction or savepoint. */
+interface TransactionState {
   hooks: Hook[];
-  /** Statements that are answered together with the commit; null in a savepoint, which none of them outlives. */
+  /** Statements sent with `withCommit`; null in a savepoint, where they are awaited at once. */
   trailing: Promise<unknown>[] | null;
   /** Shared by a transaction and its savepoints. */
   connection: { isLost: boolean };
 }
-const openOf = new WeakMap<Tx, Open>();
+const stateOf = new WeakMap<Tx, TransactionState>();
 
 export interface PoolOptions {
+  /** Maximum number of connections. */
   max: number;
   applicationName?: string;
-  /** What its connections are for; `service` unless told. */
+  /** What the connections are used for. Default: `service`. */
   work?: Work;
-  /** Longest run of a statement, in ms; that of its kind of work unless told. */
+  /** Maximum duration of a statement, in ms. Default: the limit of `work`. */
   statementMs?: number;
-  /** False for connections that last shorter than a named statement is worth. */
+  /** False for short-lived connections, where prepared statements do not pay off. Default: true. */
   prepare?: boolean;
-  /** True behind a pooler in transaction mode: each transaction gets another connection, which knows no earlier one. */
+  /**
+   * True behind a pooler in transaction mode: each transaction may get another server connection, without session
+   * state.
+   */
   pooled?: boolean;
-  /** Hears of every connection that was given up because the database no longer answered on it. */
+  /** Called for every connection that was closed because the database no longer answered on it. */
   onGivenUp?: (silentMs: number) => void;
-  /** Seconds after which an unused connection is closed; none unless told. */
+  /** Seconds after which an idle connection is closed. Default: never. */
   idleSeconds?: number;
 }
 
 /**
- * A connection pool. Column names come as camelCase, bigint as number (sizes and counts stay under 2^53),
- * `undefined` parameters as null.
+ * Creates a connection pool. Column names become camelCase, bigint becomes number (sizes and counts stay under 2^53),
+ * and `undefined` parameters become null.
  */
 export function connectPostgres(url: string, o: PoolOptions): Sql {
   const work = o.work ?? "service";
@@ -97,7 +101,7 @@ export function connectPostgres(url: string, o: PoolOptions): Sql {
   const settings = {
     prepare: !pooled && (o.prepare ?? true),
     connect_timeout: CONNECT_SECONDS,
-    backoff: (attempt: number) => Math.min(2 ** attempt / 20, 1), // seconds; a restarted server is found within a second
+    backoff: (attempt: number) => Math.min(2 ** attempt / 20, 1), // seconds, at most 1: reconnects soon after a restart
     connection: {
       application_name: o.applicationName ?? "steward",
       ...(pooled ? {} : sessionSettings(work, statementMs)),
@@ -110,16 +114,17 @@ export function connectPostgres(url: string, o: PoolOptions): Sql {
       bigint: { to: 20, from: [20], serialize: String, parse: Number },
       ...arrayTypes,
     },
-    // The sockets choose among several hosts and come encrypted.
+    // `socket` chooses among several hosts and encrypts. The driver gets one host and no TLS.
     ...(address.path ? {} : { host: address.host[0] ?? "", port: address.port[0] ?? 5432 }),
     ssl: false as const,
   };
-  const watch = new ConnectionWatchdog({ url, address, statementMs, pooled, onGivenUp: o.onGivenUp });
+  const watchdog = new ConnectionWatchdog({ url, address, statementMs, pooled, onGivenUp: o.onGivenUp });
   const sql = postgres(
     url,
     {
       ...settings,
-      ...{ max: o.max, socket: () => watch.open() },
+      max: o.max,
+      socket: () => watchdog.open(),
       ...(o.idleSeconds === undefined ? {} : { idle_timeout: o.idleSeconds }),
     } as typeof settings,
   ) as unknown as Sql;
@@ -127,10 +132,13 @@ export function connectPostgres(url: string, o: PoolOptions): Sql {
   return Object.assign(sql, listening(sql, url, settings, address));
 }
 
-/** What the driver reads from a connection URL; it connects with the first query only. */
+/** Parses a connection URL with the driver. Opens no connection. */
 export const addressOf = (url: string): ServerAddress => postgres(url).options as unknown as ServerAddress;
 
-/** The pool's `listen`, on a connection of its own that is opened by its first use, and an `end` that ends it too. */
+/**
+ * The pool's `listen`, on a separate connection that the first call opens, and an `end` that also closes that
+ * connection.
+ */
 function listening(
   sql: Sql,
   url: string,
@@ -144,7 +152,10 @@ function listening(
       let current: WatchedSocket | undefined;
       let opened = 0;
       const own = {
-        ...{ max: 1, max_lifetime: null, onnotify: notified, onclose: lost },
+        max: 1,
+        max_lifetime: null,
+        onnotify: notified,
+        onclose: lost,
         socket: () => current = new WatchedSocket(openSocket(address, opened++)),
       };
       return { sql: postgres(url, { ...settings, ...own }), socket: () => current };
@@ -157,38 +168,40 @@ function listening(
   };
 }
 
-/** Has every transaction of the pool begin with `settings`. */
+/** Makes every transaction of the pool start with `settings`. */
 function limitTransactions(sql: Sql, settings: string): void {
   const begin = sql.begin.bind(sql) as <T>(work: (tx: Tx) => T) => Promise<T>;
   const limited = <T>(work: (tx: Tx) => T) =>
     begin((tx) => {
-      tx.unsafe(settings).execute(); // its failure fails the transaction, as the driver does it
+      tx.unsafe(settings).execute(); // not awaited: if it fails, the driver fails the transaction
       return work(tx);
     });
   Object.assign(sql, { begin: limited });
 }
 
-/** One more connection to the same database, apart from the pool: nothing that holds up the pool holds it up. */
+/**
+ * Opens one connection to the same database, separate from the pool: it also works while all pool connections are busy.
+ */
 export const connectSeparately = (sql: Sql): Sql =>
   postgres(
     { ...sql.options, max: 1 } as unknown as postgres.Options<Record<string, never>>,
   ) as unknown as Sql;
 
 /**
- * Runs `work` in one transaction; hooks given to `afterCommit` run once it has committed. A deadlock or
- * serialization failure runs `work` again from the start, so it must have no effect but through `tx`. Within
- * `shareTransaction` it becomes part of that transaction.
+ * Runs `work` in one transaction. After the commit, runs the hooks passed to `afterCommit`. After a deadlock or a
+ * serialization failure, `work` runs again from the start, so all its effects must go through `tx`. Within
+ * `shareTransaction`, `work` runs in a savepoint of the shared transaction.
  */
 export async function transact<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   const shared = sharedTransaction();
   if (shared) return await inSavepoint(shared, work);
-  const first = transactionSetup();
-  return await commit(sql, first ? (tx) => first(tx).then(() => work(tx)) : work);
+  const setup = transactionSetup();
+  return await commit(sql, setup ? (tx) => setup(tx).then(() => work(tx)) : work);
 }
 
 /**
- * Runs `work` in one transaction that every `transact` and every query of a `transactionAwarePool` within belongs to: all of it
- * commits together or not at all. It may run again from the start, as with `transact`.
+ * Runs `work` in a shared transaction: every `transact` and every query of a `transactionAwarePool` inside `work` joins
+ * it. All of it commits together or not at all. `work` may run again from the start, as with `transact`.
  */
 export async function shareTransaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   return await commit(sql, (tx) => runInSharedTransaction(tx, () => work(tx)));
@@ -209,46 +222,47 @@ async function tryCommit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> 
       const transaction = sql.begin((tx) => {
         hasBegun = true;
         const own = whileConnected(tx, connection);
-        openOf.set(own, { hooks, trailing, connection });
+        stateOf.set(own, { hooks, trailing, connection });
         return unlessLost(connection, work(own));
       });
-      transaction.catch(() => connection.isLost = true); // or its work has ended, and nobody looks any more
+      transaction.catch(() => connection.isLost = true); // if `work` failed instead, the flag is no longer read
       result = await transaction as T;
-      await Promise.all(trailing); // where one of them has failed, the commit has rolled back
+      await Promise.all(trailing); // if one of them failed, the commit was a rollback
     } catch (error) {
       if (attempt === ATTEMPTS || !(error instanceof PostgresError)) throw error;
-      // A connection that was ended from the server's side tells so once more to whoever uses it next.
+      // If the server closed an idle connection, the next query on it fails once with that error.
       const isStale = !hasBegun && attempt === 1 && isConnectionLost(error);
       if (!isStale && !RETRIED.includes(error.code)) throw error;
       continue;
     }
-    await Promise.all(hooks.map((hook) => hook())); // not above: what has committed is never done again
+    await Promise.all(hooks.map((hook) => hook())); // outside `try`: a failing hook must not repeat a committed transaction
     return result;
   }
 }
 
-/** Runs `work` as a part of `around`: one that fails is undone alone, so whoever asked for it may go on. */
+/**
+ * Runs `work` in a savepoint of `around`. If it fails, only the savepoint is rolled back, and `around` can continue.
+ */
 export async function inSavepoint<T>(around: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const open = openOf.get(around);
-  if (!open) throw new Error("inSavepoint was called outside of transact()");
-  if (open.connection.isLost) return await new Promise<never>(() => {}); // nothing is sent, as in whileConnected
+  const state = stateOf.get(around);
+  if (!state) throw new Error("inSavepoint was called outside of transact()");
+  if (state.connection.isLost) return await new Promise<never>(() => {}); // sends nothing, see whileConnected
   const hooks: Hook[] = [];
   const result = await around.savepoint((tx) => {
-    const own = whileConnected(tx, open.connection);
-    openOf.set(own, { hooks, trailing: null, connection: open.connection });
-    return unlessLost(open.connection, work(own));
+    const own = whileConnected(tx, state.connection);
+    stateOf.set(own, { hooks, trailing: null, connection: state.connection });
+    return unlessLost(state.connection, work(own));
   });
-  open.hooks.push(...hooks);
+  state.hooks.push(...hooks);
   return result as T;
 }
 
 /**
- * The outcome of a transaction's work, except that there is none once its connection is gone. The driver rejects the
- * transaction itself then; told of a failure it would send a rollback into the closed connection, which ends the whole
- * process, or into the next transaction that has it. So it would send the commit of work that has not noticed. See
- * https://github.com/porsager/postgres/issues/1208.
+ * Waits for a transaction's work. Never settles if the connection is lost: the driver then rejects the transaction
+ * itself. If `work` settled, the driver would send a rollback or a commit on the closed connection. That crashes the
+ * process, or reaches the next transaction on a new connection. See https://github.com/porsager/postgres/issues/1208.
  */
-async function unlessLost<T>(connection: Open["connection"], work: Promise<T>): Promise<T> {
+async function unlessLost<T>(connection: TransactionState["connection"], work: Promise<T>): Promise<T> {
   try {
     const outcome = await work;
     if (!connection.isLost) return outcome;
@@ -258,15 +272,15 @@ async function unlessLost<T>(connection: Open["connection"], work: Promise<T>): 
   return await new Promise<never>(() => {});
 }
 
-/** The transaction, except that nothing is sent and nothing comes of it once its connection is gone, as above. */
-function whileConnected(tx: Tx, connection: Open["connection"]): Tx {
-  const nothing = () => new Promise<never>(() => {});
-  const query = (...args: Parameters<Tx>) => connection.isLost ? nothing() : tx(...args);
-  const unsafe = (...args: Parameters<Tx["unsafe"]>) => connection.isLost ? nothing() : tx.unsafe(...args);
+/** Wraps `tx`: after its connection is lost, queries send nothing and never settle, for the reason above. */
+function whileConnected(tx: Tx, connection: TransactionState["connection"]): Tx {
+  const never = () => new Promise<never>(() => {});
+  const query = (...args: Parameters<Tx>) => connection.isLost ? never() : tx(...args);
+  const unsafe = (...args: Parameters<Tx["unsafe"]>) => connection.isLost ? never() : tx.unsafe(...args);
   return Object.assign(query, tx, { unsafe }) as unknown as Tx;
 }
 
-/** Has the connection of the query that failed so come to its end? Only the driver notes the query on an error. */
+/** True if a query failed because its connection was lost. Only the driver sets `query` on an error. */
 function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error) || !("query" in error) || !("code" in error)) return false;
   if (error instanceof PostgresError) return error.severity === "FATAL" || error.severity === "PANIC";
@@ -274,77 +288,78 @@ function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Why a query failed that may succeed later; null for any other failure. `away`: the database could not be reached, and
- * whether the query took effect is unknown. `full`: it lacks disk space, memory or the like. `busy`: a lock or the
- * statement took too long. With the latter two, nothing was changed.
+ * Classifies temporary database failures; null for any other error. `away`: the database could not be reached, and it is
+ * unknown whether the query took effect. `full`: it lacks disk space, memory or another resource. `busy`: a lock or
+ * statement timeout, a deadlock or a serialization failure. After `full` and `busy`, nothing was changed.
  */
 export function databaseTrouble(error: unknown): "away" | "full" | "busy" | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   const code = String(error.code);
   if (error instanceof LockNotAvailable) return "busy";
   if (!(error instanceof PostgresError)) {
-    // Other clients' sockets fail with the same codes: only the driver notes the query, or has a code of its own.
-    const isOurs = "query" in error || code.startsWith("CONNECT");
-    return isOurs && UNREACHABLE.includes(code) ? "away" : null;
+    // Sockets of other clients fail with the same codes. Only the driver sets `query` or uses codes like
+    // CONNECT_TIMEOUT.
+    const isFromDriver = "query" in error || code.startsWith("CONNECT");
+    return isFromDriver && UNREACHABLE.includes(code) ? "away" : null;
   }
   for (const trouble of ["away", "full", "busy"] as const) {
-    if (PASSING[trouble].some((known) => code.startsWith(known))) return trouble;
+    if (TEMPORARY[trouble].some((known) => code.startsWith(known))) return trouble;
   }
   return null;
 }
 
-/** Did a query fail because the database is away for now? */
+/** True if a query failed because the database could not be reached. */
 export const isDatabaseAway = (error: unknown): boolean => databaseTrouble(error) === "away";
 
-/** Another transaction holds what was to be changed. Nothing was changed. */
+/** Another transaction holds a lock on the row to change. Nothing was changed. */
 export class LockNotAvailable extends Error {
   override name = "LockNotAvailable";
   readonly code = SQLSTATE.lockNotAvailable;
 }
 
-/** Did a query fail because another transaction kept a lock for too long? */
+/** True if a query failed with a lock timeout. */
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof PostgresError && error.code === SQLSTATE.lockNotAvailable;
 
-/** Has `hook` run once `tx` has committed, before `transact` resolves; never when it rolls back. */
+/** Runs `hook` after `tx` commits, before `transact` resolves. A rolled-back transaction does not run it. */
 export function afterCommit(tx: Tx, hook: Hook): void {
-  const open = openOf.get(tx);
-  if (!open) throw new Error("afterCommit was called outside of transact()");
-  open.hooks.push(hook);
+  const state = stateOf.get(tx);
+  if (!state) throw new Error("afterCommit was called outside of transact()");
+  state.hooks.push(hook);
 }
 
 /**
- * Sends `statement`, of which nobody needs the result; the commit may follow it at once instead of after its answer.
- * It fails the transaction as if it had been awaited. Within a savepoint it is awaited.
- * @param statement with parameters that the driver can write for certain: only the server's refusal undoes a commit.
+ * Sends `statement` without waiting for its result, so the commit can be sent right behind it. This saves a round trip.
+ * If it fails, the transaction fails. In a savepoint it is awaited.
+ * @param statement its parameters must be serializable without error: only an error of the server prevents the commit.
  */
 export async function withCommit<R extends readonly postgres.MaybeRow[]>(
   tx: Tx,
   statement: PendingQuery<R>,
 ): Promise<void> {
-  const { trailing, connection } = openOf.get(tx) ?? {};
+  const { trailing, connection } = stateOf.get(tx) ?? {};
   if (!trailing || !connection) return void await statement;
   sendOnce(statement);
-  statement.catch((error) => { // told by the transaction
+  statement.catch((error) => { // `tryCommit` reports the error
     if (isConnectionLost(error)) connection.isLost = true;
   });
   trailing.push(statement);
 }
 
 /**
- * The driver sends a prepared statement again whose plan no longer holds, which it notes by setting `retried`. This one
- * would then come after the commit that has rolled back, alone and on its own: it fails instead.
+ * Disables the driver's retry for `statement`. The driver resends a prepared statement whose cached plan is invalid, and
+ * sets `retried`. A resend would run outside of the transaction, after its rollback. So the statement fails instead.
  */
 function sendOnce<R extends readonly postgres.MaybeRow[]>(statement: PendingQuery<R>): void {
   Object.defineProperty(statement, "retried", {
     set(this: { cancelled: unknown; reject(error: unknown): void }, error: unknown) {
-      this.cancelled = {}; // what is cancelled is not sent
+      this.cancelled = {}; // the driver does not send a cancelled query
       this.reject(error);
     },
   });
 }
 
-/** Has `hook` run once the shared transaction the running work belongs to has committed; without one, at once. */
+/** Runs `hook` after the current shared transaction commits; immediately if there is no shared transaction. */
 export function whenCommitted(hook: () => void): void {
   const shared = sharedTransaction();
   if (shared) afterCommit(shared, hook);

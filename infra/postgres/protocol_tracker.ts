@@ -1,54 +1,54 @@
-/** Messages of the server. */
+/** Message types sent by the server. */
 const READY_FOR_QUERY = 0x5a;
 const BACKEND_KEY_DATA = 0x4b;
 const ROW_DESCRIPTION = 0x54;
 const NO_DATA = 0x6e;
 const ERROR_RESPONSE = 0x45;
-/** Messages of the client. */
+/** Message types sent by the client. */
 const SYNC = 0x53;
 const QUERY = 0x51;
 const FLUSH = 0x48;
-/** Messages that end an answer; a description may also come within what ReadyForQuery ends. */
+/** Message types that may end an answer. */
 const ANSWERS = [READY_FOR_QUERY, ROW_DESCRIPTION, NO_DATA, ERROR_RESPONSE];
-/** Of a message before its content: its kind, and its length without the kind. */
+/** Bytes before a message's content: its type (1) and its length without the type (4). */
 const HEAD = 5;
-/** So much of a message is looked at: its head, and of BackendKeyData the id of the process. */
+/** Bytes of each message that are inspected: its head, and the process id in BackendKeyData. */
 const SEEN = HEAD + 4;
 
-/** Answers the server owes, which come in the order they were asked for. */
+/** Answers the server still has to send, in the order of the requests. */
 type Owed = "ReadyForQuery" | "description";
 
 /**
- * Follows what goes over one connection in the Postgres protocol, as far as it takes to know whether the server owes an
- * answer: every Sync, every simple query and the connection's beginning are answered by one ReadyForQuery. postgres.js
- * sends a Flush only to have a statement described, which is answered by its description or an error.
+ * Follows the Postgres protocol on one connection, to know whether the server still has to answer. The server answers
+ * every Sync, every simple query and the startup message with one ReadyForQuery. postgres.js sends a Flush only after a
+ * Describe; the server answers it with a description or an error. A description may also come before a ReadyForQuery.
  */
 export class ProtocolTracker {
-  /** The process that serves the connection, once it has said so. */
+  /** Id of the server process of this connection; null until the server has sent it. */
   backendPid: number | null = null;
   readonly #owed: Owed[] = [];
   #hasBegun = false;
-  #lastHeard = performance.now();
+  #lastReceived = performance.now();
   readonly #seen = new Uint8Array(SEEN);
   #seenLength = 0;
-  /** Bytes of the message under way that are still to come. */
+  /** Bytes of the current message that have not arrived yet. */
   #left = 0;
 
-  /** For how many milliseconds the server has owed an answer without sending anything; 0 when it owes none. */
+  /** Milliseconds since the server last sent something while an answer is due; 0 if no answer is due. */
   silentMs(): number {
-    return this.#owed.length > 0 ? performance.now() - this.#lastHeard : 0;
+    return this.#owed.length > 0 ? performance.now() - this.#lastReceived : 0;
   }
 
-  /** For how many milliseconds nothing has come. */
-  unheardMs(): number {
-    return performance.now() - this.#lastHeard;
+  /** Milliseconds since the server last sent something. */
+  idleMs(): number {
+    return performance.now() - this.#lastReceived;
   }
 
-  /** Takes note of whole messages on their way to the server. */
+  /** Records sent bytes: one or more complete messages. */
   sent(bytes: Uint8Array): void {
     const wasOwed = this.#owed.length > 0;
     let at = 0;
-    if (!this.#hasBegun) { // the first message has no kind
+    if (!this.#hasBegun) { // the startup message has no type
       this.#hasBegun = true;
       this.#owed.push("ReadyForQuery");
       at = uint32(bytes, 0);
@@ -57,12 +57,12 @@ export class ProtocolTracker {
       if (bytes[at] === SYNC || bytes[at] === QUERY) this.#owed.push("ReadyForQuery");
       else if (bytes[at] === FLUSH) this.#owed.push("description");
     }
-    if (!wasOwed) this.#lastHeard = performance.now();
+    if (!wasOwed) this.#lastReceived = performance.now();
   }
 
-  /** Takes note of what the server has sent, cut anywhere. */
+  /** Records received bytes. They may begin and end inside a message. */
   received(bytes: Uint8Array): void {
-    this.#lastHeard = performance.now();
+    this.#lastReceived = performance.now();
     for (let at = 0; at < bytes.length;) {
       if (this.#seenLength < SEEN && (this.#seenLength < HEAD || this.#left > 0)) {
         this.#seen[this.#seenLength++] = bytes[at++] ?? 0;

@@ -6,31 +6,31 @@ import { type RowFrames, RowInterceptor } from "./row_interceptor.ts";
 
 type ReportQuery = postgres.PendingQuery<postgres.Row[]>;
 
-/** A single connection that reads rows as Postgres sends them: every value its text, or null. */
+/** A single connection that reads rows as Postgres sends them: every value is text or null. */
 export interface ReportReader {
   sql: Sql;
-  /** Was the query made with `sql`? Rows of any other never come by this connection. */
+  /** True if the query was created with `sql`. Rows of other queries do not arrive on this connection. */
   isOwn(query: unknown): boolean;
   /**
-   * The rows of a query of `sql`, in batches to be used up one by one. Leaving early or aborting cancels the query at
-   * the server.
+   * Runs a query of `sql` and yields its rows in batches. Use each batch before requesting the next: its memory is
+   * reused. Leaving the loop or aborting `signal` cancels the query on the server.
    * @throws the signal's reason, PostgresError
    */
   rows(query: ReportQuery, signal: AbortSignal): AsyncGenerator<RowFrames>;
-  /** Names of the rows' columns in camelCase, once there are rows. */
+  /** Column names in camelCase; known once the first rows have arrived. */
   columns(): string[];
-  /** Cuts the connection. Its transaction only read, so that ends it as well as a commit would. */
+  /** Closes the connection without a commit: its transaction is read-only. */
   close(): Promise<void>;
 }
 
 /**
- * What a report's transaction begins with: it reads one snapshot, and the server looks whether anybody is still there, so
- * that a query that sends nothing for hours ends soon after the process that asked for it has died. Servers that cannot
- * look (Postgres 13, Windows) go without.
+ * Begins a report's transaction, which reads one snapshot. While a query runs, the server checks every 5 s whether the
+ * client is still connected. So a long query ends soon after its client process dies. Servers without this check
+ * (Postgres 13, Windows) ignore the setting.
  */
 export async function beginReading(sql: Sql): Promise<void> {
   await sql`begin isolation level repeatable read read only`;
-  // No select: the tap would take what it gives for a row of the report.
+  // No select here: the interceptor would treat its result as a row of the report.
   await sql.unsafe(`do $$ begin
     ${reportSettings()};
     begin
@@ -48,7 +48,7 @@ const printed = (oid: number, ...from: number[]) => ({
   parse: asPrinted,
 });
 
-/** Parameters as a template may give them; of what comes back postgres.js sees no row. */
+/** Serializers for the parameters of a template's query. Parsers do not matter: postgres.js sees no rows. */
 const TYPES = {
   number: { ...printed(0, 21, 23, 26, 700, 701), from: [21, 23, 26, 700, 701] },
   bigint: printed(20),
@@ -66,11 +66,11 @@ function arrayLiteral(values: readonly unknown[]): string {
 }
 
 /**
- * Opens a connection for one report: times in UTC, no named statements (poolers in transaction mode). Parameters may
- * be uuid[] and text[] besides plain values. `close` it.
+ * Opens a connection for one report. Times are UTC. Statements are not prepared, because of poolers in transaction mode.
+ * Parameters may be scalars, uuid[] and text[]. The caller must call `close`.
  */
 export function connectReportReader(url: string): ReportReader {
-  const tap = new RowInterceptor();
+  const interceptor = new RowInterceptor();
   const sockets: ServerSocket[] = [];
   const settings = {
     max: 1,
@@ -84,18 +84,18 @@ export function connectReportReader(url: string): ReportReader {
   };
   const address = addressOf(url);
   const socket = async () => {
-    const opened = tap.attach(await openServerSocket(address));
+    const opened = interceptor.attach(await openServerSocket(address));
     sockets.push(opened);
     return opened;
   };
-  // The tap has to see what was deciphered already, so the socket comes encrypted.
+  // The socket does the TLS, not the driver: the interceptor must see decrypted bytes.
   const client = postgres(url, { ...settings, ssl: false, socket } as typeof settings) as unknown as Sql;
-  const { sql, isOwn } = rememberingQueries(client);
+  const { sql, isOwn } = trackQueries(client);
   return {
     sql,
     isOwn,
-    rows: (query, signal) => rowsOf(tap, query, signal),
-    columns: () => tap.columns.map(postgres.toCamel),
+    rows: (query, signal) => rowsOf(interceptor, query, signal),
+    columns: () => interceptor.columns.map(postgres.toCamel),
     async close() {
       await sql.end({ timeout: 0 });
       for (const opened of sockets) opened.destroy();
@@ -103,26 +103,26 @@ export function connectReportReader(url: string): ReportReader {
   };
 }
 
-/** The client, except that it knows which queries were made with it. */
-function rememberingQueries(client: Sql): { sql: Sql; isOwn: (query: unknown) => boolean } {
-  const made = new WeakSet();
-  const remembering = <F extends (...args: never[]) => object>(make: F): F =>
+/** Wraps the client so that `isOwn` recognises the queries created with it. */
+function trackQueries(client: Sql): { sql: Sql; isOwn: (query: unknown) => boolean } {
+  const queries = new WeakSet();
+  const tracking = <F extends (...args: never[]) => object>(make: F): F =>
     new Proxy(make, {
       apply(target, self, args) {
         const query = Reflect.apply(target, self, args);
-        made.add(query);
+        queries.add(query);
         return query;
       },
     });
-  const sql = Object.assign(remembering(client), { unsafe: remembering(client.unsafe) });
-  return { sql, isOwn: (query) => typeof query === "object" && query !== null && made.has(query) };
+  const sql = Object.assign(tracking(client), { unsafe: tracking(client.unsafe) });
+  return { sql, isOwn: (query) => typeof query === "object" && query !== null && queries.has(query) };
 }
 
-/** How long a cancelled query may take to end before its connection is cut. */
+/** Maximum wait for a cancelled query to end, in ms. */
 const CANCEL_MS = 2_000;
 
 async function* rowsOf(
-  tap: RowInterceptor,
+  interceptor: RowInterceptor,
   query: ReportQuery,
   signal: AbortSignal,
 ): AsyncGenerator<RowFrames> {
@@ -131,15 +131,15 @@ async function* rowsOf(
   let isRunning = true;
   const running = query.then(() => {}, (error) => failure = error).finally(() => {
     isRunning = false;
-    tap.end();
+    interceptor.end();
   });
   const stop = () => {
     if (isRunning) query.cancel();
-    tap.drop();
+    interceptor.drop();
   };
   signal.addEventListener("abort", stop, { once: true });
   try {
-    for await (const batch of tap.batches()) {
+    for await (const batch of interceptor.batches()) {
       yield batch;
       signal.throwIfAborted();
     }

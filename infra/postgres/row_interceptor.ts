@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { ServerSocket } from "./server_socket.ts";
 
-/** Rows as Postgres sends them: so many DataRow messages, one behind the other. */
+/** Rows as Postgres sends them: `count` DataRow messages, concatenated. */
 export interface RowFrames {
   bytes: Uint8Array<ArrayBuffer>;
   count: number;
@@ -9,19 +9,19 @@ export interface RowFrames {
 
 const DATA_ROW = 0x44;
 const ROW_DESCRIPTION = 0x54;
-/** Of a message before its content: its kind, and its length without the kind. */
+/** Bytes before a message's content: its type (1) and its length without the type (4). */
 const HEAD = 5;
 const BATCH_BYTES = 128 * 1024;
-/** Batches that may wait for their reader before the server has to. */
-const MOST_WAITING = 2;
+/** Number of batches that may wait for the reader before the socket is paused. */
+const MAX_WAITING = 2;
 
 /**
- * Takes the rows out of what a Postgres server sends and leaves all other messages to the client that speaks with it:
- * a client's own handling of a row costs more than everything else a report does. The server is held up while the rows'
- * reader is behind.
+ * Removes the row messages from what a Postgres server sends and passes all other messages to the client library. The
+ * library's own row parsing would cost more than the rest of a report. The socket is paused while the reader of the rows
+ * is behind.
  */
 export class RowInterceptor {
-  /** Names of the columns of the rows that are coming. */
+  /** Column names of the current result. */
   columns: string[] = [];
   #waiting: RowFrames[] = [];
   #wake = () => {};
@@ -33,7 +33,7 @@ export class RowInterceptor {
   #filled = 0;
   #count = 0;
 
-  /** Has the messages of `socket` go through here before anybody hears of them. */
+  /** Intercepts the "data" events of `socket`: its listeners receive all messages except rows. */
   attach(socket: ServerSocket): ServerSocket {
     const emit = socket.emit.bind(socket) as (event: string, ...given: unknown[]) => boolean;
     const splitter = new Splitter(this, socket, (bytes) => emit("data", bytes));
@@ -43,26 +43,26 @@ export class RowInterceptor {
     });
   }
 
-  /** Keeps the DataRow messages of a chunk; called with whole messages only. */
+  /** Adds the complete DataRow messages in `frames` to the batch. */
   keep(frames: Uint8Array, count: number, source: ServerSocket): void {
     if (this.#dropping || count === 0) return;
     if (this.#filled + frames.length > this.#batch.length) this.#flush(frames.length);
     this.#batch.set(frames, this.#filled);
     this.#filled += frames.length;
     this.#count += count;
-    if (this.#waiting.length < MOST_WAITING || this.#source) return;
+    if (this.#waiting.length < MAX_WAITING || this.#source) return;
     this.#source = source;
     source.pause();
   }
 
-  /** All rows have come. */
+  /** Call it when the query has ended: all rows have arrived. */
   end(): void {
     this.#flush();
     this.#ended = true;
     this.#wake();
   }
 
-  /** Nobody reads on: what still comes is dropped, so that the server gets rid of it. */
+  /** Stops reading. Rows that still arrive are discarded, so that the connection is drained. */
   drop(): void {
     this.#dropping = true;
     this.#waiting = [];
@@ -71,7 +71,7 @@ export class RowInterceptor {
     this.end();
   }
 
-  /** The rows, until `end`; a batch is to be used up before the next is asked for. */
+  /** Yields the rows until `end`. A batch is valid only until the next one is requested: its memory is reused. */
   async *batches(): AsyncGenerator<RowFrames> {
     for (;;) {
       const next = this.#waiting.shift();
@@ -102,13 +102,13 @@ export class RowInterceptor {
   }
 }
 
-/** Cuts one connection's bytes into messages. */
+/** Splits the bytes of one connection into messages. */
 class Splitter {
   #buffer = new Uint8Array(BATCH_BYTES);
   #filled = 0;
 
   constructor(
-    private readonly tap: RowInterceptor,
+    private readonly interceptor: RowInterceptor,
     private readonly socket: ServerSocket,
     private readonly pass: (bytes: Uint8Array) => void,
   ) {}
@@ -125,15 +125,15 @@ class Splitter {
       if (end > filled) break;
       if (bytes[at] === DATA_ROW) rows++;
       else {
-        this.tap.keep(bytes.subarray(rowsFrom, at), rows, this.socket);
+        this.interceptor.keep(bytes.subarray(rowsFrom, at), rows, this.socket);
         rows = 0;
         rowsFrom = end;
-        if (bytes[at] === ROW_DESCRIPTION) this.tap.columns = columnNames(bytes, at + HEAD);
+        if (bytes[at] === ROW_DESCRIPTION) this.interceptor.columns = columnNames(bytes, at + HEAD);
         this.pass(Buffer.from(bytes.slice(at, end).buffer));
       }
       at = end;
     }
-    this.tap.keep(bytes.subarray(rowsFrom, at), rows, this.socket);
+    this.interceptor.keep(bytes.subarray(rowsFrom, at), rows, this.socket);
     this.#buffer.copyWithin(0, at, filled);
     this.#filled = filled - at;
     return true;
@@ -155,7 +155,7 @@ const uint32 = (bytes: Uint8Array, at: number): number =>
   ((bytes[at] ?? 0) << 24 | (bytes[at + 1] ?? 0) << 16 | (bytes[at + 2] ?? 0) << 8 | (bytes[at + 3] ?? 0)) >>>
   0;
 
-/** Of a RowDescription: every name ends in a zero and is followed by 18 bytes about its column. */
+/** Reads the names from a RowDescription. Each name ends with a zero byte, followed by 18 bytes about the column. */
 function columnNames(bytes: Uint8Array, at: number): string[] {
   const decoder = new TextDecoder();
   const count = (bytes[at] ?? 0) << 8 | (bytes[at + 1] ?? 0);

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as secure } from "node:tls";
 
-/** Where a server is and how it is spoken to, as postgres.js read it from a connection URL. */
+/** Address and TLS settings of a server, as postgres.js parses them from a connection URL. */
 export interface ServerAddress {
   host: string[];
   port: number[];
@@ -11,7 +11,7 @@ export interface ServerAddress {
   sslnegotiation?: string | null;
 }
 
-/** The part of a socket that postgres.js and the tap on it use. */
+/** The part of a socket that postgres.js and `RowInterceptor` use. */
 export interface ServerSocket extends EventEmitter {
   write(bytes: Uint8Array, done?: () => void): boolean;
   end(bytes: Uint8Array): unknown;
@@ -25,14 +25,17 @@ const SSL_REQUEST = Uint8Array.of(0, 0, 0, 8, 4, 210, 22, 47);
 const ACCEPTED = 0x53;
 
 /**
- * Connects to the first of the hosts that answers, encrypted as `ssl` says, in the way postgres.js does it itself.
+ * Connects to the first host that answers, with TLS as `ssl` requires, like postgres.js does.
  * @throws Error of the last host tried
  */
 export function openServerSocket(address: ServerAddress): Promise<ServerSocket> {
   return openFirst<ServerSocket>(address, 0, (host, port) => PlainSocket.open(host, port));
 }
 
-/** The same over Node's sockets, whose bytes stay as they are. @param first number of the host that is tried first */
+/**
+ * Like `openServerSocket`, but with Node sockets, which do not reuse their read buffer.
+ * @param first index of the host to try first
+ */
 export function openSocket(address: ServerAddress, first: number): Promise<Socket> {
   return openFirst<Socket>(address, first, (host, port) => opened(connect(port, host), "connect"));
 }
@@ -57,7 +60,9 @@ async function openFirst<S extends ServerSocket>(
   throw failure;
 }
 
-/** An unencrypted connection that reads everything into the same memory; `data` is good while it is heard only. */
+/**
+ * An unencrypted connection with one reused read buffer. The bytes of a `data` event are valid only during the event.
+ */
 class PlainSocket extends EventEmitter implements ServerSocket {
   readyState: "open" | "closed" = "open";
   #buffer = new Uint8Array(64 * 1024);
@@ -67,7 +72,7 @@ class PlainSocket extends EventEmitter implements ServerSocket {
   private constructor(private readonly connection: Deno.TcpConn) {
     super();
     this.#paused.resolve();
-    // What reads must find its listeners: they are added as soon as the socket is handed out.
+    // Starts to read in a later task, after the caller has added its listeners.
     setTimeout(() => this.#read(), 0);
   }
 
@@ -139,7 +144,7 @@ class PlainSocket extends EventEmitter implements ServerSocket {
   }
 }
 
-/** Through Node's TLS: Deno's own has no way to encrypt without verifying, which `sslmode=require` stands for. */
+/** Uses Node's TLS: Deno's TLS cannot encrypt without verifying the certificate, which `sslmode=require` asks for. */
 async function openEncrypted(
   host: string,
   port: number,
@@ -150,7 +155,7 @@ async function openEncrypted(
   if (!isDirect && !await agreesToEncrypt(socket)) {
     if (ssl === "prefer") return socket;
     socket.destroy();
-    throw Object.assign(new Error("the database server takes no encrypted connections"), {
+    throw Object.assign(new Error("the database server does not accept encrypted connections"), {
       code: "ECONNREFUSED",
     });
   }

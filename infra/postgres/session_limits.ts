@@ -1,18 +1,20 @@
-/** What a connection is for. Each kind of work has limits of its own, which the server keeps. */
+/** What a connection is used for. Each kind of work has its own limits, which the server enforces. */
 export type Work = "service" | "upkeep" | "migration" | "report";
 
 interface Limits {
-  /** Longest wait for a lock that another transaction holds, in ms; 0: no limit. */
+  /** Maximum wait for a lock that another transaction holds, in ms; 0: no limit. */
   lockMs: number;
-  /** Longest run of one statement, in ms; 0: no limit. */
+  /** Maximum duration of one statement, in ms; 0: no limit. */
   statementMs: number;
-  /** Longest pause of a transaction between two statements, in ms. Its locks are released then. */
+  /**
+   * Maximum idle time of a transaction between two statements, in ms. Then the server ends it and releases its locks.
+   */
   idleInTransactionMs: number;
-  /** Longest time that sent data may stay unread by the client, in ms. */
+  /** Maximum time that sent data may stay unacknowledged by the client, in ms. */
   unreadMs: number;
 }
 
-/** An instance that freezes in a transaction keeps its locks for so long, and stops the others for no longer. */
+/** An instance that freezes in a transaction blocks other instances with its locks for at most this time. */
 const IDLE_IN_TRANSACTION_MS = 8_000;
 const UNREAD_MS = 10_000;
 const SERVICE_STATEMENT_MS = 90_000;
@@ -25,33 +27,35 @@ const LIMITS: Record<Work, Limits> = {
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     unreadMs: UNREAD_MS,
   },
-  /** Recurring work of the service's own and scripts: a statement may go over a large table. */
+  /** Recurring maintenance jobs and scripts: a statement may scan a large table. */
   upkeep: {
     lockMs: 5_000,
     statementMs: 0,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     unreadMs: UNREAD_MS,
   },
-  /** Migrations wait for each other, and rewrite whole tables. */
+  /** Migrations wait for each other, and may rewrite whole tables. */
   migration: {
     lockMs: 0,
     statementMs: 0,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     unreadMs: UNREAD_MS,
   },
-  /** A report holds no row locks, and reads as slowly as its document is written. */
+  /** A report holds no row locks. It reads rows only as fast as its document is written. */
   report: { lockMs: 30_000, statementMs: 0, idleInTransactionMs: 60_000, unreadMs: 600_000 },
 };
 
-/** A client that has vanished is found out after 5 + 2 × 3 seconds: its connection ends, and its locks with it. */
+/**
+ * The server detects a vanished client after 5 + 2 × 3 seconds. It then closes the connection and releases its locks.
+ */
 const KEEPALIVE = { tcp_keepalives_idle: "5", tcp_keepalives_interval: "2", tcp_keepalives_count: "3" };
 
-/** Longest run of one statement of this kind of work, in ms; 0: no limit. */
+/** Maximum duration of one statement of this kind of work, in ms; 0: no limit. */
 export const statementLimitMs = (work: Work): number => LIMITS[work].statementMs;
 
 /**
- * The settings of a session, as Postgres takes them when a connection begins.
- * @param statementMs another limit than the kind's own
+ * Session settings, as Postgres accepts them when a connection starts.
+ * @param statementMs replaces the default statement limit of this kind of work
  */
 export function sessionSettings(work: Work, statementMs?: number): Record<string, string> {
   const { unreadMs } = LIMITS[work];
@@ -59,13 +63,13 @@ export function sessionSettings(work: Work, statementMs?: number): Record<string
 }
 
 /**
- * The same limits for one transaction, as SQL: a pooler in transaction mode refuses them at the beginning of a
- * connection. Keepalive is then between the pooler and the server, and configured there.
+ * The same limits as SQL for one transaction: a pooler in transaction mode refuses them as connection parameters. TCP
+ * keepalive is then configured at the pooler.
  */
 export const transactionSettings = (work: Work, statementMs?: number): string =>
   settingLocally(timeouts(work, statementMs));
 
-/** What a report's transaction sets: it is the only one of its connection, behind a pooler or not. */
+/** Settings of a report's transaction, as SQL. It is the only transaction of its connection, also behind a pooler. */
 export const reportSettings = (): string => settingLocally(sessionSettings("report"));
 
 const settingLocally = (settings: Record<string, string>): string =>

@@ -1,26 +1,26 @@
-// What is done on behalf of one request may have to commit together although several functions each open a
-// transaction of their own. The request's asynchronous context tells them which one they belong to.
+// Makes several functions that each open a transaction join one shared transaction, so that the work of one request
+// commits together. The shared transaction is found through AsyncLocalStorage.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Sql, Tx } from "./postgres.ts";
 
 interface Scope {
-  /** The transaction everything within joins; null once it has ended, or where there is none. */
+  /** The shared transaction; null if there is none or it has ended. */
   tx: Tx | null;
-  /** Runs first in every transaction that begins within. */
-  first: ((tx: Tx) => Promise<void>) | null;
+  /** Runs at the start of every transaction that begins in this scope; null if nothing is to run. */
+  setup: ((tx: Tx) => Promise<void>) | null;
 }
 
 const scopes = new AsyncLocalStorage<Scope>();
 
-/** The transaction the running work belongs to, or null. Whoever writes for many callers at once must look. */
+/** The shared transaction of the current work, or null. Code that batches writes of many callers must check it. */
 export const sharedTransaction = (): Tx | null => scopes.getStore()?.tx ?? null;
 
-/** What the running work wants done first in each of its transactions, or null. */
-export const transactionSetup = (): Scope["first"] => scopes.getStore()?.first ?? null;
+/** The setup that runs at the start of each transaction of the current work, or null. */
+export const transactionSetup = (): Scope["setup"] => scopes.getStore()?.setup ?? null;
 
-/** Runs `work` as part of `tx`: what outlives it, such as a timer it has set, is on its own again afterwards. */
+/** Runs `work` as part of `tx`. Callbacks that run after `work` has ended, such as timers, no longer join `tx`. */
 export async function runInSharedTransaction<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
-  const scope: Scope = { tx, first: null };
+  const scope: Scope = { tx, setup: null };
   try {
     return await scopes.run(scope, work);
   } finally {
@@ -28,30 +28,30 @@ export async function runInSharedTransaction<T>(tx: Tx, work: () => Promise<T>):
   }
 }
 
-/** Runs `work` with `first` at the beginning of every transaction it opens. */
+/** Runs `work`. Every transaction that it opens starts with `setup`. */
 export async function withTransactionSetup<T>(
-  first: (tx: Tx) => Promise<void>,
+  setup: (tx: Tx) => Promise<void>,
   work: () => Promise<T>,
 ): Promise<T> {
-  const scope: Scope = { tx: null, first };
+  const scope: Scope = { tx: null, setup };
   try {
     return await scopes.run(scope, work);
   } finally {
-    scope.first = null;
+    scope.setup = null;
   }
 }
 
-/** Runs `work` for nobody in particular, whoever has set it off. */
-export const outsideSharedTransaction = <T>(work: () => T): T => scopes.run({ tx: null, first: null }, work);
+/** Runs `work` outside of the caller's shared transaction. */
+export const outsideSharedTransaction = <T>(work: () => T): T => scopes.run({ tx: null, setup: null }, work);
 
 const upkeep = new AsyncLocalStorage<true>();
 
-/** Runs `work` as upkeep: its statements go over whole tables and may take their time. */
+/** Runs `work` with the connections and limits of upkeep: its statements may scan whole tables. */
 export const onUpkeepPool = <T>(work: () => T): T => upkeep.run(true, work);
 
 /**
- * The pool, except that queries of work that shares a transaction run on that transaction's connection, and those of
- * upkeep in the pool for upkeep.
+ * Wraps the pool: queries inside a shared transaction run on its connection, and queries inside `onUpkeepPool` run on
+ * `upkeepSql`.
  */
 export function transactionAwarePool(sql: Sql, upkeepSql: Sql): Sql {
   const pool = () => upkeep.getStore() ? upkeepSql : sql;

@@ -1,10 +1,10 @@
-// Timestamps as the driver reads them. JavaScript takes a year written 0050 for 1950, so early years are read part by
-// part; so are those whose offset has seconds, which zones had before clocks were agreed on.
+// Parses timestamps for the driver. JavaScript's Date reads the year 0050 as 1950, so years below 100 are parsed part by
+// part. So are UTC offsets with seconds, as in historical local times.
 
 const PRINTED =
   /^(\d{4,6})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,3})\d*)?)?(?:([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?)?( BC)?$/;
 
-/** Reads a timestamp or date as Postgres prints it; infinity is an invalid date. */
+/** Parses a timestamp or date as Postgres prints it. Infinity gives an invalid Date. */
 export function readTime(text: string): Date {
   if (!text.startsWith("00")) {
     const date = new Date(text);
@@ -22,7 +22,7 @@ export function readTime(text: string): Date {
   return date;
 }
 
-/** The driver's type of timestamps, with and without zone, and of dates. */
+/** The driver's type definition for timestamps with and without time zone, and for dates. */
 export const timeType = {
   to: 1184,
   from: [1082, 1114, 1184],

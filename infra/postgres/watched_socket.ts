@@ -3,17 +3,17 @@ import type { Socket } from "node:net";
 import type { ServerSocket } from "./server_socket.ts";
 import { ProtocolTracker } from "./protocol_tracker.ts";
 
-/** So long the server may take to close a connection that was ended. */
+/** How long the server may take to close its side after `end`. */
 const END_MS = 2_000;
 const KEEPALIVE_MS = 5_000;
 
 /**
- * A socket as postgres.js uses one, over one that is still being opened. It knows whether the server owes an answer, and
- * it always closes: postgres.js gives up a connection when its socket has closed, and never before.
+ * A socket for postgres.js that wraps a socket which may still be opening. It tracks whether the server has to answer.
+ * It always emits `close` in the end, because postgres.js releases a connection only then.
  */
 export class WatchedSocket extends EventEmitter implements ServerSocket {
   readyState: "opening" | "open" | "closed" = "opening";
-  readonly traffic = new ProtocolTracker();
+  readonly tracker = new ProtocolTracker();
   #inner: Socket | null = null;
   #unsent: [bytes: Uint8Array, done: (() => void) | undefined][] = [];
   #ending: ReturnType<typeof setTimeout> | undefined;
@@ -24,7 +24,7 @@ export class WatchedSocket extends EventEmitter implements ServerSocket {
   }
 
   write(bytes: Uint8Array, done?: () => void): boolean {
-    this.traffic.sent(bytes);
+    this.tracker.sent(bytes);
     if (this.#inner) return this.#inner.write(bytes, done);
     this.#unsent.push([bytes, done]);
     return true;
@@ -40,7 +40,7 @@ export class WatchedSocket extends EventEmitter implements ServerSocket {
     queueMicrotask(() => this.#close(false));
   }
 
-  /** Gives the connection up: what waits for an answer fails with `error`. */
+  /** Closes the connection with an error: pending queries fail with `error`. */
   fail(error: Error): void {
     if (this.readyState === "closed") return;
     if (this.listenerCount("error") > 0) this.emit("error", error);
@@ -63,7 +63,7 @@ export class WatchedSocket extends EventEmitter implements ServerSocket {
     inner.setNoDelay(true);
     inner.setKeepAlive(true, KEEPALIVE_MS);
     inner.on("data", (bytes: Uint8Array) => {
-      this.traffic.received(bytes);
+      this.tracker.received(bytes);
       this.emit("data", bytes);
     });
     inner.on("drain", () => this.emit("drain"));

@@ -139,16 +139,16 @@ Deno.test("an answer is owed until as many have come as were asked for, however 
   const rows = [...message("D", 0, 1, 90, 83), ...message("C"), ...message("Z", 73)];
   const stream = new Uint8Array([...greeting, ...rows, ...message("A", 1, 2, 3), ...rows]);
   for (let size = 1; size <= stream.length; size++) {
-    const traffic = new ProtocolTracker();
-    assert.equal(traffic.silentMs(), 0);
-    traffic.sent(new Uint8Array([0, 0, 0, 8, 0, 3, 0, 0]));
-    traffic.sent(new Uint8Array([...message("P", 0, 0), ...message("S"), ...message("Q", 83, 0)]));
+    const tracker = new ProtocolTracker();
+    assert.equal(tracker.silentMs(), 0);
+    tracker.sent(new Uint8Array([0, 0, 0, 8, 0, 3, 0, 0]));
+    tracker.sent(new Uint8Array([...message("P", 0, 0), ...message("S"), ...message("Q", 83, 0)]));
     for (let at = 0; at < stream.length; at += size) {
-      assert.ok(traffic.silentMs() > 0);
-      traffic.received(stream.subarray(at, at + size));
+      assert.ok(tracker.silentMs() > 0);
+      tracker.received(stream.subarray(at, at + size));
     }
-    assert.equal(traffic.silentMs(), 0);
-    assert.equal(traffic.backendPid, 258);
+    assert.equal(tracker.silentMs(), 0);
+    assert.equal(tracker.backendPid, 258);
   }
 });
 
