@@ -206,7 +206,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
-  platform.jobTypes.register(...allJobTypes(platform));
+  platform.jobTypes.register(...allJobTypes);
   const endpoints = allEndpoints(platform, {
     isStopping: () => stopping.signal.aborted,
     isStuck: () => pulse.isStuck,
@@ -236,6 +236,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
 
   const pollMs = config.JOB_POLL_MS ?? (listens ? POLL_MS : POLL_WITHOUT_LISTEN_MS);
   const worker = config.JOB_CONCURRENCY === 0 ? null : await startWorker({
+    platform,
     sql,
     types: platform.jobTypes,
     log,

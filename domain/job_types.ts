@@ -6,15 +6,14 @@ import { jobsJobTypes } from "./jobs/job_types.ts";
 import { notificationsJobTypes } from "./notifications/job_types.ts";
 import { reportsJobTypes } from "./reports/job_types.ts";
 import { requestsJobTypes } from "./requests/job_types.ts";
-import type { Platform } from "./shared/platform.ts";
 
 /** All job types of the service. */
-export const allJobTypes = (p: Platform): AnyJobType[] => [
-  ...jobsJobTypes(p),
-  ...authJobTypes(p),
-  ...filesJobTypes(p),
-  ...notificationsJobTypes(p),
-  ...reportsJobTypes(p),
-  ...requestsJobTypes(p),
-  ...eventsJobTypes(p),
+export const allJobTypes: AnyJobType[] = [
+  ...jobsJobTypes,
+  ...authJobTypes,
+  ...filesJobTypes,
+  ...notificationsJobTypes,
+  ...reportsJobTypes,
+  ...requestsJobTypes,
+  ...eventsJobTypes,
 ];

@@ -1,10 +1,9 @@
 import type { AnyJobType } from "../jobs/job_type.ts";
-import type { Platform } from "../shared/platform.ts";
 import { passwordResetMailJob } from "./password_reset.ts";
 import { pruneSignInJob } from "./pruning.ts";
 
 /** The background work of the auth area. */
-export const authJobTypes = (p: Platform): AnyJobType[] => [
-  passwordResetMailJob(p),
-  pruneSignInJob(p),
+export const authJobTypes: AnyJobType[] = [
+  passwordResetMailJob,
+  pruneSignInJob,
 ];

@@ -4,7 +4,7 @@ import { hashPassword } from "../../infra/passwords.ts";
 import { requireGoodPassword } from "../access/user_password.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { defineJob } from "../jobs/job_type.ts";
 import { sendServiceMail } from "../notifications/send.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -22,16 +22,15 @@ const LINKS_AT_MOST = 5;
  * written, so that neither the answer nor its time tells whether there is.
  */
 export async function requestPasswordReset(p: Platform, email: string): Promise<void> {
-  await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob(p), { email }));
+  await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob, { email }));
 }
 
 /** Mails a one-use link, good for 30 minutes, to the active user of an email. */
-export const passwordResetMailJob = (p: Platform): JobType<{ email: string }> =>
-  defineJob({
-    name: "steward.password-reset-mail",
-    args: z.object({ email: z.string() }),
-    run: ({ email }) => mailResetLink(p, email),
-  });
+export const passwordResetMailJob = defineJob({
+  name: "steward.password-reset-mail",
+  args: z.object({ email: z.string() }),
+  run: ({ email }, { platform }) => mailResetLink(platform, email),
+});
 
 async function mailResetLink(p: Platform, email: string): Promise<void> {
   const [user] = await p.sql<{ id: string; email: string; firstName: string; lastName: string }[]>`

@@ -1,19 +1,17 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
-import type { Platform } from "../shared/platform.ts";
+import { defineJob } from "../jobs/job_type.ts";
 
 const BATCH = 1_000;
 
 /** Removes what sign-in no longer needs, every ten minutes; answers how many rows of each kind went. */
-export const pruneSignInJob = (p: Pick<Platform, "sql">): JobType<Record<string, never>> =>
-  defineJob({
-    name: "steward.prune-sign-in",
-    args: z.object({}),
-    cron: "*/10 * * * *",
-    maxRetries: 0,
-    run: (_args, { signal }) => pruneSignIn(p.sql, signal),
-  });
+export const pruneSignInJob = defineJob({
+  name: "steward.prune-sign-in",
+  args: z.object({}),
+  cron: "*/10 * * * *",
+  maxRetries: 0,
+  run: (_args, { db, signal }) => pruneSignIn(db, signal),
+});
 
 /**
  * Deletes in batches: sessions a day after their end (so that their tokens are told from unknown ones until then),

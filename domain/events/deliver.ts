@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { z } from "zod";
-import { createHttpOut, type HttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts";
-import { defineJob, type JobType, PostponeJob } from "../jobs/job_type.ts";
+import { createHttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts";
+import { defineJob, PostponeJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
 import { type OwedDelivery, readOwed, settleAttempt } from "./delivery_ledger.ts";
@@ -18,24 +18,21 @@ const args = z.object({ deliveryId: z.uuid() });
  * attempt, or ends with the delivery. It may run again after a crash, so a receiver can get a delivery twice, with the
  * same id.
  */
-export function deliveryJob(p: Platform): JobType<z.output<typeof args>> {
-  const http = createHttpOut({ allow: p.config.OUTBOUND_ALLOW, wholeMs: ANSWER_MS, followsRedirects: false });
-  return defineJob({
-    ...DELIVERY_JOB,
-    args,
-    timeoutMs: 2 * ANSWER_MS,
-    async run({ deliveryId }, { signal }) {
-      const owed = await readOwed(p.sql, deliveryId);
-      if (!owed) return { skipped: "the delivery has ended, or was deleted with its endpoint" };
-      if (owed.dueInMs > EARLY_MS) throw new PostponeJob("the delivery is not due yet", owed.dueInMs);
-      const tried = owed.isActive ? await attempt(p, http, owed, signal) : inactive(p.clock.now());
-      signal.throwIfAborted();
-      const { status, retryInMs } = await settleAttempt(p, owed, tried);
-      if (retryInMs !== null) throw new PostponeJob(tried.error ?? "", retryInMs);
-      return { status };
-    },
-  });
-}
+export const deliveryJob = defineJob({
+  ...DELIVERY_JOB,
+  args,
+  timeoutMs: 2 * ANSWER_MS,
+  async run({ deliveryId }, { platform, db, signal }) {
+    const owed = await readOwed(db, deliveryId);
+    if (!owed) return { skipped: "the delivery has ended, or was deleted with its endpoint" };
+    if (owed.dueInMs > EARLY_MS) throw new PostponeJob("the delivery is not due yet", owed.dueInMs);
+    const tried = owed.isActive ? await attempt(platform, owed, signal) : inactive(platform.clock.now());
+    signal.throwIfAborted();
+    const { status, retryInMs } = await settleAttempt(platform, owed, tried);
+    if (retryInMs !== null) throw new PostponeJob(tried.error ?? "", retryInMs);
+    return { status };
+  },
+});
 
 /** How one attempt ended. */
 export interface Attempt {
@@ -59,11 +56,11 @@ const inactive = (attemptedAt: Date): Attempt => ({
 });
 
 async function attempt(
-  p: Pick<Platform, "sql" | "clock">,
-  http: HttpOut,
+  p: Pick<Platform, "config" | "sql" | "clock">,
   owed: OwedDelivery,
   signal: AbortSignal,
 ): Promise<Attempt> {
+  const http = createHttpOut({ allow: p.config.OUTBOUND_ALLOW, wholeMs: ANSWER_MS, followsRedirects: false });
   const attemptedAt = p.clock.now();
   const startedAt = performance.now();
   const elapsed = () => ({ attemptedAt, durationMs: Math.round(performance.now() - startedAt) });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { defineJob } from "../jobs/job_type.ts";
 import { readJobEnds } from "../jobs/job_ends.ts";
 import type { Platform } from "../shared/platform.ts";
 import { enqueueDeliveries } from "./emit.ts";
@@ -11,17 +11,16 @@ const BATCH = 500;
 const OVERDUE_MINUTES = 15;
 
 /** Every ten minutes: enqueues lost delivery jobs again, and deletes old deliveries and expired secrets. */
-export const upkeepJob = (p: Platform): JobType<Record<string, never>> =>
-  defineJob({
-    name: "events.upkeep",
-    args: z.object({}),
-    cron: "*/10 * * * *",
-    maxRetries: 0,
-    async run(_args, { signal }) {
-      await p.sql`delete from webhook_secrets where valid_until < now()`;
-      return { resumed: await resumeLost(p), pruned: await pruneDeliveries(p, signal) };
-    },
-  });
+export const upkeepJob = defineJob({
+  name: "events.upkeep",
+  args: z.object({}),
+  cron: "*/10 * * * *",
+  maxRetries: 0,
+  async run(_args, { platform, db, signal }) {
+    await db`delete from webhook_secrets where valid_until < now()`;
+    return { resumed: await resumeLost(platform), pruned: await pruneDeliveries(platform, signal) };
+  },
+});
 
 /** Enqueues a new job for Pending deliveries whose job has ended: it was cancelled, or failed on our side. */
 export async function resumeLost(p: Pick<Platform, "sql" | "wakeUps">): Promise<number> {

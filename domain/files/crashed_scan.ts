@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, type JobContext, type JobType, PostponeJob } from "../jobs/job_type.ts";
+import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { heartbeatAge } from "../jobs/lease.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileStatus } from "./file.ts";
@@ -46,7 +46,7 @@ export async function scanWithCrashGuard(
     const watch = { fileId, jobId };
     await transact(
       p.sql,
-      (tx) => enqueueJob(p, tx, watchScanJob(p), watch, { tenantId, scheduledAt: firstLook }),
+      (tx) => enqueueJob(p, tx, watchScanJob, watch, { tenantId, scheduledAt: firstLook }),
     );
     return await scanFile(p, fileId, signal);
   } finally {
@@ -55,16 +55,15 @@ export async function scanWithCrashGuard(
 }
 
 /** Sets a file to Failed when the worker of its second scan attempt has missed two heartbeats. */
-export const watchScanJob = (p: Platform): JobType<{ fileId: string; jobId: string }> =>
-  defineJob({
-    name: "files.watch-scan",
-    args: z.object({ fileId: z.uuid(), jobId: z.uuid() }),
-    async run({ fileId, jobId }) {
-      const status = await statusOf(p, fileId);
-      const age = await heartbeatAge(p.sql, jobId);
-      if (status !== "Scanning" || age === null) return { status };
-      if (age <= p.config.JOB_LEASE_SECONDS / 2) throw new PostponeJob("The worker is alive.", WATCH_MS);
-      await failScan(p, fileId, MESSAGE);
-      return { status: await statusOf(p, fileId) };
-    },
-  });
+export const watchScanJob = defineJob({
+  name: "files.watch-scan",
+  args: z.object({ fileId: z.uuid(), jobId: z.uuid() }),
+  async run({ fileId, jobId }, { platform, db }) {
+    const status = await statusOf(platform, fileId);
+    const age = await heartbeatAge(db, jobId);
+    if (status !== "Scanning" || age === null) return { status };
+    if (age <= platform.config.JOB_LEASE_SECONDS / 2) throw new PostponeJob("The worker is alive.", WATCH_MS);
+    await failScan(platform, fileId, MESSAGE);
+    return { status: await statusOf(platform, fileId) };
+  },
+});

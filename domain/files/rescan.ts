@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { type AnyJobType, defineJob, type JobType } from "../jobs/job_type.ts";
+import { defineJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { rescanFile, type RescanOutcome, skipFile } from "./rescan_file.ts";
 import { generationOf } from "./rescan_generation.ts";
@@ -29,25 +29,21 @@ const BatchArgs = z.object({
 type BatchArgs = z.infer<typeof BatchArgs>;
 
 /** The jobs that scan Available files again with newer signatures: a check every minute, and the batches of a walk. */
-export const rescanJobTypes = (p: Platform): AnyJobType[] => [
-  defineJob({
-    name: "files.rescan-outdated",
-    args: z.object({}),
-    cron: "* * * * *",
-    maxRetries: 0, // the check runs again in the next minute
-    run: async () => ({ rescan: await startRescan(p) }),
-  }),
-  rescanBatchJob(p),
-];
+export const rescanJob = defineJob({
+  name: "files.rescan-outdated",
+  args: z.object({}),
+  cron: "* * * * *",
+  maxRetries: 0, // the check runs again in the next minute
+  run: async (_args, { platform }) => ({ rescan: await startRescan(platform) }),
+});
 
-const rescanBatchJob = (p: Platform): JobType<BatchArgs> =>
-  defineJob({
-    name: "files.rescan-batch",
-    args: BatchArgs,
-    timeoutMs: SCAN_TIMEOUT_MS,
-    concurrency: 1,
-    run: (args, { signal, lostLeases }) => rescanBatch(p, args, signal, lostLeases),
-  });
+export const rescanBatchJob = defineJob({
+  name: "files.rescan-batch",
+  args: BatchArgs,
+  timeoutMs: SCAN_TIMEOUT_MS,
+  concurrency: 1,
+  run: (args, { platform, signal, lostLeases }) => rescanBatch(platform, args, signal, lostLeases),
+});
 
 /**
  * Starts a walk over the files whose last scan used older signatures than the engine has now, unless a walk is running.
@@ -69,7 +65,7 @@ export async function startRescan(
       where id = ${generation} and (walk_until is null or walk_until <= ${now}) returning walk_batch`;
     if (!walk) return "under way";
     const first = { generation, batch: walk.walkBatch, after: null, errors: 0 };
-    await enqueueJob(p, tx, rescanBatchJob(p), first, { priority: "Low" });
+    await enqueueJob(p, tx, rescanBatchJob, first, { priority: "Low" });
     return "begun";
   });
 }
@@ -151,7 +147,7 @@ async function enqueueNext(p: Platform, args: BatchArgs): Promise<void> {
     const moved = await tx`update scan_generations set walk_batch = ${next.batch},
         walk_until = ${inMs(p.clock.now(), WALK_EXPIRY_MS)}
       where id = ${args.generation} and walk_batch = ${args.batch}`;
-    if (moved.count === 1) await enqueueJob(p, tx, rescanBatchJob(p), next, { priority: "Low" });
+    if (moved.count === 1) await enqueueJob(p, tx, rescanBatchJob, next, { priority: "Low" });
   });
 }
 

@@ -91,7 +91,7 @@ async function settleRescan(
       after: { status: "Infected", signatureName },
     });
     await emitFileInfected(p, tx, { ...file, signatureName });
-    await enqueueJob(p, tx, tellOwnersJob(p), { fileId }, { tenantId: file.tenantId });
+    await enqueueJob(p, tx, tellOwnersJob, { fileId }, { tenantId: file.tenantId });
     return "Infected";
   });
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { defineJob } from "../jobs/job_type.ts";
 import { sendNotification } from "../notifications/send.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
@@ -14,12 +14,11 @@ const RECIPIENTS_PER_MESSAGE = 500;
  * Notifies a file's owners in-app that a rescan found the file infected. It is a separate job, so that a failure to send
  * cannot keep an infected file Available. The owners get one notification, even if the job runs more than once.
  */
-export const tellOwnersJob = (p: Platform): JobType<{ fileId: string }> =>
-  defineJob({
-    name: "files.tell-owners",
-    args: TellArgs,
-    run: async ({ fileId }) => ({ told: await notifyOwners(p, fileId) }),
-  });
+export const tellOwnersJob = defineJob({
+  name: "files.tell-owners",
+  args: TellArgs,
+  run: async ({ fileId }, { platform }) => ({ told: await notifyOwners(platform, fileId) }),
+});
 
 /** @returns how many users were notified; 0 if they were notified before. */
 export async function notifyOwners(p: Platform, fileId: string): Promise<number> {

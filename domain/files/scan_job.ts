@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
-import type { Platform } from "../shared/platform.ts";
+import { defineJob } from "../jobs/job_type.ts";
 import { scanWithCrashGuard } from "./crashed_scan.ts";
 import { SCAN_TIMEOUT_MS } from "./scan.ts";
 
@@ -10,11 +9,12 @@ const ScanArgs = z.object({ fileId: z.uuid() });
  * Scans one file. Engine and storage failures postpone the job (see `scanFile`); retries are for failures of the service
  * itself. When the retries are used up, the sweep enqueues a new scan job.
  */
-export const scanFileJob = (p: Platform): JobType<{ fileId: string }> =>
-  defineJob({
-    name: "files.scan",
-    args: ScanArgs,
-    timeoutMs: SCAN_TIMEOUT_MS,
-    share: 1 / 2,
-    run: async ({ fileId }, context) => ({ status: await scanWithCrashGuard(p, fileId, context) }),
-  });
+export const scanFileJob = defineJob({
+  name: "files.scan",
+  args: ScanArgs,
+  timeoutMs: SCAN_TIMEOUT_MS,
+  share: 1 / 2,
+  run: async ({ fileId }, context) => ({
+    status: await scanWithCrashGuard(context.platform, fileId, context),
+  }),
+});

@@ -24,7 +24,7 @@ export async function startScanning(p: Platform, tx: Tx, o: Confirmation): Promi
       completed_at = ${now}, scan_due_at = ${now}, version = version + 1
     where id = ${o.fileId} and status = 'Pending' and upload_expires_at > ${now} returning *`;
   if (!file) return null;
-  await enqueueJob(p, tx, scanFileJob(p), { fileId: file.id }, {
+  await enqueueJob(p, tx, scanFileJob, { fileId: file.id }, {
     tenantId: file.tenantId,
     createdBy: o.createdBy,
     traceId: o.traceId ?? null,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { type AnyJobType, defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
 import { emitFilesPurged } from "./file_events.ts";
@@ -16,20 +16,29 @@ const NoArgs = z.object({});
 const EVERY_MINUTE = "* * * * *";
 
 /** The cleanup jobs of the file registry. Each runs once a minute. */
-export const fileSweeps = (p: Platform): JobType<Record<string, never>>[] => [
-  sweep("files.expire-reservations", (signal) => inBatches(signal, () => expireReservations(p, signal))),
-  sweep("files.collect-expired", (signal) => inBatches(signal, () => collectExpired(p, signal))),
-  sweep("files.requeue-stuck-scans", (signal) => inBatches(signal, () => requeueStuckScans(p))),
-  sweep("files.delete-leftovers", (signal) => deleteDueObjects(p, signal)),
+export const fileSweeps: AnyJobType[] = [
+  sweep(
+    "files.expire-reservations",
+    ({ platform, signal }) => inBatches(signal, () => expireReservations(platform, signal)),
+  ),
+  sweep(
+    "files.collect-expired",
+    ({ platform, signal }) => inBatches(signal, () => collectExpired(platform, signal)),
+  ),
+  sweep(
+    "files.requeue-stuck-scans",
+    ({ platform, signal }) => inBatches(signal, () => requeueStuckScans(platform)),
+  ),
+  sweep("files.delete-leftovers", ({ platform, signal }) => deleteDueObjects(platform, signal)),
 ];
 
-function sweep(name: string, work: (signal: AbortSignal) => Promise<number>): JobType<Record<string, never>> {
+function sweep(name: string, work: (context: JobContext) => Promise<number>): AnyJobType {
   return defineJob({
     name,
     args: NoArgs,
     cron: EVERY_MINUTE,
     maxRetries: 0, // the next minute tries again
-    run: async (_args, { signal }) => ({ done: await work(signal) }),
+    run: async (_args, context) => ({ done: await work(context) }),
   });
 }
 
@@ -102,7 +111,7 @@ export async function requeueStuckScans(p: Platform): Promise<number> {
         order by scan_due_at limit ${BATCH} for update skip locked)
       returning id, tenant_id, created_by`;
     for (const { id, tenantId, createdBy } of stuck) {
-      await enqueueJob(p, tx, scanFileJob(p), { fileId: id }, { tenantId, createdBy });
+      await enqueueJob(p, tx, scanFileJob, { fileId: id }, { tenantId, createdBy });
     }
     return stuck.length;
   });

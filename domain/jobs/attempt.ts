@@ -1,5 +1,6 @@
 import { onUpkeepPool } from "../../infra/postgres/shared_transaction.ts";
 import { inTrace } from "../../infra/telemetry/tracing.ts";
+import type { Platform } from "../shared/platform.ts";
 import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { newId, timeOfId } from "./job_ids.ts";
@@ -19,7 +20,10 @@ export interface Attempt {
 }
 
 /** Runs one claimed job and settles it. Never throws, whatever the handler does. */
-export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes): Attempt {
+export function runAttempt(
+  job: ClaimedJob,
+  { types, notes, platform }: { types: JobTypes; notes: AttemptNotes; platform: Platform },
+): Attempt {
   const startedAt = performance.now();
   const times = () => ({ startedAt, endedAt: performance.now() });
   const controller = new AbortController();
@@ -49,6 +53,8 @@ export function runAttempt(job: ClaimedJob, types: JobTypes, notes: AttemptNotes
       fail(error);
     }, type.timeoutMs);
     const context = {
+      platform,
+      db: platform.sql,
       jobId: job.id,
       tenantId: job.tenantId,
       createdBy: job.createdBy,

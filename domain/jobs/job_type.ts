@@ -1,8 +1,14 @@
 import type { z } from "zod";
 import type { Log } from "../../infra/log.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Platform } from "../shared/platform.ts";
 
 /** What the service passes to a running attempt besides its arguments. */
 export interface JobContext {
+  /** The service that runs the job: configuration, stores, providers. */
+  platform: Platform;
+  /** The pool of the service's database, `platform.sql`. */
+  db: Sql;
   jobId: string;
   /** Tenant of the job; null for the service's own jobs. */
   tenantId: string | null;

@@ -1,17 +1,13 @@
-import { createHttpOut } from "../../infra/http_out/http_out.ts";
-import type { Platform } from "../shared/platform.ts";
 import { httpRequest } from "./built_in/http_request.ts";
 import { pruneEndedJobs } from "./built_in/prune_jobs.ts";
 import { echo, fail, sleep } from "./built_in/sample_jobs.ts";
 import type { AnyJobType } from "./job_type.ts";
 
 /** The job types of the jobs area. */
-export const jobsJobTypes = (
-  p: Platform,
-): AnyJobType[] => [
+export const jobsJobTypes: AnyJobType[] = [
   echo,
   sleep,
   fail,
-  httpRequest(createHttpOut({ allow: p.config.OUTBOUND_ALLOW })),
-  pruneEndedJobs(p),
+  httpRequest,
+  pruneEndedJobs,
 ];

@@ -1,5 +1,6 @@
 import type { Log } from "../../infra/log.ts";
 import { connectSeparately, type Sql } from "../../infra/postgres/postgres.ts";
+import type { Platform } from "../shared/platform.ts";
 import { type Attempt, runAttempt } from "./attempt.ts";
 import { AttemptNotes } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
@@ -12,6 +13,9 @@ import { giveBackJobs, giveBackUnknownJobs, type SettledJob, type Settlement } f
 import { Settler } from "./settler.ts";
 
 export interface WorkerOptions {
+  /** Passed to the handlers in the job context. */
+  platform: Platform;
+  /** Pool for the statements of the worker itself. */
   sql: Sql;
   types: JobTypes;
   log: Log;
@@ -88,6 +92,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   let fullSince: number | null = null;
   const completionRate = new CompletionRate();
   const notes = new AttemptNotes(sql, log);
+  const attemptOptions = { types: o.types, notes, platform: o.platform };
   const claimer = new Claimer(sql, o.types, o.queues, capacityFor);
   const settler = new Settler({ sql, log, workerId: () => lease.id, onChanged });
   const lease = await LeaseKeeper.start({
@@ -124,7 +129,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   const prefetchTarget = () => Math.min(LARGEST_CLAIM, Math.round(completionRate.perMs * PREFETCH_MS));
 
   function start(job: ClaimedJob): void {
-    const attempt = runAttempt(job, o.types, notes);
+    const attempt = runAttempt(job, attemptOptions);
     const { places = 1 } = o.types.get(job.jobTypeName) ?? {};
     running.add(attempt);
     started++;

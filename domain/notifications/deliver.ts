@@ -1,10 +1,8 @@
-import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import { z } from "zod";
-import { transactWithIndexPlans } from "../../infra/postgres/index_plans.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, DependencyAway, HopelessJob, type JobType, PostponeJob } from "../jobs/job_type.ts";
+import { defineJob, DependencyAway, HopelessJob, PostponeJob } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -16,82 +14,55 @@ import { writeWithRetry } from "./write_retry.ts";
 import {
   type DeliveryResult,
   type HeldNotification,
-  type Hold,
-  holdNotifications,
   INTERRUPTED,
-  type Settlement,
   settleNotification,
-  settleNotifications,
 } from "./delivery_ledger.ts";
+import { deliveryBatches } from "./delivery_batches.ts";
 import { DIGEST_TEMPLATE, settleDigests } from "./digest_settle.ts";
 import { type Outcome, type Provider, type ProviderAttempt, tryProviders } from "./failover.ts";
 import { selectRecipients } from "./select_recipients.ts";
 import type { RecipientStatus } from "./status.ts";
 import { suppressBounced } from "./suppression_bounces.ts";
 import type { Rendition } from "./templates/render.ts";
-import { throwIfLocked, withUnlockedMessages } from "./skip_locked.ts";
+import { throwIfLocked } from "./skip_locked.ts";
 import { userMailProviders } from "./unsubscribe_mail.ts";
 
 /** From this attempt on, an attempt that a provider postponed (Retry-After) uses up a retry like any other failure. */
 const MAX_POSTPONED_ATTEMPTS = 50;
 
 const args = z.object({ notificationId: z.uuid() });
-type DeliveryArgs = z.output<typeof args>;
 
 /** Delivers one message to its owed recipients. The retries of the job are the retries of the message. */
-export function deliveryJob(p: Platform): JobType<DeliveryArgs> {
-  // Runs at the same time share the statements that hold and settle their messages. This saves database work, and the
-  // pause of 10 ms is short compared with the answer of a mail server.
-  const together = { concurrency: 1, maxItems: 250, pauseMs: 10 };
-  const holds = new GroupCommit(
-    (items: Hold[]) =>
-      transactWithIndexPlans(
-        p.sql,
-        (tx) => withUnlockedMessages(tx, items, ({ id }) => id, holdNotifications),
-      ),
-    together,
-  );
-  const settle = (items: Settlement[]) =>
-    transactWithIndexPlans(
-      p.sql,
-      (tx) => withUnlockedMessages(tx, items, ({ held }) => held.id, settleNotifications),
-    );
-  const settlements = new GroupCommit(settle, {
-    ...together,
-    maxWeight: 4_000_000,
-    weigh: ({ result: { rendition, outcomes } }) =>
-      (rendition?.htmlBody?.length ?? 0) + (rendition?.textBody?.length ?? 0) + 200 * outcomes.length,
-  });
-  return defineJob({
-    name: "notifications.deliver",
-    args,
-    places: 1 / 4, // it mostly waits for a mail server, and concurrent runs share their statements
-    async run({ notificationId }, context) {
-      const { jobId, createdBy, attempt, failures, maxRetries, signal } = context;
-      const held = await throwIfLocked(holds.add({ id: notificationId, jobId, attempt, failures }));
-      if (!held) return { skipped: "the message is not waiting for this job" };
-      const run = await deliverOwed(p, held, signal);
-      const settleRun = (result: DeliveryResult) =>
-        writeWithRetry<unknown>(() =>
-          result.waitsUntil
-            ? postpone(p, held, result, createdBy)
-            : throwIfLocked(settlements.add({ held, result }))
-        );
-      if (signal.aborted) return await settleRun(resultOf(held, run, true));
-      const pauseMs = attempt < MAX_POSTPONED_ATTEMPTS ? run.retryAfterMs : null;
-      const isAway = isOutage(run);
-      const isWaitedOut = pauseMs !== null || isAway && context.waitsForDependencies;
-      const result = resultOf(held, run, isWaitedOut || failures < maxRetries);
-      await settleRun(result);
-      if (held.templateSlug === DIGEST_TEMPLATE) await settleDigests(p, held.id);
-      if (result.status === "DeadLettered") throw new HopelessJob(result.error ?? "");
-      if (result.status === "Failed" && pauseMs !== null) throw new PostponeJob(result.error ?? "", pauseMs);
-      if (result.status === "Failed" && isAway) throw new DependencyAway(result.error ?? "");
-      if (result.status === "Failed") throw new Error(result.error ?? "");
-      return { status: result.status };
-    },
-  });
-}
+export const deliveryJob = defineJob({
+  name: "notifications.deliver",
+  args,
+  places: 1 / 4, // it mostly waits for a mail server, and concurrent runs share their statements
+  async run({ notificationId }, context) {
+    const { platform, db, jobId, createdBy, attempt, failures, maxRetries, signal } = context;
+    const { holds, settlements } = deliveryBatches(db);
+    const held = await throwIfLocked(holds.add({ id: notificationId, jobId, attempt, failures }));
+    if (!held) return { skipped: "the message is not waiting for this job" };
+    const run = await deliverOwed(platform, held, signal);
+    const settleRun = (result: DeliveryResult) =>
+      writeWithRetry<unknown>(() =>
+        result.waitsUntil
+          ? postpone(platform, held, result, createdBy)
+          : throwIfLocked(settlements.add({ held, result }))
+      );
+    if (signal.aborted) return await settleRun(resultOf(held, run, true));
+    const pauseMs = attempt < MAX_POSTPONED_ATTEMPTS ? run.retryAfterMs : null;
+    const isAway = isOutage(run);
+    const isWaitedOut = pauseMs !== null || isAway && context.waitsForDependencies;
+    const result = resultOf(held, run, isWaitedOut || failures < maxRetries);
+    await settleRun(result);
+    if (held.templateSlug === DIGEST_TEMPLATE) await settleDigests(platform, held.id);
+    if (result.status === "DeadLettered") throw new HopelessJob(result.error ?? "");
+    if (result.status === "Failed" && pauseMs !== null) throw new PostponeJob(result.error ?? "", pauseMs);
+    if (result.status === "Failed" && isAway) throw new DependencyAway(result.error ?? "");
+    if (result.status === "Failed") throw new Error(result.error ?? "");
+    return { status: result.status };
+  },
+});
 
 /** True if every owed recipient is owed because of an outage or a temporary refusal. */
 function isOutage({ outcomes }: DeliveryRun): boolean {
@@ -107,7 +78,7 @@ async function postpone(
   createdBy: string | null,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    const nextJobId = await enqueueJob(p, tx, deliveryJob(p), { notificationId: held.id }, {
+    const nextJobId = await enqueueJob(p, tx, deliveryJob, { notificationId: held.id }, {
       ...{ tenantId: held.tenantId, createdBy, priority: held.priority },
       scheduledAt: result.waitsUntil ?? null,
     });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { type AddressedUser, findUsersInTenant } from "../access/user_lookup.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { defineJob } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { DIGEST_JOB, openDigests } from "./digest_collect.ts";
@@ -36,12 +36,11 @@ interface Item {
 }
 
 /** Closes one user's digest and queues its mail in one transaction, so the mail exists exactly if the digest is closed. */
-export const digestJob = (p: Platform): JobType<z.output<typeof args>> =>
-  defineJob({
-    name: DIGEST_JOB,
-    args,
-    run: ({ digestId }) => transact(p.sql, (tx) => closeDigest(p, tx, digestId)),
-  });
+export const digestJob = defineJob({
+  name: DIGEST_JOB,
+  args,
+  run: ({ digestId }, { platform, db }) => transact(db, (tx) => closeDigest(platform, tx, digestId)),
+});
 
 async function closeDigest(p: Platform, tx: Tx, digestId: string): Promise<unknown> {
   const [digest] = await tx<{ tenantKey: string; userId: string }[]>`

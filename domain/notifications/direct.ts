@@ -126,7 +126,7 @@ async function sendNow(
   const message = await checkMessage(p.sql, sender.tenantId, given);
   requireChannel(p, message.channel);
   const id = once?.id ?? newId();
-  const { maxRetries } = deliveryJob(p);
+  const { maxRetries } = deliveryJob;
   const notification = {
     id,
     sender,
@@ -220,7 +220,7 @@ async function settleDirect(
   await writeWithRetry(() =>
     transact(p.sql, async (tx) => {
       const nextJobId = isPartial
-        ? await enqueueJob(p, tx, deliveryJob(p), { notificationId: held.id }, {
+        ? await enqueueJob(p, tx, deliveryJob, { notificationId: held.id }, {
           tenantId: sender.tenantId,
           createdBy: sender.userId,
           traceId: sender.traceId,

@@ -32,7 +32,7 @@ export async function retryNotification(
       );
     }
     if (row.jobId !== null) await abandonJob(tx, row.jobId);
-    const jobId = await enqueueJob(p, tx, deliveryJob(p), { notificationId: id }, {
+    const jobId = await enqueueJob(p, tx, deliveryJob, { notificationId: id }, {
       tenantId: sender.tenantId,
       createdBy: sender.userId,
       traceId: sender.traceId,

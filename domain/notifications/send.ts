@@ -179,7 +179,7 @@ async function storeMessages(
   q: Queryable,
   messages: AcceptedMessage[],
 ): Promise<{ ids: string[]; wake: () => void }> {
-  const type = deliveryJob(p);
+  const type = deliveryJob;
   const { name: jobTypeName, maxRetries } = type;
   const stored = messages.map((message) => ({ ...message, id: newId(), jobId: newId() }));
   const jobs = stored.map(({ id, jobId, sender, message, scheduledAt }) => ({

@@ -3,7 +3,7 @@ import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
 import { firstIdOf } from "../jobs/job_ids.ts";
 import { readCancelledEarly, readJobEnds } from "../jobs/job_ends.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { defineJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { foldCounts } from "./counts.ts";
 import { deliveryJob } from "./deliver.ts";
@@ -15,31 +15,29 @@ const BATCH_SIZE = 1_000;
 const NIL = "00000000-0000-0000-0000-000000000000";
 
 /** Settles messages whose job has ended without settling them, settles digests, and merges the count shards. */
-export const sweepJob = (p: Platform): JobType<Record<string, never>> =>
-  defineJob({
-    name: "notifications.sweep",
-    args: z.object({}),
-    cron: "*/5 * * * *",
-    async run() {
-      const settled = await settleAbandoned(p.sql) + await settleCancelledEarly(p);
-      await sweepDigests(p);
-      await foldCounts(p.sql);
-      return { settled };
-    },
-  });
+export const sweepJob = defineJob({
+  name: "notifications.sweep",
+  args: z.object({}),
+  cron: "*/5 * * * *",
+  async run(_args, { platform, db }) {
+    const settled = await settleAbandoned(db) + await settleCancelledEarly(platform);
+    await sweepDigests(platform);
+    await foldCounts(db);
+    return { settled };
+  },
+});
 
 /** A direct message without a heartbeat for this long counts as interrupted. Heartbeats come every 2 s. */
 const HEARTBEAT_TIMEOUT = "20 seconds";
 const DAY_MS = 86_400_000;
 
 /** Settles direct messages whose process died before it wrote their outcome. */
-export const directSweepJob = (p: Platform): JobType<Record<string, never>> =>
-  defineJob({
-    name: "notifications.sweep-direct",
-    args: z.object({}),
-    cron: "* * * * *",
-    run: async () => ({ settled: await settleInterrupted(p) }),
-  });
+export const directSweepJob = defineJob({
+  name: "notifications.sweep-direct",
+  args: z.object({}),
+  cron: "* * * * *",
+  run: async (_args, { platform }) => ({ settled: await settleInterrupted(platform) }),
+});
 
 /** Settles direct messages of the last day whose heartbeat has stopped. @returns how many. */
 export async function settleInterrupted({ sql, clock }: Pick<Platform, "sql" | "clock">): Promise<number> {
@@ -91,7 +89,7 @@ export async function settleAbandoned(sql: Sql, idle = "10 minutes"): Promise<nu
 
 /** Settles scheduled messages whose job was cancelled through the job routes before it was due. @returns how many. */
 export async function settleCancelledEarly(p: Platform): Promise<number> {
-  const { name, args } = deliveryJob(p);
+  const { name, args } = deliveryJob;
   const jobs = await readCancelledEarly(p.sql, name);
   const rows = [...jobs].map(([jobId, given]) => ({
     id: args.parse(JSON.parse(given)).notificationId,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { defineJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { FILE_SCOPE } from "./run.ts";
 
@@ -11,20 +11,19 @@ const BATCH = 200;
  * Releases the documents of executions past `expires_at`, once a day. The file registry purges them after its grace
  * period. The executions stay in the history.
  */
-export const expiryJob = (p: Platform): JobType<Record<string, never>> =>
-  defineJob({
-    name: "steward.report-expiry",
-    args: z.object({}),
-    cron: "20 3 * * *",
-    run: async () => {
-      let expired = 0;
-      for (;;) {
-        const size = await expireBatch(p);
-        expired += size;
-        if (size < BATCH) return { expired };
-      }
-    },
-  });
+export const expiryJob = defineJob({
+  name: "steward.report-expiry",
+  args: z.object({}),
+  cron: "20 3 * * *",
+  run: async (_args, { platform }) => {
+    let expired = 0;
+    for (;;) {
+      const size = await expireBatch(platform);
+      expired += size;
+      if (size < BATCH) return { expired };
+    }
+  },
+});
 
 async function expireBatch(p: Pick<Platform, "sql" | "clock">): Promise<number> {
   return await transact(p.sql, async (tx) => {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineJob, HopelessJob, type JobContext, type JobType, PostponeJob } from "../jobs/job_type.ts";
+import { defineJob, HopelessJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { outageOf, waitingOutOutages } from "./outage.ts";
 import { carryOut, describeFailure, isHopeless, RunSuperseded } from "./produce.ts";
@@ -10,30 +10,29 @@ const TIMEOUT_MS = 30 * 60_000;
 const SLOT_PATIENCE_MS = 2_000;
 
 /** Generates the document of an execution. It may run again after a crash; the file of an earlier run is released. */
-export const generateJob = (p: Platform): JobType<z.output<typeof args>> =>
-  defineJob({
-    name: "steward.report-generate",
-    args,
-    timeoutMs: TIMEOUT_MS,
-    // The execution counts failed runs (MOST_FAILURES). The job's retries are for runs that a crash interrupted.
-    maxRetries: 10,
-    run: ({ executionId }, context) =>
-      waitingOutOutages(async () => {
-        const release = await takeSlot(p, context.signal);
-        try {
-          const run = await beginRun(p, executionId);
-          if (!run) return { generated: false };
-          return await generate(p, run, context);
-        } finally {
-          release();
-        }
-      }),
-  });
+export const generateJob = defineJob({
+  name: "steward.report-generate",
+  args,
+  timeoutMs: TIMEOUT_MS,
+  // The execution counts failed runs (MOST_FAILURES). The job's retries are for runs that a crash interrupted.
+  maxRetries: 10,
+  run: ({ executionId }, context) =>
+    waitingOutOutages(async () => {
+      const release = await takeSlot(context.platform, context.signal);
+      try {
+        const run = await beginRun(context.platform, executionId);
+        if (!run) return { generated: false };
+        return await generate(run, context);
+      } finally {
+        release();
+      }
+    }),
+});
 
-async function generate(p: Platform, run: Run, context: JobContext): Promise<unknown> {
-  const { signal, log } = context;
+async function generate(run: Run, context: JobContext): Promise<unknown> {
+  const { platform, db, signal, log } = context;
   try {
-    const { storedFileId, fileSizeBytes, rowCount } = await carryOut(p, run, signal);
+    const { storedFileId, fileSizeBytes, rowCount } = await carryOut(platform, run, signal);
     return { generated: true, storedFileId, fileSizeBytes, rowCount };
   } catch (error) {
     if (error instanceof RunSuperseded) return { generated: false };
@@ -43,11 +42,11 @@ async function generate(p: Platform, run: Run, context: JobContext): Promise<unk
     const message = describeFailure(error);
     const outage = context.waitsForDependencies ? outageOf(error) : null;
     if (!outage && (isHopeless(error) || run.failures + 1 >= MOST_FAILURES)) {
-      await failRun(p, run, message);
+      await failRun(platform, run, message);
       throw new HopelessJob(message);
     }
     await requeueRun(
-      p.sql,
+      db,
       run,
       outage ? `${outage.message} The report will be tried again.` : message,
       !outage,

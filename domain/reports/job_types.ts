@@ -1,5 +1,4 @@
 import type { AnyJobType } from "../jobs/job_type.ts";
-import type { Platform } from "../shared/platform.ts";
 import { deliverJob } from "./delivery/deliver_job.ts";
 import { expiryJob } from "./expiry.ts";
 import { generateJob } from "./generate_job.ts";
@@ -7,10 +6,10 @@ import { reportJob } from "./report_job.ts";
 import { sweepJob } from "./sweep.ts";
 
 /** The job types of the reports area. */
-export const reportsJobTypes = (p: Platform): AnyJobType[] => [
-  reportJob(p),
-  generateJob(p),
-  deliverJob(p),
-  expiryJob(p),
-  sweepJob(p),
+export const reportsJobTypes: AnyJobType[] = [
+  reportJob,
+  generateJob,
+  deliverJob,
+  expiryJob,
+  sweepJob,
 ];

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { defineJob, HopelessJob, type JobType } from "../jobs/job_type.ts";
+import { defineJob, HopelessJob } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
 import { DeliveryOptionsShape } from "./delivery/options.ts";
 import type { ReportFormat } from "./formats.ts";
 import { waitingOutOutages } from "./outage.ts";
@@ -20,28 +19,27 @@ const args = z.object({
  * The job type that callers enqueue, once or recurring, to generate a report with the rights of the job's creator. The
  * execution has the same id as the job, so that a second attempt of the job does not create a second execution.
  */
-export const reportJob = (p: Platform): JobType<z.output<typeof args>> =>
-  defineJob({
-    name: "steward.report",
-    args,
-    exposed: true,
-    actsForCreator: true,
-    run: (request, { jobId, tenantId, createdBy }) =>
-      waitingOutOutages(() =>
-        transact(p.sql, async (tx) => {
-          const [known] = await tx`select from report_executions where id = ${jobId}`;
-          if (known) return { executionId: jobId };
-          const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
-          if (!requester) {
-            throw new HopelessJob("The job's creator is no longer an active user of the tenant.");
-          }
-          try {
-            const checked = checkRequest(p, requester, { ...request, requestedBy: null });
-            await queueReport(p, tx, requester, checked, { id: jobId });
-          } catch (error) {
-            throw error instanceof Problem ? new HopelessJob(error.message) : error;
-          }
-          return { executionId: jobId };
-        })
-      ),
-  });
+export const reportJob = defineJob({
+  name: "steward.report",
+  args,
+  exposed: true,
+  actsForCreator: true,
+  run: (request, { platform, db, jobId, tenantId, createdBy }) =>
+    waitingOutOutages(() =>
+      transact(db, async (tx) => {
+        const [known] = await tx`select from report_executions where id = ${jobId}`;
+        if (known) return { executionId: jobId };
+        const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
+        if (!requester) {
+          throw new HopelessJob("The job's creator is no longer an active user of the tenant.");
+        }
+        try {
+          const checked = checkRequest(platform, requester, { ...request, requestedBy: null });
+          await queueReport(platform, tx, requester, checked, { id: jobId });
+        } catch (error) {
+          throw error instanceof Problem ? new HopelessJob(error.message) : error;
+        }
+        return { executionId: jobId };
+      })
+    ),
+});

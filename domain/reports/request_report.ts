@@ -98,7 +98,7 @@ export async function queueReport(
       ${o.burstId ?? null}, ${o.burstId ? request.burstValue ?? "" : null}, ${p.clock.now()})
     returning *`;
   if (!execution) throw new Error("an inserted execution was not returned");
-  const jobId = await enqueueJob(p, tx, generateJob(p), { executionId: id }, {
+  const jobId = await enqueueJob(p, tx, generateJob, { executionId: id }, {
     ...{ tenantId: requester.tenantId, createdBy: requester.userId, traceId: requester.traceId },
     scheduledAt: o.startsAt ?? null,
   });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
+import { defineJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { sumUpDelivery } from "./delivery/delivery.ts";
 import { pruneReportLinks } from "./delivery/link.ts";
@@ -15,17 +15,16 @@ const NIL = "00000000-0000-0000-0000-000000000000";
 const BATCH = 500;
 
 /** Ends executions and deliveries whose job no longer exists or has ended, and deletes expired links. */
-export const sweepJob = (p: Platform): JobType<Record<string, never>> =>
-  defineJob({
-    name: "steward.report-sweep",
-    args: z.object({}),
-    cron: "*/5 * * * *",
-    run: async () => ({
-      executions: await endAbandoned(p),
-      deliveries: await failAbandonedDeliveries(p),
-      links: await pruneReportLinks(p.sql),
-    }),
-  });
+export const sweepJob = defineJob({
+  name: "steward.report-sweep",
+  args: z.object({}),
+  cron: "*/5 * * * *",
+  run: async (_args, { platform, db }) => ({
+    executions: await endAbandoned(platform),
+    deliveries: await failAbandonedDeliveries(platform),
+    links: await pruneReportLinks(db),
+  }),
+});
 
 /**
  * Ends open executions whose job has ended: Cancelled if the job was cancelled through the job routes, Failed if the job

@@ -1,20 +1,18 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { defineJob, type JobType } from "../jobs/job_type.ts";
-import type { Platform } from "../shared/platform.ts";
+import { defineJob } from "../jobs/job_type.ts";
 import { KEY_HOURS } from "./idempotency.ts";
 
 const BATCH = 1_000;
 
 /** Removes keys whose time is over, every ten minutes; answers how many. */
-export const pruneIdempotencyKeysJob = (p: Pick<Platform, "sql">): JobType<Record<string, never>> =>
-  defineJob({
-    name: "steward.prune-idempotency-keys",
-    args: z.object({}),
-    cron: "*/10 * * * *",
-    maxRetries: 0,
-    run: async (_args, { signal }) => ({ pruned: await pruneIdempotencyKeys(p.sql, signal) }),
-  });
+export const pruneIdempotencyKeysJob = defineJob({
+  name: "steward.prune-idempotency-keys",
+  args: z.object({}),
+  cron: "*/10 * * * *",
+  maxRetries: 0,
+  run: async (_args, { db, signal }) => ({ pruned: await pruneIdempotencyKeys(db, signal) }),
+});
 
 /** Deletes in batches until none are left or `signal` is aborted. */
 export async function pruneIdempotencyKeys(sql: Sql, signal: AbortSignal): Promise<number> {

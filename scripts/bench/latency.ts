@@ -2,6 +2,7 @@ import { z } from "zod";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
 import { JobWriter } from "../../domain/jobs/job_writer.ts";
 import { startWorker } from "../../domain/jobs/worker.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
 import { createLog } from "../../infra/log.ts";
 import { runGraphileWorker } from "./drain.ts";
 import { type Ground, rounded, tell } from "./ground.ts";
@@ -23,6 +24,7 @@ export async function latency(ground: Ground): Promise<void> {
     },
   }));
   const worker = await startWorker({
+    platform: { sql } as Platform, // the job type uses nothing else
     sql,
     types,
     log: createLog("warn"),

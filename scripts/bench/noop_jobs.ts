@@ -2,6 +2,7 @@ import { z } from "zod";
 import { insertJobs } from "../../domain/jobs/enqueue.ts";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
 import { startWorker, type Worker } from "../../domain/jobs/worker.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
 import { createLog } from "../../infra/log.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 
@@ -37,6 +38,7 @@ export const startNoopWorker = (
   onSettled?: (count: number) => void,
 ): Promise<Worker> =>
   startWorker({
+    platform: { sql } as Platform, // the job type uses nothing else
     sql,
     types: noopTypes(),
     log: createLog("warn"),

@@ -9,6 +9,7 @@ import { startWorker } from "../../domain/jobs/worker.ts";
 import { createLog } from "../../infra/log.ts";
 import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
+import { NO_PLATFORM } from "./job_context.ts";
 
 /** How the process is told to behave. */
 export interface WorkerProcessOptions {
@@ -88,6 +89,7 @@ async function work(o: WorkerProcessOptions): Promise<void> {
   const leaseSeconds = o.leaseSeconds ?? 60;
   const dueTimes = watchDueTimes(parts, jobWork(parts, leaseSeconds), 200);
   const worker = await startWorker({
+    platform: NO_PLATFORM,
     sql,
     types,
     log,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type HttpOut, OUTBOUND_MS, OutboundRefused } from "../../../infra/http_out/http_out.ts";
+import { createHttpOut, OUTBOUND_MS, OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { defineJob, HopelessJob, type JobType, type SecretArg } from "../job_type.ts";
 import { HIDDEN, secretsOf } from "../secret_args.ts";
@@ -27,54 +27,51 @@ const secretArgs = [
 ] as const satisfies SecretArg[];
 
 /** Calls a URL. An unexpected status is a failure and is retried; an address that is not allowed is not retried. */
-export function httpRequest(http: HttpOut): JobType<z.output<typeof Args>> {
-  const type = defineJob({
-    name: "steward.http-request",
-    args: Args,
-    exposed: true,
-    permission: "run:http-requests",
-    secretArgs,
-    receiver: (args) => originOf((args as { url?: unknown } | null)?.url),
-    timeoutMs: OUTBOUND_MS,
-    async run(args, { signal, jobId, attempt, traceId }) {
-      const { url, method, headers, body, expectedStatuses } = args;
-      const isJson = body !== undefined && body !== null && typeof body !== "string";
-      const answer = await http.send({
-        url,
-        method,
-        headers: {
-          ...(isJson ? { "content-type": "application/json" } : {}),
-          "x-steward-job": jobId,
-          "x-steward-attempt": String(attempt),
-          ...(traceId ? { traceparent: traceparent(traceId) } : {}),
-          ...headers,
-        },
-        body: isJson ? JSON.stringify(body) : (body as string | null | undefined) ?? null,
-        signal,
-      }).catch((error) => {
-        throw error instanceof OutboundRefused ? new HopelessJob(error.message) : error;
-      });
-      const { status } = answer;
-      const text = hide(secretsOf(type, args), new TextDecoder().decode(answer.body));
-      if (expectedStatuses ? !expectedStatuses.includes(status) : status < 200 || status > 299) {
-        const expected = expectedStatuses?.join(", ") ?? "200 to 299";
-        const said = text.trim().slice(0, ERROR_BODY_KEPT);
-        throw new Error(
-          `${method} ${new URL(url).host} answered ${status}; expected ${expected}${
-            said ? `; it said: ${said}` : ""
-          }`,
-        );
-      }
-      return {
-        status,
-        contentType: answer.headers["content-type"] ?? null,
-        body: text.slice(0, BODY_KEPT),
-        isTruncated: answer.isTruncated || text.length > BODY_KEPT,
-      };
-    },
-  });
-  return type;
-}
+export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
+  name: "steward.http-request",
+  args: Args,
+  exposed: true,
+  permission: "run:http-requests",
+  secretArgs,
+  receiver: (args) => originOf((args as { url?: unknown } | null)?.url),
+  timeoutMs: OUTBOUND_MS,
+  async run(args, { platform, signal, jobId, attempt, traceId }) {
+    const { url, method, headers, body, expectedStatuses } = args;
+    const isJson = body !== undefined && body !== null && typeof body !== "string";
+    const answer = await createHttpOut({ allow: platform.config.OUTBOUND_ALLOW }).send({
+      url,
+      method,
+      headers: {
+        ...(isJson ? { "content-type": "application/json" } : {}),
+        "x-steward-job": jobId,
+        "x-steward-attempt": String(attempt),
+        ...(traceId ? { traceparent: traceparent(traceId) } : {}),
+        ...headers,
+      },
+      body: isJson ? JSON.stringify(body) : (body as string | null | undefined) ?? null,
+      signal,
+    }).catch((error) => {
+      throw error instanceof OutboundRefused ? new HopelessJob(error.message) : error;
+    });
+    const { status } = answer;
+    const text = hide(secretsOf(httpRequest, args), new TextDecoder().decode(answer.body));
+    if (expectedStatuses ? !expectedStatuses.includes(status) : status < 200 || status > 299) {
+      const expected = expectedStatuses?.join(", ") ?? "200 to 299";
+      const said = text.trim().slice(0, ERROR_BODY_KEPT);
+      throw new Error(
+        `${method} ${new URL(url).host} answered ${status}; expected ${expected}${
+          said ? `; it said: ${said}` : ""
+        }`,
+      );
+    }
+    return {
+      status,
+      contentType: answer.headers["content-type"] ?? null,
+      body: text.slice(0, BODY_KEPT),
+      isTruncated: answer.isTruncated || text.length > BODY_KEPT,
+    };
+  },
+});
 
 const originOf = (url: unknown): string => URL.canParse(String(url)) ? new URL(String(url)).origin : "";
 

@@ -2,13 +2,7 @@ import { z } from "zod";
 import { databaseTrouble } from "../../../infra/postgres/postgres.ts";
 import type { FileRecord } from "../../files/file.ts";
 import { readFileState } from "../../files/service_files.ts";
-import {
-  defineJob,
-  DependencyAway,
-  type JobContext,
-  type JobType,
-  PostponeJob,
-} from "../../jobs/job_type.ts";
+import { defineJob, DependencyAway, type JobContext, PostponeJob } from "../../jobs/job_type.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Execution, listDeliveries } from "../execution.ts";
 import { waitingOutOutages } from "../outage.ts";
@@ -39,12 +33,12 @@ type Deliverable = Execution & { storedFileId: string };
  * a message is not finished, the job postpones itself with a growing delay. A recipient's server that does not answer is
  * treated as an outage. If the document fails its scan, its deliveries fail; without any delivery the execution fails.
  */
-export const deliverJob = (p: Platform): JobType<z.output<typeof args>> =>
-  defineJob({
-    name: "steward.report-deliver",
-    args,
-    run: ({ executionId }, context) => waitingOutOutages(() => deliverDocument(p, executionId, context)),
-  });
+export const deliverJob = defineJob({
+  name: "steward.report-deliver",
+  args,
+  run: ({ executionId }, context) =>
+    waitingOutOutages(() => deliverDocument(context.platform, executionId, context)),
+});
 
 async function deliverDocument(p: Platform, executionId: string, context: JobContext): Promise<unknown> {
   const execution = await readDeliverable(p.sql, executionId, context.jobId);

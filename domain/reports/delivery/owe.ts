@@ -31,7 +31,7 @@ export async function enqueueDelivery(
   execution: Execution,
   startsAt: Date | null = null,
 ): Promise<void> {
-  const jobId = await enqueueJob(p, tx, deliverJob(p), { executionId: execution.id }, {
+  const jobId = await enqueueJob(p, tx, deliverJob, { executionId: execution.id }, {
     tenantId: execution.tenantId,
     createdBy: execution.createdBy,
     traceId: execution.traceId,

@@ -16,6 +16,7 @@ import { ALL, aPdf, type Content, Uploading } from "../../routes/files/uploading
 import { eicar } from "../../support/content.ts";
 import { clamdInstalled, startClamd } from "../../support/clamd.ts";
 import { clamdScanner } from "../../../infra/scanner/clamd.ts";
+import { jobContext } from "../../support/job_context.ts";
 import { setup } from "../../support/setup.ts";
 import { pdf, utf8 } from "../../support/samples.ts";
 
@@ -286,7 +287,7 @@ Deno.test("the second scan of a file ends it when its worker misses two heartbea
   const [job] = await sql<{ id: string }[]>`
     select id from jobs where job_type_name = 'files.scan' and serialized_args like ${`%${id}%`}`;
   const jobId = job?.id ?? "";
-  const watch = () => watchScanJob(p).run({ fileId: id, jobId }, {} as never);
+  const watch = () => watchScanJob.run({ fileId: id, jobId }, jobContext(p));
   assert.deepEqual(await watch(), { status: "Scanning" }, "it does not run");
   const worker = crypto.randomUUID();
   await sql`insert into job_workers (id, host, heartbeat_at) values (${worker}, 'test', now() - interval '25 s')`;

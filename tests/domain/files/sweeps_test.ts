@@ -6,8 +6,8 @@ import {
   fileSweeps,
   requeueStuckScans,
 } from "../../../domain/files/sweeps.ts";
-import type { JobContext } from "../../../domain/jobs/job_type.ts";
 import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
+import { jobContext } from "../../support/job_context.ts";
 import { setup } from "../../support/setup.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
 
@@ -162,21 +162,8 @@ Deno.test("a scan nobody has heard of is enqueued again, and not twice", async (
 Deno.test("more than a batch is swept by two instances at once, each file once", async () => {
   for (let i = 0; i < 230; i++) await files.fileIn("Pending", { tenantId });
   const soon = later(16 * 60_000);
-  const sweep = (name: string) => fileSweeps(soon).find((type) => type.name === name);
-  const context: JobContext = {
-    jobId: "",
-    tenantId: null,
-    createdBy: null,
-    traceId: null,
-    attempt: 1,
-    failures: 0,
-    maxRetries: 0,
-    waitsForDependencies: true,
-    lostLeases: 0,
-    signal: never,
-    log: p.log,
-    progress: () => {},
-  };
+  const sweep = (name: string) => fileSweeps.find((type) => type.name === name);
+  const context = jobContext(soon, { signal: never });
   const done = await Promise.all([1, 2].map(() => sweep("files.expire-reservations")?.run({}, context)));
   const total = done.reduce((sum: number, each) => sum + (each as { done: number }).done, 0);
   assert.ok(total >= 230);
@@ -216,7 +203,7 @@ Deno.test("a sweep whose time is over asks a store that does not answer for noth
 });
 
 Deno.test("every sweep runs each minute and walks an index", async () => {
-  assert.deepEqual(new Set(fileSweeps(p).map((type) => type.cron)), new Set(["* * * * *"]));
+  assert.deepEqual(new Set(fileSweeps.map((type) => type.cron)), new Set(["* * * * *"]));
   await sql`insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at)
     select gen_random_uuid(), 'document', 'a', 'b', 1, 'bulk/' || n, now() + n * interval '1 second'
     from generate_series(100000, 130000) n`;

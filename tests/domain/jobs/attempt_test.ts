@@ -5,6 +5,7 @@ import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
 import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
+import { NO_PLATFORM } from "../../support/job_context.ts";
 
 const job = {
   id: crypto.randomUUID(),
@@ -24,7 +25,7 @@ const unused = {} as AttemptNotes;
 function settle(run: () => Promise<unknown>) {
   const types = new JobTypes();
   types.register(defineJob({ name: "test.answer", args: z.object({}), run }));
-  return runAttempt(job, types, unused).settlement;
+  return runAttempt(job, { types, notes: unused, platform: NO_PLATFORM }).settlement;
 }
 
 Deno.test("an output that cannot be written as JSON fails the attempt, not the process", async () => {

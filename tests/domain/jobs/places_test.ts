@@ -45,6 +45,7 @@ Deno.test("jobs that take a quarter of a place run four to a place, and others w
   await transact(sql, (tx) => insertJobs({ wakeUps: { at() {} } }, tx, jobs));
   let settled = 0;
   const worker = await startWorker({
+    platform: t.steward.platform,
     ...{ sql, types, log: createLog("off"), host: "test", concurrency: 1, queues: null, pollMs: 50 },
     onSettled(moved) {
       settled += moved.length;
@@ -87,6 +88,7 @@ Deno.test("slow jobs of a type with a share leave the other places of a worker t
   await transact(sql, (tx) => insertJobs({ wakeUps: { at() {} } }, tx, [...slowJobs, ...smallJobs]));
   let settled = 0;
   const worker = await startWorker({
+    platform: t.steward.platform,
     ...{ sql, types, log: createLog("off"), host: "test", concurrency: 4, queues: null, pollMs: 50 },
     onEnded({ job }) {
       if (job.jobTypeName === small.name && ++smallEnded === smallJobs.length) smallSettled.resolve();
@@ -136,6 +138,7 @@ Deno.test("claims take turns between tenants whatever the priorities; within a t
     ]));
   let settled = 0;
   const worker = await startWorker({
+    platform: t.steward.platform,
     ...{ sql, types, log: createLog("off"), host: "test", concurrency: 2, queues: null, pollMs: 50 },
     onSettled(moved) {
       settled += moved.length;

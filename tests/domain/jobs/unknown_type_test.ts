@@ -3,6 +3,7 @@ import { runAttempt } from "../../../domain/jobs/attempt.ts";
 import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
 import { firstIdOf } from "../../../domain/jobs/job_ids.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
+import { NO_PLATFORM } from "../../support/job_context.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -13,7 +14,8 @@ const settle = (ageMs: number) => {
     ...{ jobTypeName: "test.of-tomorrow", serializedArgs: "{}", attempts: 4, failures: 3, maxRetries: 3 },
     ...{ outageMs: null, lostLeases: 0 },
   };
-  return runAttempt(job, new JobTypes(), {} as AttemptNotes).settlement;
+  return runAttempt(job, { types: new JobTypes(), notes: {} as AttemptNotes, platform: NO_PLATFORM })
+    .settlement;
 };
 
 Deno.test("a new job of a type this instance does not know waits for an instance that does", async () => {

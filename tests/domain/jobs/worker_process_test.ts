@@ -11,6 +11,7 @@ import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { NO_PLATFORM } from "../../support/job_context.ts";
 import { startWorkerProcess } from "../../support/worker_process.ts";
 
 const wakeUps = { at() {} };
@@ -164,7 +165,14 @@ Deno.test("a worker that the database no longer answers aborts its jobs before a
     const work = (run: (context: JobContext) => Promise<void>) => {
       const types = new JobTypes();
       types.register(defineJob({ name: "test.held", args: z.object({}), run: (_args, c) => run(c) }));
-      const common = { types, log: createLog("off"), host: "test", concurrency: 1, queues: null };
+      const common = {
+        platform: NO_PLATFORM,
+        types,
+        log: createLog("off"),
+        host: "test",
+        concurrency: 1,
+        queues: null,
+      };
       return { ...common, pollMs: 50, leaseSeconds: 2 };
     };
     const pool = connectPostgres(cutOff.href, { max: 2 });

@@ -5,6 +5,7 @@ import { type NotificationDetail, readNotification } from "../../../domain/notif
 import { sendNotification } from "../../../domain/notifications/send.ts";
 import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { jobContext } from "../../support/job_context.ts";
 import type { TestService } from "../../support/setup.ts";
 
 /** A clock that stands still until it is set. */
@@ -50,7 +51,6 @@ export function deliveringBy(t: TestService, tenantId: string | null) {
   const p = t.steward.platform;
   const server = new FakeServer();
   p.mail.splice(0, p.mail.length, server);
-  const job = deliveryJob(p);
   const read = (id: string): Promise<NotificationDetail> => readNotification(p.sql, tenantId, id);
 
   return {
@@ -68,13 +68,14 @@ export function deliveringBy(t: TestService, tenantId: string | null) {
       o: { attempt?: number; failures?: number; waits?: boolean } = {},
     ): Promise<unknown> {
       const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
-      const context = {
-        ...{ jobId: row?.jobId ?? "", tenantId, createdBy: null, traceId: null, attempt: o.attempt ?? 1 },
-        ...{ failures: o.failures ?? 0, maxRetries: 3, signal: new AbortController().signal, log: p.log },
-        ...{ waitsForDependencies: o.waits ?? true, lostLeases: 0 },
-        progress() {},
-      };
-      return await job.run({ notificationId: id }, context).catch((error) => error);
+      const context = jobContext(p, {
+        jobId: row?.jobId ?? "",
+        tenantId,
+        attempt: o.attempt ?? 1,
+        failures: o.failures ?? 0,
+        waitsForDependencies: o.waits ?? true,
+      });
+      return await deliveryJob.run({ notificationId: id }, context).catch((error) => error);
     },
     /** What became of each recipient, by address: status, and the reason of a skip. */
     async outcomes(id: string): Promise<Record<string, string>> {

@@ -10,6 +10,7 @@ import {
   sendServiceMail,
 } from "../../../domain/notifications/send.ts";
 import { settleAbandoned } from "../../../domain/notifications/sweep.ts";
+import { jobContext } from "../../support/job_context.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });
@@ -58,24 +59,12 @@ async function run(
   o: { attempt?: number; failures?: number; jobId?: string } = {},
 ): Promise<unknown> {
   const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
-  const context = {
-    ...{
-      jobId: o.jobId ?? row?.jobId ?? "",
-      tenantId: null,
-      createdBy: null,
-      traceId: null,
-      attempt: o.attempt ?? 1,
-    },
-    ...{
-      failures: o.failures ?? 0,
-      maxRetries: 3,
-      signal: new AbortController().signal,
-      log: p.log,
-      ...{ waitsForDependencies: true, lostLeases: 0 },
-      progress() {},
-    },
-  };
-  return await deliveryJob(p).run({ notificationId: id }, context).catch((error) => error);
+  const context = jobContext(p, {
+    jobId: o.jobId ?? row?.jobId ?? "",
+    attempt: o.attempt ?? 1,
+    failures: o.failures ?? 0,
+  });
+  return await deliveryJob.run({ notificationId: id }, context).catch((error) => error);
 }
 const read = (id: string) => readNotification(p.sql, null, id);
 

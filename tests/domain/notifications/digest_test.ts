@@ -3,6 +3,7 @@ import { cancelScheduled } from "../../../domain/notifications/cancel.ts";
 import { digestJob } from "../../../domain/notifications/digest_job.ts";
 import { settleDigests, sweepDigests } from "../../../domain/notifications/digest_settle.ts";
 import { optOut } from "../../../domain/notifications/preferences.ts";
+import { jobContext } from "../../support/job_context.ts";
 import { setup } from "../../support/setup.ts";
 import { deliveringBy, SetClock, without } from "./delivering.ts";
 
@@ -28,21 +29,8 @@ const digestsOf = (userId: string) =>
   p.sql<{ id: string; dueAt: Date; notificationId: string | null; jobId: string; settledAt: Date | null }[]>`
     select id, due_at, notification_id, job_id, settled_at from notification_digests
     where user_id = ${userId} order by id`;
-const context = {
-  ...{
-    jobId: crypto.randomUUID(),
-    tenantId,
-    createdBy: null,
-    traceId: null,
-    attempt: 1,
-    failures: 0,
-    maxRetries: 3,
-    waitsForDependencies: true,
-    lostLeases: 0,
-  },
-  ...{ signal: new AbortController().signal, log: p.log, progress() {} },
-};
-const closeDigest = async (digestId: string) => await digestJob(p).run({ digestId }, context);
+const closeDigest = async (digestId: string) =>
+  await digestJob.run({ digestId }, jobContext(p, { tenantId }));
 /** Closes a user's newest digest and returns the id of the mail it became. */
 async function mailOf(userId: string): Promise<string> {
   await closeDigest((await digestsOf(userId)).at(-1)?.id ?? "");

@@ -8,7 +8,8 @@ import type { OwedDelivery } from "../../../domain/reports/delivery/delivery.ts"
 import type { Execution } from "../../../domain/reports/execution.ts";
 import { sweepJob } from "../../../domain/reports/sweep.ts";
 import { startReceiver } from "../../infra/mail/receiver.ts";
-import { CSV, jobContext, reached, setupReports, STATUS, until } from "./support.ts";
+import { jobContext } from "../../support/job_context.ts";
+import { CSV, reached, setupReports, STATUS, until } from "./support.ts";
 
 const t = await setupReports({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());
@@ -225,7 +226,7 @@ Deno.test("a link stops leading anywhere with its day, its report, or its file",
   assert.equal(conflict, 409);
   assert.match(purgedPage, /<html lang="pt">[^]*O documento foi removido/);
 
-  await sweepJob(platform).run({}, jobContext(t));
+  await sweepJob.run({}, jobContext(t.steward.platform));
   const left = await platform.sql`select from report_links where token_hash = ${hash(expired?.link ?? "")}`;
   assert.equal(left.length, 0, "expired links are removed");
 });
@@ -329,7 +330,9 @@ Deno.test("a job that a later one has replaced delivers nothing, and two at once
   const [execution] = await sql<(Execution & { storedFileId: string })[]>`
     update report_executions set status = 3 where id = ${id} returning *`;
   assert.ok(owed && execution);
-  assert.deepEqual(await deliverJob(platform).run({ executionId: id }, jobContext(t)), { delivered: 0 });
+  assert.deepEqual(await deliverJob.run({ executionId: id }, jobContext(t.steward.platform)), {
+    delivered: 0,
+  });
   await Promise.all([1, 2, 3].map(() => deliverByEmail(platform, execution, owed)));
   await until(() => mailTo("single@example.test"), (mails) => mails.length === 3);
   const sent = await sql`select from notification_recipients where address = 'single@example.test'`;

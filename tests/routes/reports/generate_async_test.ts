@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { generateJob } from "../../../domain/reports/generate_job.ts";
 import { storeServiceFile } from "../../../domain/files/service_files.ts";
 import { beginRun, FILE_SCOPE } from "../../../domain/reports/run.ts";
-import { CSV, downloadUrl, jobContext, reached, setupReports, STATUS, until } from "./support.ts";
+import { jobContext } from "../../support/job_context.ts";
+import { CSV, downloadUrl, reached, setupReports, STATUS, until } from "./support.ts";
 
 const t = await setupReports({ REPORT_CONCURRENCY: "2" });
 Deno.test.afterAll(() => t.stop());
@@ -143,7 +144,6 @@ Deno.test("deleting one that is Queued cancels it, and its job then does nothing
 });
 
 Deno.test("a run after a crash takes over, and no second file is held", async () => {
-  const p = t.steward.platform;
   const { body } = await start({ templateId: "cells", format: CSV });
   await reached(analyst, body.id, STATUS.Completed);
   // As a process leaves it that dies after storing and before completing:
@@ -151,9 +151,8 @@ Deno.test("a run after a crash takes over, and no second file is held", async ()
     update report_executions set status = ${STATUS.Generating}, stored_file_id = null
     from (select id, run_id, stored_file_id from report_executions where id = ${body.id}) was
     where report_executions.id = was.id returning was.run_id, was.stored_file_id`;
-  const job = generateJob(p);
-  const context = jobContext(t, 2);
-  await job.run({ executionId: body.id }, context);
+  const context = jobContext(t.steward.platform, { attempt: 2 });
+  await generateJob.run({ executionId: body.id }, context);
   const detail = await reached(analyst, body.id, STATUS.Completed);
   assert.notEqual(detail.storedFileId, before?.storedFileId);
   const [references] = await sql<{ count: number }[]>`
@@ -163,7 +162,7 @@ Deno.test("a run after a crash takes over, and no second file is held", async ()
   assert.equal(references?.count, 0, "the first run's file is left to collection");
   assert.equal(await filesHeldBy(body.id), 1);
   assert.deepEqual(
-    await job.run({ executionId: body.id }, context),
+    await generateJob.run({ executionId: body.id }, context),
     { generated: false },
     "again changes nothing",
   );

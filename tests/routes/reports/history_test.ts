@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { collectExpired } from "../../../domain/files/sweeps.ts";
-import { CSV, fetchDocument, jobContext, setupReports, STATUS, until } from "./support.ts";
+import { jobContext } from "../../support/job_context.ts";
+import { CSV, fetchDocument, setupReports, STATUS, until } from "./support.ts";
 
 const t = await setupReports();
 Deno.test.afterAll(() => t.stop());
@@ -209,7 +210,7 @@ Deno.test("an expired document is let go once, and its execution stays", async (
   );
   await sql`update report_executions set expires_at = now() - interval '1 day' where id = ${id}`;
   const expiry = t.steward.platform.jobTypes.get("steward.report-expiry");
-  const context = jobContext(t);
+  const context = jobContext(t.steward.platform);
   assert.deepEqual(await expiry?.run({}, context), { expired: 1 });
   assert.deepEqual(await expiry?.run({}, context), { expired: 0 });
   const [file] = await sql`select reference_count from files where id = ${storedFileId}`;

@@ -9,7 +9,8 @@ import { DependencyAway } from "../../../domain/jobs/job_type.ts";
 import type { Actor } from "../../support/setup.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { CSV, downloadUrl, jobContext, reached, setupReports, STATUS, until } from "./support.ts";
+import { jobContext } from "../../support/job_context.ts";
+import { CSV, downloadUrl, reached, setupReports, STATUS, until } from "./support.ts";
 
 const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
 const keys = { accessKey: "outages", secretKey: "outages-secret" };
@@ -127,10 +128,7 @@ Deno.test("a receiver that has been away for a day is given up, one that refuses
   const id = await start({ delivery: { method: 4, webhookUrl: `http://127.0.0.1:${port}/hook` } });
   await reached(analyst, id, STATUS.Completed);
   const deliver = (jobId: string, waitsForDependencies: boolean) =>
-    deliverJob(t.steward.platform).run({ executionId: id }, {
-      ...jobContext(t),
-      ...{ jobId, waitsForDependencies },
-    });
+    deliverJob.run({ executionId: id }, jobContext(t.steward.platform, { jobId, waitsForDependencies }));
   const { deliveryJobId = "" } = await rowOf(id) ?? {};
   await until(
     () => analyst.get(`/api/v1/reports/${id}`),
@@ -176,13 +174,17 @@ Deno.test("three runs that fail on their own make the execution Failed", async (
   await reached(analyst, id, STATUS.Generating);
   objects.write = () => Promise.reject(new Error("an unexpected failure"));
   try {
-    const job = generateJob(t.steward.platform);
     for (const failures of [1, 2]) {
-      await assert.rejects(job.run({ executionId: id }, jobContext(t)), /unexpected/);
+      await assert.rejects(
+        generateJob.run({ executionId: id }, jobContext(t.steward.platform)),
+        /unexpected/,
+      );
       const row = await rowOf(id);
       assert.equal(row?.failures, failures);
     }
-    await assert.rejects(job.run({ executionId: id }, jobContext(t)), { name: "HopelessJob" });
+    await assert.rejects(generateJob.run({ executionId: id }, jobContext(t.steward.platform)), {
+      name: "HopelessJob",
+    });
   } finally {
     objects.write = write;
   }

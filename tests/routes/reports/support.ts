@@ -1,27 +1,10 @@
 import { join } from "node:path";
-import type { JobContext } from "../../../domain/jobs/job_type.ts";
 import type { Actor } from "../../support/setup.ts";
 import { setup, type TestService } from "../../support/setup.ts";
 
 /** A service that also has the test templates of this folder. */
 export const setupReports = (env: Record<string, string> = {}): Promise<TestService> =>
   setup({ REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates"), ...env });
-
-/** What a job run by hand gets. */
-export const jobContext = (t: TestService, attempt = 1): JobContext => ({
-  ...{
-    jobId: crypto.randomUUID(),
-    tenantId: null,
-    createdBy: null,
-    traceId: null,
-    attempt,
-    failures: 0,
-    maxRetries: 3,
-    waitsForDependencies: true,
-    lostLeases: 0,
-  },
-  ...{ signal: new AbortController().signal, log: t.steward.platform.log, progress: () => {} },
-});
 
 export const CSV = 3;
 export const STATUS = { Queued: 1, Generating: 2, Completed: 3, Failed: 4, Delivered: 5, Cancelled: 6 };

@@ -1,0 +1,24 @@
+import type { JobContext } from "../../domain/jobs/job_type.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+
+/** What a job gets that a test runs by hand: a first attempt of the service's own, unless `given` says otherwise. */
+export const jobContext = (platform: Platform, given: Partial<JobContext> = {}): JobContext => ({
+  platform,
+  db: platform.sql,
+  jobId: crypto.randomUUID(),
+  tenantId: null,
+  createdBy: null,
+  traceId: null,
+  attempt: 1,
+  failures: 0,
+  maxRetries: 3,
+  waitsForDependencies: true,
+  lostLeases: 0,
+  signal: new AbortController().signal,
+  log: platform.log,
+  progress: () => {},
+  ...given,
+});
+
+/** For tests of the job engine, whose job types use nothing of the platform. */
+export const NO_PLATFORM = {} as Platform;
