@@ -9,7 +9,7 @@ import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { OwnSessionDto, ProfileDto } from "./shapes.ts";
 
-const name = z.string().trim().max(100).nullish().transform((value) => value ?? undefined);
+const name = z.string().trim().max(100).nullish().transform((value) => value === null ? "" : value);
 
 /** What signed-in users see and change of their own: profile, password, sessions. */
 export function ownAccountRoutes(p: Platform): Endpoint[] {
@@ -42,7 +42,7 @@ export function ownAccountRoutes(p: Platform): Endpoint[] {
         lastName: name,
         phoneNumber: z.string().trim().max(40).nullish()
           .transform((value) => value === undefined ? undefined : value || null),
-      }).meta({ id: "UpdateMeRequest", description: "What is left out stays as it is." }),
+      }).meta({ id: "UpdateMeRequest", description: "What is left out stays as it is; null clears it" }),
       answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
       problems: ["PRECONDITION_FAILED"],
       async run({ caller, body, call }) {

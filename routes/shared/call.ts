@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { DEEPEST, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
+import { leaveOutNulls } from "./body_shape.ts";
 import { unknownMembers } from "./unknown_members.ts";
 import { fieldErrors } from "./validation.ts";
 
@@ -72,6 +73,7 @@ export class Call {
     }
     if (raw.length > 2 * DEEPEST) requireShallow(value);
     if (!anyText && (raw.includes("\\u") || raw.includes("\0"))) requireStorableText(value);
+    if (this.request.method === "PUT") leaveOutNulls(schema, value);
     return this.parseBody(schema, value);
   }
 

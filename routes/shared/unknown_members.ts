@@ -2,6 +2,7 @@
 // other is ignored, and named to the caller.
 import type { z } from "zod";
 import type { FieldErrors } from "../../domain/problems/problem.ts";
+import { type Shape, shapeOf } from "./body_shape.ts";
 
 /** Different unknown members of one body that are compared with the known ones: a body may hold very many. */
 const MOST_COMPARED = 1_000;
@@ -9,12 +10,6 @@ const MOST_COMPARED = 1_000;
 const MOST_NAMED = 100;
 const MOST_EDITS = 2;
 const LEAST_LETTERS = 5;
-
-/** What a schema says of members: which an object has, what an array holds; null where it says nothing. */
-interface Shape {
-  members?: ReadonlyMap<string, Shape | null>;
-  elements?: Shape | null;
-}
 
 /** What a body has besides the members its shape knows. */
 export interface UnknownMembers {
@@ -52,7 +47,7 @@ export function unknownMembers(schema: z.ZodType, value: unknown, at: Path = [])
     for (const [name, member] of Object.entries(value)) {
       const known = shape.members.get(name);
       if (known !== undefined) {
-        look(known, member, [...at, name]);
+        look(known.shape, member, [...at, name]);
         continue;
       }
       const near = meant(shape, shape.members, name);
@@ -94,53 +89,4 @@ function editsBetween(a: string, b: string): number {
     row = next;
   }
   return row[b.length] ?? 0;
-}
-
-const shapes = new WeakMap<z.core.$ZodType, Shape | null>();
-
-function shapeOf(schema: z.core.$ZodType): Shape | null {
-  const known = shapes.get(schema);
-  if (known !== undefined) return known;
-  const shape = readShape(schema);
-  shapes.set(schema, shape);
-  return shape;
-}
-
-function readShape(schema: z.core.$ZodType): Shape | null {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  switch (def.type) {
-    case "object": {
-      if (def.catchall) return null;
-      return { members: new Map(Object.entries(def.shape).map(([name, member]) => [name, shapeOf(member)])) };
-    }
-    case "array":
-      return { elements: shapeOf(def.element) };
-    case "optional":
-    case "nullable":
-    case "default":
-    case "prefault":
-    case "nonoptional":
-    case "readonly":
-    case "catch":
-      return shapeOf(def.innerType);
-    case "pipe":
-      return shapeOf(def.in._zod.def.type === "transform" ? def.out : def.in);
-    case "union":
-      return def.options.map(shapeOf).reduce(either, null);
-    default:
-      return null;
-  }
-}
-
-/** Members of either: which of the two a value is meant to be is not asked. */
-function either(one: Shape | null, other: Shape | null): Shape | null {
-  if (!one || !other) return one ?? other;
-  const members = new Map(one.members ?? []);
-  for (const [name, shape] of other.members ?? []) {
-    members.set(name, either(members.get(name) ?? null, shape));
-  }
-  return {
-    ...one.members || other.members ? { members } : {},
-    elements: either(one.elements ?? null, other.elements ?? null),
-  };
 }

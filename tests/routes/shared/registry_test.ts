@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { allEndpoints } from "../../../routes/endpoints.ts";
+import { shapeOf } from "../../../routes/shared/body_shape.ts";
 import { HttpClient } from "../../support/http.ts";
 import { setup } from "../../support/setup.ts";
 
@@ -144,6 +145,18 @@ Deno.test("an import is repeated by its file, whatever boundary its form has", a
   assert.equal((await send("read:boxes")).body.code, "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE");
 });
 
+/** The members of a body of the PUT of `path`. */
+function membersOfPut(path: string): string[] {
+  const [place = ""] = path.split("?");
+  const found = endpoints.find(({ method, path }) =>
+    method === "put" && new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(place)
+  );
+  const schema = found?.body ?? found?.lateBody ?? assert.fail(`no PUT at ${place}`);
+  const names = [...shapeOf(schema)?.members?.keys() ?? []];
+  assert.ok(names.length > 0, place);
+  return names;
+}
+
 Deno.test("a PUT leaves an omitted member as it is, and null takes it away", async () => {
   const admin = t.systemAdmin;
   const me = `/api/v1/user-notifications/preferences?userId=${admin.userId}`;
@@ -174,8 +187,20 @@ Deno.test("a PUT leaves an omitted member as it is, and null takes it away", asy
       { description: null },
     ],
     [await at("/api/v1/applications", { code: "put-rule", name: "n", description: "d" }), {}, {
-      ...{ name: "n", description: "d" },
-    }, { name: undefined, description: null }],
+      ...{ name: "n", description: "d", isActive: false },
+    }, { name: "n", description: null, isActive: false }],
+    [await at("/api/v1/webhook-endpoints", { url: "https://a.example.test/", eventTypes: "*" }), {}, {
+      ...{ url: "https://b.example.test/", description: "d", eventTypes: ["user.created"], isActive: false },
+    }, { url: "https://b.example.test/", description: null, eventTypes: ["user.created"], isActive: false }],
+    [
+      await at("/api/v1/reports/schedules", {
+        ...{ templateId: "users", name: "n", cronExpression: "0 3 * * *", format: 3, parameters: {} },
+        delivery: { method: 2, recipients: ["a@example.test"] },
+      }),
+      {},
+      { name: "n", description: "d", cronExpression: "0 4 * * *", timeZoneId: "Europe/Lisbon", format: 1 },
+      { name: "n", description: null, cronExpression: "0 4 * * *", timeZoneId: "UTC", format: 1 },
+    ],
     [await at("/api/v1/admin/users", user), {}, person, {
       ...{ firstName: "", lastName: "", phoneNumber: null, appIds: [] },
     }],
@@ -200,8 +225,15 @@ Deno.test("a PUT leaves an omitted member as it is, and null takes it away", asy
         argsTypeName: null,
       },
     ],
-    [template, { templateId: template.split("/").at(-1) }, { name: "n", htmlBodyTemplate: "h" }, {
+    [template, { templateId: template.split("/").at(-1) }, {
+      name: "n",
+      subjectTemplate: "s",
+      htmlBodyTemplate: "h",
+    }, {
       ...{ name: "n", htmlBodyTemplate: null },
+    }],
+    ["/api/v1/auth/me", {}, { firstName: "Ana", lastName: "Silva", phoneNumber: "1" }, {
+      ...{ firstName: "", lastName: "", phoneNumber: null },
     }],
     [me, { timeZoneId: "UTC" }, {
       quietHours: { from: "22:00", to: "07:00" },
@@ -209,19 +241,31 @@ Deno.test("a PUT leaves an omitted member as it is, and null takes it away", asy
       digest: { isEnabled: true, at: "09:00", locale: "pt" },
     }, { quietHours: null, categories: [], digest: unheard }],
   ];
+  const audited = async () => (await admin.get("/api/v1/audit-log")).body.totalCount;
   for (const [path, needed, first, cleared] of resources) {
     const put = async (body: object) => {
       const { status, body: answered } = await admin.put(path, { ...needed, ...body });
-      assert.equal(status, 200, `${path} ${JSON.stringify(answered)}`);
+      assert.ok([200, 204].includes(status), `${path} ${JSON.stringify(answered)}`);
       const { body: read } = await admin.get(path);
-      return Object.fromEntries(Object.keys(first).map((name) => [name, read[name]]));
+      return Object.fromEntries(Object.keys(first).map((name) => [name, (read.user ?? read)[name]]));
     };
     const expected = (members: object) => JSON.parse(JSON.stringify({ ...first, ...members }));
     assert.deepEqual(await put(first), first, `${path} as it was set`);
+    const [before, rows] = [await admin.get(path), await audited()];
     assert.deepEqual(await put({}), first, `${path} with everything left out`);
-    const clearable = Object.entries(cleared).filter(([, value]) => value !== undefined);
-    const nulls = Object.fromEntries(clearable.map(([name]) => [name, null]));
-    assert.deepEqual(await put(nulls), expected(Object.fromEntries(clearable)), `${path} with nulls`);
+    if (path !== template) { // each PUT of a template makes a version
+      assert.deepEqual(await put(first), first, `${path} with what it has already`);
+      const unchanged = await admin.get(path);
+      assert.equal(unchanged.headers.get("etag"), before.headers.get("etag"), path);
+      assert.equal(unchanged.body.updatedAt, before.body.updatedAt, path);
+      assert.equal(await audited(), rows, `${path}: an unchanged PUT has no audit row`);
+    }
+    const nulls = Object.fromEntries(Object.keys(cleared).map((name) => [name, null]));
+    assert.deepEqual(await put(nulls), expected(cleared), `${path} with nulls`);
+    for (const member of membersOfPut(path).filter((name) => !Object.hasOwn(needed, name))) {
+      const { status, body: refusal } = await admin.put(path, { ...needed, ...first, [member]: null });
+      assert.ok([200, 204].includes(status), `${path} with ${member} null: ${JSON.stringify(refusal)}`);
+    }
   }
 });
 
