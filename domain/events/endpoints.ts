@@ -9,6 +9,7 @@ import { tableSource } from "../resources/table_source.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
+import type { Versioned } from "../shared/versioned.ts";
 import { urlMistake } from "./endpoint_url.ts";
 import { EVENT_TYPE_NAMES, EVERY_TYPE } from "./event_types.ts";
 import { giveSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
@@ -124,12 +125,14 @@ const commands = (allow: string | null): Commands => ({
   },
   async update(tx, caller, id, input, ifMatch) {
     if (input.url !== undefined) requireUrl(input.url, allow);
-    const before = await lockEndpoint(tx, caller, id, ifMatch);
-    const { url, description, eventTypes, isActive } = { ...before, ...given(input) };
-    await tx`update webhook_endpoints set url = ${url}, description = ${description},
-      event_types = ${eventTypes}::text[], is_active = ${isActive}, version = version + 1, updated_at = now()
-      ${input.isActive === undefined ? tx`` : tx`, disabled_reason = null, failing_since = null`}
-      where id = ${id}`;
+    const { value: before, version } = await lockEndpoint(tx, caller, id, ifMatch);
+    const health = input.isActive === undefined ? {} : { disabledReason: null, failingSince: null };
+    const changed: Endpoint = { ...before, ...given(input), ...health };
+    if (JSON.stringify(changed) === JSON.stringify(before)) return { value: before, version };
+    await tx`update webhook_endpoints set url = ${changed.url}, description = ${changed.description},
+      event_types = ${changed.eventTypes}::text[], is_active = ${changed.isActive},
+      disabled_reason = ${changed.disabledReason}, failing_since = ${changed.failingSince},
+      version = version + 1, updated_at = now() where id = ${id}`;
     const after = await table.read(tx, caller, id);
     await audit(tx, caller, "update", id, { before, after: after.value });
     return after;
@@ -156,12 +159,12 @@ async function lockEndpoint(
   caller: TenantCaller,
   id: string,
   ifMatch: string | null,
-): Promise<Endpoint> {
+): Promise<Versioned<Endpoint>> {
   const [row] = await tx<{ version: number }[]>`select version from webhook_endpoints
     where id = ${id} and tenant_id = ${caller.tenantId} for no key update`;
   if (!row) throw problem(NOT_FOUND, `The tenant has no webhook endpoint ${id}.`);
   requireVersion(ifMatch, row.version);
-  return (await table.read(tx, caller, id)).value;
+  return await table.read(tx, caller, id);
 }
 
 function requireUrl(url: string, allow: string | null): void {

@@ -146,6 +146,9 @@ export async function updateRecurringJob(
     const isRewritten = serializedArgs !== before.serializedArgs;
     if (isRewritten) requireMayEnqueue(type, caller);
     const createdBy = isRewritten && isForCreator(type) ? caller.userId : before.createdBy;
+    const isUnchanged = !isRewritten && cronExpression === before.cronExpression &&
+      timeZoneId === before.timeZoneId && queue === before.queue && argsTypeName === before.argsTypeName;
+    if (isUnchanged) return versioned(before);
     const nextRunAt = before.isPaused ? null : nextRun(cronExpression, timeZoneId, p.clock.now());
     await tx`
       update recurring_jobs set created_by = ${createdBy}, cron_expression = ${cronExpression},

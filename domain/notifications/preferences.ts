@@ -82,12 +82,17 @@ export async function writePreferences(
     const digest = { isEnabled, at, locale };
     const row = checkedRow({ userId, timeZoneId, quietHours, categories, digest });
     await tx`
-      update notification_preferences set time_zone_id = ${row.timeZoneId}, quiet_from = ${row.quietFrom},
-        quiet_to = ${row.quietTo}, has_digest = ${row.hasDigest}, digest_at = ${row.digestAt},
-        digest_locale = ${row.digestLocale}, version = version + 1, updated_at = now(),
-        categories = (select coalesce(jsonb_object_agg(lower(key), value), '{}')
-          from jsonb_each(${JSON.stringify(row.categories)}::text::jsonb))
-      where user_id = ${userId}`;
+      update notification_preferences p set time_zone_id = g.time_zone_id, quiet_from = g.quiet_from,
+        quiet_to = g.quiet_to, has_digest = g.has_digest, digest_at = g.digest_at,
+        digest_locale = g.digest_locale, categories = g.categories, version = version + 1, updated_at = now()
+      from (select ${row.timeZoneId}::text as time_zone_id, ${row.quietFrom}::int as quiet_from,
+        ${row.quietTo}::int as quiet_to, ${row.hasDigest}::boolean as has_digest, ${row.digestAt}::int as digest_at,
+        ${row.digestLocale}::text as digest_locale, (select coalesce(jsonb_object_agg(lower(key), value), '{}')
+          from jsonb_each(${JSON.stringify(row.categories)}::text::jsonb)) as categories) g
+      where user_id = ${userId} and (version = 0 or
+        (p.time_zone_id, p.quiet_from, p.quiet_to, p.has_digest, p.digest_at, p.digest_locale, p.categories)
+        is distinct from (g.time_zone_id, g.quiet_from, g.quiet_to, g.has_digest, g.digest_at, g.digest_locale,
+        g.categories))`;
     return await readPreferences(tx, userId);
   });
 }

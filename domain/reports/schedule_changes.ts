@@ -102,6 +102,10 @@ export async function updateSchedule(
     };
     const keepsCreator = isSameRun(run, before) && await canCreatorRun(tx, before);
     const isSameTime = cronExpression === before.cronExpression && timeZoneId === before.timeZoneId;
+    const isUnchanged = isSameTime && isSameRun(run, before) && name === before.name &&
+      description === before.description && (keepsCreator || before.createdBy === caller.userId) &&
+      requiredPermissions.join() === before.requiredPermissions.join();
+    if (isUnchanged) return;
     const nextRunAt = isSameTime ? before.nextRunAt : nextRun(cronExpression, timeZoneId, p.clock.now());
     await tx`
       update report_schedules set name = ${name}, description = ${description}, cron_expression = ${cronExpression},

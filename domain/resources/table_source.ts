@@ -64,13 +64,18 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
   }
 
   /** The row as it stands, locked until the change has been committed. */
-  async function lock(tx: Tx, caller: TenantCaller, id: string, ifMatch: string | null): Promise<Result> {
+  async function lock(
+    tx: Tx,
+    caller: TenantCaller,
+    id: string,
+    ifMatch: string | null,
+  ): Promise<Versioned<Result>> {
     const rows = await tx<{ version: number }[]>`
       select version from ${tx(d.table)}
       where id = ${id} and tenant_id = ${caller.tenantId} and ${tx.unsafe(live)} for update`;
     if (!rows[0]) throw missing(id);
     requireVersion(ifMatch, rows[0].version);
-    return (await read(tx, caller, id)).value;
+    return await read(tx, caller, id);
   }
 
   const written = (input: Row): Row =>
@@ -107,18 +112,17 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
       return { value: value as Result, version: made.version };
     },
     async update(tx, caller, id, input, ifMatch) {
-      const before = await lock(tx, caller, id, ifMatch);
-      const change = written(input);
-      if (Object.keys(change).length > 0) {
-        await tx`update ${tx(d.table)} set ${tx(change as Record<string, string>)},
-          version = version + 1, updated_at = now() where id = ${id}`;
-      }
+      const { value: before, version } = await lock(tx, caller, id, ifMatch);
+      const change = written(differing(before as Row, input));
+      if (Object.keys(change).length === 0) return { value: before, version };
+      await tx`update ${tx(d.table)} set ${tx(change as Record<string, string>)},
+        version = version + 1, updated_at = now() where id = ${id}`;
       const after = await read(tx, caller, id);
       await audit(tx, caller, "update", id, { before, after: after.value });
       return after;
     },
     async remove(tx, caller, id, ifMatch) {
-      const before = await lock(tx, caller, id, ifMatch);
+      const { value: before } = await lock(tx, caller, id, ifMatch);
       await (d.softDeleted
         ? tx`update ${
           tx(d.table)
@@ -128,6 +132,14 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     },
   };
 }
+
+/** The fields of a change that are not yet as it wants them. */
+const differing = (before: Row, change: Row): Row =>
+  Object.fromEntries(
+    Object.entries(change).filter(([field, value]) =>
+      !Object.hasOwn(before, field) || JSON.stringify(value) !== JSON.stringify(before[field])
+    ),
+  );
 
 /** The conditions of those filters that were given. */
 function fitting(q: Queryable, d: TableDefinition, { filters }: ResourceListRequest) {
