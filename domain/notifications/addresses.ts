@@ -8,7 +8,7 @@ const E164 = /^\+[1-9]\d{1,14}$/;
 const DEVICE_TOKEN = /^[!-~]{1,4096}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** What an address of each channel looks like, in words. */
+/** The expected form of an address per channel, as error messages describe it. */
 const EXPECTED: Record<NotificationChannel, string> = {
   Email: "an email address such as name@example.com",
   Sms: "a phone number in E.164 form such as +351912345678",
@@ -16,7 +16,7 @@ const EXPECTED: Record<NotificationChannel, string> = {
   InApp: "the UUID of a user",
 };
 
-/** What is wrong with `address` for the channel, or null when it fits. Whether it exists is another question. */
+/** Checks the syntax of an address of the channel. @returns the error message, or null if the address is valid. */
 export function addressMistake(channel: NotificationChannel, address: string): string | null {
   return fits(channel, address) ? null : `"${address.slice(0, 100)}" is not ${EXPECTED[channel]}`;
 }
@@ -30,13 +30,13 @@ function fits(channel: NotificationChannel, address: string): boolean {
   return local.length <= 64 && domain.length <= 253 && LOCAL.test(local) && DOMAIN.test(domain);
 }
 
-/** The domain of an email address, in the form that tells whether two are the same. */
+/** The domain of an email address, normalized for comparison. */
 export function addressDomain(address: string): string {
   const key = addressKey("Email", address);
   return key.slice(key.lastIndexOf("@") + 1);
 }
 
-/** The form of an address that tells whether two are the same. */
+/** An address normalized for comparison: two addresses are the same if their keys are equal. */
 export function addressKey(channel: NotificationChannel, address: string): string {
   if (channel === "InApp") return address.toLowerCase();
   if (channel !== "Email") return address;

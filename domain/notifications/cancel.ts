@@ -6,8 +6,8 @@ import { notificationNotFound, readNotification } from "./read.ts";
 import { type NotificationResult, type NotificationStatus, resultOf } from "./status.ts";
 
 /**
- * Cancels a scheduled message and its job. A job that has just begun finds the message cancelled and does nothing:
- * whoever changes the status first wins.
+ * Cancels a scheduled message and its job. If the job starts at the same time, the first change of the status wins: the
+ * job either finds the message cancelled and does nothing, or this call is refused.
  * @throws NOTIFICATION_NOT_FOUND, PRECONDITION_FAILED, NOTIFICATION_ALREADY_CANCELLED, NOTIFICATION_CANNOT_CANCEL
  */
 export async function cancelScheduled(
@@ -32,12 +32,12 @@ export async function cancelScheduled(
     }
     const status = await readStatus(tx, tenantId, id);
     throw status === "Cancelled"
-      ? problem("NOTIFICATION_ALREADY_CANCELLED", `The notification ${id} was cancelled before.`)
+      ? problem("NOTIFICATION_ALREADY_CANCELLED", `The notification ${id} is already cancelled.`)
       : problem("NOTIFICATION_CANNOT_CANCEL", `The notification ${id} is ${status}; expected Scheduled.`);
   });
 }
 
-/** @throws NOTIFICATION_NOT_FOUND also for another tenant's */
+/** The status of a notification of the tenant. @throws NOTIFICATION_NOT_FOUND, also for another tenant's notification */
 export async function readStatus(
   q: Queryable,
   tenantId: string | null,

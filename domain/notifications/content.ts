@@ -4,59 +4,64 @@ import type { Platform } from "../shared/platform.ts";
 import type { HeldNotification } from "./delivery_ledger.ts";
 import { renderTemplate, renderVersionById, type Rendition, textOf } from "./templates/render.ts";
 
-/** What a message says on its way out. */
+/** The content of a message, ready for a provider. */
 export interface Content {
   subject: string | null;
   html: string | null;
-  /** Made from the HTML where the message has none. */
+  /** Made from the HTML if the message has no text body. */
   text: string | null;
   attachments: MailAttachment[];
-  /** Headers of a mail beyond those that follow from the message. */
+  /** Extra mail headers. */
   headers?: Record<string, string>;
-  /** The same with a link in place of the attachments, for a mail server they are too large for. */
+  /** Renders the content with a link instead of the attachments, for when the mail server finds them too large. */
   linked?: () => Promise<Content>;
 }
 
-/** The member of a message's template data that, merged into it, has the template link to what would be attached. */
+/**
+ * A member of the template data of a message with attachments. Its value is an object; merged into the template data, it
+ * makes the template show a link instead of the attachments.
+ */
 export const LINK_INSTEAD = "linkInstead";
 
-/** A message ready to go out. */
+/** A message ready to be sent. */
 export interface PreparedMessage {
   content: Content;
-  /** What its template came to in this run; null where it has none, or was filled in before. */
+  /** The template as this run rendered it; null without a template, or if an earlier run rendered it. */
   rendition: Rendition | null;
 }
 
 /**
- * What a message says: its own words, and where it has none those of its template, in the version it was accepted with.
- * A template is filled in once, at the first run, and what it came to is sent by every later one; a confidential one is
- * filled in anew, as it is not kept.
- * @throws Problem when the template cannot be filled in
+ * The content of a message: its own texts, or else those of its template, in the version of the time it was accepted.
+ * The first run renders the template and stores the result, which later runs send. The result of a confidential message
+ * is not stored, so every run renders it again.
+ * @throws Problem if the template cannot be rendered
  */
 export async function contentOf(p: Platform, held: HeldNotification): Promise<PreparedMessage> {
   const { templateData } = held;
-  const rendition = isFilledIn(held) ? null : await fillIn(p, held, templateData ?? {});
+  const rendition = hasStoredRendition(held) ? null : await render(p, held, templateData ?? {});
   const attachments = await Promise.all(
     held.attachments.map(({ fileId, fileName, contentType }) =>
       readFileState(p.sql, fileId).then((file): MailAttachment => ({
-        ...{ fileName, contentType, sizeBytes: file?.sizeBytes ?? 0 },
+        fileName,
+        contentType,
+        sizeBytes: file?.sizeBytes ?? 0,
         open: () => openFileContent(p, fileId),
       }))
     ),
   );
-  const words = await wordsOf(p, held, rendition);
-  const prepared: PreparedMessage = { content: { ...words, attachments }, rendition };
+  const texts = await textsOf(p, held, rendition);
+  const prepared: PreparedMessage = { content: { ...texts, attachments }, rendition };
   const link = templateData?.[LINK_INSTEAD];
   if (attachments.length === 0 || link === undefined) return prepared;
   prepared.content.linked = async () => {
-    // what is kept of the message is what was sent
-    prepared.rendition = await fillIn(p, held, { ...templateData, ...link as Record<string, unknown> });
-    return { ...await wordsOf(p, held, prepared.rendition), attachments: [] };
+    // replaces the rendition, so that the stored text is the text that was sent
+    prepared.rendition = await render(p, held, { ...templateData, ...link as Record<string, unknown> });
+    return { ...await textsOf(p, held, prepared.rendition), attachments: [] };
   };
   return prepared;
 }
 
-async function wordsOf(
+async function textsOf(
   p: Platform,
   held: HeldNotification,
   rendition: Rendition | null,
@@ -66,11 +71,11 @@ async function wordsOf(
   return { subject, html, text };
 }
 
-/** Did an earlier run keep what the template came to? */
-const isFilledIn = ({ templateVersion, isConfidential }: HeldNotification): boolean =>
+/** True if an earlier run has rendered the template and stored the result. */
+const hasStoredRendition = ({ templateVersion, isConfidential }: HeldNotification): boolean =>
   templateVersion !== null && !isConfidential;
 
-async function fillIn(
+async function render(
   p: Platform,
   held: HeldNotification,
   data: Record<string, unknown>,
@@ -80,7 +85,7 @@ async function fillIn(
   const rendered = templateVersionId === null
     ? await renderTemplate(p, held.tenantId, { slug: templateSlug, locale: held.locale, data })
     : { templateSlug, ...await renderVersionById(p, held.tenantId, templateVersionId, data) };
-  const hasOwnBody = !isFilledIn(held) && (held.htmlBody !== null || held.textBody !== null);
+  const hasOwnBody = !hasStoredRendition(held) && (held.htmlBody !== null || held.textBody !== null);
   return {
     ...rendered,
     subject: held.subject ?? rendered.subject,

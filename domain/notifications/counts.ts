@@ -4,10 +4,10 @@ import { tenantKeyOf } from "./tenant_key.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
-/** No day after this one can be written with a year of four digits. */
+/** The last day with a four-digit year. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 
-/** Which messages are meant; both dates are inclusive instants of creation. */
+/** Which messages to count or list. Both dates are inclusive and apply to `createdAt`. */
 export interface NotificationFilter {
   tenantId: string | null;
   channel?: NotificationChannel | undefined;
@@ -17,8 +17,8 @@ export interface NotificationFilter {
 }
 
 /**
- * How many messages there are by status. Whole days and whole hours come from the kept counts; rows are counted only
- * in the parts of hours at the edges of the range.
+ * How many messages there are by status. Whole days and whole hours come from the stored counts. Rows are counted only
+ * in the incomplete hours at both ends of the range.
  */
 export async function countByStatus(
   q: Queryable,
@@ -37,7 +37,7 @@ export async function countByStatus(
   return counts;
 }
 
-/** A part of a range: from `from` on and before `before`, or, at the range's end, up to and with `to`. */
+/** A part of a date range. `from` is inclusive, `before` is exclusive. The last part has an inclusive `to` instead. */
 interface Part {
   grain: "day" | "hour" | "row";
   from?: Date | undefined;
@@ -45,7 +45,7 @@ interface Part {
   to?: Date | undefined;
 }
 
-/** Cuts a range into whole days, whole hours beside them, and what is left at both ends. */
+/** Splits a range into whole days, whole hours before and after them, and incomplete hours at both ends. */
 function partsOf({ fromDate, toDate }: Pick<NotificationFilter, "fromDate" | "toDate">): Part[] {
   const cut = (ms: number) => ({
     first: fromDate && new Date(Math.min(Math.ceil(fromDate.getTime() / ms) * ms, LAST_DAY_MS)),
@@ -113,11 +113,11 @@ async function countRows(
 
 const dayOf = (instant: Date): string => instant.toISOString().slice(0, 10);
 
-/** The condition that an index on tenant_id can serve, also where there is no tenant. */
+/** A condition on the tenant that an index on tenant_id can serve, also for null. */
 export const ofTenant = (q: Queryable, tenantId: string | null) =>
   tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
 
-/** The counters of messages: what is under way counts as pending. */
+/** Message counts by status. Sending counts as pending. */
 export async function readStats(q: Queryable, filter: NotificationFilter) {
   const counts = await countByStatus(q, filter);
   const of = (status: NotificationStatus) => counts.get(status) ?? 0;
@@ -135,7 +135,7 @@ export async function readStats(q: Queryable, filter: NotificationFilter) {
 export const total = (counts: Map<NotificationStatus, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
 
-/** Folds the shards of days and hours gone by into one each, so that sums stay short. */
+/** Merges the count shards of past days and hours into one row each, so that sums read few rows. */
 export async function foldCounts(q: Queryable): Promise<void> {
   await q`
     with folded as (

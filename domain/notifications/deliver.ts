@@ -102,7 +102,7 @@ export interface DeliveryRun {
   isCollected: boolean;
 }
 
-/** FailoverResult the channel's providers for the owed recipients who may get the message now. */
+/** Tries the channel's providers for the owed recipients who may get the message now. */
 export async function deliverOwed(
   p: Platform,
   held: HeldNotification,

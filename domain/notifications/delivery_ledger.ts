@@ -20,13 +20,13 @@ export interface HeldRecipient extends RecipientUser {
   status: RecipientStatus;
 }
 
-/** Which run of which job holds a message; a direct message is held by no job. */
+/** The job run that holds a message. The attempt number is the fencing token. A direct message has no job. */
 export interface Holder {
   jobId: string | null;
   attempt: number;
 }
 
-/** A message that is being sent, with all a provider needs of it. */
+/** A message in status Sending, with all data a provider needs. */
 export interface HeldNotification extends Holder {
   id: string;
   tenantId: string | null;
@@ -37,9 +37,9 @@ export interface HeldNotification extends Holder {
   textBody: string | null;
   locale: string | null;
   templateSlug: string | null;
-  /** The version it was accepted with; null where it has no template, or was accepted before versions were kept. */
+  /** The template version of the time it was accepted; null without a template, or if it is older than versioning. */
   templateVersionId: string | null;
-  /** The version it was filled in from; null before that. */
+  /** The template version it was rendered from; null before it is rendered. */
   templateVersion: number | null;
   templateData: Record<string, unknown> | null;
   pushData: Record<string, string> | null;
@@ -49,17 +49,17 @@ export interface HeldNotification extends Holder {
   fromAddress: string | null;
   fromName: string | null;
   isConfidential: boolean;
-  /** When the run began that died with this message in its hands; only on a run that takes over from it. */
+  /** When the previous run took the message, if that run died and this one takes over. */
   interruptedAt?: Date | null;
   recipients: HeldRecipient[];
   attachments: MessageAttachment[];
 }
 
-/** What is told of an attempt whose end nobody saw. */
+/** Error message of an attempt whose outcome was not recorded. */
 export const INTERRUPTED =
-  "The process of this attempt ended or fell silent; whether it was delivered is not known.";
+  "The process stopped or hung during this attempt. It is not known whether the message was delivered.";
 
-/** A run of a job that asks for its message. */
+/** A request of a job run to hold its message. */
 export interface Hold {
   id: string;
   jobId: string;
@@ -70,11 +70,12 @@ export interface Hold {
 
 /**
  * Takes messages, each for one run of a job: Queued, Scheduled or Failed becomes Sending. A later run of the same job
- * also takes over what an earlier one left Sending when it died. A job that is not the message's own (a dead letter
- * that was re-enqueued) takes it only while it is DeadLettered, and then owes it to everyone who has not got it.
- * The condition on the status is one `case`, which no index answers: of a backlog the database believes that hardly
- * anything is open, and would read all of it for every group.
- * @returns in the given order; null where one is not there to be taken: cancelled, sent, or given to another job.
+ * takes over a message that an earlier run left in Sending when it died. A job that is not the message's own (a dead
+ * letter that was queued again) takes the message only while it is DeadLettered, and owes it again to all recipients who
+ * have not got it.
+ * The condition on the status is written as `case` so that no index can serve it. With an index on the status, the
+ * planner underestimates the open messages of a large backlog and reads all of them for every batch.
+ * @returns in the given order; null if the run cannot take the message: it is cancelled, sent, or held by another job.
  */
 export async function holdNotifications(q: Queryable, holds: Hold[]): Promise<(HeldNotification | null)[]> {
   const rows = await q<(HeldNotification & { isRevived: boolean })[]>`
@@ -94,7 +95,7 @@ export async function holdNotifications(q: Queryable, holds: Hold[]): Promise<(H
   return holds.map((hold) => byJob.get(hold.jobId) ?? null);
 }
 
-/** Has messages tried again for those who were refused or skipped before. */
+/** Sets recipients who were refused or skipped back to Owed, in the table and in `revived`. */
 async function oweAgain(q: Queryable, revived: HeldNotification[]): Promise<void> {
   if (revived.length === 0) return;
   await q`update notification_recipients set status = 'Owed', reason = null
@@ -106,11 +107,11 @@ async function oweAgain(q: Queryable, revived: HeldNotification[]): Promise<void
   }
 }
 
-/** A message that was written as Sending and is held by no job: a direct one. */
+/** Reads a direct message: it was inserted as Sending and has no job. */
 export async function readDirectNotification(q: Queryable, id: string): Promise<HeldNotification> {
   const [row] = await q<HeldNotification[]>`
     select ${heldColumns(q)} from notifications n where n.id = ${id}`;
-  if (!row) throw new Error(`the notification ${id} has just been written and is not there`);
+  if (!row) throw new Error(`the notification ${id} is missing although it was just inserted`);
   return row;
 }
 
@@ -125,31 +126,31 @@ const heldColumns = (q: Queryable) =>
         'contentType', a.content_type) order by a.position), '[]')
       from notification_attachments a where a.notification_id = n.id) as attachments`;
 
-/** How one run ended. */
+/** The result of one run, as it is written to the ledger. */
 export interface DeliveryResult {
   status: Extract<
     NotificationStatus,
     "Sent" | "Failed" | "DeadLettered" | "Scheduled" | "Pending" | "Cancelled"
   >;
-  /** Why it is not Sent. */
+  /** Why the status is not Sent; null if there is no error. */
   error: string | null;
   attempts: ProviderAttempt[];
   outcomes: Outcome[];
-  /** What the template came to, when this run filled it in. */
+  /** The rendered template; null if this run did not render it. */
   rendition: Rendition | null;
-  /** The job that goes on with it, where the run itself was none. */
+  /** The new job that continues the delivery, if there is one. */
   nextJobId?: string;
-  /** When the next of those who wait may get it. */
+  /** When the first recipient in quiet hours may get the message. */
   waitsUntil?: Date | null;
 }
 
-/** A run that ended. */
+/** A finished run, to be written. */
 export interface Settlement {
   held: HeldNotification;
   result: DeliveryResult;
 }
 
-/** Writes how one run ended. @returns false when the run no longer held the message; see `settleNotifications` */
+/** Writes the result of one run. @returns false if the run no longer held the message; see `settleNotifications` */
 export async function settleNotification(
   tx: Tx,
   held: HeldNotification,
@@ -160,15 +161,15 @@ export async function settleNotification(
 }
 
 /**
- * Writes how runs ended: attempts, what became of each recipient, the status; one statement for all. What a run
- * delivered counts in any case; all else changes only while that very run still holds the message. The tenants of
- * those given up are told. Written once more it changes nothing.
- * @returns in the given order; false where it no longer did.
+ * Writes the results of runs in one statement: attempts, recipients and status. Attempts and recipients with outcome
+ * Sent are always written. All other changes are written only if that same run still holds the message (fencing). For
+ * each message that becomes DeadLettered it emits `notification.failed`. Idempotent.
+ * @returns in the given order; false if the run no longer held its message.
  */
 export async function settleNotifications(tx: Tx, settlements: Settlement[]): Promise<boolean[]> {
   const rows = await tx<{ index: number }[]>`
     with ended as materialized (
-      select * from json_to_recordset(${jsonRows(settlements.map(endOf))}::text::json) as e (
+      select * from json_to_recordset(${jsonRows(settlements.map(settlementRow))}::text::json) as e (
         index integer, id uuid, job_id uuid, attempt integer, status notification_status, error text,
         next_job_id uuid, is_rendered boolean, drops boolean, keeps boolean, template_version integer,
         template_locale text, subject text, html_body text, text_body text, waits_until timestamptz, attempts json,
@@ -204,36 +205,51 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
       template_data = case when held.drops then null else n.template_data end
     from held where n.id = held.id and held.is_ours returning held.index`;
   const ours = new Set(rows.map((row) => row.index));
-  const givenUp = settlements.filter(({ result }, index) =>
+  const failed = settlements.filter(({ result }, index) =>
     ours.has(index) && result.status === "DeadLettered"
   );
-  await emitNotificationFailed(tx, givenUp.map(({ held, result }) => ({ ...held, error: result.error })));
+  await emitNotificationFailed(tx, failed.map(({ held, result }) => ({ ...held, error: result.error })));
   return settlements.map((_, index) => ours.has(index));
 }
 
-function endOf({ held, result }: Settlement, index: number) {
+/** A settlement with the column names of the statement. What is undefined becomes null there. */
+function settlementRow({ held, result }: Settlement, index: number) {
   const { rendition, status } = result;
   const keeps = rendition !== null && !held.isConfidential;
   return {
-    ...{ index, id: held.id, job_id: held.jobId, attempt: held.attempt, status, error: result.error },
-    ...{ next_job_id: result.nextJobId, is_rendered: rendition !== null, keeps },
-    ...(result.waitsUntil ? { waits_until: result.waitsUntil } : {}),
+    index,
+    id: held.id,
+    job_id: held.jobId,
+    attempt: held.attempt,
+    status,
+    error: result.error,
+    next_job_id: result.nextJobId,
+    waits_until: result.waitsUntil,
+    is_rendered: rendition !== null,
+    keeps,
     drops: held.isConfidential && status === "Sent",
-    ...{ template_version: rendition?.templateVersion, template_locale: rendition?.locale },
-    ...{
-      subject: rendition?.subject,
-      attempts: result.attempts.map(tryOf),
-      outcomes: result.outcomes.map(outcomeOf),
-    },
-    ...(keeps ? { html_body: rendition.htmlBody, text_body: rendition.textBody } : {}),
+    template_version: rendition?.templateVersion,
+    template_locale: rendition?.locale,
+    subject: rendition?.subject,
+    html_body: keeps ? rendition.htmlBody : undefined,
+    text_body: keeps ? rendition.textBody : undefined,
+    attempts: result.attempts.map(attemptRow),
+    outcomes: result.outcomes.map(outcomeRow),
   };
 }
 
-const tryOf = (tried: ProviderAttempt) => ({
-  ...{ id: tried.id, provider_name: tried.providerName, is_success: tried.isSuccess },
-  ...{ duration_ms: tried.durationMs, attempted_at: tried.attemptedAt, error_message: tried.errorMessage },
+const attemptRow = (attempt: ProviderAttempt) => ({
+  id: attempt.id,
+  provider_name: attempt.providerName,
+  is_success: attempt.isSuccess,
+  duration_ms: attempt.durationMs,
+  attempted_at: attempt.attemptedAt,
+  error_message: attempt.errorMessage,
 });
 
-const outcomeOf = ({ recipientId, status, errorMessage, reason }: Outcome) => ({
-  ...{ id: recipientId, status, error_message: errorMessage, reason },
+const outcomeRow = ({ recipientId, status, errorMessage, reason }: Outcome) => ({
+  id: recipientId,
+  status,
+  error_message: errorMessage,
+  reason,
 });

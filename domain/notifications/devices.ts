@@ -2,7 +2,7 @@ import { type Queryable, type Sql, transact } from "../../infra/postgres/postgre
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 
-/** A device that takes a user's push messages. */
+/** A device that receives a user's push messages. */
 export interface UserDevice {
   id: string;
   userId: string;
@@ -10,12 +10,12 @@ export interface UserDevice {
   createdAt: Date;
 }
 
-/** Devices of one user; every push message to the user is a request for each of them. */
+/** Maximum devices per user. A push message to the user costs one request per device. */
 const MAX_DEVICES = 100;
 
 /**
- * Registers a device for a user; a token known already passes to this user. Of more than a hundred the oldest are
- * forgotten: apps leave the tokens of past installations behind.
+ * Registers a device for a user. A token that is already registered moves to this user. If the user has more than
+ * MAX_DEVICES, the oldest are deleted, because apps leave tokens of old installations behind.
  */
 export async function registerDevice(
   sql: Sql,
@@ -41,10 +41,10 @@ export async function listDevices(q: Queryable, userId: string): Promise<UserDev
     select id, user_id, platform, created_at from user_devices where user_id = ${userId} order by id`;
 }
 
-/** Takes one of the user's devices away. @throws NOTIFICATION_DEVICE_NOT_FOUND */
+/** Deletes one of the user's devices. @throws NOTIFICATION_DEVICE_NOT_FOUND */
 export async function removeDevice(sql: Sql, userId: string, id: string): Promise<void> {
-  const gone = await sql`delete from user_devices where id = ${id} and user_id = ${userId}`;
-  if (gone.count === 0) throw problem("NOTIFICATION_DEVICE_NOT_FOUND", `The user has no device ${id}.`);
+  const deleted = await sql`delete from user_devices where id = ${id} and user_id = ${userId}`;
+  if (deleted.count === 0) throw problem("NOTIFICATION_DEVICE_NOT_FOUND", `The user has no device ${id}.`);
 }
 
 /** The tokens of all devices of these users. */
@@ -54,7 +54,7 @@ export async function findDeviceTokens(q: Queryable, userIds: string[]): Promise
   return rows.map((row) => row.token);
 }
 
-/** The tokens of these users' devices by user, oldest first; a user without any is left out. */
+/** The device tokens of these users by user id, oldest first. Users without a device are left out. */
 export async function findDeviceTokensByUser(
   q: Queryable,
   userIds: string[],
@@ -65,7 +65,7 @@ export async function findDeviceTokensByUser(
   return new Map([...byUser].map(([userId, devices]) => [userId, devices.map(({ token }) => token)]));
 }
 
-/** Forgets devices whose tokens a push service has called dead. */
+/** Deletes the devices of tokens that a push service has reported as dead. */
 export async function deleteDevices(q: Queryable, tokens: string[]): Promise<void> {
   await q`delete from user_devices where token = any(${tokens}::text[])`;
 }

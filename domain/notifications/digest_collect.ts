@@ -8,17 +8,18 @@ import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import type { RecipientPreference } from "./recipient_user.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
-/** The job that turns a digest into a mail. */
+/** The name of the job type that closes a digest and queues its mail. */
 export const DIGEST_JOB = "notifications.digest";
 
-/** Is this a message a user gets in a digest: mail of low priority and of some category, that may be quoted? */
+/** True if the user gets this message in a digest: Low priority email with a category, not confidential, no attachments. */
 export const isForDigest = (held: HeldNotification, { hasDigest }: RecipientPreference): boolean =>
   hasDigest && held.channel === "Email" && held.priority === "Low" && held.category !== null &&
   !held.isConfidential && held.attachments.length === 0;
 
 /**
- * Puts a message into its recipients' digests, each due at the user's next digest time. The recipients are Collected
- * exactly when the digest and its job exist. As many statements for a thousand recipients as for one.
+ * Puts a message into its recipients' digests, each due at the user's next digest time. One transaction creates the
+ * digests and their jobs and sets the recipients to Collected. The number of statements does not depend on the number
+ * of recipients.
  */
 export async function collectForDigest(
   p: Platform,
@@ -57,8 +58,8 @@ interface OpenDigest {
 }
 
 /**
- * The users' open digests by user, made with their jobs where there are none. They stay locked until `tx` ends, so that
- * none is closed before what is put into it can be seen.
+ * The users' open digests by user id; missing digests are created with their jobs. The rows stay locked until `tx` ends,
+ * so that no digest is closed before the messages put into it are committed.
  */
 export async function openDigests(
   p: Platform,
@@ -67,7 +68,7 @@ export async function openDigests(
   wanted: { userId: string; dueAt: Date }[],
 ): Promise<Map<string, OpenDigest>> {
   const users = [...new Map(wanted.map((each) => [each.userId, each])).values()];
-  // locked in one order, so that two messages never wait for each other
+  // rows are locked in one order, so that two messages cannot deadlock
   const digests = await tx<OpenDigest[]>`
     insert into notification_digests as d (id, tenant_key, user_id, due_at)
     select id, ${tenantKeyOf(tenantId)}, user_id, due_at
@@ -84,7 +85,7 @@ export async function openDigests(
   return new Map(digests.map((digest) => [digest.userId, digest]));
 }
 
-/** Gives digests the jobs that close them when they are due. */
+/** Enqueues the jobs that close these digests when they are due. */
 export async function enqueueDigests(
   p: Platform,
   tx: Tx,
@@ -97,8 +98,12 @@ export async function enqueueDigests(
     p,
     tx,
     digests.map(({ id, tenantId, dueAt }) => ({
-      ...{ jobTypeName: type.name, maxRetries: type.maxRetries, limitKey: limitKeyOf(type) },
-      ...{ serializedArgs: JSON.stringify({ digestId: id }), tenantId, scheduledAt: dueAt },
+      jobTypeName: type.name,
+      maxRetries: type.maxRetries,
+      limitKey: limitKeyOf(type),
+      serializedArgs: JSON.stringify({ digestId: id }),
+      tenantId,
+      scheduledAt: dueAt,
     })),
   );
   await tx`update notification_digests d set job_id = given.job_id

@@ -5,42 +5,43 @@ import { enqueueDigests } from "./digest_collect.ts";
 import { tenantOfKey } from "./tenant_key.ts";
 
 export const DIGEST_TEMPLATE = "notification-digest";
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 /**
- * Passes on what became of digest mails to the messages in them. Done again it changes nothing, so the delivery does
- * it for its own mail and the sweep for those whose process died in between.
- * @param notificationId only this mail's
+ * Copies the outcome of digest mails to the messages in them. Idempotent: the delivery job calls it for its own mail, and
+ * the sweep calls it again for mails whose process died in between.
+ * @param notificationId the digest mail to settle; null: all
+ * @returns how many digests it settled, at most BATCH_SIZE
  */
 export async function settleDigests(
   p: Pick<Platform, "sql">,
   notificationId: string | null,
 ): Promise<number> {
   return await transact(p.sql, async (tx) => {
-    const ended = await tx<{ id: string }[]>`
+    const finished = await tx<{ id: string }[]>`
       select d.id from notification_digests d join notifications n on n.id = d.notification_id
       where d.settled_at is null and n.status in ('Sent', 'DeadLettered', 'Cancelled')
         and (${notificationId}::uuid is null or d.notification_id = ${notificationId})
-      order by d.id limit ${AT_ONCE} for update of d skip locked`;
-    if (ended.length === 0) return 0;
-    const ids = ended.map((digest) => digest.id);
-    const answered = await tx<{ notificationId: string }[]>`
+      order by d.id limit ${BATCH_SIZE} for update of d skip locked`;
+    if (finished.length === 0) return 0;
+    const ids = finished.map((digest) => digest.id);
+    const updated = await tx<{ notificationId: string }[]>`
       update notification_recipients r set deliver_after = null,
         status = case n.status when 'Sent' then 'Sent' when 'Cancelled' then 'Skipped' else 'Refused' end,
         sent_at = case n.status when 'Sent' then n.sent_at end,
         reason = case n.status when 'Cancelled' then 'Suppressed' end,
         error_message = case when n.status <> 'Sent' then 'The digest was not delivered: '
-          || coalesce(n.last_error, 'no reason is known') end
+          || coalesce(n.last_error, 'the reason is unknown') end
       from notification_digests d join notifications n on n.id = d.notification_id
       where d.id = any(${ids}::uuid[]) and r.digest_id = d.id and r.status = 'Collected'
       returning r.notification_id`;
     await tx`update notification_digests set settled_at = now() where id = any(${ids}::uuid[])`;
-    await settleCollected(tx, answered.map((row) => row.notificationId));
+    await settleCollected(tx, updated.map((row) => row.notificationId));
     return ids.length;
   });
 }
 
-/** Ends those of these messages that waited for digests only, and whose recipients have all been answered for. */
+/** Sets the final status of those of these Pending messages that have no Owed or Collected recipient any more. */
 export async function settleCollected(q: Queryable, notificationIds: string[]): Promise<number> {
   const ids = [...new Set(notificationIds)].sort();
   if (ids.length === 0) return 0;
@@ -63,14 +64,14 @@ export async function settleCollected(q: Queryable, notificationIds: string[]): 
   return settled.count;
 }
 
-/** What the sweep does for digests: passes on outcomes, ends messages left behind, replaces jobs that were lost. */
+/** The digest part of the sweep: settles digests, settles Pending messages that were left behind, replaces lost jobs. */
 export async function sweepDigests(p: Platform, idle = "10 minutes"): Promise<void> {
-  while (await settleDigests(p, null) === AT_ONCE);
+  while (await settleDigests(p, null) === BATCH_SIZE);
   const waiting = await p.sql<{ id: string }[]>`
     select n.id from notifications n where n.status = 'Pending'
       and n.updated_at < now() - ${idle}::text::interval and not exists (
         select from notification_recipients r where r.notification_id = n.id and r.status in ('Owed', 'Collected'))
-    order by n.id limit ${AT_ONCE}`;
+    order by n.id limit ${BATCH_SIZE}`;
   await settleCollected(p.sql, waiting.map((row) => row.id));
   await transact(p.sql, (tx) => replaceLostJobs(p, tx, idle));
 }
@@ -79,7 +80,7 @@ async function replaceLostJobs(p: Platform, tx: Tx, idle: string): Promise<void>
   const overdue = await tx<{ id: string; tenantKey: string; dueAt: Date; jobId: string | null }[]>`
     select id, tenant_key, due_at, job_id from notification_digests
     where closed_at is null and settled_at is null and due_at < now() - ${idle}::text::interval
-    order by id limit ${AT_ONCE} for update skip locked`;
+    order by id limit ${BATCH_SIZE} for update skip locked`;
   const ends = await readJobEnds(tx, overdue.flatMap((digest) => digest.jobId ?? []));
   const lost = overdue.filter(({ jobId }) => jobId === null || ends.has(jobId));
   await enqueueDigests(p, tx, lost.map((digest) => ({ ...digest, tenantId: tenantOfKey(digest.tenantKey) })));

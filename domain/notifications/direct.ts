@@ -19,9 +19,9 @@ import { type NotificationResult, type NotificationStatus, resultOf as answerOf 
 import { insertNotifications, type MessageSender } from "./store_notification.ts";
 
 const RETRY_AFTER_MS = 5_000;
-/** How often a message under way is marked as alive; the sweep settles those that have long not been. */
-const ALIVE_MS = 2_000;
-/** Deliveries under way, by the service's database: more than those whose request waits. */
+/** Interval of the heartbeat of a direct message in delivery. The sweep settles messages whose heartbeat has stopped. */
+const HEARTBEAT_MS = 2_000;
+/** Running deliveries of this process by database pool, also those whose request was already answered `Sending`. */
 const underWay = new WeakMap<Sql, Set<Promise<unknown>>>();
 
 /** A direct email. */
@@ -37,9 +37,10 @@ export interface DirectEmail {
 }
 
 /**
- * Sends an email before it answers. Recipients that could not be asked yet, while others took it, are left to a job.
+ * Sends an email and waits for the outcome. If some recipients were accepted and others are still owed, a job retries
+ * the others.
  * @throws VALIDATION_ERROR, NOTIFICATION_CHANNEL_NOT_CONFIGURED, NOTIFICATION_DELIVERY_FAILED with the provider's
- * reason; the attempt is recorded
+ * reason (the attempt is stored)
  */
 export async function sendDirectEmail(
   p: Platform,
@@ -61,16 +62,16 @@ export async function sendDirectEmail(
   return await sendNow(p, sender, { channel: "Email", recipients, ...email }, once);
 }
 
-/** Why a mail may not say it comes from `address`: only the domain of MAIL_FROM is known to be the service's own. */
+/** Checks that a sender address has the domain of MAIL_FROM, the only domain known to belong to the service. */
 function senderMistake(p: Platform, address: string): string | null {
-  if (addressMistake("Email", address)) return null; // `checkMessage` says what is wrong with it
+  if (addressMistake("Email", address)) return null; // `checkMessage` reports the syntax error
   const own = addressDomain(defaultSender(p.config.MAIL_FROM).address);
   return addressDomain(address) === own
     ? null
-    : `"${address.slice(0, 100)}" is not of ${own}, the domain this service sends from`;
+    : `"${address.slice(0, 100)}" is not in ${own}, the domain this service sends from`;
 }
 
-/** A direct push; `userIds` stand for all devices of those users. */
+/** A direct push message. `userIds` addresses all devices of those users. */
 export interface DirectPush {
   title: string;
   body: string | null;
@@ -80,9 +81,9 @@ export interface DirectPush {
 }
 
 /**
- * Sends a push message before it answers, to device tokens and to the devices of users.
+ * Sends a push message to device tokens and to the devices of users, and waits for the outcome.
  * @throws VALIDATION_ERROR, NOTIFICATION_CHANNEL_NOT_CONFIGURED, NOTIFICATION_DELIVERY_FAILED with the provider's
- * reason; the attempt is recorded
+ * reason (the attempt is stored)
  */
 export async function sendDirectPush(
   p: Platform,
@@ -153,23 +154,23 @@ async function sendNow(
   throw notDelivered(id, resultOf(held, run, true).error);
 }
 
-/** Delivers a direct message and settles it; until then it is marked as alive, so that a crash is told from patience. */
+/** Delivers a direct message and settles it. Until then a heartbeat updates its row, so that the sweep can detect a crash. */
 async function deliverDirect(
   p: Platform,
   sender: MessageSender,
   held: HeldNotification,
 ): Promise<{ run: DeliveryRun; status: "Sent" | "Failed" }> {
-  const marking = setInterval(() => {
+  const heartbeat = setInterval(() => {
     outsideSharedTransaction(() =>
       p.sql`update notifications set updated_at = now() where id = ${held.id} and status = 'Sending' and job_id is null`
-    ).catch(() => {}); // with the database away the next one tells
-  }, ALIVE_MS);
+    ).catch(() => {}); // if the database is unreachable, the next heartbeat tries again
+  }, HEARTBEAT_MS);
   const deliver = async () => {
     try {
       const run = await deliverOwed(p, held);
       return { run, status: await settleDirect(p, sender, held, run) };
     } finally {
-      clearInterval(marking);
+      clearInterval(heartbeat);
     }
   };
   const deliveries = underWay.get(p.sql) ?? new Set();
@@ -183,25 +184,25 @@ async function deliverDirect(
   }
 }
 
-/** Resolves when the direct messages that are under way have been settled. */
+/** Resolves when all running direct deliveries have been settled. */
 export async function finishDirectMessages(p: Pick<Platform, "sql">): Promise<void> {
   await Promise.allSettled(underWay.get(p.sql) ?? []);
 }
 
 /**
- * What has become of the message an interrupted request has written; null where there is none. It is never sent again:
- * the mail server may have it.
+ * State of the message that an interrupted request wrote; null if it wrote none. The message is not sent again, because
+ * the mail server may have accepted it.
  */
 async function readInterrupted(sql: Sql, id: string): Promise<NotificationResult | null> {
   const [message] = await sql<
-    { status: NotificationStatus; lastError: string | null; isAnyoneReached: boolean }[]
+    { status: NotificationStatus; lastError: string | null; isPartlySent: boolean }[]
   >`
     select status, last_error, exists (select from notification_recipients r
-        where r.notification_id = n.id and r.status = 'Sent') as is_anyone_reached
+        where r.notification_id = n.id and r.status = 'Sent') as is_partly_sent
     from notifications n where id = ${id}`;
   if (!message) return null;
-  const { status, lastError, isAnyoneReached } = message;
-  if (status === "Failed" && !isAnyoneReached) throw notDelivered(id, lastError);
+  const { status, lastError, isPartlySent } = message;
+  if (status === "Failed" && !isPartlySent) throw notDelivered(id, lastError);
   return answerOf(id, status);
 }
 
@@ -228,7 +229,8 @@ async function settleDirect(
         })
         : undefined;
       const isOurs = await settleNotification(tx, held, {
-        ...{ ...result, status },
+        ...result,
+        status,
         ...(nextJobId ? { nextJobId } : {}),
       });
       if (nextJobId && !isOurs) await abandonJob(tx, nextJobId);

@@ -8,28 +8,28 @@ import type { SkipReason } from "./status.ts";
 
 const ERROR_LENGTH = 1_000;
 
-/** One try of one provider. */
+/** One attempt at one provider. */
 export interface ProviderAttempt {
-  /** In the order of the attempts; it tells a try that was written already. */
+  /** Sorts attempts by time. It also makes writing idempotent: an attempt that is already stored is not inserted again. */
   id: string;
   providerName: string;
-  /** At least one recipient was reached. */
+  /** At least one recipient was accepted. */
   isSuccess: boolean;
   durationMs: number;
   attemptedAt: Date;
   errorMessage: string | null;
 }
 
-/** What became of one recipient. */
+/** The outcome of a run for one recipient. */
 export interface Outcome {
   recipientId: string;
   status: "Owed" | "Sent" | "Refused" | "Skipped";
   errorMessage: string | null;
-  /** Why it is Skipped. */
+  /** Why the recipient is Skipped. */
   reason?: SkipReason;
-  /** The refusal is of this very recipient, not of the message. */
+  /** The provider refused this recipient, not the message as a whole. */
   isRecipientError?: boolean;
-  /** Owed because of an outage, or of a refusal for now: it is waited out and uses up no retry. */
+  /** Owed because of an outage or a temporary refusal; waiting for its end uses up no retry. */
   isTransient?: boolean;
 }
 
@@ -38,25 +38,26 @@ export type RecipientAnswer = { accepted: true } | {
   accepted: false;
   reason: string;
   permanent: boolean;
-  /** How long the provider asks to be left alone before it is asked again. */
+  /** The provider's Retry-After in milliseconds. */
   retryAfterMs?: number | null;
-  /** The refusal is of this very recipient, not of the message. */
+  /** The provider refused this recipient, not the message as a whole. */
   isRecipientError?: boolean;
-  /** The provider could not be used at all, so that another message would fare no better now. */
+  /** The provider could not be used at all, so another message would fail now too. */
   isUnavailable?: boolean;
-  /** What stands in the way ends by itself: an outage, or a refusal for now. */
+  /** The cause is temporary: an outage, or a refusal for now. */
   isTransient?: boolean;
 };
 
-/** A provider as failover sees it: hands a message over for the given recipients, one answer each in their order. */
+/** A provider for one message. */
 export interface Provider {
   name: string;
+  /** Sends the message to the given recipients. @returns one answer per recipient, in their order */
   deliver(owed: HeldRecipient[], signal?: AbortSignal): Promise<RecipientAnswer[]>;
 }
 
 /**
- * Thrown by a provider that took the message for nobody. `permanent`: the same message would be refused again.
- * `isUnavailable`: no other message would have been taken either. `isTransient`: what stands in the way ends by itself.
+ * Thrown by a provider that accepted the message for no recipient. `permanent`: the same message would be refused again.
+ * `isUnavailable`: any other message would have failed too. `isTransient`: the cause is temporary.
  */
 export class ProviderFailed extends Error {
   override readonly name = "ProviderFailed";
@@ -73,17 +74,18 @@ export class ProviderFailed extends Error {
   }
 }
 
-/** What trying the providers came to. */
+/** The result of trying the providers. */
 export interface FailoverResult {
   attempts: ProviderAttempt[];
   outcomes: Outcome[];
-  /** How long to wait before those still owed are tried again, where the last provider asked for it. */
+  /** How long to wait before the owed recipients are tried again, if the last provider sent a Retry-After. */
   retryAfterMs: number | null;
 }
 
 /**
- * FailoverResult providers in order, each for those the ones before left owed, until nobody is. Whom a provider refuses for
- * good is not given to the next: the refusal is about the recipient or the message.
+ * Tries providers in order, each for the recipients that are still owed, until no recipient is owed. A recipient that a
+ * provider refused permanently is not given to the next provider, because the refusal is about the recipient or the
+ * message.
  */
 export async function tryProviders(
   providers: Provider[],
@@ -104,7 +106,7 @@ export async function tryProviders(
     const answers = await answersOf(provider, owed, signal, log);
     owed.forEach(({ id }, index) => outcomes.set(id, outcomeOf(id, answers[index])));
     const refusals = answers.filter((answer) => !answer.accepted);
-    // no pause at all is none: the ordinary delay is the answer to that, and it costs a retry
+    // Retry-After 0 counts as absent: the ordinary retry delay applies, and it uses up a retry
     retryAfterMs = Math.max(0, ...refusals.map((answer) => answer.retryAfterMs ?? 0)) || null;
     attempts.push({
       id,
@@ -136,15 +138,15 @@ async function answersOf(
   }
 }
 
-/** What a provider's failure as a whole means for each recipient it was asked about. */
+/** The answer for each recipient of a call that threw. Unexpected errors are logged. */
 export function failureAnswer(error: unknown, provider: string, log: Log): RecipientAnswer {
   const failed = error instanceof ProviderFailed
     ? error
     : { permanent: false, isUnavailable: true, isTransient: false };
-  const isTold = error instanceof ProviderFailed || error instanceof Problem;
-  if (!isTold) log.warn("a provider failed", { provider, error });
-  // whatever else went wrong is ours, and its words may name hosts of ours
-  const reason = isTold ? shorten(error.message) : "the message could not be handed over";
+  const isPublic = error instanceof ProviderFailed || error instanceof Problem;
+  if (!isPublic) log.warn("a provider failed", { provider, error });
+  // the message of an internal error may contain host names of the service
+  const reason = isPublic ? shorten(error.message) : "the message could not be handed over";
   const { permanent, isUnavailable, isTransient } = failed;
   return { accepted: false, reason, permanent, isUnavailable, isTransient };
 }
@@ -154,7 +156,7 @@ function outcomeOf(recipientId: string, answer: RecipientAnswer | undefined): Ou
   return {
     recipientId,
     status: answer?.permanent ? "Refused" : "Owed",
-    errorMessage: answer?.reason ?? "the provider said nothing about this recipient",
+    errorMessage: answer?.reason ?? "the provider gave no answer for this recipient",
     ...(answer?.isRecipientError ? { isRecipientError: true } : {}),
     ...(answer?.isTransient ? { isTransient: true } : {}),
   };

@@ -1,9 +1,9 @@
-/** What Postgres cannot store in a text: NUL and half a surrogate pair, as JSON.stringify spells them. */
+/** Characters that Postgres cannot store in a text (NUL and lone surrogates), as JSON.stringify escapes them. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
 
 /**
- * Rows as one JSON parameter for json_to_recordset. Texts that Postgres would refuse lose what it cannot hold, as a
- * provider's answer or a filled in template may contain anything.
+ * Serializes rows to one JSON parameter for json_to_recordset. Characters that Postgres cannot store are removed or
+ * replaced, because provider answers and rendered templates may contain them.
  */
 export function jsonRows(rows: unknown[]): string {
   const json = JSON.stringify(rows);

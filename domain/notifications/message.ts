@@ -11,31 +11,31 @@ export interface MessageRecipient {
   address: string;
   displayName?: string | null;
   kind?: "to" | "cc" | "bcc";
-  /** The user the service knows behind the address; found by `checkMessage`. */
+  /** The user behind the address, found by `checkMessage`; null if the address belongs to no known user. */
   userId?: string | null;
-  /** The message was sent to the user, whatever the address by then. */
+  /** True if the message was sent to the user: delivery uses the user's current address. */
   followsUser?: boolean;
 }
 
-/** A file of the registry that goes along with an email; opened when the message is sent. */
+/** A file of the registry that is attached to an email. It is opened when the message is sent. */
 export interface MessageAttachment {
   fileId: string;
   fileName: string;
   contentType: string;
 }
 
-/** A message to be sent: what a caller may say, and what only the service itself may add. */
+/** A message to be sent: fields that a caller may set, and some that only the service sets. */
 export interface Message {
   channel: NotificationChannel;
   recipients: MessageRecipient[];
-  /** Users of the tenant who get it too, at the address they have when it is delivered. */
+  /** Users of the tenant who also get it, at the address they have when it is delivered. */
   userIds?: string[];
   subject?: string | null;
   htmlBody?: string | null;
   textBody?: string | null;
   templateSlug?: string | null;
   templateData?: Record<string, unknown> | null;
-  /** Wanted language of the template; absent: the tenant's default. */
+  /** Requested language of the template; absent: the tenant's default. */
   locale?: string | null;
   priority?: NotificationPriority | null;
   category?: string | null;
@@ -45,14 +45,15 @@ export interface Message {
   fromAddress?: string | null;
   fromName?: string | null;
   attachments?: MessageAttachment[];
-  /** The content is never shown and is dropped once it was sent. */
+  /** The content is never shown through the API and is deleted when it is sent. */
   isConfidential?: boolean;
 }
 
 /**
- * Checks what a message says and whom it goes to, and returns it with one-line subject and each recipient once.
- * @param field where the message stands in the request, for the field names of refusals.
- * @throws VALIDATION_ERROR naming every address that does not fit its channel, or every user that is not the tenant's.
+ * Validates a message and its recipients. @returns it with a one-line subject, the users behind its recipients, and
+ * duplicate recipients removed
+ * @param field prefix of the field names in errors, such as `notification.`
+ * @throws VALIDATION_ERROR with every invalid address, or every user who is not active in the tenant
  */
 export async function checkMessage(
   q: Queryable,
@@ -62,8 +63,8 @@ export async function checkMessage(
 ): Promise<Message> {
   const errors: FieldErrors = {};
   const { channel } = message;
-  const isSaid = [message.subject, message.htmlBody, message.textBody].some((text) => text?.trim());
-  if (!message.templateSlug && !isSaid) {
+  const hasText = [message.subject, message.htmlBody, message.textBody].some((text) => text?.trim());
+  if (!message.templateSlug && !hasText) {
     errors[`${field}subject`] = ["expected a subject, an htmlBody, a textBody or a templateSlug"];
   }
   if (message.fromAddress) {

@@ -1,15 +1,15 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { emitEvents } from "../events/emit.ts";
 
-interface GivenUp {
+interface FailedNotification {
   id: string;
   tenantId: string | null;
   channel: string;
   error: string | null;
 }
 
-/** Tells the tenants of messages that they were given up. */
-export async function emitNotificationFailed(tx: Tx, messages: GivenUp[]): Promise<void> {
+/** Emits `notification.failed` for messages that are DeadLettered, each to its tenant's endpoints. */
+export async function emitNotificationFailed(tx: Tx, messages: FailedNotification[]): Promise<void> {
   await emitEvents(
     {},
     tx,

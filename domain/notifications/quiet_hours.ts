@@ -1,6 +1,6 @@
 const MINUTES_A_DAY = 24 * 60;
 
-/** Quiet hours on a user's clocks, in minutes of the day; `to` before `from`: past midnight. */
+/** Quiet hours in a user's time zone, in minutes of the day. If `to` is less than `from`, they last past midnight. */
 export interface QuietHours {
   timeZoneId: string;
   from: number;
@@ -8,8 +8,8 @@ export interface QuietHours {
 }
 
 /**
- * When the quiet hours end that `now` lies in, or null when it lies in none. The user's clocks decide: an end the
- * clocks skip is the end of the gap, and where an end comes twice it is the first one that is still ahead.
+ * The end of the quiet hours that contain `now`; null if `now` is outside of quiet hours. When clocks change: an end
+ * time that is skipped becomes the end of the gap, and of an end time that occurs twice the first one after `now` counts.
  */
 export function quietUntil({ timeZoneId, from, to }: QuietHours, now: Date): Date | null {
   const local = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timeZoneId);
@@ -26,11 +26,11 @@ export function quietUntil({ timeZoneId, from, to }: QuietHours, now: Date): Dat
   return second.epochMilliseconds > now.getTime() ? new Date(second.epochMilliseconds) : null;
 }
 
-/** Minutes of the day as clocks write them, such as `07:00`. */
+/** Formats minutes of the day as `HH:MM`. */
 export const clockTime = (minutes: number): string =>
   `${String(Math.floor(minutes / 60)).padStart(2, "0")}:${String(minutes % 60).padStart(2, "0")}`;
 
-/** The minutes of the day a clock's `HH:MM` stands for, or null where it is none. */
+/** Parses `HH:MM` to minutes of the day; null if it is not a valid time. */
 export function minutesOf(clock: string): number | null {
   const [, hours, minutes] = /^(\d{2}):(\d{2})$/.exec(clock) ?? [];
   if (hours === undefined || Number(minutes) > 59) return null;

@@ -56,7 +56,7 @@ export interface NotificationDetail extends NotificationRow {
   }[];
 }
 
-/** A message with its recipients and every try; the bodies of a confidential one are left out. @throws NOTIFICATION_NOT_FOUND */
+/** A message with its recipients and attempts. The bodies of a confidential message are null. @throws NOTIFICATION_NOT_FOUND */
 export async function readNotification(
   q: Queryable,
   tenantId: string | null,
@@ -90,4 +90,4 @@ export async function readNotification(
 }
 
 export const notificationNotFound = (id: string) =>
-  problem("NOTIFICATION_NOT_FOUND", `There is no notification ${id} here.`);
+  problem("NOTIFICATION_NOT_FOUND", `There is no notification ${id} in this tenant.`);

@@ -3,33 +3,33 @@ import type { NotificationChannel } from "./status.ts";
 import type { SuppressionReason } from "./suppression.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
-/** What a delivery needs to know of the user behind a recipient; the preferences are those of this very moment. */
+/** The user behind a recipient, with the preferences the user has when the message is held. */
 export interface RecipientUser {
-  /** The user behind the address, where the service knows one. */
+  /** The user behind the address; null if the address belongs to no known user. */
   userId: string | null;
-  /** The message goes to the user, at the address the user has now. */
+  /** True if the message goes to the user, at the user's current address. */
   followsUser: boolean;
-  /** Why the tenant's messages no longer go to this address. */
+  /** Why the tenant has suppressed this address; null if it has not. */
   suppression: SuppressionReason | null;
-  /** null: the user has never said what they want. */
+  /** Null if the user has never set preferences. */
   preference: RecipientPreference | null;
 }
 
 export interface RecipientPreference {
   timeZoneId: string;
-  /** Minutes of the user's day; both null without quiet hours. */
+  /** Minutes of the day in the user's time zone; both null without quiet hours. */
   quietFrom: number | null;
   quietTo: number | null;
   hasDigest: boolean;
   digestAt: number;
-  /** What the user said about the message's category; a channel left out is wanted. */
+  /** The user's settings for the message's category. A channel that is left out is wanted. */
   channels: Partial<Record<NotificationChannel, boolean>> | null;
 }
 
 /**
- * Fields of a recipient's JSON in the statement that takes a message (aliases `n` and `r`): two look-ups by index,
- * the second only for known users, and no round trip of their own. The message that found an address dead may ask it
- * again: that is what its retry is for.
+ * SQL for the members of RecipientUser in the recipient's JSON; the statement uses the aliases `n` and `r`. It costs two
+ * index look-ups per recipient, the second only for known users. A suppression that this same message caused does not
+ * count, so that a retry of the message tries the address again.
  */
 export const recipientUserColumns = (q: Queryable) =>
   q`'userId', r.user_id, 'followsUser', r.follows_user,

@@ -9,8 +9,8 @@ import { type NotificationPriority, type NotificationResult, resultOf } from "./
 import type { MessageSender } from "./store_notification.ts";
 
 /**
- * Sends a failed message again to all who have not got it, those refused or skipped before included, under a new job with
- * retries of its own; the old job no longer counts.
+ * Queues a failed message again for all recipients who have not got it, also those refused or skipped before. It gets a
+ * new job with a full set of retries. The old job is abandoned.
  * @throws NOTIFICATION_NOT_FOUND, NOTIFICATION_CANNOT_RETRY
  */
 export async function retryNotification(

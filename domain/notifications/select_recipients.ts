@@ -9,21 +9,22 @@ import { findSuppressions, type SuppressionReason } from "./suppression.ts";
 import { ignoresSuppression } from "./suppression_bounces.ts";
 import { followUsers, skip } from "./user_recipients.ts";
 
-/** Whom a message may go to now. */
+/** The owed recipients of a message, by what happens to them in this run. */
 export interface Selection {
+  /** Recipients who get the message now. */
   due: HeldRecipient[];
-  /** Whom it is kept from for good. */
+  /** Recipients who will not get it. */
   skipped: Outcome[];
-  /** When the first of those in quiet hours may get it; null: nobody waits. */
+  /** When the first recipient in quiet hours may get the message; null if none is in quiet hours. */
   waitsUntil: Date | null;
-  /** Somebody gets it in a digest. */
+  /** At least one recipient gets the message in a digest. */
   isCollected: boolean;
 }
 
 /**
- * Holds a message to what its recipients want and can take at this moment: who is suppressed, gone or opted out is
- * skipped, who is in quiet hours waits, whose digest takes it is collected. Recipients of whom none of that can be
- * said cost no query.
+ * Applies suppressions, preferences, quiet hours and digests as they are now. A recipient who is suppressed, has opted
+ * out or is no longer a user is skipped. A recipient in quiet hours waits. A recipient with a digest is collected. If no
+ * recipient is a known user or suppressed, it runs no query.
  */
 export async function selectRecipients(
   p: Platform,
@@ -63,8 +64,8 @@ function quietEnd(held: HeldNotification, preference: RecipientPreference, now: 
 }
 
 /**
- * Why recipients are suppressed, by their id. What was read with the message holds unless the address has changed
- * since or its spelling is not the one that is compared.
+ * Why recipients are suppressed, by recipient id. It uses the suppression that was read with the message. It reads again
+ * only if the address has changed since, or has non-ASCII characters, which SQL `lower` does not compare correctly.
  */
 async function suppressedOf(
   p: Pick<Platform, "sql">,

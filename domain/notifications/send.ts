@@ -23,7 +23,7 @@ import { requireRenderable } from "./templates/render.ts";
 import { addUnsubscribePlaceholder } from "./unsubscribe_mail.ts";
 
 /**
- * Stores a message and the job that delivers it; both exist exactly when `tx` commits.
+ * Stores a message and the job that delivers it, in the caller's transaction.
  * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function sendNotification(
@@ -43,29 +43,29 @@ export async function sendNotification(
   return { notificationId };
 }
 
-/** A mail of the service's own to one person. */
+/** A mail that the service itself sends to one person. */
 interface ServiceMail {
-  /** Whose templates count, and whose list of messages it appears in; null: the service's own. */
+  /** The tenant whose templates are used and whose list shows the message; null: the service itself. */
   tenantId: string | null;
   to: MessageRecipient;
 }
 
-/** A message made of a template only. */
+/** A service mail made from a template. */
 export interface TemplatedMail extends ServiceMail {
   templateSlug: string;
   locale: string | null;
   data: Record<string, unknown>;
 }
 
-/** A message that needs no template. */
+/** A service mail without a template. */
 export interface PlainMail extends ServiceMail {
   subject: string;
   textBody: string;
 }
 
 /**
- * Sends one person a mail of the service's own, such as a password reset. What it says cannot be read back through
- * the API, since it may hold a key to the account.
+ * Queues a mail of the service to one person, such as a password reset. Its content cannot be read through the API,
+ * because it may contain a key to the account.
  * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function sendServiceMail(
@@ -73,22 +73,22 @@ export async function sendServiceMail(
   tx: Tx,
   mail: TemplatedMail | PlainMail,
 ): Promise<{ notificationId: string }> {
-  const { tenantId, to, ...words } = mail;
-  const said = "data" in words
-    ? { templateSlug: words.templateSlug, templateData: words.data, locale: words.locale }
-    : words;
+  const { tenantId, to, ...rest } = mail;
+  const content = "data" in rest
+    ? { templateSlug: rest.templateSlug, templateData: rest.data, locale: rest.locale }
+    : rest;
   return await sendNotification(p, tx, { tenantId, userId: null, traceId: null }, {
     channel: "Email",
     recipients: [to],
     priority: "High",
     isConfidential: true,
-    ...said,
+    ...content,
   });
 }
 
 /**
- * Puts the messages of many callers into the ledger: those who come at the same time share a commit, those of one
- * template the look at it. Each is answered once its own message is committed.
+ * Stores the messages of concurrent requests in batches: they share a commit, and a cache of templates. A call returns
+ * when its message is committed.
  */
 export class MessageWriter {
   readonly #templates: TemplateCache;
@@ -112,7 +112,7 @@ export class MessageWriter {
     );
   }
 
-  /** Returns the message's id. Refusals as `sendNotification`. */
+  /** Stores a message and returns its id. Throws like `sendNotification`. */
   async write(outgoing: OutgoingMessage): Promise<string> {
     const { tenantId } = outgoing.sender;
     const templateVersionId = await requireRenderable(this.#templates, tenantId, outgoing.message);
@@ -120,7 +120,7 @@ export class MessageWriter {
   }
 }
 
-/** Sends a caller's message; the answer says that it is queued. Refusals as `sendNotification`. */
+/** Queues a caller's message. Throws like `sendNotification`, and NOTIFICATION_CHANNEL_NOT_CONFIGURED. */
 export async function sendMessage(
   p: Platform,
   writer: MessageWriter,
@@ -132,7 +132,7 @@ export async function sendMessage(
   return resultOf(await writer.write(await prepareMessage(p, p.sql, sender, message, when)), "Queued");
 }
 
-/** Keeps a caller's message until `scheduledAt`; a past time is due at once. Refusals as `sendNotification`. */
+/** Schedules a caller's message for `scheduledAt`. A past time is due at once. Throws like `sendMessage`. */
 export async function scheduleMessage(
   p: Platform,
   writer: MessageWriter,
@@ -145,17 +145,17 @@ export async function scheduleMessage(
   return resultOf(await writer.write(await prepareMessage(p, p.sql, sender, message, when)), "Scheduled");
 }
 
-/** A message that has been checked and is not stored yet. */
+/** A message that has been validated and is not stored yet. */
 export interface OutgoingMessage {
   sender: MessageSender;
   message: Message;
   scheduledAt: Date | null;
 }
 
-/** A message whose template is settled: the version it will be filled in from. */
+/** An outgoing message with the template version it will be rendered from. */
 type AcceptedMessage = OutgoingMessage & Pick<NewNotification, "templateVersionId">;
 
-/** @param o.field where the message stands in the request, for the field names of refusals. */
+/** Validates a message. @param o.field prefix of the field names in errors */
 async function prepareMessage(
   p: Platform,
   q: Queryable,
@@ -172,7 +172,7 @@ async function prepareMessage(
 
 /**
  * Stores messages, each with the job that delivers it, in one statement.
- * @returns their ids in the given order, and what wakes workers for the jobs once they are committed.
+ * @returns their ids in the given order, and `wake`, which wakes workers and must be called after the commit.
  */
 async function storeMessages(
   p: Platform,
@@ -183,19 +183,27 @@ async function storeMessages(
   const { name: jobTypeName, maxRetries } = type;
   const stored = messages.map((message) => ({ ...message, id: newId(), jobId: newId() }));
   const jobs = stored.map(({ id, jobId, sender, message, scheduledAt }) => ({
-    ...{ id: jobId, jobTypeName, serializedArgs: JSON.stringify({ notificationId: id }), maxRetries },
-    ...{ tenantId: sender.tenantId, createdBy: sender.userId, traceId: sender.traceId },
-    ...{ priority: message.priority ?? "Normal", scheduledAt, limitKey: limitKeyOf(type) },
+    id: jobId,
+    jobTypeName,
+    serializedArgs: JSON.stringify({ notificationId: id }),
+    maxRetries,
+    tenantId: sender.tenantId,
+    createdBy: sender.userId,
+    traceId: sender.traceId,
+    priority: message.priority ?? "Normal",
+    scheduledAt,
+    limitKey: limitKeyOf(type),
   }));
   const notifications = stored.map((message) => ({
     ...message,
-    ...{ status: message.scheduledAt ? "Scheduled" as const : "Queued" as const, maxRetries },
+    status: message.scheduledAt ? "Scheduled" as const : "Queued" as const,
+    maxRetries,
   }));
   await insertNotifications(q, notifications, jobs);
   return { ids: stored.map(({ id }) => id), wake: () => wakeFor(p, jobs) };
 }
 
-/** How a message stands, for the area that sent it; null when there is none of this id. */
+/** The status of a message and its recipients, for the area that sent it; null if the id is unknown. */
 export async function readNotificationStatus(q: Queryable, id: string): Promise<
   | {
     status: NotificationStatus;

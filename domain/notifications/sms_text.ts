@@ -3,14 +3,14 @@ import type { Platform } from "../shared/platform.ts";
 import type { Message } from "./message.ts";
 import { textForRequest } from "./templates/render.ts";
 
-/** Longest text a gateway takes (Twilio: 1,600 characters); how many segments it makes of it is its matter. */
+/** Maximum characters of a text message (Twilio: 1,600). The gateway splits it into segments. */
 const SMS_LENGTH = 1_600;
 
-/** What a text message says: the text of the body, and the subject where the body has none. */
+/** The text of a text message: the body, or the subject if the body is empty. */
 export const smsText = ({ text, subject }: { text: string | null; subject: string | null }): string =>
   (text?.trim() ? text : subject) ?? "";
 
-/** Why a text cannot go out as a text message, or null. */
+/** Checks a text message. @returns the error message, or null if it can be sent. */
 export function smsTextMistake(text: string): string | null {
   if (!text.trim()) return "the message has no text";
   if (text.length <= SMS_LENGTH) return null;
@@ -18,8 +18,8 @@ export function smsTextMistake(text: string): string | null {
 }
 
 /**
- * Refuses a text message whose own words cannot go out. Those of a template are not known before the message is sent.
- * @param field where the message stands in the request, for the field names of refusals.
+ * Refuses a text message whose own text cannot be sent. The text of a template is known only when the message is sent.
+ * @param field prefix of the field names in errors
  * @throws VALIDATION_ERROR, RATE_LIMITED
  */
 export async function requireSmsText(

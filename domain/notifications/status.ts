@@ -34,7 +34,7 @@ export const STATUS_DISPLAY: Record<NotificationStatus, string> = {
   Cancelled: "Cancelled",
 };
 
-/** What becomes of one recipient. Owed: not yet. Collected: waits for a digest. */
+/** The delivery status of one recipient. Owed: not delivered yet. Collected: waits for a digest. */
 export type RecipientStatus = "Owed" | "Sent" | "Refused" | "Skipped" | "Collected";
 export const RECIPIENT_STATUSES = [
   "Owed",
@@ -44,11 +44,11 @@ export const RECIPIENT_STATUSES = [
   "Collected",
 ] as const satisfies readonly RecipientStatus[];
 
-/** Why a message is not sent to a recipient although nobody refused it. */
+/** Why a message is not sent to a recipient although no provider refused it. */
 export const SKIP_REASONS = ["OptedOut", "Suppressed", "NoAddress", "NotAUser"] as const;
 export type SkipReason = typeof SKIP_REASONS[number];
 
-/** What sending, scheduling, cancelling and retrying answer. */
+/** The answer of sending, scheduling, cancelling and retrying. */
 export interface NotificationResult {
   notificationId: string;
   status: NotificationStatus;

@@ -5,30 +5,30 @@ import { jsonRows } from "./json_rows.ts";
 import type { Message } from "./message.ts";
 import type { NotificationStatus } from "./status.ts";
 
-/** On whose behalf a message goes out; all null for the service itself. */
+/** The sender of a message; all null for the service itself. */
 export interface MessageSender {
   tenantId: string | null;
   userId: string | null;
   traceId: string | null;
 }
 
-/** How a message enters the ledger. */
+/** A message to be inserted. */
 export interface NewNotification {
   id: string;
   sender: MessageSender;
-  /** As `checkMessage` returned it. */
+  /** A message validated by `checkMessage`. */
   message: Message;
   status: NotificationStatus;
   jobId: string | null;
   scheduledAt: Date | null;
   maxRetries: number;
-  /** The version of its template that it keeps; null where it has no template. */
+  /** The template version it will be rendered from; null without a template. */
   templateVersionId: string | null;
 }
 
 /**
- * Writes messages with their recipients and attachments, and the jobs that deliver them: one statement, all or none of
- * it. Who calls it wakes workers for the jobs after the commit.
+ * Inserts messages with their recipients and attachments, and the jobs that deliver them, in one statement. The caller
+ * wakes workers for the jobs after the commit.
  */
 export async function insertNotifications(
   q: Queryable,
@@ -63,23 +63,45 @@ export async function insertNotifications(
       id uuid, kind text, address text, display_name text, user_id uuid, follows_user boolean)`;
 }
 
-/** A message under the names of its columns. What is left out is null. */
+/** A message with the column names of the statement. What is undefined becomes null there. */
 function rowOf({ id, sender, message: m, status, jobId, scheduledAt, maxRetries, ...rest }: NewNotification) {
   return {
-    ...{ id, status, tenant_id: sender.tenantId, created_by: sender.userId },
-    ...{ job_id: jobId, scheduled_at: scheduledAt, max_retries: maxRetries },
-    ...{ channel: m.channel, priority: m.priority ?? "Normal", is_confidential: m.isConfidential ?? false },
-    ...{ subject: m.subject, html_body: m.htmlBody, text_body: m.textBody },
-    ...{ locale: m.locale, template_slug: m.templateSlug, template_version_id: rest.templateVersionId },
-    ...{ template_data: m.templateData, push_data: m.pushData },
-    ...{ category: m.category, icon: m.icon, action_url: m.actionUrl },
-    ...{ from_address: m.fromAddress, from_name: m.fromName },
+    id,
+    status,
+    tenant_id: sender.tenantId,
+    created_by: sender.userId,
+    job_id: jobId,
+    scheduled_at: scheduledAt,
+    max_retries: maxRetries,
+    channel: m.channel,
+    priority: m.priority ?? "Normal",
+    is_confidential: m.isConfidential ?? false,
+    subject: m.subject,
+    html_body: m.htmlBody,
+    text_body: m.textBody,
+    locale: m.locale,
+    template_slug: m.templateSlug,
+    template_version_id: rest.templateVersionId,
+    template_data: m.templateData,
+    push_data: m.pushData,
+    category: m.category,
+    icon: m.icon,
+    action_url: m.actionUrl,
+    from_address: m.fromAddress,
+    from_name: m.fromName,
     recipients: m.recipients.map(({ kind, address, displayName, userId, followsUser }) => ({
-      ...{ id: newId(), kind: kind ?? "to", address, display_name: displayName },
-      ...{ user_id: userId, follows_user: followsUser ?? false },
+      id: newId(),
+      kind: kind ?? "to",
+      address,
+      display_name: displayName,
+      user_id: userId,
+      follows_user: followsUser ?? false,
     })),
     attachments: (m.attachments ?? []).map(({ fileId, fileName, contentType }, index) => ({
-      ...{ position: index + 1, file_id: fileId, file_name: fileName, content_type: contentType },
+      position: index + 1,
+      file_id: fileId,
+      file_name: fileName,
+      content_type: contentType,
     })),
   };
 }

@@ -1,7 +1,7 @@
 const NO_TENANT = "00000000-0000-0000-0000-000000000000";
 
-/** A tenant as unique keys have it, to which no two nulls are alike. */
+/** The tenant id for unique keys: the nil UUID stands for no tenant, because a unique key does not compare nulls. */
 export const tenantKeyOf = (tenantId: string | null): string => tenantId ?? NO_TENANT;
 
-/** The tenant of a key; null where there is none. */
+/** The tenant id of a key; null for the nil UUID. */
 export const tenantOfKey = (key: string): string | null => key === NO_TENANT ? null : key;
