@@ -4,7 +4,7 @@ import { createHttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts
 import { defineJob, PostponeJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
-import { type OwedDelivery, readOwed, settleAttempt } from "./delivery_ledger.ts";
+import { type PendingDelivery, readPendingDelivery, settleAttempt } from "./settle_delivery.ts";
 import { readSecrets } from "./signing_secrets.ts";
 
 const ANSWER_MS = 15_000;
@@ -23,12 +23,14 @@ export const deliveryJob = defineJob({
   args,
   timeoutMs: 2 * ANSWER_MS,
   async run({ deliveryId }, { platform, db, signal }) {
-    const owed = await readOwed(db, deliveryId);
-    if (!owed) return { skipped: "the delivery has ended, or was deleted with its endpoint" };
-    if (owed.dueInMs > EARLY_MS) throw new PostponeJob("the delivery is not due yet", owed.dueInMs);
-    const tried = owed.isActive ? await attempt(platform, owed, signal) : inactive(platform.clock.now());
+    const delivery = await readPendingDelivery(db, deliveryId);
+    if (!delivery) return { skipped: "the delivery has ended, or was deleted with its endpoint" };
+    if (delivery.dueInMs > EARLY_MS) throw new PostponeJob("the delivery is not due yet", delivery.dueInMs);
+    const tried = delivery.isActive
+      ? await attempt(platform, delivery, signal)
+      : inactive(platform.clock.now());
     signal.throwIfAborted();
-    const { status, retryInMs } = await settleAttempt(platform, owed, tried);
+    const { status, retryInMs } = await settleAttempt(platform, delivery, tried);
     if (retryInMs !== null) throw new PostponeJob(tried.error ?? "", retryInMs);
     return { status };
   },
@@ -57,28 +59,28 @@ const inactive = (attemptedAt: Date): Attempt => ({
 
 async function attempt(
   p: Pick<Platform, "config" | "sql" | "clock">,
-  owed: OwedDelivery,
+  delivery: PendingDelivery,
   signal: AbortSignal,
 ): Promise<Attempt> {
   const http = createHttpOut({ allow: p.config.OUTBOUND_ALLOW, wholeMs: ANSWER_MS, followsRedirects: false });
   const attemptedAt = p.clock.now();
   const startedAt = performance.now();
   const elapsed = () => ({ attemptedAt, durationMs: Math.round(performance.now() - startedAt) });
-  const secrets = await readSecrets(p.sql, owed.endpointId);
+  const secrets = await readSecrets(p.sql, delivery.endpointId);
   try {
     const { status, body } = await http.send({
-      url: owed.url,
+      url: delivery.url,
       method: "POST",
       headers: {
         "content-type": "application/json",
         "user-agent": "steward-webhook",
-        "webhook-id": owed.id,
+        "webhook-id": delivery.id,
         "webhook-timestamp": String(Math.floor(attemptedAt.getTime() / 1000)),
         "webhook-signature": secrets.map((secret) =>
-          new Webhook(secret).sign(owed.id, attemptedAt, owed.body)
+          new Webhook(secret).sign(delivery.id, attemptedAt, delivery.body)
         ).join(" "),
       },
-      body: owed.body,
+      body: delivery.body,
       signal,
     });
     const isTaken = status >= 200 && status < 300;

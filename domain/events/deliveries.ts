@@ -12,10 +12,10 @@ import { eventBody, PING } from "./event_types.ts";
 export const DELIVERY_STATUSES = ["Pending", "Delivered", "Failed"] as const;
 export type DeliveryStatus = typeof DELIVERY_STATUSES[number];
 
-/** So many of a delivery's last attempts are shown. */
+/** How many of a delivery's latest attempts are shown. */
 const ATTEMPTS_SHOWN = 20;
 
-/** One event for one endpoint, and what became of it. */
+/** One event for one endpoint, and its delivery status. */
 export interface Delivery {
   /** Also the `webhook-id` of every attempt. */
   id: string;
@@ -27,7 +27,7 @@ export interface Delivery {
   createdAt: Date;
   nextAttemptAt: Date | null;
   completedAt: Date | null;
-  /** The newest first. */
+  /** Newest first. */
   attempts: DeliveryAttempt[];
 }
 
@@ -35,10 +35,10 @@ export interface DeliveryAttempt {
   number: number;
   attemptedAt: Date;
   durationMs: number;
-  /** Null: no answer came. */
+  /** Null: no response. */
   statusCode: number | null;
   error: string | null;
-  /** The first KiB of the answer. */
+  /** The first KiB of the response. */
   answer: string | null;
 }
 
@@ -49,7 +49,7 @@ const columns = (q: Queryable) =>
       order by a.number desc), '[]') from webhook_attempts a
       where a.delivery_id = d.id and a.number > d.attempt_count - ${ATTEMPTS_SHOWN}) as attempts`;
 
-/** What was sent to an endpoint, or is still to be, newest first. @throws WEBHOOK_ENDPOINT_NOT_FOUND */
+/** A page of an endpoint's deliveries in any status, newest first. @throws WEBHOOK_ENDPOINT_NOT_FOUND */
 export async function listDeliveries(
   sql: Sql,
   caller: TenantCaller,
@@ -74,7 +74,7 @@ export async function listDeliveries(
 }
 
 /**
- * Sends a delivery once more, with its own id and the whole schedule of retries.
+ * Sends an ended delivery again, with the same id and a new schedule of retries.
  * @throws WEBHOOK_ENDPOINT_NOT_FOUND, WEBHOOK_DELIVERY_NOT_FOUND, WEBHOOK_DELIVERY_PENDING_CONFLICT,
  * WEBHOOK_ENDPOINT_INACTIVE_CONFLICT
  */
@@ -111,7 +111,7 @@ export async function redeliver(
   });
 }
 
-/** Sends an endpoint a ping. @throws WEBHOOK_ENDPOINT_NOT_FOUND, WEBHOOK_ENDPOINT_INACTIVE_CONFLICT */
+/** Sends a ping to an endpoint. @throws WEBHOOK_ENDPOINT_NOT_FOUND, WEBHOOK_ENDPOINT_INACTIVE_CONFLICT */
 export async function sendPing(
   p: Pick<Platform, "sql" | "wakeUps" | "clock">,
   caller: TenantCaller,
@@ -132,17 +132,17 @@ async function requireActive(tx: Tx, caller: TenantCaller, endpointId: string): 
   if (isActive) return;
   throw problem(
     "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT",
-    "The endpoint is not active; expected one that events are sent to.",
+    "The endpoint is not active; expected an active one.",
   );
 }
 
 async function readDelivery(q: Queryable, id: string): Promise<Delivery> {
   const [delivery] = await q<Delivery[]>`select ${columns(q)} from webhook_deliveries d where d.id = ${id}`;
-  if (!delivery) throw new Error(`the delivery ${id} has just been written and is not there`);
+  if (!delivery) throw new Error(`the delivery ${id} that was just written is missing`);
   return withTimes(delivery);
 }
 
-/** Times within JSON are text of the database's own kind. */
+/** Converts the times of attempts to Date, because JSON from the database contains them as text. */
 const withTimes = (delivery: Delivery): Delivery => ({
   ...delivery,
   attempts: delivery.attempts.map((attempt) => ({ ...attempt, attemptedAt: new Date(attempt.attemptedAt) })),

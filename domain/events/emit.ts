@@ -5,20 +5,20 @@ import { newId } from "../shared/ids.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
 import { eventBody, type EventData, type EventType, EVERY_TYPE } from "./event_types.ts";
 
-/** Something that has happened in a tenant. */
+/** An event of a tenant; null: it belongs to no tenant and is not sent. */
 export type NewEvent = {
   [T in EventType]: { type: T; tenantId: string | null; data: EventData[T] };
 }[EventType];
 
 /**
- * Tells a change to the endpoints of its tenant that want to hear of it, in the change's own transaction: it is told
- * exactly when it commits. Where nobody listens, this is one look at an index. What belongs to no tenant is not told.
- * @param p.wakeUps absent: the workers find the deliveries by themselves, within some two seconds.
+ * Inserts deliveries of events for the tenant's subscribed endpoints. Runs in the transaction of the change, so an event is
+ * sent only if it commits. Without subscribed endpoints, the cost is one index lookup.
+ * @param p.wakeUps absent: workers are not notified; they find the deliveries by polling, within about two seconds.
  */
 export async function emitEvents(p: { wakeUps?: WakeUps }, tx: Tx, events: NewEvent[]): Promise<void> {
   const owned = events.filter((event) => event.tenantId !== null);
   if (owned.length === 0) return;
-  // The lock keeps an endpoint from being deleted between this look and the deliveries that name it.
+  // The lock prevents that an endpoint is deleted before the deliveries that refer to it are inserted.
   const wanted = await tx<{ endpointId: string; tenantId: string; index: number; at: Date }[]>`
     select e.id as endpoint_id, e.tenant_id, (given.position - 1)::int as index,
       statement_timestamp() as at
@@ -48,7 +48,7 @@ export interface NewDelivery {
   body: string;
 }
 
-/** Writes deliveries that are due at once, each with its job; returns their ids in the given order. */
+/** Inserts deliveries that are due at once, each with its job; returns their ids in the given order. */
 export async function insertDeliveries(
   p: { wakeUps?: WakeUps },
   tx: Tx,
@@ -67,7 +67,7 @@ export async function insertDeliveries(
   return ids;
 }
 
-/** Enqueues the jobs of deliveries; returns the jobs' ids in the given order. */
+/** Enqueues one job per delivery; returns the job ids in the given order. */
 export async function enqueueDeliveries(
   { wakeUps }: { wakeUps?: WakeUps },
   tx: Tx,

@@ -4,21 +4,22 @@ import { sendNotification } from "../notifications/send.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 
-/** An endpoint that has failed for so long without one success is deactivated. */
+/** After this many days of failures without a success, an endpoint is deactivated. */
 const FAILING_DAYS = 5;
 
-/** A success ends whatever failures came before. While another transaction holds the endpoint, a later one does. */
-export async function noteSuccess(tx: Tx, endpointId: string): Promise<void> {
+/** Clears the endpoint's failing state. Skipped while another transaction holds the row lock; a later success clears it. */
+export async function recordSuccess(tx: Tx, endpointId: string): Promise<void> {
   await tx`update webhook_endpoints set failing_since = null where id = (
     select id from webhook_endpoints where id = ${endpointId} and failing_since is not null
     for no key update skip locked)`;
 }
 
 /**
- * Notes a failure. While another transaction holds the endpoint, a later failure is noted, so that deliveries do not
- * wait for each other; but for an endpoint that says it is gone. An endpoint that says it is gone, or has failed for days, is deactivated and its maker told.
+ * Records a failure. An endpoint that answered 410 Gone (`isGone`), or has failed for FAILING_DAYS, is deactivated and its
+ * creator notified. Skipped while another transaction holds the row lock, so that deliveries do not wait for each other; a
+ * later failure is recorded instead. A 410 waits for the lock.
  */
-export async function noteFailure(
+export async function recordFailure(
   p: Platform,
   tx: Tx,
   endpointId: string,
@@ -44,7 +45,7 @@ export async function noteFailure(
     tenantId: disabled.tenantId,
     after: { isActive: false, disabledReason: disabled.disabledReason },
   });
-  await tellMaker(p, tx, disabled, error);
+  await notifyCreator(p, tx, disabled, error);
 }
 
 interface Disabled {
@@ -56,7 +57,7 @@ interface Disabled {
   isActive: boolean;
 }
 
-async function tellMaker(p: Platform, tx: Tx, endpoint: Disabled, error: string): Promise<void> {
+async function notifyCreator(p: Platform, tx: Tx, endpoint: Disabled, error: string): Promise<void> {
   const { id, tenantId, url, createdBy, disabledReason } = endpoint;
   if (createdBy === null) return;
   const why = disabledReason === "Gone"
@@ -67,11 +68,11 @@ async function tellMaker(p: Platform, tx: Tx, endpoint: Disabled, error: string)
       channel: "InApp",
       recipients: [{ address: createdBy }],
       subject: "A webhook endpoint was deactivated",
-      textBody: `Events are no longer sent to ${url}. ${why} Activate it again when the cause is mended.`,
+      textBody: `Events are no longer sent to ${url}. ${why} Activate it again when the cause is fixed.`,
       category: "webhooks",
       actionUrl: `/api/v1/webhook-endpoints/${id}`,
     });
   } catch (failure) {
-    if (!(failure instanceof Problem)) throw failure; // whoever made it is gone: there is nobody to tell
+    if (!(failure instanceof Problem)) throw failure; // the creator no longer exists
   }
 }

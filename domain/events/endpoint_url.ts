@@ -2,19 +2,19 @@ import { isIP } from "node:net";
 import { isPublicAddress, readAllowList } from "../../infra/http_out/addresses.ts";
 
 /**
- * Why nothing can be sent to `url`, or null. Only what the URL itself tells is looked at: what its name leads to is
- * judged at every delivery.
+ * Why `url` cannot be an endpoint's URL; null if it can. Checks only the URL itself. The addresses its host name resolves
+ * to are checked at every delivery.
  * @param allow OUTBOUND_ALLOW
  */
 export function urlMistake(url: string, allow: string | null): string | null {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (!parsed || !["http:", "https:"].includes(parsed.protocol)) {
-    return "expected a URL that begins with http:// or https://";
+    return "expected a URL that starts with http:// or https://";
   }
   if (parsed.username || parsed.password) return "expected a URL without credentials";
   const host = parsed.hostname.replace(/^\[|\]$/g, "");
   const port = Number(parsed.port) || (parsed.protocol === "https:" ? 443 : 80);
   const isPrivate = isIP(host) ? !isPublicAddress(host) : /(^|\.)localhost\.?$/.test(host);
   if (!isPrivate || readAllowList(allow).allows(parsed.hostname, port, host)) return null;
-  return "expected a public address: private, loopback and link-local ones are refused";
+  return "expected a public address: private, loopback and link-local addresses are refused";
 }

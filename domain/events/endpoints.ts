@@ -12,7 +12,7 @@ import { requireVersion } from "../shared/version.ts";
 import type { Versioned } from "../shared/versioned.ts";
 import { urlMistake } from "./endpoint_url.ts";
 import { EVENT_TYPE_NAMES, EVERY_TYPE } from "./event_types.ts";
-import { giveSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
+import { issueSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
 
 const timestamp = z.iso.datetime();
 const url = z.string().trim().min(1).max(2000);
@@ -24,9 +24,9 @@ const eventTypes = z.union([
   .transform((given): string[] => [given].flat().includes(EVERY_TYPE) ? [EVERY_TYPE] : [...new Set(given)])
   .meta({ description: `Types of event, or "${EVERY_TYPE}" for all` });
 
-/** Shown when an endpoint is made, and when its secret is replaced. */
+/** The secret, returned when an endpoint is created and when its secret is replaced. */
 export const signingSecret = z.string()
-  .meta({ description: "Key of the signatures (Standard Webhooks), shown this once" });
+  .meta({ description: "Signing key (Standard Webhooks); shown only once" });
 
 const result = z.object({
   id: z.uuid(),
@@ -35,9 +35,11 @@ const result = z.object({
   eventTypes: z.array(z.string()),
   isActive: z.boolean(),
   disabledReason: z.enum(["Gone", "Failing"]).nullable()
-    .meta({ description: "Why the service has deactivated it: it answered 410, or failed for days" }),
+    .meta({
+      description: "Why the service deactivated it: it answered 410 (Gone), or failed for days (Failing)",
+    }),
   failingSince: timestamp.nullable().meta({
-    description: "When the failures began that nothing has ended yet",
+    description: "When the current series of failures began; null if the last delivery succeeded",
   }),
   createdBy: z.uuid().nullable(),
   createdAt: timestamp,
@@ -54,7 +56,7 @@ const create = z.object({
 
 const update = z.object({ url, description, eventTypes, isActive: z.boolean() }).partial().meta({
   id: "UpdateWebhookEndpointDto",
-  description: "What is left out stays as it is",
+  description: "Members left out keep their value",
 });
 
 type Endpoint = z.output<typeof result>;
@@ -88,7 +90,7 @@ const table = tableSource<Endpoint, Record<string, never>, Record<string, never>
 /** Reads one endpoint of the caller's tenant. @throws WEBHOOK_ENDPOINT_NOT_FOUND */
 export const readEndpoint = table.read;
 
-/** A tenant's webhook endpoints: where events are sent. Deleting one takes its deliveries along. */
+/** A tenant's webhook endpoints: the URLs that events are sent to. Deleting one also deletes its deliveries. */
 export const webhookEndpoints = (p: Pick<Platform, "config">) =>
   defineResource({
     one: "webhookEndpoint",
@@ -97,7 +99,7 @@ export const webhookEndpoints = (p: Pick<Platform, "config">) =>
     area: "Webhook endpoints",
     managedBy: "manage:webhooks",
     showsSecret: true,
-    isPrivate: true, // whoever knows some receivers' URL may post to them
+    isPrivate: true, // some receivers accept a request from anyone who knows their URL
     result,
     create,
     update,
@@ -118,7 +120,7 @@ const commands = (allow: string | null): Commands => ({
     await tx`insert into webhook_endpoints (id, tenant_id, url, description, event_types, is_active, created_by)
       values (${id}, ${caller.tenantId}, ${input.url}, ${input.description}, ${input.eventTypes}::text[],
         ${input.isActive}, ${caller.userId})`;
-    const secret = await giveSecret(tx, id);
+    const secret = await issueSecret(tx, id);
     const { value, version } = await table.read(tx, caller, id);
     await audit(tx, caller, "create", id, { after: value });
     return { value: { ...value, secret }, version };
@@ -140,7 +142,7 @@ const commands = (allow: string | null): Commands => ({
 });
 
 /**
- * Gives an endpoint a new secret; for a day both sign, so that the receiver can change over in peace.
+ * Gives an endpoint a new secret. The old one also signs for OLD_SECRET_HOURS, so that the receiver has time to switch.
  * @throws WEBHOOK_ENDPOINT_NOT_FOUND, PRECONDITION_FAILED
  */
 export async function rotateSecret(
@@ -149,7 +151,7 @@ export async function rotateSecret(
   id: string,
 ): Promise<{ secret: string; oldSecretHours: number }> {
   await lockEndpoint(tx, caller, id, null);
-  const secret = await giveSecret(tx, id);
+  const secret = await issueSecret(tx, id);
   await audit(tx, caller, "rotate-secret", id, {});
   return { secret, oldSecretHours: OLD_SECRET_HOURS };
 }
@@ -172,7 +174,7 @@ function requireUrl(url: string, allow: string | null): void {
   if (mistake) throw invalid({ url: [mistake] });
 }
 
-/** The members that were sent. */
+/** The members that were sent, without the undefined ones. */
 const given = (input: z.output<typeof update>) =>
   Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as z.output<
     typeof update

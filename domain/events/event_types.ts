@@ -1,4 +1,4 @@
-/** What is sent as `data`, by type of event. */
+/** The `data` member of an event, by event type. */
 export interface EventData {
   "user.created": UserData;
   "user.updated": UserData & { changed: string[] };
@@ -73,7 +73,7 @@ const report = {
   scheduleId: null,
 };
 
-/** Every type of event, with what it means and an example of its data. */
+/** Every event type, with a description and an example of its data. */
 export const EVENT_TYPES: { [T in EventType]: Described<EventData[T]> } = {
   "user.created": { description: "A user was created with a link to the tenant", example: user },
   "user.updated": {
@@ -94,15 +94,15 @@ export const EVENT_TYPES: { [T in EventType]: Described<EventData[T]> } = {
   },
   "file.available": { description: "A file was scanned and can be downloaded", example: file },
   "file.infected": {
-    description: "A signature was found in a file; its content was destroyed",
+    description: "A signature was found in a file; its content was deleted",
     example: { ...file, signatureName: "Eicar-Test-Signature" },
   },
   "file.rejected": {
-    description: "A file is not what it was declared as; its content was destroyed",
+    description: "A file's type or size differs from the declared one; its content was deleted",
     example: { ...file, rejectionCode: "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE" },
   },
   "file.purged": {
-    description: "A file's content was destroyed, by a caller or because its time was over",
+    description: "A file's content was deleted, by a caller or because its retention period ended",
     example: { ...file, reason: "job:retention-expired" },
   },
   "report.completed": {
@@ -114,7 +114,7 @@ export const EVENT_TYPES: { [T in EventType]: Described<EventData[T]> } = {
     example: { ...report, errorMessage: "The query failed (SQLSTATE 22012)." },
   },
   "job.dead-lettered": {
-    description: "A job's retries are used up",
+    description: "A job used up its retries",
     example: {
       jobId: "01990000-0000-7000-8000-000000000005",
       deadLetterId: "01990000-0000-7000-8000-000000000006",
@@ -125,7 +125,7 @@ export const EVENT_TYPES: { [T in EventType]: Described<EventData[T]> } = {
     },
   },
   "notification.failed": {
-    description: "A message was given up",
+    description: "A message could not be delivered and is not retried",
     example: {
       notificationId: "01990000-0000-7000-8000-000000000007",
       channel: "Email",
@@ -136,12 +136,12 @@ export const EVENT_TYPES: { [T in EventType]: Described<EventData[T]> } = {
 
 export const EVENT_TYPE_NAMES = Object.keys(EVENT_TYPES) as [EventType, ...EventType[]];
 
-/** What an endpoint names to get events of every type, those to come included. */
+/** An endpoint with this type gets events of all types, including types added later. */
 export const EVERY_TYPE = "*";
 
-/** Sent on request only, to whichever endpoint it is asked for. */
+/** Event type of a ping, sent only on request to one endpoint. */
 export const PING = "webhook.ping";
 
-/** The body of a delivery. */
+/** The JSON body of a delivery. */
 export const eventBody = (type: string, at: Date, data: unknown): string =>
   JSON.stringify({ type, timestamp: at.toISOString(), data });

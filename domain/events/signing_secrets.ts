@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
 
-/** A replaced secret goes on signing for so long, beside the new one. */
+/** How long a replaced secret also signs, in hours. */
 export const OLD_SECRET_HOURS = 24;
 
-/** A new secret as Standard Webhooks spells it: `whsec_` and the base64 of 32 bytes. */
+/** A new secret in the format of Standard Webhooks: `whsec_` and the base64 of 32 bytes. */
 const newSigningSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`;
 
-/** Gives an endpoint its first secret, or a new one in place of the current; returns it. Lock the endpoint first. */
-export async function giveSecret(tx: Tx, endpointId: string): Promise<string> {
+/** Creates the endpoint's first secret, or replaces the current one; returns it. The caller must lock the endpoint. */
+export async function issueSecret(tx: Tx, endpointId: string): Promise<string> {
   const secret = newSigningSecret();
   await tx`update webhook_secrets set valid_until = clock_timestamp() + make_interval(hours => ${OLD_SECRET_HOURS})
     where endpoint_id = ${endpointId} and valid_until is null`;
@@ -16,7 +16,7 @@ export async function giveSecret(tx: Tx, endpointId: string): Promise<string> {
   return secret;
 }
 
-/** The secrets an endpoint's deliveries are signed with at this moment, the current one first. */
+/** The secrets that sign an endpoint's deliveries now, the current one first. */
 export async function readSecrets(q: Queryable, endpointId: string): Promise<string[]> {
   const rows = await q<{ secret: string }[]>`
     select secret from webhook_secrets

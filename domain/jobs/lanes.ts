@@ -12,7 +12,7 @@ export interface ClaimPlan {
 /** Pattern of queue names. They must not contain `|`, which separates the parts of a lane's name. */
 export const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 export const QUEUE_NAME_EXPECTED =
-  "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, beginning with a letter or digit";
+  "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, starting with a letter or digit";
 
 /**
  * Name of the lane in which jobs of this queue and tenant wait. A type that limits how many of its jobs run at once has

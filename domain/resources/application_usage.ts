@@ -4,7 +4,7 @@ import type { TenantCaller } from "../access/caller.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { applications } from "./applications.ts";
 
-/** An application and how many active users of the tenant name it. */
+/** An application, and how many active users of the tenant have its code in `appIds`. */
 export interface ApplicationUsage {
   id: string;
   code: string;
@@ -12,7 +12,7 @@ export interface ApplicationUsage {
   userCount: number;
 }
 
-/** The tenant's applications by code, with the users that name each. */
+/** A page of the tenant's applications by code, with the number of users of each. */
 export async function listApplicationUsage(
   sql: Sql,
   caller: TenantCaller,

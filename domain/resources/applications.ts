@@ -5,7 +5,7 @@ const timestamp = z.iso.datetime();
 const name = z.string().trim().min(1).max(200);
 const description = z.string().max(2000).nullable();
 
-/** The products of a tenant: what `appIds` of its users name by their codes. */
+/** The applications of a tenant. The `appIds` of its users contain their codes. */
 export const applications = defineResource({
   one: "application",
   many: "applications",
@@ -24,7 +24,7 @@ export const applications = defineResource({
   }).meta({ id: "ApplicationDto" }),
   create: z.object({
     code: z.string().trim().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
-      error: "expected 1 to 100 of A-Z, a-z, 0-9, dot, underscore and dash, beginning with a letter or digit",
+      error: "expected 1 to 100 of A-Z, a-z, 0-9, dot, underscore and dash, starting with a letter or digit",
     }),
     name,
     description: description.default(null),
@@ -32,7 +32,7 @@ export const applications = defineResource({
   }).meta({ id: "CreateApplicationDto" }),
   update: z.object({ name, description, isActive: z.boolean() }).partial().meta({
     id: "UpdateApplicationDto",
-    description: "What is left out stays as it is",
+    description: "Members left out keep their value",
   }),
   query: z.object({ isActive: z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional() }),
   table: "applications",

@@ -6,9 +6,9 @@ import { bulkFailure, type BulkOutcome, refuseAllFor } from "../shared/bulk.ts";
 import type { ResourceSource } from "./resource.ts";
 
 /**
- * Makes many in one transaction. With `continueOnError` those that can be are made and the rest is reported; without
- * it the first refusal refuses all.
- * @param items either what is asked for or why the item could not be read.
+ * Creates many items in one transaction. With `continueOnError`, the valid items are created and the others reported;
+ * without it, the first refusal refuses all.
+ * @param items the input, or the problem found when the item was parsed.
  */
 export async function createMany<Result, Create>(
   sql: Sql,

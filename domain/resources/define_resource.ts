@@ -14,31 +14,31 @@ interface Common {
   isPrivate?: true;
   area: string;
   managedBy: string;
-  /** Absent: the name of one and `_NOT_FOUND`, as `LABEL_NOT_FOUND`, told on its page in general words. */
+  /** Absent: derived from `one`, such as `LABEL_NOT_FOUND`, with a generic description in the error catalogue. */
   notFound?: ProblemCode;
-  /** Further refusals, each in `domain/problems`; those of unique indexes are named in `constraints.ts` too. */
+  /** Further error codes, each defined in `domain/problems`; `constraints.ts` maps unique indexes to theirs. */
   problems: ProblemCode[];
 }
 
-/** How a resource lies in its table; names default to the fields' own, in snake case. */
+/** How a resource is stored in its table. Column names default to the field names in snake case. */
 interface InTable {
   table: string;
   softDeleted: boolean;
-  /** `sortBy` names and the SQL they order by, the default first. */
+  /** Values of `sortBy` and their SQL order expressions; the first is the default. */
   sorts: Record<string, string>;
-  /** Fields of the result that are no column of that name, and the SQL that reads them. */
+  /** Result fields without a column of that name, and the SQL that reads them. */
   computed?: Record<string, string>;
-  /** The folded text, as SQL, that `search` looks into, such as an indexed column. Absent: all text columns. */
+  /** SQL of the folded text that `search` searches, such as an indexed column. Absent: all text columns. */
   search?: string;
 }
 
-/** Rules of its own instead of a table. */
+/** A resource with its own functions instead of a table. */
 interface ByCommands<R extends Shape, C extends Shape, U extends Shape> {
   sortable: readonly [string, ...string[]];
   commands: ResourceSource<z.output<R>, z.output<C>, z.output<U>>;
 }
 
-/** Separate shapes for creating, changing and answering, and a query of its own. */
+/** Separate schemas for create, update and response, and optional query parameters. */
 export interface SeparateShapes<R extends Shape, C extends Shape, U extends Shape> {
   result: R;
   create: C;
@@ -47,12 +47,12 @@ export interface SeparateShapes<R extends Shape, C extends Shape, U extends Shap
   query?: Shape;
 }
 
-/** Fields of a single shape that the service alone sets. */
+/** Fields of a single schema that only the service sets. */
 const SERVICE_FIELDS = { id: true, createdAt: true, updatedAt: true } as const;
 
 /**
- * Declares a resource with separate shapes; over a table, or by commands that bring their own rules.
- * Fields of `query` filter by equality on the column of their name.
+ * Declares a resource with separate schemas, stored in a table or handled by `commands`. Each field of `query` filters by
+ * equality on its column.
  */
 export function defineResource<R extends Shape, C extends Shape, U extends Shape>(
   d: Common & SeparateShapes<R, C, U> & (InTable | ByCommands<R, C, U>),
@@ -61,7 +61,7 @@ export function defineResource<R extends Shape, C extends Shape, U extends Shape
   const notFound = d.notFound ?? deriveNotFound(d.one);
   for (const code of d.problems) {
     if (!isProblemCode(code)) {
-      throw new Error(`resource ${d.one}: its problem ${code} is unknown; domain/problems has to tell of it`);
+      throw new Error(`resource ${d.one}: its error code ${code} is unknown; define it in domain/problems`);
     }
   }
   if ("commands" in d) return { ...d, notFound, query, source: d.commands };
@@ -84,7 +84,7 @@ export function defineResource<R extends Shape, C extends Shape, U extends Shape
   return { ...d, notFound, query, sortable, source };
 }
 
-/** Declares a resource of one shape: what is answered is what is sent, but for id and times. */
+/** Declares a resource with one schema: the request body has the fields of the response without id and timestamps. */
 export function defineSimpleResource<S extends Shape>(d: Common & { shape: S } & InTable) {
   const name = String(d.shape.meta()?.id ?? d.one);
   const body = d.shape.omit(SERVICE_FIELDS).meta({ id: `${name}Body` });
@@ -92,12 +92,12 @@ export function defineSimpleResource<S extends Shape>(d: Common & { shape: S } &
     Object.entries(body.shape).map(([field, schema]) => [field, keptWhenOmitted(schema)]),
   )).meta({
     id: `${name}Change`,
-    description: "A member with a default stays as it is where it is left out",
+    description: "A member with a default keeps its value if it is left out",
   });
   return defineResource({ ...d, result: d.shape, create: body, update });
 }
 
-/** The refusal of a resource that brings none of its own, told to the catalogue. */
+/** The not-found code of a resource that declares none. Adds it to the error catalogue. */
 function deriveNotFound(one: string): ProblemCode {
   const name = one.replaceAll(/[A-Z]/g, (letter) => `_${letter}`);
   const code = `${name.toUpperCase()}_NOT_FOUND`;
@@ -109,7 +109,7 @@ function deriveNotFound(one: string): ProblemCode {
   return code as ProblemCode;
 }
 
-/** Fields whose value is a plain text or a number, under whatever may make it absent. */
+/** Names of the fields that are plain strings (without a format) or numbers, optional, nullable or not. */
 function fieldsOf(shape: Shape, type: "string" | "number"): string[] {
   return Object.entries(shape.shape).flatMap(([field, schema]) => {
     let core = schema as z.ZodType;
@@ -120,7 +120,7 @@ function fieldsOf(shape: Shape, type: "string" | "number"): string[] {
   });
 }
 
-/** A field with a default stays as it is where a change leaves it out. */
+/** Makes a field with a default optional, so that an update without it keeps the stored value. */
 const keptWhenOmitted = (field: z.core.$ZodType): z.core.$ZodType =>
   field instanceof z.ZodDefault ? z.optional(field.unwrap()) : field;
 

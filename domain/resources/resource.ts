@@ -6,7 +6,7 @@ import type { SortDirection } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import type { Versioned } from "../shared/versioned.ts";
 
-/** What every list of a resource can be asked; `filters` are the resource's own. */
+/** Query of a list. All resources have these members; the content of `filters` depends on the resource. */
 export interface ResourceListRequest extends PageRequest {
   sortBy?: string | undefined;
   sortDirection: SortDirection;
@@ -16,8 +16,8 @@ export interface ResourceListRequest extends PageRequest {
 }
 
 /**
- * The five things the generic contract asks of a resource, always within the caller's tenant. `tableSource` does them
- * over a table; a resource with rules of its own brings its own five.
+ * The five operations of a resource, always limited to the caller's tenant. `tableSource` implements them for a table; a
+ * resource with special rules implements them itself.
  */
 export interface ResourceSource<Result, Create, Update> {
   list(sql: Sql, caller: TenantCaller, request: ResourceListRequest): Promise<PagedResult<Result>>;
@@ -38,30 +38,30 @@ export interface ResourceSource<Result, Create, Update> {
 
 type Shape = z.ZodObject;
 
-/** A resource as the generic contract exposes it. */
+/** A resource with the data that its generic routes need. */
 export interface Resource<R extends Shape = Shape, C extends Shape = Shape, U extends Shape = Shape> {
-  /** Names of one and of many, in ids, paths and audit: `application`, `applications`. */
+  /** Singular and plural name, such as `application` and `applications`; used in ids, paths and audit rows. */
   one: string;
   many: string;
-  /** Last part of the path; absent: `many`. */
+  /** Last segment of the path; absent: `many`. */
   path?: string;
-  /** Creating answers a secret that is shown once: an Idempotency-Key is refused. */
+  /** Create returns a secret that is shown only once, so an Idempotency-Key is refused. */
   showsSecret?: true;
-  /** Heading of the API document. */
+  /** Heading in the API document. */
   area: string;
-  /** The permission that changing needs; reading needs a tenant only, unless the resource `isPrivate`. */
+  /** Permission for changes. Reading needs no permission within the tenant, unless the resource `isPrivate`. */
   managedBy: string;
-  /** Reading needs `managedBy` too. */
+  /** Reading also needs `managedBy`. */
   isPrivate?: true;
   result: R;
   create: C;
   update: U;
-  /** Query parameters besides the common ones, handed on as `filters`. */
+  /** Query parameters besides the common ones, passed as `filters`. */
   query: z.ZodObject;
-  /** What `sortBy` takes. */
+  /** Allowed values of `sortBy`. */
   sortable: readonly [string, ...string[]];
   notFound: ProblemCode;
-  /** Further refusals of creating and changing. */
+  /** Further error codes of create and update. */
   problems: ProblemCode[];
   source: ResourceSource<z.output<R>, z.output<C>, z.output<U>>;
 }

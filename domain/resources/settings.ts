@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineSimpleResource } from "./define_resource.ts";
 
-/** A tenant's settings: texts by key, for its products to read. */
+/** A tenant's settings: text values by key, which its applications read. */
 export const settings = defineSimpleResource({
   one: "setting",
   many: "settings",

@@ -12,39 +12,39 @@ import { type Versioned, versioned } from "../shared/versioned.ts";
 import type { ResourceListRequest, ResourceSource } from "./resource.ts";
 
 /**
- * What a resource's table looks like. Besides its own columns it has `id`, `tenant_id`, `version`, `created_at`,
- * `updated_at`, and `deleted_at` when it is `softDeleted`.
+ * Describes a resource's table. Besides its own columns, the table has `id`, `tenant_id`, `version`, `created_at`,
+ * `updated_at`, and `deleted_at` if it is `softDeleted`.
  */
 export interface TableDefinition {
   one: string;
   table: string;
-  /** Fields of a result and the SQL that reads each. Written in code, like all names here. */
+  /** Result fields and the SQL that reads each. Like all SQL here, it comes from code, never from a request. */
   columns: Record<string, string>;
-  /** Fields answered as numbers: a `numeric` column comes from the database as text. */
+  /** Fields returned as numbers; the driver returns `numeric` columns as text. */
   numbers?: string[];
-  /** The folded text, as SQL, that `search` looks into. */
+  /** SQL of the folded text that `search` searches. */
   search: string;
-  /** Fields that may be written, and their columns. */
+  /** Writable fields and their columns. */
   writable: Record<string, string>;
-  /** `sortBy` names and the SQL they order by. The first is the order without one. */
+  /** Values of `sortBy` and their SQL order expressions; the first is the default. */
   sorts: Record<string, string>;
-  /** Filters of equality and their columns. */
+  /** Equality filters and their columns. */
   filters?: Record<string, string>;
-  /** Deleting marks the row and hides it, instead of removing it. */
+  /** Deleting sets `deleted_at` instead of removing the row. */
   softDeleted: boolean;
   notFound: ProblemCode;
 }
 
 type Row = Record<string, unknown>;
 
-/** The generic contract over one table, each change with its audit row. */
+/** Implements the operations of a resource for one table; each change writes an audit row. */
 export function tableSource<Result, Create extends Row, Update extends Row>(
   d: TableDefinition,
 ): ResourceSource<Result, Create, Update> {
   const [defaultSort = "created_at"] = Object.values(d.sorts);
   const selected = Object.entries(d.columns).map(([field, sql]) => `${sql} as "${field}"`).join(", ");
   const live = d.softDeleted ? "deleted_at is null" : "true";
-  /** A row as the resource declares its fields. */
+  /** Converts the fields in `numbers` from text to exact numbers. */
   const declared = <R extends Row>(row: R): R => {
     const decimals = (d.numbers ?? []).filter((field) => typeof row[field] === "string");
     if (decimals.length === 0) return row;
@@ -63,7 +63,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     return { value: declared(value as Row) as Result, version };
   }
 
-  /** The row as it stands, locked until the change has been committed. */
+  /** Locks the row until the transaction ends and returns its current value and version. */
   async function lock(
     tx: Tx,
     caller: TenantCaller,
@@ -133,7 +133,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
   };
 }
 
-/** The fields of a change that are not yet as it wants them. */
+/** The fields of `change` whose value differs from `before`. */
 const differing = (before: Row, change: Row): Row =>
   Object.fromEntries(
     Object.entries(change).filter(([field, value]) =>
@@ -141,7 +141,7 @@ const differing = (before: Row, change: Row): Row =>
     ),
   );
 
-/** The conditions of those filters that were given. */
+/** SQL conditions of the filters that are set. */
 function fitting(q: Queryable, d: TableDefinition, { filters }: ResourceListRequest) {
   return Object.entries(d.filters ?? {}).reduce((all, [name, column]) => {
     const value = filters[name];

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { readOwed, RETRY_DELAYS_MS, settleAttempt } from "../../../domain/events/delivery_ledger.ts";
+import {
+  readPendingDelivery,
+  RETRY_DELAYS_MS,
+  settleAttempt,
+} from "../../../domain/events/settle_delivery.ts";
 import { pruneDeliveries, resumeLost } from "../../../domain/events/upkeep.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { Receiver, until } from "./receiver.ts";
@@ -209,7 +213,7 @@ Deno.test("an endpoint that has failed for five days is deactivated; what still 
   );
   await sql`update webhook_endpoints set failing_since = now() - interval '121 hours' where id = ${endpoint.id}`;
   const [older] = (await deliveries(by, endpoint.id)).toReversed();
-  const owed = await readOwed(sql, older.id);
+  const owed = await readPendingDelivery(sql, older.id);
   assert.ok(owed);
   const tried = { attemptedAt: new Date(), durationMs: 1, statusCode: 500, answer: "", isFinal: false };
   await settleAttempt(platform, owed, { ...tried, error: "The receiver answered 500." });
@@ -293,7 +297,7 @@ Deno.test("of two attempts of the same number one counts", async () => {
   receiver.answers(() => new Response(null, { status: 500 }));
   await createUser(by);
   const { id } = await delivery(by, endpoint.id, "Pending");
-  const owed = await readOwed(sql, id);
+  const owed = await readPendingDelivery(sql, id);
   assert.ok(owed);
   const tried = {
     attemptedAt: new Date(),

@@ -2,13 +2,13 @@ import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres
 import type { Platform } from "../shared/platform.ts";
 import type { DeliveryStatus } from "./deliveries.ts";
 import type { Attempt } from "./deliver.ts";
-import { noteFailure, noteSuccess } from "./endpoint_health.ts";
+import { recordFailure, recordSuccess } from "./endpoint_health.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** What is waited after the nth attempt of a delivery: the schedule Standard Webhooks proposes. */
+/** Delay after the nth attempt of a delivery: the schedule that Standard Webhooks recommends. */
 export const RETRY_DELAYS_MS: readonly number[] = [
   5 * SECOND,
   5 * MINUTE,
@@ -21,66 +21,67 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   24 * HOUR,
 ];
 
-/** A Pending delivery with what an attempt needs. */
-export interface OwedDelivery {
+/** A Pending delivery, with the data that an attempt needs. */
+export interface PendingDelivery {
   id: string;
   endpointId: string;
   url: string;
   isActive: boolean;
   body: string;
   attemptCount: number;
+  /** Attempts since the delivery was created or last redelivered; selects the delay before the next one. */
   roundAttempts: number;
   dueInMs: number;
 }
 
-/** A delivery that is still owed; null when it has ended or is gone. */
-export async function readOwed(q: Queryable, id: string): Promise<OwedDelivery | null> {
-  const [owed] = await q<OwedDelivery[]>`
+/** Reads a Pending delivery; null if it has ended or was deleted. */
+export async function readPendingDelivery(q: Queryable, id: string): Promise<PendingDelivery | null> {
+  const [delivery] = await q<PendingDelivery[]>`
     select d.id, d.endpoint_id, e.url, e.is_active, d.body, d.attempt_count, d.round_attempts,
       greatest(0, extract(epoch from d.next_attempt_at - now()) * 1000)::float8 as due_in_ms
     from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
     where d.id = ${id} and d.status = 'Pending'`;
-  return owed ?? null;
+  return delivery ?? null;
 }
 
 /**
- * Writes how an attempt ended: Pending becomes Delivered or Failed, or stays until the next attempt. Only the first
- * of two attempts of the same number counts.
- * @returns what became of the delivery, and when to try again.
+ * Writes how an attempt ended: the delivery becomes Delivered or Failed, or stays Pending until the next attempt. Of two
+ * attempts with the same number, only the first one counts; the result of the other is `Superseded`.
+ * @returns the delivery's new status, and the delay before the next attempt (null: no further attempt).
  */
 export async function settleAttempt(
   p: Platform,
-  owed: OwedDelivery,
+  delivery: PendingDelivery,
   tried: Attempt,
 ): Promise<{ status: DeliveryStatus | "Superseded"; retryInMs: number | null }> {
   const isDelivered = tried.error === null;
-  const delay = isDelivered || tried.isFinal ? undefined : RETRY_DELAYS_MS[owed.roundAttempts];
+  const delay = isDelivered || tried.isFinal ? undefined : RETRY_DELAYS_MS[delivery.roundAttempts];
   const status = isDelivered ? "Delivered" : delay === undefined ? "Failed" : "Pending";
-  const isOurs = await transact(p.sql, async (tx) => {
+  const isAccepted = await transact(p.sql, async (tx) => {
     const { count } = await tx`
       update webhook_deliveries set status = ${status}, attempt_count = attempt_count + 1,
         round_attempts = round_attempts + 1,
         next_attempt_at = now() + ${delay ?? null}::float8 * interval '1 ms',
         completed_at = case when ${status} <> 'Pending' then now() end
-      where id = ${owed.id} and status = 'Pending' and attempt_count = ${owed.attemptCount}`;
+      where id = ${delivery.id} and status = 'Pending' and attempt_count = ${delivery.attemptCount}`;
     if (count === 0) return false;
-    await insertAttempt(tx, owed, tried);
-    if (isDelivered) await noteSuccess(tx, owed.endpointId);
-    else if (owed.isActive) {
-      await noteFailure(p, tx, owed.endpointId, {
+    await insertAttempt(tx, delivery, tried);
+    if (isDelivered) await recordSuccess(tx, delivery.endpointId);
+    else if (delivery.isActive) {
+      await recordFailure(p, tx, delivery.endpointId, {
         isGone: tried.statusCode === 410,
         error: tried.error ?? "",
       });
     }
     return true;
   });
-  return isOurs ? { status, retryInMs: delay ?? null } : { status: "Superseded", retryInMs: null };
+  return isAccepted ? { status, retryInMs: delay ?? null } : { status: "Superseded", retryInMs: null };
 }
 
-async function insertAttempt(tx: Tx, owed: OwedDelivery, tried: Attempt): Promise<void> {
+async function insertAttempt(tx: Tx, delivery: PendingDelivery, tried: Attempt): Promise<void> {
   await tx`insert into webhook_attempts (delivery_id, number, attempted_at, duration_ms, status_code, error, answer)
-    values (${owed.id}, ${
-    owed.attemptCount + 1
+    values (${delivery.id}, ${
+    delivery.attemptCount + 1
   }, ${tried.attemptedAt}, ${tried.durationMs}, ${tried.statusCode},
       ${tried.error}, ${tried.answer})`;
 }
