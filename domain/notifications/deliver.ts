@@ -79,7 +79,9 @@ async function postpone(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const nextJobId = await enqueueJob(p, tx, deliveryJob, { notificationId: held.id }, {
-      ...{ tenantId: held.tenantId, createdBy, priority: held.priority },
+      tenantId: held.tenantId,
+      createdBy,
+      priority: held.priority,
       scheduledAt: result.waitsUntil ?? null,
     });
     const isOurs = await settleNotification(tx, held, { ...result, nextJobId });

@@ -7,19 +7,19 @@ import { clockTime, minutesOf } from "./quiet_hours.ts";
 import type { NotificationChannel } from "./status.ts";
 import { canonicalLocale } from "./templates/locales.ts";
 
-/** A category a user has spoken about; letter case does not count, and it is kept in lower case. */
+/** A user's choice of channels for one category. Letter case does not count; categories are stored in lower case. */
 export interface CategoryPreference {
   category: string;
   channels: { email: boolean; push: boolean; inApp: boolean; sms: boolean };
 }
 
-/** What a user wants to get, where and when; times are `HH:MM` on the user's clocks. */
+/** A user's notification preferences. Times are `HH:MM` in the user's time zone. */
 export interface Preferences {
   userId: string;
   timeZoneId: string;
   quietHours: { from: string; to: string } | null;
   categories: CategoryPreference[];
-  /** `locale` is the language of the summary; null: the tenant's. */
+  /** `locale` is the language of the digest mail; null: the tenant's default. */
   digest: { isEnabled: boolean; at: string; locale: string | null };
 }
 
@@ -34,21 +34,27 @@ interface PreferenceRow {
   version: number;
 }
 
-const UNSPOKEN: PreferenceRow = {
-  ...{ timeZoneId: "UTC", quietFrom: null, quietTo: null, categories: {} },
-  ...{ hasDigest: false, digestAt: 8 * 60, digestLocale: null, version: 0 },
+const DEFAULTS: PreferenceRow = {
+  timeZoneId: "UTC",
+  quietFrom: null,
+  quietTo: null,
+  categories: {},
+  hasDigest: false,
+  digestAt: 8 * 60,
+  digestLocale: null,
+  version: 0,
 };
 
-/** A user's preferences and their version; version 0 are those of someone who never said anything. */
+/** A user's preferences and their version. A user who has never set any has the defaults and version 0. */
 export async function readPreferences(
   q: Queryable,
   userId: string,
 ): Promise<{ preferences: Preferences; version: number }> {
-  const row = await readRow(q, userId) ?? UNSPOKEN;
+  const row = await readRow(q, userId) ?? DEFAULTS;
   return { preferences: preferencesOf(userId, row), version: row.version };
 }
 
-/** What is to change; a part that is left out stays as it is. */
+/** A change of preferences. A member that is left out stays unchanged. */
 export type PreferencesChange =
   & Pick<Preferences, "userId" | "timeZoneId">
   & { [Part in "quietHours" | "categories"]?: Preferences[Part] | undefined }
@@ -59,7 +65,7 @@ export type PreferencesChange =
   };
 
 /**
- * Changes a user's preferences; they count for every message that has not been delivered yet.
+ * Changes a user's preferences. They apply to every message that is not delivered yet.
  * @throws VALIDATION_ERROR, USER_NOT_FOUND, PRECONDITION_FAILED
  */
 export async function writePreferences(
@@ -80,7 +86,7 @@ export async function writePreferences(
       locale = before.digest.locale,
     } = given.digest ?? {};
     const digest = { isEnabled, at, locale };
-    const row = checkedRow({ userId, timeZoneId, quietHours, categories, digest });
+    const row = validatedRow({ userId, timeZoneId, quietHours, categories, digest });
     await tx`
       update notification_preferences p set time_zone_id = g.time_zone_id, quiet_from = g.quiet_from,
         quiet_to = g.quiet_to, has_digest = g.has_digest, digest_at = g.digest_at,
@@ -97,7 +103,7 @@ export async function writePreferences(
   });
 }
 
-/** Takes one category off one channel, leaving all else as it is; a second time changes nothing. */
+/** Turns one category off on one channel. Idempotent. */
 export async function optOut(
   sql: Sql,
   userId: string,
@@ -116,7 +122,7 @@ export async function optOut(
   });
 }
 
-/** Locks the user's row, made if need be; a row nobody has written yet counts as version 0. */
+/** Locks the user's row and returns its version. Inserts the row with version 0 if it is missing. */
 async function lockVersion(tx: Tx, userId: string): Promise<number> {
   await tx`insert into notification_preferences (user_id, version) values (${userId}, 0)
     on conflict (user_id) do nothing`;
@@ -132,21 +138,22 @@ async function readRow(q: Queryable, userId: string): Promise<PreferenceRow | un
   return row;
 }
 
-/** What a user said about digests, for who makes one. */
+/** The language a user has chosen for digests; null: the tenant's default. */
 export async function readDigestLocale(q: Queryable, userId: string): Promise<string | null> {
   return (await readRow(q, userId))?.digestLocale ?? null;
 }
 
-/** Of these categories, in lower case, those the user does not want by email. */
+/** The categories, in lower case, that the user does not want by email. */
 export async function readOptedOut(q: Queryable, userId: string): Promise<Set<string>> {
-  const { categories } = await readRow(q, userId) ?? UNSPOKEN;
+  const { categories } = await readRow(q, userId) ?? DEFAULTS;
   return new Set(Object.entries(categories).filter(([, channels]) => !channels.Email).map(([name]) => name));
 }
 
 function preferencesOf(userId: string, row: PreferenceRow): Preferences {
   const { quietFrom, quietTo } = row;
   return {
-    ...{ userId, timeZoneId: row.timeZoneId },
+    userId,
+    timeZoneId: row.timeZoneId,
     quietHours: quietFrom === null || quietTo === null
       ? null
       : { from: clockTime(quietFrom), to: clockTime(quietTo) },
@@ -158,7 +165,8 @@ function preferencesOf(userId: string, row: PreferenceRow): Preferences {
   };
 }
 
-function checkedRow({ timeZoneId, quietHours, categories, digest }: Preferences): PreferenceRow {
+/** @throws VALIDATION_ERROR */
+function validatedRow({ timeZoneId, quietHours, categories, digest }: Preferences): PreferenceRow {
   const { timeZoneId: zone } = scheduleMistakes("0 0 * * *", timeZoneId);
   const errors: FieldErrors = zone ? { timeZoneId: zone } : {};
   const minutes = (clock: string, field: string): number => {
@@ -169,22 +177,28 @@ function checkedRow({ timeZoneId, quietHours, categories, digest }: Preferences)
   const quietFrom = quietHours && minutes(quietHours.from, "quietHours.from");
   const quietTo = quietHours && minutes(quietHours.to, "quietHours.to");
   if (quietHours && quietFrom === quietTo) {
-    errors["quietHours.to"] ??= ["expected another time than that of from: quiet hours have an end"];
+    errors["quietHours.to"] ??= ["expected a different time than quietHours.from"];
   }
   const digestAt = minutes(digest.at, "digest.at");
-  // the names stay as given: only the database folds them, as it does those of messages
+  // names are not lowercased here: the database does it for preferences and messages, so both get the same result
   const named = new Map<string, Record<NotificationChannel, boolean>>();
   const folded = new Set<string>();
   categories.forEach(({ category, channels: { email, push, inApp, sms } }, index) => {
     const name = category.toLowerCase();
-    if (folded.has(name)) errors[`categories.${index}.category`] = [`"${category}" is named twice`];
+    if (folded.has(name)) errors[`categories.${index}.category`] = [`"${category}" occurs twice`];
     folded.add(name);
     named.set(category, { Email: email, Push: push, InApp: inApp, Sms: sms });
   });
   if (Object.keys(errors).length > 0) throw invalid(errors);
   const digestLocale = digest.locale === null ? null : canonicalLocale(digest.locale, "digest.locale");
   return {
-    ...{ timeZoneId, quietFrom, quietTo, digestAt, digestLocale, version: 0 },
-    ...{ categories: Object.fromEntries(named), hasDigest: digest.isEnabled },
+    timeZoneId,
+    quietFrom,
+    quietTo,
+    categories: Object.fromEntries(named),
+    hasDigest: digest.isEnabled,
+    digestAt,
+    digestLocale,
+    version: 0,
   };
 }

@@ -10,22 +10,22 @@ import { addressKey, addressMistake } from "./addresses.ts";
 import type { NotificationChannel } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
-/** Channels whose addresses can be suppressed; devices are forgotten instead, and users opt out. */
+/** Channels whose addresses can be suppressed. For push, dead devices are deleted; for in-app, users opt out. */
 export const SUPPRESSED_CHANNELS = ["Email", "Sms"] as const;
 export type SuppressedChannel = typeof SUPPRESSED_CHANNELS[number];
 
 export const SUPPRESSION_REASONS = ["HardBounce", "Unsubscribed", "Complaint", "Manual"] as const;
 export type SuppressionReason = typeof SUPPRESSION_REASONS[number];
 
-/** An address a tenant's messages no longer go to. */
+/** An address that no longer gets a tenant's messages. */
 export interface Suppression {
   id: string;
   channel: SuppressedChannel;
   address: string;
   reason: SuppressionReason;
-  /** The provider's words, or those of whoever added it. */
+  /** The provider's error message, or a note of the person who added it. */
   detail: string | null;
-  /** The message whose refusal brought it about. */
+  /** The message whose refusal caused it. */
   notificationId: string | null;
   createdBy: string | null;
   createdAt: Date;
@@ -51,7 +51,7 @@ export async function listSuppressions(
   return pagedResult([...items], counted?.count ?? 0, page);
 }
 
-/** One suppressed address. @throws NOTIFICATION_SUPPRESSION_NOT_FOUND also for another tenant's */
+/** One suppressed address. @throws NOTIFICATION_SUPPRESSION_NOT_FOUND, also for another tenant's address */
 export async function readSuppression(
   q: Queryable,
   tenantId: string | null,
@@ -64,7 +64,7 @@ export async function readSuppression(
 }
 
 /**
- * Keeps the tenant's messages from an address.
+ * Suppresses an address for the tenant.
  * @throws VALIDATION_ERROR, NOTIFICATION_SUPPRESSION_ALREADY_EXISTS
  */
 export async function addSuppression(
@@ -84,22 +84,24 @@ export async function addSuppression(
         ${reason}, ${detail}, ${caller.userId})
       on conflict (tenant_key, channel, address_key) do nothing returning ${columns(tx)}`;
     if (!added) {
-      throw problem("NOTIFICATION_SUPPRESSION_ALREADY_EXISTS", `"${address}" is suppressed already.`);
+      throw problem("NOTIFICATION_SUPPRESSION_ALREADY_EXISTS", `"${address}" is already suppressed.`);
     }
     const after = { channel, address, reason, detail };
     await recordAudit(tx, caller, {
-      ...{ action: "notification-suppression.add", targetType: "notification-suppression" },
-      ...{ targetId: added.id, after },
+      action: "notification-suppression.add",
+      targetType: "notification-suppression",
+      targetId: added.id,
+      after,
     });
     return added;
   });
 }
 
-/** It is made and lifted, never changed. */
+/** The version of every suppression, for If-Match: a suppression is added and removed, but never changed. */
 export const SUPPRESSION_VERSION = 1;
 
 /**
- * Lets the tenant's messages go to an address again.
+ * Removes an address from the tenant's suppressed addresses.
  * @throws NOTIFICATION_SUPPRESSION_NOT_FOUND, PRECONDITION_FAILED
  */
 export async function liftSuppression(
@@ -115,16 +117,21 @@ export async function liftSuppression(
     requireVersion(ifMatch, SUPPRESSION_VERSION);
     const { channel, address, reason, detail } = lifted;
     await recordAudit(tx, caller, {
-      ...{ action: "notification-suppression.lift", targetType: "notification-suppression" },
-      ...{ targetId: id, before: { channel, address, reason, detail } },
+      action: "notification-suppression.lift",
+      targetType: "notification-suppression",
+      targetId: id,
+      before: { channel, address, reason, detail },
     });
   });
 }
 
 const suppressionNotFound = (id: string) =>
-  problem("NOTIFICATION_SUPPRESSION_NOT_FOUND", `There is no suppressed address ${id} here.`);
+  problem("NOTIFICATION_SUPPRESSION_NOT_FOUND", `There is no suppressed address ${id} in this tenant.`);
 
-/** Why these addresses are suppressed for the message, by `addressKey`; those that are not are left out. */
+/**
+ * Why these addresses are suppressed, by `addressKey`. Addresses that are not suppressed are left out, and so are
+ * suppressions that this same message caused.
+ */
 export async function findSuppressions(
   q: Queryable,
   { id, tenantId, channel }: { id: string; tenantId: string | null; channel: NotificationChannel },
@@ -140,7 +147,7 @@ export async function findSuppressions(
   return new Map(rows.map((row) => [row.addressKey, row.reason]));
 }
 
-/** Remembers addresses a provider has called dead; one that is suppressed already stays as it is. */
+/** Suppresses addresses that a provider has reported as dead. An existing suppression stays unchanged. */
 export async function recordSuppressions(
   q: Queryable,
   o: { tenantId: string | null; notificationId: string; channel: SuppressedChannel },

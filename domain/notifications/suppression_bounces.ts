@@ -3,17 +3,17 @@ import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import type { Outcome } from "./failover.ts";
 import { recordSuppressions, type SuppressedChannel, type SuppressionReason } from "./suppression.ts";
 
-/** Enhanced status codes (RFC 3463) that say the address itself is dead: mailbox, domain, syntax, moved, null MX. */
+/** Enhanced status codes (RFC 3463) of a dead address: bad mailbox, bad domain, bad syntax, moved, null MX. */
 const DEAD = ["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"];
-/** Replies that mean no such mailbox where the server gives no enhanced code. */
+/** Reply codes that mean "no such mailbox" if the server sends no enhanced code. */
 const BARE = ["550", "551", "553"];
-/** Twilio's answer to a number that has sent STOP. */
+/** Twilio's error code for a number that has sent STOP. */
 const OPTED_OUT = /: 21610\b/;
 
 /**
- * Why a refusal means that the address should not be written to again; null for every other refusal, such as a full
- * mailbox (5.2.2) or a policy (5.7.x), which may pass or be about the message. A refusal of a mail as a whole says
- * nothing of the address.
+ * Decides whether a refusal means that the address is dead or has opted out. @returns the reason to suppress it, or null
+ * for other refusals, such as a full mailbox (5.2.2) or a policy (5.7.x). A refusal of a whole mail never counts, because
+ * it is not about the address.
  */
 export function bounceReason(
   channel: SuppressedChannel,
@@ -27,7 +27,10 @@ export function bounceReason(
   return isDead ? "HardBounce" : null;
 }
 
-/** Suppresses the addresses a run has found dead, as well as that can be done: it never throws. Those of the service's own confidential mail are left alone. */
+/**
+ * Suppresses the addresses that a run has found dead. It never throws: a database error is only logged. Addresses of the
+ * service's own confidential mail are not suppressed.
+ */
 export async function suppressBounced(
   p: Pick<Platform, "sql" | "log">,
   held: HeldNotification,
@@ -46,11 +49,11 @@ export async function suppressBounced(
   try {
     await recordSuppressions(p.sql, { tenantId, notificationId, channel }, dead);
   } catch (error) {
-    // others of this message were reached, and that must be kept; the next refusal says it of this address again
+    // The outcome of the other recipients must still be written. The next refusal will suppress this address.
     p.log.warn("a dead address could not be suppressed", { error });
   }
 }
 
-/** The keys to an account are sent whatever became of mail before: a mailbox may be back. */
+/** True for the service's own confidential mail, such as a password reset: it is always tried, as a mailbox may exist again. */
 export const ignoresSuppression = ({ tenantId, isConfidential }: HeldNotification): boolean =>
   tenantId === null && isConfidential;

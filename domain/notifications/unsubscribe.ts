@@ -5,7 +5,7 @@ import { readUnsubscribe, signUnsubscribe, type UnsubscribeClaim } from "./unsub
 
 export const UNSUBSCRIBE_PATH = "/api/v1/notifications/unsubscribe";
 
-/** The link that takes a category off a user's mail without a sign-in. */
+/** The link that unsubscribes a user from the mail of a category, without a sign-in. */
 export async function unsubscribeUrl(
   p: Pick<Platform, "sql" | "clock" | "baseUrl">,
   claim: UnsubscribeClaim,
@@ -13,13 +13,13 @@ export async function unsubscribeUrl(
   return `${p.baseUrl()}${UNSUBSCRIBE_PATH}?token=${await signUnsubscribe(p.sql, claim, p.clock.now())}`;
 }
 
-/** What a link would do, or null where it is no link of ours or too old. Changes nothing: scanners follow links. */
+/** The claim of a link; null if the token is invalid or expired. It changes nothing, because mail scanners open links. */
 export const readUnsubscribeLink = (
   p: Pick<Platform, "sql" | "clock">,
   token: string,
 ): Promise<UnsubscribeClaim | null> => readUnsubscribe(p.sql, token, p.clock.now());
 
-/** Does what a link says; again changes nothing. @throws NOTIFICATION_UNSUBSCRIBE_INVALID */
+/** Unsubscribes the user of a link from its category. Idempotent. @throws NOTIFICATION_UNSUBSCRIBE_INVALID */
 export async function unsubscribe(
   p: Pick<Platform, "sql" | "clock">,
   token: string,
@@ -28,7 +28,7 @@ export async function unsubscribe(
   if (!claim) {
     throw problem(
       "NOTIFICATION_UNSUBSCRIBE_INVALID",
-      "The token is not one of this service, or its time is over.",
+      "The token is invalid or has expired.",
     );
   }
   await optOut(p.sql, claim.userId, claim.category, "Email");

@@ -7,14 +7,14 @@ import { failureAnswer, type Provider, type RecipientAnswer } from "./failover.t
 import type { Message } from "./message.ts";
 import { unsubscribeUrl } from "./unsubscribe.ts";
 
-/** Mails of one message that are handed over at the same time. */
-const AT_ONCE = 5;
-/** Recipients of one mail: servers need not take more than a hundred (RFC 5321, 4.5.3.1.8), and some take but fifty. */
+/** How many mails of one message are sent at the same time. */
+const CONCURRENCY = 5;
+/** Servers may limit a mail to 100 recipients (RFC 5321, 4.5.3.1.8), and some limit it to 50. */
 const MAX_RECIPIENTS_PER_MAIL = 50;
-/** Stands in a message for the link each reader gets; what is stored of the message holds no reader's link. */
+/** Replaced by each recipient's own link when the mail is sent, so that the stored message contains no one's link. */
 const PLACEHOLDER = "https://unsubscribe.invalid/3f0c9c52a1";
 
-/** Gives templates `unsubscribeUrl` where every reader of a mail of some category can have a link. */
+/** Adds `unsubscribeUrl` to the template data of a mail with a category if all its recipients are known users. */
 export function addUnsubscribePlaceholder(message: Message): Message {
   const { channel, category, templateSlug, templateData, recipients } = message;
   const isForAll = channel === "Email" && category && templateSlug && recipients.every((r) => r.userId);
@@ -22,19 +22,19 @@ export function addUnsubscribePlaceholder(message: Message): Message {
   return { ...message, templateData: { ...templateData, unsubscribeUrl: PLACEHOLDER } };
 }
 
-/** What a message says, with one reader's link where it has everybody's. */
+/** Replaces the placeholder in a text with one recipient's link. */
 export const insertUnsubscribeUrl = (text: string, url: string): string => text.replaceAll(PLACEHOLDER, url);
 
 /**
- * The mail servers, each user getting a mail of their own: with their own link to unsubscribe where the message has a
- * category (RFC 8058), and without seeing who else got it. Recipients that are no users share one mail, or where they
- * are many a mail for every fifty of them.
+ * The mail servers in failover order. Each user gets a separate mail, so that users do not see each other; if the message
+ * has a category, it carries the user's own unsubscribe link (RFC 8058). Recipients who are not users share one mail per
+ * fifty.
  */
 export function userMailProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
   return emailProviders(p, held, content).map((shared, index) => ({
     name: shared.name,
     async deliver(owed, signal) {
-      // what becomes of one mail says nothing of the others: those that were taken must be kept whatever happens
+      // an error of one mail must not lose the outcome of the others
       const answersOf = async (count: number, deliver: () => Promise<RecipientAnswer[]>) => {
         try {
           return await deliver();
@@ -51,7 +51,7 @@ export function userMailProviders(p: Platform, held: HeldNotification, content: 
         batch.forEach(({ id }, at) => answers.set(id, given[at] ?? UNTRIED));
         if (given.some(isUnavailable)) break;
       }
-      await forEachConcurrent(owed.filter(isOwn), AT_ONCE, async (recipient) => {
+      await forEachConcurrent(owed.filter(isOwn), CONCURRENCY, async (recipient) => {
         if (signal?.aborted) return "stop";
         const [answer = UNTRIED] = await answersOf(1, async () => {
           const provider = emailProviders(p, ...await ownMail(p, held, content, recipient))[index];
@@ -66,12 +66,14 @@ export function userMailProviders(p: Platform, held: HeldNotification, content: 
 }
 
 const UNTRIED: RecipientAnswer = {
-  ...{ accepted: false, reason: "the mail server was not asked about this recipient", permanent: false },
+  accepted: false,
+  reason: "the mail was not offered to the mail server for this recipient",
+  permanent: false,
 };
 
 const isUnavailable = (answer: RecipientAnswer): boolean => !answer.accepted && Boolean(answer.isUnavailable);
 
-/** One reader's mail. Its Message-ID is made of the recipient, whose id stays the same through all attempts. */
+/** The mail of one user. Its Message-ID is the recipient's id, which is the same at every attempt. */
 async function ownMail(
   p: Platform,
   held: HeldNotification,
@@ -82,8 +84,11 @@ async function ownMail(
   const url = await unsubscribeUrl(p, { userId, category: held.category });
   const filled = (text: string | null) => text === null ? null : insertUnsubscribeUrl(text, url);
   const headers = { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" };
-  const own = ({ linked, ...words }: Content): Content => ({
-    ...{ ...words, html: filled(words.html), text: filled(words.text), headers },
+  const own = ({ linked, ...content }: Content): Content => ({
+    ...content,
+    html: filled(content.html),
+    text: filled(content.text),
+    headers,
     ...(linked ? { linked: async () => own(await linked()) } : {}),
   });
   return [{ ...held, id }, own(content)];

@@ -2,27 +2,27 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 
-/** What an unsubscribe link may do, and no more: take one category off one user's mail. */
+/** What an unsubscribe link permits: to turn off one category of one user's mail. */
 export interface UnsubscribeClaim {
   userId: string;
   category: string;
 }
 
-/** Mail is read late; the law of most places asks for a month at least. */
+/** Lifetime of a token, one year. Laws require at least a month, and mail may be read late. */
 const LIFE_SECONDS = 365 * 24 * 60 * 60;
-/** Part of what is signed, so that a signature made for another purpose is worth nothing here. */
+/** Part of the signed text, so that a signature made for another purpose is not valid here. */
 const PURPOSE = "steward unsubscribe 1";
 const claims = z.tuple([z.uuid(), z.string().min(1), z.int()]);
 const keys = new WeakMap<Sql, Promise<Uint8Array>>();
 
-/** A signed token for the claim, good for a year: letters, digits, `-`, `_` and one dot. */
+/** Signs a token for the claim, valid for a year. It consists of letters, digits, `-`, `_` and one dot. */
 export async function signUnsubscribe(sql: Sql, claim: UnsubscribeClaim, now: Date): Promise<string> {
   const expires = Math.floor(now.getTime() / 1000) + LIFE_SECONDS;
   const payload = Buffer.from(JSON.stringify([claim.userId, claim.category, expires])).toString("base64url");
   return `${payload}.${signature(await keyOf(sql), payload).toString("base64url")}`;
 }
 
-/** The claim of a token, or null when it is forged, malformed or expired. */
+/** The claim of a token, or null if it is forged, malformed or expired. */
 export async function readUnsubscribe(sql: Sql, token: string, now: Date): Promise<UnsubscribeClaim | null> {
   const [payload = "", signed = "", ...rest] = token.split(".");
   const given = Buffer.from(signed, "base64url");
@@ -35,7 +35,7 @@ export async function readUnsubscribe(sql: Sql, token: string, now: Date): Promi
 const signature = (key: Uint8Array, payload: string): Buffer =>
   createHmac("sha256", key).update(`${PURPOSE}.${payload}`).digest();
 
-/** The key all instances share; it never changes, so it is read once. */
+/** The signing key that all instances share. It never changes, so each process reads it once. */
 function keyOf(sql: Sql): Promise<Uint8Array> {
   let key = keys.get(sql);
   if (!key) {
@@ -48,6 +48,6 @@ function keyOf(sql: Sql): Promise<Uint8Array> {
 
 async function readKey(sql: Sql): Promise<Uint8Array> {
   const [row] = await sql<{ secret: Uint8Array }[]>`select secret from notification_link_key`;
-  if (!row) throw new Error("the key of unsubscribe links is not in the database");
+  if (!row) throw new Error("the signing key of unsubscribe links is missing in the database");
   return row.secret;
 }

@@ -10,9 +10,9 @@ import type { Message, MessageRecipient } from "./message.ts";
 import type { NotificationChannel } from "./status.ts";
 
 /**
- * The recipients a message's `userIds` stand for. Their addresses are those of now, for the record; delivery looks
- * again. A user who has no address of the channel yet stands under the own id.
- * @throws VALIDATION_ERROR naming every id that is not an active user of the tenant.
+ * The recipients for a message's `userIds`, with their current addresses. Delivery reads the addresses again. A user
+ * without an address of the channel gets the user id as address.
+ * @throws VALIDATION_ERROR with every id that is not an active user of the tenant.
  */
 export async function recipientsOfUsers(
   q: Queryable,
@@ -38,8 +38,8 @@ export async function recipientsOfUsers(
 }
 
 /**
- * A message's own recipients with the users behind them: in-app addresses are users, and mail of a category is held
- * to what its reader wants even when it was addressed by email.
+ * A message's recipients with the users behind their addresses. In-app addresses are user ids. Email addresses are looked
+ * up if the message has a category, because the preferences of a user also apply to mail sent to the user's address.
  */
 export async function withKnownUsers(
   q: Queryable,
@@ -53,7 +53,7 @@ export async function withKnownUsers(
   return recipients.map((r) => ({ ...r, userId: byEmail.get(r.address.toLowerCase()) ?? null }));
 }
 
-/** The user's address of the channel, or null; for push the devices are asked for instead. */
+/** The user's valid address of the channel, or null. Always null for push, which uses devices. */
 function addressOf(channel: NotificationChannel, user: AddressedUser): string | null {
   if (channel === "InApp") return user.id;
   const address = channel === "Email" ? user.email : channel === "Sms" ? user.phoneNumber : null;
@@ -61,15 +61,15 @@ function addressOf(channel: NotificationChannel, user: AddressedUser): string | 
 }
 
 const NO_ADDRESS: Record<NotificationChannel, string> = {
-  Email: "The user has no email address that mail can be sent to.",
+  Email: "The user has no valid email address.",
   Sms: "The user has no phone number in E.164 form.",
   Push: "The user has registered no device.",
   InApp: "The user has no inbox.",
 };
 
 /**
- * Finds out where users are reached now: their present email or phone number, or all of their devices, each then a
- * recipient of its own. Who is gone, or has no address of the channel, is skipped.
+ * Replaces the addresses of recipients that follow a user by the user's current email, phone number or devices. Each
+ * device becomes a separate recipient. Users who are no longer active or have no address of the channel are skipped.
  */
 export async function followUsers(
   sql: Sql,
@@ -102,7 +102,7 @@ export async function followUsers(
   return { found: [...found, ...moved, ...devices.found], skipped };
 }
 
-/** What becomes of a recipient the message is kept from. */
+/** The outcome of a recipient who is skipped. */
 export const skip = (
   { id }: HeldRecipient,
   reason: NonNullable<Outcome["reason"]>,
@@ -115,7 +115,7 @@ async function writeAddresses(q: Queryable, recipients: HeldRecipient[]): Promis
       as given (id, address) where r.id = given.id and r.status = 'Owed'`;
 }
 
-/** The devices of users, and the users who have none. */
+/** The recipients made from users' devices, and the users without a device. */
 interface Devices {
   found: HeldRecipient[];
   none: HeldRecipient[];
@@ -123,8 +123,8 @@ interface Devices {
 const NO_DEVICES: Devices = { found: [], none: [] };
 
 /**
- * Turns users into their devices. A recipient becomes its user's first device and the others are added; only who
- * changes the first may add the rest, so a run that comes late adds nothing.
+ * Replaces each user by the user's devices. The recipient becomes the first device, and the other devices are inserted.
+ * Only the run that changes the recipient (compare-and-set) inserts the others, so two runs do not insert them twice.
  */
 async function toDevices(
   sql: Sql,

@@ -79,7 +79,14 @@ export function createSmtpTransport(
 function poolOptions(settings: SmtpSettings, ca: string | undefined) {
   const { host, port, secure, requireTLS, name, maxConnections, maxMessages } = settings;
   return {
-    ...{ pool: true as const, host, port, secure, requireTLS, name, maxConnections, maxMessages },
+    pool: true as const,
+    host,
+    port,
+    secure,
+    requireTLS,
+    name,
+    maxConnections,
+    maxMessages,
     ...(settings.auth === null ? {} : { auth: settings.auth }),
     connectionTimeout: settings.connectionTimeout,
     dnsTimeout: settings.connectionTimeout,

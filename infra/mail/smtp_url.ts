@@ -54,7 +54,9 @@ export function parseSmtpUrl(text: string): SmtpSettings {
     Object.keys(NUMBERS).map((key) => [key, numberIn(url, key as NumberName)]),
   );
   return {
-    ...{ host, secure, auth },
+    host,
+    secure,
+    auth,
     ...numbers as Record<NumberName, number>,
     port: url.port === "" ? (secure ? 465 : 587) : Number(url.port),
     requireTLS: wanted === null ? auth !== null && !secure && !isLoopback(host) : wanted === "true",

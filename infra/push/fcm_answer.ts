@@ -36,7 +36,10 @@ export function readFcmAnswer({ status, json, retryAfterMs }: ProviderAnswer): V
   const code = details.find((detail) => detail.errorCode)?.errorCode ?? null;
   const reason = `FCM answered ${status} ${code ?? name ?? ""}`.trim() + (message ? `: ${message}` : "");
   const refused = (permanent: boolean, isDead = false): Verdict => ({
-    ...{ kind: "refused", reason, permanent, isDead },
+    kind: "refused",
+    reason,
+    permanent,
+    isDead,
   });
   if (code === "UNREGISTERED") return refused(true, true);
   if (code === "SENDER_ID_MISMATCH") return refused(true);

@@ -3,7 +3,7 @@ import type { Platform } from "../../shared/platform.ts";
 import type { NotificationChannel } from "../status.ts";
 
 /**
- * Refuses a message for a channel this service has no way out for, rather than let it fail later.
+ * Refuses a message when it is accepted if no provider is configured for its channel.
  * @throws NOTIFICATION_CHANNEL_NOT_CONFIGURED
  */
 export function requireChannel(

@@ -12,7 +12,7 @@ import { type Provider, ProviderFailed, type RecipientAnswer } from "../failover
 
 const FROM = /^\s*(?:"?([^"<>]*?)"?\s*)<([^<>\s]+)>\s*$/;
 
-/** The mail servers in failover order, each sending this message under its one Message-ID. */
+/** The mail servers in failover order. All send the message under the same Message-ID. */
 export function emailProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
   return p.mail.map((transport) => ({
     name: transport.name,
@@ -38,12 +38,10 @@ async function deliver(
       const refusal = byAddress.get(key(address));
       return refusal
         ? {
-          ...{
-            accepted: false,
-            reason: refusal.reason,
-            permanent: refusal.permanent,
-            isRecipientError: true,
-          },
+          accepted: false,
+          reason: refusal.reason,
+          permanent: refusal.permanent,
+          isRecipientError: true,
           isTransient: !refusal.permanent,
         }
         : others;
@@ -58,7 +56,7 @@ async function deliver(
       return await deliver(p, transport, held, await content.linked(), owed, signal);
     }
     if (!error.permanent) {
-      p.log.warn("a mail server did not take a message", { provider: transport.name, error });
+      p.log.warn("a mail server did not accept a message", { provider: transport.name, error });
     }
     const isTransient = isOutage(error);
     if (error.refused.length === 0) {
@@ -71,14 +69,14 @@ async function deliver(
   }
 }
 
-/** Did no answer come, or one about the server or our account, rather than about this mail? 421: it is closing. */
+/** True if the failure is about the server or the account, not about this mail. 421: the server is shutting down. */
 const isUnavailable = ({ code, responseCode, permanent }: MailDeliveryFailed): boolean =>
   !permanent && (responseCode === 421 || code !== "EMESSAGE" && code !== "EENVELOPE");
 
-/** Codes of a mail server that cannot be reached, falls silent or hangs up. */
+/** Error codes of a mail server that is unreachable, times out or closes the connection. */
 const NO_ANSWER = ["ECONNECTION", "EDNS", "ETIMEDOUT", "ESOCKET", "EPROTOCOL", "ETLS"];
 
-/** Does what stands in the way end by itself, or by work on the server? It does where the server said so or said nothing. */
+/** True if the failure is temporary: the server gave a temporary refusal, or no answer. */
 const isOutage = ({ code, responseCode, permanent }: MailDeliveryFailed): boolean =>
   !permanent && (responseCode !== null || NO_ANSWER.includes(code));
 
@@ -93,18 +91,21 @@ function mailOf(p: Platform, held: HeldNotification, content: Content, owed: Hel
       displayName,
     }));
   return {
-    // always the service's own domain, so that the id stays the same whoever the sender of a message is said to be
+    // always the domain of MAIL_FROM, so that the id does not depend on the message's sender address
     messageId: `${held.id}@${addressDomain(sender.address)}`,
     from,
-    ...{ to: named("to"), cc: named("cc"), bcc: named("bcc") },
+    to: named("to"),
+    cc: named("cc"),
+    bcc: named("bcc"),
     subject: content.subject ?? "",
-    ...{ html: content.html, text: content.text },
+    html: content.html,
+    text: content.text,
     headers: content.headers ?? {},
     attachments: content.attachments,
   };
 }
 
-/** MAIL_FROM: `Name <address>` or an address. */
+/** Parses MAIL_FROM: `Name <address>` or an address. */
 export function defaultSender(setting: string): MailAddress {
   const [, name, address] = FROM.exec(setting) ?? [];
   return { address: address ?? setting.trim(), displayName: name || null };

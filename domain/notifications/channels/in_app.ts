@@ -7,7 +7,7 @@ import { insertUserNotifications } from "../in_app/write.ts";
 
 const TITLE_LENGTH = 120;
 
-/** The database itself: one row a user, and never a second one for the same message. */
+/** The provider of in-app notifications is the database. It inserts one row per user and message. Idempotent. */
 export function inAppProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
   return [{
     name: "database",

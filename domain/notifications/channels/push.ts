@@ -5,15 +5,17 @@ import type { HeldNotification } from "../delivery_ledger.ts";
 import { deleteDevices } from "../devices.ts";
 import type { Provider, RecipientAnswer } from "../failover.ts";
 
-/** The push services in failover order. A device whose token turns out dead is forgotten. */
+/** The push services in failover order. A device whose token is dead is deleted. */
 export function pushProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
   return p.push.map((transport) => ({
     name: transport.name,
     async deliver(owed, signal) {
       const tokens = owed.map((recipient) => recipient.address);
-      // a device that is named may also be one of an addressed user; it gets the message once
       const message = {
-        ...{ title: content.subject, body: content.text, data: held.pushData ?? {} },
+        title: content.subject,
+        body: content.text,
+        data: held.pushData ?? {},
+        // a device can be addressed by its token and by its user; it gets the message once
         tokens: [...new Set(tokens)],
       };
       const { accepted, refused, retryAfterMs, isUnreachable = false } = await transport.send(
@@ -21,7 +23,7 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
         signal,
       );
       const dead = refused.filter((refusal) => refusal.isDead).map((refusal) => refusal.token);
-      if (dead.length > 0) await forget(p, dead);
+      if (dead.length > 0) await deleteDead(p, dead);
       const taken = new Set(accepted);
       const refusals = new Map(refused.map((refusal) => [refusal.token, refusal]));
       return tokens.map((token) =>
@@ -33,17 +35,17 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
   }));
 }
 
-/** Never throws: that others were reached must be kept, and the service will say it of a dead token again. */
-async function forget(p: Platform, dead: string[]): Promise<void> {
+/** Never throws, because the outcome of the other tokens must still be written. The service will report the token again. */
+async function deleteDead(p: Platform, dead: string[]): Promise<void> {
   try {
     await deleteDevices(p.sql, dead);
   } catch (error) {
-    p.log.warn("a dead device could not be forgotten", { error });
+    p.log.warn("could not delete the devices of dead push tokens", { error });
   }
 }
 
 function refusalOf(refusal: RefusedToken | undefined): RecipientAnswer & { accepted: false } {
   const { reason, permanent } = refusal ??
-    { reason: "the provider did not come to this device", permanent: false };
+    { reason: "the message was not sent to this device in this attempt", permanent: false };
   return { accepted: false, reason, permanent };
 }

@@ -6,10 +6,10 @@ import type { HeldRecipient } from "../delivery_ledger.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "../failover.ts";
 import { smsText, smsTextMistake } from "../sms_text.ts";
 
-/** Messages of one notification that one gateway takes at the same time. */
-const AT_ONCE = 5;
+/** How many text messages of one notification are sent at the same time. */
+const CONCURRENCY = 5;
 
-/** The text message services in failover order. */
+/** The SMS gateways in failover order. */
 export function smsProviders(p: Platform, content: Content): Provider[] {
   return p.sms.map((transport) => ({
     name: transport.name,
@@ -30,19 +30,19 @@ async function sendToAll(
 ): Promise<RecipientAnswer[]> {
   const untried = {
     accepted: false as const,
-    reason: "the gateway did not come to this number",
+    reason: "the message was not sent to this number in this attempt",
     permanent: false,
   };
   const answers = new Map<HeldRecipient, RecipientAnswer>();
   let retryAfterMs: number | null = null;
   let isUnreachable = false;
-  await forEachConcurrent(owed, AT_ONCE, async (recipient) => {
+  await forEachConcurrent(owed, CONCURRENCY, async (recipient) => {
     if (signal?.aborted) return "stop";
     try {
       await transport.send({ to: recipient.address, text }, signal);
       answers.set(recipient, { accepted: true });
     } catch (error) {
-      // an attempt cut short leaves this number open as well; who was reached must be told all the same
+      // when the run is aborted, this number stays untried; the answers for the others are still returned
       if (!(error instanceof SmsRefused)) {
         if (signal?.aborted) return "stop";
         throw error;

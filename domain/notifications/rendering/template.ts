@@ -65,7 +65,9 @@ function compilePart(part: TemplatePart, text: string | null, locale: string): E
   const { program, tags } = parseSource(source);
   const remaining = tags.values();
   const emit = lowerProgram(program, {
-    ...{ source, locale, parameters: [] },
+    source,
+    locale,
+    parameters: [],
     isHtml: part === "html",
     tags: remaining,
   });

@@ -10,8 +10,17 @@ import { capitalize, fallback, lower, trim, truncate, upper, urlencode } from ".
 
 /** Every filter by the name templates use. */
 const FILTERS = new Map<string, Filter>(Object.entries({
-  ...{ upper, lower, capitalize, trim, truncate, default: fallback },
-  ...{ date, number, currency, json, urlencode },
+  upper,
+  lower,
+  capitalize,
+  trim,
+  truncate,
+  default: fallback,
+  date,
+  number,
+  currency,
+  json,
+  urlencode,
 }));
 
 /** The names of all filters, in the order the documentation lists them. */

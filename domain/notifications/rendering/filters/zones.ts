@@ -44,7 +44,14 @@ export function zonedFields(instant: Date, zone: string, locale: string): ZonedF
   const millisecond = instant.getUTCMilliseconds();
   const offset = Math.round((local.getTime() - (instant.getTime() - millisecond)) / 60_000);
   return {
-    ...{ year, month, day, hour, minute, second, millisecond, offset },
+    year,
+    month,
+    day,
+    hour,
+    minute,
+    second,
+    millisecond,
+    offset,
     word: (field, width, beside) => word(instant, zone, locale, field, width, beside),
   };
 }
@@ -52,9 +59,16 @@ export function zonedFields(instant: Date, zone: string, locale: string): ZonedF
 function clock(zone: string): Intl.DateTimeFormat {
   return getOrCreate(clocks, zone, () =>
     new Intl.DateTimeFormat("en-US", {
-      ...{ timeZone: zone, calendar: "gregory", numberingSystem: "latn", hourCycle: "h23" },
-      ...{ year: "numeric", month: "numeric", day: "numeric" },
-      ...{ hour: "numeric", minute: "numeric", second: "numeric" },
+      timeZone: zone,
+      calendar: "gregory",
+      numberingSystem: "latn",
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
     }));
 }
 
