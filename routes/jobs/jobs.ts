@@ -15,6 +15,7 @@ import { readItems } from "../shared/bulk.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
+import { requireKnownArgs } from "./known_args.ts";
 import { jobFigureRoutes } from "./job_figures.ts";
 import {
   BulkEnqueueRequest,
@@ -123,7 +124,8 @@ export function jobRoutes(p: Platform): Endpoint[] {
       creates: "atomically",
       answers: { 201: { description: "The job", schema: JobSummaryDto } },
       problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
-      async run({ caller, body }) {
+      async run({ caller, body, call }) {
+        requireKnownArgs(p, call, body);
         const job = await enqueueRequestedJob(p, caller, body);
         return created(job, `/api/v1/jobs/${job.id}`);
       },
@@ -141,9 +143,13 @@ export function jobRoutes(p: Platform): Endpoint[] {
       problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
       async run({ caller, call }) {
         const { items, continueOnError } = await call.readJson(BulkEnqueueRequest, { anyText: true }); // each item's own
-        return ok(
-          await enqueueRequestedJobs(p, caller, readItems(call, EnqueueRequest, items), continueOnError),
+        const jobs = readItems(
+          call,
+          EnqueueRequest,
+          items,
+          (item, at) => requireKnownArgs(p, call, item, at),
         );
+        return ok(await enqueueRequestedJobs(p, caller, jobs, continueOnError));
       },
     }),
     endpoint({

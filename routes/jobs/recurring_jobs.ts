@@ -20,6 +20,7 @@ import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryInteger } from "../shared/validation.ts";
+import { requireKnownArgs } from "./known_args.ts";
 import {
   CreateRecurringJobRequest,
   JobSummaryDto,
@@ -109,7 +110,8 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
       creates: "atomically",
       answers: { 201: { description: "The recurring job", schema: RecurringJobDto } },
       problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION", "JOB_RECURRING_ALREADY_EXISTS"],
-      async run({ caller, body }) {
+      async run({ caller, body, call }) {
+        requireKnownArgs(p, call, body);
         const { job } = await createRecurringJob(p, caller, body);
         return created(job, `/api/v1/recurring-jobs/${encodeURIComponent(job.jobId)}`);
       },
@@ -126,6 +128,11 @@ export function recurringJobRoutes(p: Platform): Endpoint[] {
       answers: theVersionedJob,
       problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED", "MISSING_PERMISSION"],
       async run({ caller, params, body, call }) {
+        const { serializedArgs } = body;
+        if (serializedArgs !== undefined) {
+          const { job: { jobTypeName } } = await readRecurringJob(p.sql, caller, params.id);
+          requireKnownArgs(p, call, { jobTypeName, serializedArgs });
+        }
         const { job, version } = await updateRecurringJob(p, caller, params.id, given(body), call.ifMatch);
         return okVersioned(job, version);
       },

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { byPerson, inTenantOrService } from "../../domain/access/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
+import { BurstShape } from "../../domain/reports/burst.ts";
+import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import {
   createSchedule,
   deleteSchedule,
@@ -100,6 +102,11 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     answers: { 204: { description: "Changed" } },
     problems: [...named, "REPORT_TEMPLATE_NOT_FOUND", "REPORT_FORMAT_NOT_SUPPORTED", "PRECONDITION_FAILED"],
     async run({ caller, params, body, call }) {
+      const { deliveryOptionsJson, burstJson } = body;
+      if (deliveryOptionsJson) {
+        call.requireKnownMembers(DeliveryOptionsShape, deliveryOptionsJson, "deliveryOptionsJson");
+      }
+      if (burstJson) call.requireKnownMembers(BurstShape, burstJson, "burstJson");
       await updateSchedule(p, caller, params.id, body, call.ifMatch);
       return noContent();
     },

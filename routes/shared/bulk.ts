@@ -29,16 +29,23 @@ export const bulkResponseOf = (item: z.ZodType) =>
     failures: z.array(BulkItemFailure),
   });
 
-/** Each item of the call's body as `schema` reads it, or why it does not fit. */
+/**
+ * Each item of the call's body as `schema` reads it, or why it does not fit.
+ * @param check throws the Problem of an item that does not fit in another way.
+ */
 export function readItems<S extends z.ZodType>(
   call: Call,
   schema: S,
   items: unknown[],
+  check?: (item: z.output<S>, at: (string | number)[]) => void,
 ): (z.output<S> | Problem)[] {
   return items.map((item, index) => {
     try {
       requireStorableText(item);
-      return call.parseBody(schema, item, ["items", index]);
+      const at = ["items", index];
+      const read = call.parseBody(schema, item, at);
+      check?.(read, at);
+      return read;
     } catch (refusal) {
       if (refusal instanceof Problem) return refusal;
       throw refusal;

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { DEEPEST, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
-import { leaveOutNulls } from "./body_shape.ts";
+import { leaveOutNulls, shapeOf } from "./body_shape.ts";
 import { unknownMembers } from "./unknown_members.ts";
 import { fieldErrors } from "./validation.ts";
 
@@ -93,6 +93,26 @@ export class Call {
     const { errors, ignored } = unknownMembers(schema, value, at);
     for (const name of ignored) this.ignoredMembers.add(name);
     return errors;
+  }
+
+  /**
+   * Looks at the members of a JSON text in the member `field`, as `parseBody` does at those of a body. What is no JSON
+   * is left to who reads the text.
+   * @param at where the object with the text stands in the body.
+   * @throws VALIDATION_ERROR for an unknown member that looks like a known one
+   */
+  requireKnownMembers(schema: z.ZodType, text: string, field: string, at: (string | number)[] = []): void {
+    if (shapeOf(schema) === null) return;
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return;
+    }
+    const errors = Object.entries(this.lookAtMembers(schema, value, [...at, field]));
+    if (errors.length > 0) {
+      throw invalid(Object.fromEntries(errors.map(([path, messages]) => [`${field}.${path}`, messages])));
+    }
   }
 
   /** Reads one file part of a multipart body, with the other parts as text. */

@@ -78,6 +78,63 @@ Deno.test("items of a bulk request are looked at one by one, like bodies that ar
   assert.deepEqual(late.body.errors, { Value: ["unknown member `Value`; did you mean `value`?"] });
 });
 
+Deno.test("members of a JSON text in a body are looked at like the body's own", async () => {
+  const admin = t.systemAdmin;
+  const args = (members: object) =>
+    JSON.stringify({ url: "https://example.test/", expectedStatuses: [200], ...members });
+  const near = args({ metod: "POST" });
+  const other = args({ colour: "red" });
+  const expected = { "serializedArgs.metod": ["unknown member `metod`; did you mean `method`?"] };
+  const job = (serializedArgs: string) => ({
+    jobTypeName: "steward.http-request",
+    serializedArgs,
+    scheduledAt: "2999-01-01T00:00:00Z",
+  });
+  const nightly = (serializedArgs: string) =>
+    recurring({ jobId: "call", jobTypeName: "steward.http-request", serializedArgs });
+
+  const refused = await admin.post("/api/v1/jobs", job(near));
+  assert.deepEqual([refused.status, refused.body.errors], [400, expected]);
+  const made = await admin.post("/api/v1/jobs", job(other));
+  assert.deepEqual([made.status, made.headers.get(IGNORED)], [201, "serializedArgs.colour"]);
+  const bulk = await admin.post("/api/v1/jobs/bulk", {
+    ...{ items: [job(near), job(other)], continueOnError: true },
+  });
+  assert.deepEqual([bulk.body.succeeded, bulk.body.failures[0].errors], [1, expected]);
+  assert.equal(bulk.headers.get(IGNORED), "items[1].serializedArgs.colour");
+
+  assert.deepEqual((await admin.post("/api/v1/recurring-jobs", nightly(near))).body.errors, expected);
+  const repeated = await admin.post("/api/v1/recurring-jobs", nightly(other));
+  assert.deepEqual([repeated.status, repeated.headers.get(IGNORED)], [201, "serializedArgs.colour"]);
+  const path = "/api/v1/recurring-jobs/call";
+  assert.deepEqual((await admin.put(path, { serializedArgs: near })).body.errors, expected);
+  const changed = await admin.put(path, { serializedArgs: args({ method: "PUT", size: 1 }) });
+  assert.deepEqual([changed.status, changed.headers.get(IGNORED)], [200, "serializedArgs.size"]);
+  const broken = await admin.put(path, { serializedArgs: "{" });
+  assert.deepEqual([broken.status, Object.keys(broken.body.errors)], [400, ["serializedArgs"]]);
+
+  const schedules = "/api/v1/reports/schedules";
+  const { body: { id } } = await admin.post(schedules, {
+    ...{ templateId: "users", name: "n", cronExpression: "0 3 * * *", format: 3 },
+  });
+  const put = (change: Record<string, unknown>) =>
+    admin.put(
+      `${schedules}/${id}`,
+      Object.fromEntries(Object.entries(change).map(([name, value]) => [name, JSON.stringify(value)])),
+    );
+  const delivery = { method: 2, recipients: ["a@example.test"] };
+  const misspelt = await put({ deliveryOptionsJson: { ...delivery, emailSubjekt: "s" } });
+  assert.deepEqual(misspelt.body.errors, {
+    "deliveryOptionsJson.emailSubjekt": ["unknown member `emailSubjekt`; did you mean `emailSubject`?"],
+  });
+  const burst = { parameter: "isActive", items: [{ value: true, recipient: ["a@example.test"] }] };
+  assert.deepEqual((await put({ burstJson: burst })).body.errors, {
+    "burstJson.items.0.recipient": ["unknown member `recipient`; did you mean `recipients`?"],
+  });
+  const ignored = await put({ deliveryOptionsJson: { ...delivery, colour: "red" } });
+  assert.deepEqual([ignored.status, ignored.headers.get(IGNORED)], [204, "deliveryOptionsJson.colour"]);
+});
+
 Deno.test("what a route answers can be sent back to it: no answered member looks like another that it takes", () => {
   const endpoints = allEndpoints(t.steward.platform, { isStopping: () => false });
   const wrong: string[] = [];
