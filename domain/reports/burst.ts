@@ -3,7 +3,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { type FieldErrors, invalid, Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
-import { METHOD, targetPathFor } from "./delivery/options.ts";
+import { burstTargetPath, METHOD } from "./delivery/options.ts";
 import type { Execution } from "./execution.ts";
 import { requireTemplate } from "./registry.ts";
 import {
@@ -14,11 +14,11 @@ import {
   type Requester,
 } from "./request_report.ts";
 
-/** So many documents one burst may make. */
-export const MOST_BURST_ITEMS = 100;
-const LONGEST_LABEL = 200;
+/** Upper limit of documents per burst. */
+export const MAX_BURST_ITEMS = 100;
+const MAX_LABEL_LENGTH = 200;
 
-/** One document for each value of a parameter, each delivered to recipients of its own. */
+/** A burst: one document for each value of a parameter, each with its own recipients. */
 export const BurstShape = z.object({
   parameter: z.string().min(1).max(100).meta({ description: "Name of the template's parameter" }),
   items: z.array(z.object({
@@ -26,23 +26,23 @@ export const BurstShape = z.object({
     recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((value) =>
       value ?? []
     ).meta({ description: "Who gets this value's document, where delivery is by email" }),
-  })).min(1).max(MOST_BURST_ITEMS),
+  })).min(1).max(MAX_BURST_ITEMS),
 }).meta({ id: "ReportBurst", description: "One document for each value of a parameter" });
 export type Burst = z.output<typeof BurstShape>;
 type BurstItem = Burst["items"][number];
 
 /** A burst that can run. */
 export interface CheckedBurst {
-  /** As it is kept: recipients without repetitions. */
+  /** The burst as it is stored, without duplicate recipients. */
   burst: Burst;
-  /** One for each value, in the order given. */
+  /** One per value, in the given order. */
   requests: CheckedRequest[];
 }
 
 /**
- * Checks every document of a burst as `checkRequest` does.
- * @throws the refusals of `checkRequest`; VALIDATION_ERROR names `burst.parameter`, `burst.items.<n>.value`,
- * `burst.items.<n>.recipients` or what of the request does not fit.
+ * Checks every document of a burst with `checkRequest`.
+ * @throws the errors of `checkRequest`; VALIDATION_ERROR names `burst.parameter`, `burst.items.<n>.value`,
+ * `burst.items.<n>.recipients` or a field of the request
  */
 export function checkBurst(
   p: Platform,
@@ -52,7 +52,8 @@ export function checkBurst(
 ): CheckedBurst {
   const { shape } = requireTemplate(p.reports.templates, request.templateId).parameters;
   const isKnown = Object.hasOwn(shape, burst.parameter);
-  // Held to the template's permissions first: an unknown parameter would otherwise tell of a hidden template.
+  // This error is reported only after the permission checks below. Otherwise it would reveal parameters of a template that
+  // the caller may not see.
   const errors: FieldErrors = isKnown ? {} : {
     "burst.parameter": [
       `the template has no parameter "${burst.parameter}"; it has ${Object.keys(shape).join(", ") || "none"}`,
@@ -75,7 +76,7 @@ export function checkBurst(
   return { burst: { ...burst, items }, requests };
 }
 
-/** Checks one document of a burst. Refusals as `checkRequest`. */
+/** Checks one document of a burst. @throws as `checkRequest` */
 export function checkItem(
   p: Platform,
   requester: Requester,
@@ -87,15 +88,15 @@ export function checkItem(
     ...request,
     parameters: { ...request.parameters, [parameter]: value },
     delivery: request.delivery && { ...request.delivery, recipients },
-    burstValue: labelOf(value),
+    burstValue: burstLabel(value),
   });
 }
 
-/** A value for people to read, and for names: without control characters, and not endless. */
-export const labelOf = (value: BurstItem["value"]): string =>
-  String(value).replaceAll(/\p{C}+/gu, " ").slice(0, LONGEST_LABEL).toWellFormed();
+/** A value as text for messages and names: without control characters, at most MAX_LABEL_LENGTH characters. */
+export const burstLabel = (value: BurstItem["value"]): string =>
+  String(value).replaceAll(/\p{C}+/gu, " ").slice(0, MAX_LABEL_LENGTH).toWellFormed();
 
-/** What does not fit of one value is told under that value; what is wrong with all of them is told once. */
+/** Adds one item's errors. Errors of the item are named after the item; errors that all items share are added once. */
 function addErrors(errors: FieldErrors, error: Problem, parameter: string, index: number): void {
   const item = `burst.items.${index}`;
   for (const [field, messages] of Object.entries(error.extras.errors ?? {})) {
@@ -109,7 +110,7 @@ function addErrors(errors: FieldErrors, error: Problem, parameter: string, index
 function refuseMisplacedRecipients(errors: FieldErrors, { delivery }: ReportRequest, { items }: Burst): void {
   if (delivery?.method === METHOD.Email) {
     if (delivery.recipients.length === 0) return;
-    errors["delivery.recipients"] = ["the recipients of a burst stand with each of its values"];
+    errors["delivery.recipients"] = ["a burst has its recipients in each item, not here"];
     return;
   }
   items.forEach(({ recipients }, index) => {
@@ -127,18 +128,19 @@ function refuseRepetitions(errors: FieldErrors, { delivery }: ReportRequest, { i
       (errors[`burst.items.${index}.value`] ??= []).push(`the same value as items.${first}`);
     } else valueAt.set(value, index);
     if (delivery?.method !== METHOD.Storage || !delivery.targetPath) return;
-    const path = targetPathFor(delivery.targetPath, `execution ${index}`, labelOf(value));
+    const path = burstTargetPath(delivery.targetPath, `execution ${index}`, burstLabel(value));
     const other = pathAt.get(path);
     if (other === undefined) pathAt.set(path, index);
     else {errors["delivery.targetPath"] ??= [
-        `items.${other} and items.${index} of the burst would be copied to the same path; name {value} or {executionId}`,
+        `items.${other} and items.${index} of the burst would be copied to the same path; use {value} or {executionId} in it`,
       ];}
   });
 }
 
 /**
- * Queues every document of a burst, all of them or none. Refusals as `checkBurst`.
- * @returns the executions, in the order of the values.
+ * Queues all documents of a burst in one transaction.
+ * @returns the executions, in the order of the values
+ * @throws as `checkBurst`
  */
 export async function requestBurst(
   p: Platform,

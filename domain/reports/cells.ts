@@ -1,20 +1,20 @@
 import type { ColumnType } from "./report_template.ts";
 
-/** An instant as Postgres prints it in UTC, in ISO 8601 with milliseconds: `2026-01-31T12:00:00.000Z`. */
+/** Converts an instant from Postgres's UTC text to ISO 8601 with milliseconds: `2026-01-31T12:00:00.000Z`. */
 export function isoInstant(cell: string): string {
   const plain = cell.endsWith("+00") ? cell.slice(0, -3) : cell;
-  // infinity and years before Christ or of five digits, as they are
+  // infinity, years BC and years of five digits stay as they are
   if (plain.length < 19 || plain[10] !== " " || plain.endsWith("BC")) return plain;
   return `${plain.slice(0, 10)}T${plain.slice(11, 19)}.${plain.slice(20, 23).padEnd(3, "0")}Z`;
 }
 
-/** A cell as text that a program reads back: booleans as true/false, instants in ISO 8601, the rest as it is. */
+/** A cell as machine-readable text: booleans as true/false, instants in ISO 8601, other types unchanged. */
 export function stableText(cell: string, type: ColumnType): string {
   if (type === "boolean") return cell === "t" ? "true" : "false";
   return type === "instant" ? isoInstant(cell) : cell;
 }
 
-/** A cell for people to read: yes/no, instants to the second. */
+/** A cell as human-readable text: booleans as yes/no, instants to the second. */
 export function readableText(cell: string, type: ColumnType): string {
   if (type === "boolean") return cell === "t" ? "yes" : "no";
   return type === "instant" ? cell.slice(0, 19) : cell;

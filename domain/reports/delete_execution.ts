@@ -10,8 +10,8 @@ import { FILE_SCOPE } from "./run.ts";
 import { noteScheduledEnd } from "./scheduled_end.ts";
 
 /**
- * Soft-deletes an execution and lets go of its file. One that is Queued or Generating is Cancelled with it; the run,
- * wherever it is, notices within half a second and its query is cancelled.
+ * Soft-deletes an execution and releases its file. A Queued or Generating execution also becomes Cancelled; its run, on any
+ * instance, notices this within half a second and cancels its query.
  * @throws REPORT_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED
  */
 export async function deleteExecution(
@@ -27,7 +27,7 @@ export async function deleteExecution(
     const next = isOpen ? STATUS.Cancelled : status;
     const [deleted] = await tx<Execution[]>`update report_executions set deleted_at = now(), status = ${next},
       completed_at = coalesce(completed_at, now()) where id = ${id} returning *`;
-    // What is cancelled may be the last that the run of a schedule waited for.
+    // This may be the last unfinished execution of a scheduled burst.
     if (deleted && isOpen) await noteScheduledEnd(p, tx, deleted);
     if (runId) await releaseOwnerReferences(tx, FILE_SCOPE, runId);
     await recordAudit(tx, caller, {

@@ -3,11 +3,11 @@ import type { ReportTemplate } from "./report_template.ts";
 import { readRows, type RowBatch } from "./rows.ts";
 import { writerOf } from "./writers/mod.ts";
 
-/** Everything a document is made of, as plain values that go from one thread to another. */
+/** The input of a document. Plain values only, because it is sent to another thread. */
 export interface DocumentOrder {
   templateId: string;
   format: ReportFormat;
-  /** Parameters that run, defaults included. */
+  /** Validated parameters, with defaults. */
   parameters: Record<string, unknown>;
   /** As `ReportScope`. */
   tenantIds: string[] | null;
@@ -17,8 +17,9 @@ export interface DocumentOrder {
 }
 
 /**
- * Makes a document piece by piece and returns how many rows it has. An abort cancels its query at the server.
- * @throws the signal's reason, PostgresError, Error of the template
+ * Generates a document as a stream of byte chunks; the generator's return value is the number of rows. Aborting `signal`
+ * cancels the query at the server.
+ * @throws the signal's reason, PostgresError, or an error of the template
  */
 export async function* makeDocument(
   databaseUrl: string,

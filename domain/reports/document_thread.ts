@@ -2,17 +2,17 @@ import { PostgresError } from "../../infra/postgres/postgres.ts";
 import type { DocumentOrder } from "./document.ts";
 import type { DocumentSources, Failure, FromWorker, ToWorker } from "./document_worker.ts";
 
-/** Pieces that stay good while further ones are asked for: far more than any stream on their way holds. */
-const KEPT = 16;
-/** How long a document that is not wanted any more may take to end; then its thread is ended. */
+/** How many chunks stay valid after they were yielded; more than the streams that consume them can buffer. */
+const KEPT_PIECES = 16;
+/** How long a cancelled document may take to stop; after that its thread is terminated. */
 const STOP_MS = 5_000;
 
-/** The thread ended in the middle of a document. */
+/** The thread ended before its document was finished. */
 export class DocumentThreadLost extends Error {
   override name = "DocumentThreadLost";
 }
 
-/** One worker thread, for one document at a time. Not `usable` any more once it was lost or terminated. */
+/** A worker thread that generates one document at a time. It is not `usable` after it crashed or was terminated. */
 export class DocumentThread {
   #worker = new Worker(import.meta.resolve("./document_worker.ts"), { type: "module", name: "report" });
   #answers: FromWorker[] = [];
@@ -26,7 +26,7 @@ export class DocumentThread {
     };
     this.#worker.onerror = (event) => {
       event.preventDefault();
-      this.terminate(`the thread that made the document ended: ${event.message}`);
+      this.terminate(`the document thread crashed: ${event.message}`);
     };
   }
 
@@ -35,10 +35,10 @@ export class DocumentThread {
   }
 
   /**
-   * Makes a document piece by piece and returns how many rows it has. Aborting, or leaving early, cancels its query at
-   * the server. A piece is good until sixteen further ones were asked for; then its memory is given back, which waits
-   * for no collection of garbage, so that the longest document takes no more of it than a short one.
-   * @throws the signal's reason, DocumentThreadLost, PostgresError, Error of the template
+   * Generates a document as a stream of byte chunks; the generator's return value is the number of rows. Aborting `signal`
+   * or ending the iteration early cancels the query at the server. A chunk is valid until KEPT_PIECES more were yielded. Its
+   * memory is then freed without waiting for garbage collection, so memory use does not grow with the document.
+   * @throws the signal's reason, DocumentThreadLost, PostgresError, or an error of the template
    */
   async *make(order: DocumentOrder, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
     signal.throwIfAborted();
@@ -53,7 +53,7 @@ export class DocumentThread {
         if ("bytes" in answer) {
           this.#tell({ do: "more" });
           yield answer.bytes;
-          if (kept.push(answer.bytes.buffer) > KEPT) kept.shift()?.transfer(0);
+          if (kept.push(answer.bytes.buffer) > KEPT_PIECES) kept.shift()?.transfer(0);
           continue;
         }
         isRunning = false;
@@ -66,7 +66,7 @@ export class DocumentThread {
     }
   }
 
-  terminate(reason = "the thread was ended"): void {
+  terminate(reason = "the document thread was terminated"): void {
     this.#lost ??= new DocumentThreadLost(reason);
     this.#worker.terminate();
     this.#wake();
@@ -82,14 +82,14 @@ export class DocumentThread {
     }
   }
 
-  /** Ends the document under way, and the thread when it does not listen. */
+  /** Cancels the current document; terminates the thread if it does not react within STOP_MS. */
   async #stop(): Promise<void> {
     if (this.#lost) return;
     const patience = AbortSignal.timeout(STOP_MS);
     patience.addEventListener("abort", () => this.#wake(), { once: true });
     this.#tell({ do: "stop" });
     try {
-      while ("bytes" in await this.#answer(patience)); // what was still under way
+      while ("bytes" in await this.#answer(patience)); // discard chunks that were already sent
     } catch {
       this.terminate();
     }

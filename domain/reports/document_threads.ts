@@ -5,8 +5,8 @@ import type { DocumentSources } from "./document_worker.ts";
 const IDLE_MS = 30_000;
 
 /**
- * Threads that documents are made on: started when one is needed and none is idle, ended after some time without work.
- * There are never more than documents at once, which is what the slots bound.
+ * A pool of document threads. A thread is started when none is idle and terminated after IDLE_MS without work. The slots
+ * limit the number of concurrent documents, and so the number of threads.
  */
 export class DocumentThreads {
   #idle = new Map<DocumentThread, ReturnType<typeof setTimeout>>();
@@ -14,14 +14,14 @@ export class DocumentThreads {
 
   constructor(private readonly sources: DocumentSources, private readonly idleMs = IDLE_MS) {}
 
-  /** How many wait for work. */
+  /** How many threads are idle. */
   get idle(): number {
     return this.#idle.size;
   }
 
   /**
-   * As `DocumentThread.make`, on a thread that is free.
-   * @param stopping once aborted, no thread is kept.
+   * Runs `DocumentThread.make` on an idle or new thread.
+   * @param o.stopping when aborted, all idle threads are terminated and no thread is kept
    */
   async *make(
     order: DocumentOrder,

@@ -1,35 +1,35 @@
-// The thread that documents are made on: it reads the rows over a connection of its own and hands the finished bytes
-// out, one document at a time. So requests do not wait while a report is formatted.
+// Worker thread that generates documents, one at a time. It reads rows over its own database connection and posts the
+// finished bytes, so that formatting a report does not block requests.
 import { PostgresError } from "../../infra/postgres/postgres.ts";
 import { type DocumentOrder, makeDocument } from "./document.ts";
 import { loadReportTemplates, type ReportTemplates, requireTemplate } from "./registry.ts";
 
-/** Where the thread finds rows and templates. */
+/** Where the thread reads rows and templates. */
 export interface DocumentSources {
   databaseUrl: string;
   templatesFolder: string | null;
 }
 
-/** What the thread is told. `more` answers every piece of bytes; `stop` ends the document under way. */
+/** Messages to the thread. `more` acknowledges a chunk of bytes; `stop` cancels the current document. */
 export type ToWorker = { do: "make"; order: DocumentOrder; sources: DocumentSources } | { do: "more" } | {
   do: "stop";
 };
 
-/** What it answers: pieces of the document, at last how many rows it has or why it came to nothing. */
+/** Messages from the thread: chunks of the document, and at the end its row count or the failure. */
 export type FromWorker = { bytes: Uint8Array<ArrayBuffer> } | { rowCount: number } | { failed: Failure };
 
-/** An error on its way between threads. */
+/** An error in a form that can be posted between threads. */
 export interface Failure {
   message: string;
   stack?: string;
   code?: string;
   isPostgres: boolean;
-  /** Of a query: the driver notes it on its errors, and by that a lost connection to the database is told from others. */
+  /** Does the error have the driver's `query` member? It distinguishes a lost database connection from other errors. */
   isOfQuery: boolean;
 }
 
-/** Pieces sent ahead of their `more`. */
-const AHEAD = 4;
+/** How many chunks may be sent without a `more`. */
+const PIECES_AHEAD = 4;
 const PIECE_BYTES = 256 * 1024;
 
 let templates: Promise<ReportTemplates> | undefined;
@@ -54,7 +54,7 @@ async function make({ order, sources }: Extract<ToWorker, { do: "make" }>): Prom
   }
 }
 
-/** Pieces of one size: each message costs the receiving thread some of its time. */
+/** Collects bytes into chunks of PIECE_BYTES, because each message costs the receiving thread time. */
 class Piece {
   filled = 0;
   #bytes = new Uint8Array(PIECE_BYTES);
@@ -63,7 +63,7 @@ class Piece {
     return this.filled === PIECE_BYTES;
   }
 
-  /** Takes of the bytes what still fits and tells how many that were. */
+  /** Copies as many bytes as fit. @returns how many were copied */
   add(bytes: Uint8Array): number {
     const fitting = bytes.subarray(0, PIECE_BYTES - this.filled);
     this.#bytes.set(fitting, this.filled);
@@ -114,7 +114,7 @@ scope.onmessage = ({ data }) => {
     allow();
   } else {
     stopping = new AbortController();
-    allowed = AHEAD;
+    allowed = PIECES_AHEAD;
     make(data).then(
       (rowCount) => scope.postMessage({ rowCount }),
       (error) => scope.postMessage({ failed: failureOf(error) }),

@@ -8,7 +8,7 @@ import { countDownload, readVisibleExecution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 
 /**
- * A short-lived URL of an execution's document; giving one counts as a download.
+ * Signs a short-lived download URL of an execution's document and counts a download.
  * @throws REPORT_NOT_FOUND, MISSING_PERMISSION, REPORT_NOT_AVAILABLE, FILE_NOT_AVAILABLE_CONFLICT,
  * FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */

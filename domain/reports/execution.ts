@@ -4,9 +4,9 @@ import { problem } from "../problems/problem.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { ReportFormat, ReportStatus } from "./formats.ts";
-import { heldAll, requireAll } from "./permissions.ts";
+import { holdsAllCondition, requireAll } from "./permissions.ts";
 
-/** An execution as its row has it. */
+/** A row of `report_executions`. */
 export interface Execution {
   id: string;
   tenantId: string | null;
@@ -27,12 +27,12 @@ export interface Execution {
   requestedBy: string | null;
   createdBy: string | null;
   scheduleId: string | null;
-  /** Executions of one burst share it. */
+  /** Shared by all executions of one burst. */
   burstId: string | null;
-  /** The value of the burst it is for, for people to read. */
+  /** The burst value of this document, as text. */
   burstValue: string | null;
   runId: string | null;
-  /** Runs that were begun, and how many of them failed on their own. */
+  /** `attempts`: runs started; `failures`: those that failed, not counting crashes and outages. */
   attempts: number;
   failures: number;
   traceId: string | null;
@@ -42,11 +42,11 @@ export interface Execution {
   completedAt: Date | null;
   expiresAt: Date | null;
   deletedAt: Date | null;
-  /** Raised by every change but a counted download. */
+  /** Increased by every change except a counted download. */
   version: number;
 }
 
-/** One recipient's part of a delivery. */
+/** The delivery to one recipient. */
 export interface DeliveryOutcome {
   method: number;
   recipient: string;
@@ -76,7 +76,7 @@ export async function listExecutions(
 ): Promise<PagedResult<Execution>> {
   const where = sql`
     ${ofTenant(sql, caller.tenantId)}
-    and ${heldAll(sql, caller, sql`required_permissions`)}
+    and ${holdsAllCondition(sql, caller, sql`required_permissions`)}
     and (${filter.includeDeleted} or deleted_at is null)
     and (${filter.templateId}::text is null or template_id = ${filter.templateId})
     and (${filter.scheduleId}::uuid is null or schedule_id = ${filter.scheduleId})
@@ -94,8 +94,8 @@ export async function listExecutions(
 }
 
 /**
- * The execution, when it is of the caller's tenant and its rows are the caller's to see.
- * @param lock keeps the row as it is until the transaction ends.
+ * Reads an execution of the caller's tenant. The caller needs the permissions of its report.
+ * @param lock locks the row until the transaction ends
  * @throws REPORT_NOT_FOUND, MISSING_PERMISSION
  */
 export async function readVisibleExecution(
@@ -114,14 +114,14 @@ export async function readVisibleExecution(
   return execution;
 }
 
-/** What became of each recipient of an execution, in the order they were given. */
+/** The deliveries of an execution, in the order of its recipients. */
 export async function listDeliveries(q: Queryable, executionId: string): Promise<DeliveryOutcome[]> {
   return await q<DeliveryOutcome[]>`
     select method, recipient, status, error_message from report_deliveries
     where execution_id = ${executionId} order by id`;
 }
 
-/** Counts a download URL that was given. */
+/** Counts a download URL that was signed. */
 export async function countDownload(tx: Tx, id: string): Promise<void> {
   await tx`update report_executions set download_count = download_count + 1 where id = ${id}`;
 }

@@ -1,8 +1,8 @@
-/** Formats of a document; the numbers are those of the API. */
+/** Document formats; the API uses these numbers. */
 export const FORMAT = { Pdf: 1, Excel: 2, Csv: 3, Html: 4 } as const;
 export type ReportFormat = typeof FORMAT[keyof typeof FORMAT];
 
-/** States of an execution; the numbers are those of the API; README.md draws the moves between them. */
+/** States of an execution; the API uses these numbers. README.md shows the transitions. */
 export const STATUS = {
   Queued: 1,
   Generating: 2,
@@ -13,7 +13,7 @@ export const STATUS = {
 } as const;
 export type ReportStatus = typeof STATUS[keyof typeof STATUS];
 
-/** What a document of each format is called and declared as. */
+/** File extension and content type of each format. */
 export const FORMATS: Record<ReportFormat, { extension: string; contentType: string }> = {
   [FORMAT.Pdf]: { extension: "pdf", contentType: "application/pdf" },
   [FORMAT.Excel]: {

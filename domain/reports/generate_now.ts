@@ -9,18 +9,19 @@ import { checkRequest, queueReport, type ReportRequest, type Requester } from ".
 import { beginRun, failRun } from "./run.ts";
 
 const LIMIT_MS = 60_000;
-/** When to ask again after no slot came free. */
+/** The `retry-after` header when no slot became free. */
 const RETRY_AFTER_S = 10;
-/** So long after the limit the run may take to end by itself. */
-const ENDING_MS = 2_000;
-/** So long after the limit the execution's job looks whether this instance died over it; if so, it runs again. */
+/** How long after the time limit the run may take to stop by itself. */
+const GRACE_MS = 2_000;
+/** How long after the time limit the execution's job starts. It runs the report again if this instance has crashed. */
 const RESCUE_MS = 30_000;
 
 /**
- * Generates a report while the caller waits: for a slot as long as `p.reports.slotWaitMs`, then at most `limitMs`; then
- * its query is cancelled. Without a slot nothing is written. Refusals as `checkRequest`.
- * @param once a repeat goes on with the execution of the interrupted request, whose run then no longer counts.
- * @throws REPORT_BUSY_UNAVAILABLE, REPORT_TOO_LARGE_FOR_SYNC, REPORT_NOT_FOUND when it was deleted meanwhile
+ * Generates a report while the caller waits. It waits up to `p.reports.slotWaitMs` for a slot (without one, nothing is
+ * written) and then up to `limitMs` for the document; after that its query is cancelled.
+ * @param once for a repeated request: continues the execution of the interrupted request with a new run
+ * @throws as `checkRequest`; REPORT_BUSY_UNAVAILABLE, REPORT_TOO_LARGE_FOR_SYNC, REPORT_NOT_FOUND if the execution was
+ * deleted during the run
  */
 export async function generateNow(
   p: Platform,
@@ -39,7 +40,7 @@ export async function generateNow(
     const rescueAt = new Date(p.clock.now().getTime() + limitMs + RESCUE_MS);
     const { id } = earlier ?? await transact(
       p.sql,
-      // An execution that has failed keeps its id: the repeat makes another.
+      // On a repeat whose first execution failed, the id is taken, so the new execution gets another id.
       (tx) =>
         queueReport(p, tx, requester, checked, {
           startsAt: rescueAt,
@@ -65,7 +66,7 @@ async function takeSlot(p: Platform): Promise<() => void> {
   }
 }
 
-/** The execution an interrupted request has queued, unless it has failed or was deleted since. */
+/** The execution of an interrupted request; null if it has failed or was deleted. */
 async function findInterrupted(sql: Sql, id: string): Promise<Execution | null> {
   const [execution] = await sql<Execution[]>`
     select * from report_executions where id = ${id} and deleted_at is null
@@ -75,22 +76,22 @@ async function findInterrupted(sql: Sql, id: string): Promise<Execution | null> 
 
 async function runWithin(p: Platform, id: string, signal: AbortSignal): Promise<Execution> {
   const run = await beginRun(p, id);
-  if (!run) throw deletedMeanwhile(id);
-  return await unlessLate(carryOut(p, run, signal), signal).catch(async (error) => {
-    if (error instanceof RunSuperseded) throw deletedMeanwhile(id);
+  if (!run) throw deletedDuringRun(id);
+  return await withTimeLimit(carryOut(p, run, signal), signal).catch(async (error) => {
+    if (error instanceof RunSuperseded) throw deletedDuringRun(id);
     await failRun(p, run, describeFailure(signal.aborted ? signal.reason : error));
     throw signal.aborted ? signal.reason : error;
   });
 }
 
 /**
- * What the work comes to, or the signal's reason soon after it was aborted: a store that does not answer hears of no
- * limit, but the caller is told. What is stored late is let go, as of any run that no longer counts.
+ * Awaits `work`, but rejects with the signal's reason GRACE_MS after the signal is aborted. The object store may not react to
+ * an abort, and the caller must not wait for it. A document stored later is released, because its run is no longer current.
  */
-async function unlessLate<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+async function withTimeLimit<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const late = Promise.withResolvers<never>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const give = () => timer = setTimeout(() => late.reject(signal.reason), ENDING_MS);
+  const give = () => timer = setTimeout(() => late.reject(signal.reason), GRACE_MS);
   if (signal.aborted) give();
   else signal.addEventListener("abort", give, { once: true });
   try {
@@ -104,17 +105,15 @@ async function unlessLate<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
 const busy = (waitedMs: number): Problem =>
   problem(
     "REPORT_BUSY_UNAVAILABLE",
-    `As many reports as may run at once are running, and none ended within ${waitedMs / 1000} s.`,
+    `The maximum number of reports is running, and none ended within ${waitedMs / 1000} s.`,
     { headers: { "retry-after": String(RETRY_AFTER_S) } },
   );
 
 const tooLarge = (limitMs: number): Problem =>
   problem(
     "REPORT_TOO_LARGE_FOR_SYNC",
-    `The report was not ready after the ${
-      limitMs / 1000
-    } s a synchronous generation may take; use generate-async.`,
+    `The report was not ready within ${limitMs / 1000} s, the limit of this route; use generate-async.`,
   );
 
-const deletedMeanwhile = (id: string): Problem =>
-  problem("REPORT_NOT_FOUND", `The execution ${id} was deleted while it was generated.`);
+const deletedDuringRun = (id: string): Problem =>
+  problem("REPORT_NOT_FOUND", `The execution ${id} was deleted during its generation.`);

@@ -4,7 +4,7 @@ import type { ReportTemplate } from "./report_template.ts";
 
 type ParameterValue = string | number | boolean;
 
-/** A parameter as the list of templates documents it. */
+/** A parameter as shown in the list of templates. */
 export interface ParameterInfo {
   name: string;
   displayName: string;
@@ -29,13 +29,13 @@ interface Property {
 const TEXT_FORMATS: Record<string, string> = { date: "date", "date-time": "datetime", uuid: "uuid" };
 const TYPES: Record<string, string> = { integer: "int", number: "decimal", boolean: "bool" };
 
-/** A description costs more than all else a listing does, and a template never changes. */
-const described = new WeakMap<ReportTemplate, ParameterInfo[]>();
+/** Cache: describing parameters is the slowest part of listing templates, and templates never change. */
+const cache = new WeakMap<ReportTemplate, ParameterInfo[]>();
 
-/** The documented parameters of a template, read off the very shape that validates them. */
+/** Describes the parameters of a template, derived from the schema that validates them. */
 export function describeParameters(template: ReportTemplate): ParameterInfo[] {
-  let infos = described.get(template);
-  if (!infos) described.set(template, infos = readParameters(template));
+  let infos = cache.get(template);
+  if (!infos) cache.set(template, infos = readParameters(template));
   return infos;
 }
 
@@ -57,9 +57,9 @@ function readParameters(template: ReportTemplate): ParameterInfo[] {
 }
 
 /**
- * Validates what a caller gave for a template's parameters and fills in defaults. A name the template does not know
- * is refused, because a misspelt filter would otherwise give a document of other rows than asked for.
- * @throws VALIDATION_ERROR with a message for every `parameters.<name>`.
+ * Validates a caller's parameters and fills in defaults. Unknown names are refused, because a misspelt filter would otherwise
+ * be ignored and the document would have other rows than requested.
+ * @throws VALIDATION_ERROR with messages per `parameters.<name>`
  */
 export function parseParameters(
   template: ReportTemplate,

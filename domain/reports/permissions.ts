@@ -2,18 +2,18 @@ import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { type Caller, holds, isSystemAdmin } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 
-/** The rights a report runs with. */
+/** The permissions a report runs with. */
 export type RightsHolder = Pick<Caller, "permissions">;
 
-/** The file module's own permissions, which admin:system does not stand in for. */
+/** Permissions of the file area. admin:system does not include them. */
 const isFilePermission = (permission: string): boolean => permission.endsWith(":files");
 
-/** Does the caller hold every one of `permissions`? */
+/** Does the caller hold all `permissions`? */
 export function holdsAll(caller: RightsHolder, permissions: string[]): boolean {
   return missingOf(caller, permissions).length === 0;
 }
 
-/** @throws MISSING_PERMISSION naming what is missing. */
+/** @throws MISSING_PERMISSION naming the missing permissions */
 export function requireAll(caller: RightsHolder, permissions: string[]): void {
   const missing = missingOf(caller, permissions);
   if (missing.length === 0) return;
@@ -24,10 +24,10 @@ export function requireAll(caller: RightsHolder, permissions: string[]): void {
 }
 
 /**
- * The condition that the caller holds all that a row needs, as `holdsAll` has it.
- * @param needed the row's column of permission codes.
+ * `holdsAll` as an SQL condition on a row.
+ * @param needed the row's column with the needed permission codes
  */
-export function heldAll(q: Queryable, caller: RightsHolder, needed: ReturnType<Queryable>) {
+export function holdsAllCondition(q: Queryable, caller: RightsHolder, needed: ReturnType<Queryable>) {
   const codes = [...caller.permissions];
   return q`not exists (select from unnest(${needed}) needed
     where needed <> all(${codes}::text[]) and (not ${

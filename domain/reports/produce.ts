@@ -2,7 +2,7 @@ import { PostgresError, transact } from "../../infra/postgres/postgres.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
-import { oweDeliveries } from "./delivery/owe.ts";
+import { createDeliveries } from "./delivery/create_deliveries.ts";
 import { DocumentThreadLost } from "./document_thread.ts";
 import type { Execution } from "./execution.ts";
 import { FORMATS } from "./formats.ts";
@@ -11,18 +11,18 @@ import { requireTemplate } from "./registry.ts";
 import { completeRun, FILE_SCOPE, isCurrent, type MadeDocument, type Run } from "./run.ts";
 import { noteScheduledEnd } from "./scheduled_end.ts";
 import { isTemplateFault } from "./rows.ts";
-import { readScope } from "./scope.ts";
+import { readScope } from "./report_scope.ts";
 
 const WATCH_MS = 500;
 
-/** Thrown into a run that no longer counts: it was cancelled, or another run took over. */
+/** The run is no longer current: the execution was cancelled, or another run replaced this one. */
 export class RunSuperseded extends Error {
   override name = "RunSuperseded";
 }
 
 /**
- * Makes the document of a run, stores it and completes the execution, with the deliveries it asks for.
- * @throws RunSuperseded when the run no longer counts; the signal's reason when aborted; whatever failed.
+ * Generates and stores the document of a run, completes the execution and creates its deliveries.
+ * @throws RunSuperseded if the run is no longer current; the signal's reason if aborted; any other failure
  */
 export async function carryOut(p: Platform, run: Run, signal: AbortSignal): Promise<Execution> {
   const watch = watchRun(p, run);
@@ -31,12 +31,14 @@ export async function carryOut(p: Platform, run: Run, signal: AbortSignal): Prom
     const completed = await transact(p.sql, async (tx) => {
       const execution = await completeRun(tx, run, made, p.config.REPORT_KEEP_DAYS);
       if (execution) {
-        await oweDeliveries(p, tx, execution);
+        await createDeliveries(p, tx, execution);
         await noteScheduledEnd(p, tx, execution);
       }
       return execution;
     });
-    if (!completed) throw new RunSuperseded("the execution was cancelled or taken over while it was stored");
+    if (!completed) {
+      throw new RunSuperseded("the execution was cancelled or replaced while its document was stored");
+    }
     return completed;
   } finally {
     watch.stop();
@@ -53,30 +55,37 @@ async function storeDocument(p: Platform, run: Run, signal: AbortSignal): Promis
   const { extension, contentType } = FORMATS[format];
   const at = generatedAt.toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-");
   const fileName = `${templateId}-${at}.${extension}`;
-  const over = new AbortController(); // a document that cannot be stored is not made to its end
+  const done = new AbortController(); // stops the generation if storing fails
   const made = { rowCount: 0, bytes: 0 };
   async function* pieces() {
     const order = { templateId, format, parameters, ...scope, requestedBy, generatedAt };
-    const making = p.reports.threads.make(order, {
-      signal: AbortSignal.any([signal, over.signal]),
+    const document = p.reports.threads.make(order, {
+      signal: AbortSignal.any([signal, done.signal]),
       stopping: p.stopping,
     });
-    made.rowCount = yield* measured(making, made);
+    made.rowCount = yield* countBytes(document, made);
   }
   try {
     const { fileId, sizeBytes } = await storeServiceFile(p, {
-      ...{ tenantId: run.tenantId, profile: "report", fileName, contentType, createdBy: run.createdBy },
-      ...{ scope: FILE_SCOPE, ownerId: run.runId },
+      tenantId: run.tenantId,
+      profile: "report",
+      fileName,
+      contentType,
+      createdBy: run.createdBy,
+      scope: FILE_SCOPE,
+      ownerId: run.runId,
     }, ReadableStream.from(pieces()));
-    if (sizeBytes !== made.bytes) throw new Error(`${made.bytes} bytes were made, but ${sizeBytes} stored`);
+    if (sizeBytes !== made.bytes) {
+      throw new Error(`the document has ${made.bytes} bytes, but ${sizeBytes} were stored`);
+    }
     const generationMs = performance.now() - startedAt;
     return { fileId, sizeBytes, fileName, contentType, rowCount: made.rowCount, generationMs };
   } finally {
-    over.abort();
+    done.abort();
   }
 }
 
-async function* measured<T>(
+async function* countBytes<T>(
   pieces: AsyncGenerator<Uint8Array, T>,
   made: { bytes: number },
 ): AsyncGenerator<Uint8Array, T> {
@@ -91,31 +100,31 @@ async function* measured<T>(
   }
 }
 
-/** Looks now and then whether the run still counts, on whichever instance it was cancelled. */
+/** Checks every WATCH_MS whether the run is still current; aborts its signal if not. Another instance may cancel it. */
 function watchRun(p: Platform, run: Run): { signal: AbortSignal; stop(): void } {
   const controller = new AbortController();
   const timer = setInterval(() => {
     isCurrent(p.sql, run).then((current) => {
-      if (!current) controller.abort(new RunSuperseded("the execution was cancelled or taken over"));
-    }, () => {}); // the database is away: the run itself will notice
+      if (!current) controller.abort(new RunSuperseded("the execution was cancelled or replaced"));
+    }, () => {}); // database errors are ignored here: the run gets them too
   }, WATCH_MS);
   return { signal: controller.signal, stop: () => clearInterval(timer) };
 }
 
-/** What an execution says of its failure: enough to act on, nothing of the inside. */
+/** The error message of an execution: enough to act on, without internal details. */
 export function describeFailure(error: unknown): string {
   if (error instanceof Problem) return error.message;
   const outage = outageOf(error);
   if (outage) return outage.message;
   if (error instanceof PostgresError) return `The query failed (SQLSTATE ${error.code}).`;
-  if (isTemplateFault(error)) return `The template is at fault: ${error.message}.`;
+  if (isTemplateFault(error)) return `The report template has an error: ${error.message}.`;
   if (error instanceof DocumentThreadLost) {
-    return "What made the document ended unexpectedly; the service's log has the reason under the trace id.";
+    return "The thread that generated the document crashed; the service's log has the reason under the trace id.";
   }
-  return "The document could not be made or stored; the service's log has the reason under the trace id.";
+  return "The document could not be generated or stored; the service's log has the reason under the trace id.";
 }
 
-/** Will it fail again, however often it is tried? A template's or query's own mistakes and refusals do. */
+/** Is a retry useless? True for mistakes in a template or query, and for problems such as a missing permission. */
 export function isHopeless(error: unknown): boolean {
   return error instanceof Problem || isTemplateFault(error) ||
     error instanceof PostgresError && /^(22|42)/.test(error.code);

@@ -4,8 +4,12 @@ import { emitEvents } from "../events/emit.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 
-/** Tells an execution's tenant how it has ended; of a cancelled one nothing is told. */
-export async function tellEnd(p: { wakeUps?: WakeUps }, tx: Tx, execution: Execution): Promise<void> {
+/** Emits `report.failed` or `report.completed` to the execution's tenant. A cancelled execution has no event. */
+export async function emitExecutionEnd(
+  p: { wakeUps?: WakeUps },
+  tx: Tx,
+  execution: Execution,
+): Promise<void> {
   const { id: executionId, tenantId, templateId, reportName, scheduleId, status, errorMessage } = execution;
   const data = { executionId, templateId, reportName, scheduleId };
   if (status === STATUS.Failed) {

@@ -3,30 +3,30 @@ import { z } from "zod";
 import type { ReportFormat } from "./formats.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 
-/** How a column's values are printed and typed: `instant` is a point in time (UTC), `date` a calendar day. */
+/** The type of a column's values: `instant` is a point in time (UTC), `date` a calendar day. */
 export type ColumnType = "text" | "integer" | "decimal" | "boolean" | "instant" | "date";
 
 export interface Column {
   title: string;
   type: ColumnType;
-  /** Characters the column is wide on paper and in a sheet; absent: by type. */
+  /** Width in characters, for PDF, HTML and sheets; absent: a default per type. */
   width?: number;
 }
 
-/** One bar per value of `by`, as long as it has rows (or as the sum of `sum` over them). Drawn in PDF and HTML. */
+/** A bar chart with one bar per value of `by`: its row count, or the sum of `sum`. Drawn in PDF and HTML. */
 export interface Chart<C extends string = string> {
   title: string;
   by: C;
   sum?: C;
 }
 
-/** What a query may look at. */
+/** The tenants that a query may read. */
 export interface ReportScope {
-  /** Tenants whose rows may be shown; null: every tenant, and rows that belong to none. */
+  /** Tenants whose rows may be shown; null: all tenants, and rows without a tenant. */
   tenantIds: string[] | null;
 }
 
-/** Parameters as a query gets them: what was not given is null, as SQL has it. */
+/** Parameters as a query gets them: parameters that were not given are null. */
 export type QueryParameters<P> = {
   [K in keyof P]-?: undefined extends P[K] ? Exclude<P[K], undefined> | null : P[K];
 };
@@ -35,54 +35,63 @@ export interface QueryInput<P> extends ReportScope {
   parameters: QueryParameters<P>;
 }
 
-/** Any query, whatever its rows: columns are matched by name when it runs. */
+/** A query with any row type: columns are matched by name when it runs. */
 export type ReportQuery = postgres.PendingQuery<postgres.Row[]>;
 
-/** A report: one file says all of it. */
+/** Everything about a report, declared in one file. */
 export interface ReportDefinition<P extends z.ZodObject = z.ZodObject, C extends string = string> {
-  /** Lower case with hyphens; what callers name it by. */
+  /** The id that callers use: lower case, digits and hyphens. */
   id: string;
   name: string;
   description: string;
-  /** Raised whenever columns, parameters or meaning change. */
+  /** Increased when columns, parameters or meaning change. */
   version: number;
-  /** Permissions its data needs, all of them; empty: any signed-in caller. */
+  /** The caller needs all of these permissions; empty: any signed-in caller. */
   permissions: string[];
-  /** True: rows of every tenant, whoever runs it; `permissions` should then name admin:system. */
+  /** True: the report always shows all tenants; `permissions` should then contain admin:system. */
   isGlobal?: boolean;
-  /** ReportFormat values it makes sense in; absent: all. */
+  /** Supported formats; absent: all. */
   formats?: ReportFormat[];
-  /** JSON-shaped parameters; `.meta({ title, description })` documents them, `.default()` and enums are listed. */
+  /** A zod object of JSON values. `.meta({ title, description })`, `.default()` and enums appear in the template list. */
   parameters: P;
-  /** By the name the query gives them (snake_case there, camelCase here), in the order they are printed. */
+  /** Columns in print order, by the query's column names (snake_case in SQL, camelCase here). */
   columns: Record<C, Column>;
-  /** The rows, in their final order. Always holds itself to `tenantIds`. */
+  /** Returns the rows in their final order. Must restrict them to `tenantIds`. */
   query(sql: Sql, input: QueryInput<z.output<P>>): ReportQuery;
   chart?: Chart<NoInfer<C>>;
 }
 
-/** A definition as the registry keeps it, its parameter types checked where it was made. */
+/** A definition in the registry, without its generic types; `defineReport` has checked them. */
 export type ReportTemplate = ReportDefinition;
 
 const MEMBERS: ReadonlySet<string> = new Set<keyof ReportDefinition>([
-  ...["id", "name", "description", "version", "permissions", "isGlobal", "formats"] as const,
-  ...["parameters", "columns", "query", "chart"] as const,
+  "id",
+  "name",
+  "description",
+  "version",
+  "permissions",
+  "isGlobal",
+  "formats",
+  "parameters",
+  "columns",
+  "query",
+  "chart",
 ]);
 
 const CHILD_TENANTS = {
   includeChildTenants: z.boolean().default(false).meta({
     title: "Include child tenants",
-    description: "Rows of the group's child tenants too; needs read:group-data in a group tenant",
+    description: "Also rows of the group's child tenants; needs read:group-data in a group tenant",
   }),
 };
 
-/** The permission rows of child tenants need on top of the template's own. */
+/** The additional permission needed for rows of child tenants. */
 export const GROUP_DATA = "read:group-data";
 
 /**
- * Declares a report. Templates that are not global get the parameter `includeChildTenants`.
- * @throws Error when the definition cannot work: a malformed id, an unknown member, no columns, parameters that JSON
- * cannot carry.
+ * Declares a report. Templates that are not global get the extra parameter `includeChildTenants`.
+ * @throws Error for an invalid definition: a malformed id, an unknown member, no columns, a chart of an unknown column, or
+ * parameters that JSON Schema cannot express
  */
 export function defineReport<P extends z.ZodObject, C extends string>(
   definition: ReportDefinition<P, C>,
@@ -98,7 +107,7 @@ export function defineReport<P extends z.ZodObject, C extends string>(
   if (Object.keys(columns).length === 0) throw new Error(`report "${id}" has no columns`);
   for (const column of chart ? [chart.by, ...chart.sum ? [chart.sum] : []] : []) {
     if (!Object.hasOwn(columns, column)) {
-      throw new Error(`report "${id}": its chart names no column ${column}`);
+      throw new Error(`report "${id}": its chart names the unknown column ${column}`);
     }
   }
   const parameters = isGlobal ? definition.parameters : definition.parameters.extend(CHILD_TENANTS);
@@ -120,7 +129,7 @@ export const date = columnOf("date");
 
 const DAY_EXPECTED = "expected a date such as 2026-01-31";
 
-/** A parameter that is a calendar day, such as `2026-01-31`; a year 0000, which ISO 8601 knows, Postgres does not. */
+/** An optional parameter that is a calendar day, such as `2026-01-31`. ISO 8601 allows the year 0000, Postgres does not. */
 export const dayParameter = (title: string, description: string) =>
   z.iso.date({ error: DAY_EXPECTED }).refine((day) => !day.startsWith("0000"), { error: DAY_EXPECTED })
     .optional()

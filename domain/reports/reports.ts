@@ -5,18 +5,18 @@ import { Slots } from "./slots.ts";
 
 const SLOT_WAIT_MS = 20_000;
 
-/** What the reports area keeps in process. */
+/** The in-process state of the reports area. */
 export interface Reports {
   templates: ReportTemplates;
-  /** Documents made at once by this instance: each holds a database connection and a core. */
+  /** Limits how many documents this instance generates at once; each needs a database connection and a CPU core. */
   slots: Slots;
-  /** How long a caller who waits for the document waits for a slot; with the limit, less than a request may take. */
+  /** How long a synchronous request waits for a slot. Together with the run's limit it is less than the request timeout. */
   slotWaitMs: number;
-  /** What documents are made on. */
+  /** The threads that generate documents. */
   threads: DocumentThreads;
 }
 
-/** @throws Error when a template file of the deployment's folder gives no report. */
+/** Loads the templates and creates slots and threads. @throws Error as `loadReportTemplates` */
 export async function openReports(
   config: Pick<Config, "REPORT_TEMPLATES_DIR" | "REPORT_CONCURRENCY" | "DATABASE_URL">,
 ): Promise<Reports> {

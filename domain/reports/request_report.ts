@@ -13,13 +13,13 @@ import { parseParameters } from "./parameters.ts";
 import { requireAll } from "./permissions.ts";
 import { requireTemplate } from "./registry.ts";
 import type { ReportTemplate } from "./report_template.ts";
-import { requiredPermissions } from "./scope.ts";
+import { requiredPermissions } from "./report_scope.ts";
 import { formatsOf } from "./writers/mod.ts";
 
-/** Who asks for a report: a caller, or a schedule in its creator's name. */
+/** Who requests a report: a caller, or a schedule on behalf of its creator. */
 export type Requester = Pick<Caller, "userId" | "tenantId" | "permissions" | "traceId">;
 
-/** What is asked for. */
+/** A request for one report. */
 export interface ReportRequest {
   templateId: string;
   format: ReportFormat;
@@ -27,19 +27,19 @@ export interface ReportRequest {
   requestedBy: string | null;
   delivery: DeliveryOptions | null;
   scheduleId?: string;
-  /** Which value of a burst it is for, for people to read. */
+  /** The burst value of this document as text, if it belongs to a burst. */
   burstValue?: string;
 }
 
-/** A request that can run. */
+/** A request that was checked and can run. */
 export interface CheckedRequest extends ReportRequest {
   template: ReportTemplate;
   requiredPermissions: string[];
 }
 
 /**
- * Checks a request in the order template, permission, format, parameters, delivery; parameters come back with their
- * defaults.
+ * Checks a request in this order: template, permissions, format, parameters, permissions for child tenants, delivery.
+ * @returns the request with default parameters filled in
  * @throws REPORT_TEMPLATE_NOT_FOUND, MISSING_PERMISSION, REPORT_FORMAT_NOT_SUPPORTED, VALIDATION_ERROR
  */
 export function checkRequest(p: Platform, requester: Requester, request: ReportRequest): CheckedRequest {
@@ -49,7 +49,7 @@ export function checkRequest(p: Platform, requester: Requester, request: ReportR
   if (!supported.includes(request.format)) {
     throw problem(
       "REPORT_FORMAT_NOT_SUPPORTED",
-      `Format ${request.format} was asked for; ${template.id} supports ${supported.join(", ")}.`,
+      `Format ${request.format} was requested; ${template.id} supports ${supported.join(", ")}.`,
     );
   }
   const parameters = parseParameters(template, request.parameters);
@@ -59,7 +59,7 @@ export function checkRequest(p: Platform, requester: Requester, request: ReportR
   return { ...request, parameters, delivery, template, requiredPermissions: required };
 }
 
-/** Queues a report: the execution and its job are written together. Refusals as `checkRequest`. */
+/** Checks and queues a report; the execution and its job are one transaction. @throws as `checkRequest` */
 export async function requestReport(
   p: Platform,
   requester: Requester,
@@ -70,9 +70,10 @@ export async function requestReport(
 }
 
 /**
- * Writes a Queued execution and its job.
- * @param o.startsAt when the job is due; absent: at once. @param o.id the execution's id, where it is given.
- * @param o.burstId of which burst it is, when the request has a `burstValue`.
+ * Inserts a Queued execution and enqueues its job.
+ * @param o.startsAt when the job is due; absent: immediately
+ * @param o.id the execution's id; absent: a new one
+ * @param o.burstId the burst of this document, if the request has a `burstValue`
  */
 export async function queueReport(
   p: Platform,
@@ -90,7 +91,7 @@ export async function queueReport(
       required_permissions, delivery_json, requested_by, created_by, schedule_id, trace_id, burst_id,
       burst_value, created_at)
     values (${id}, ${requester.tenantId}, ${template.id}, ${
-    nameOf(template, request)
+    executionName(template, request)
   }, ${format}, ${STATUS.Queued},
       ${JSON.stringify(request.parameters)}, ${request.requiredPermissions}::text[],
       ${delivery && JSON.stringify(delivery)}, ${requestedBy}, ${requester.userId},
@@ -99,15 +100,17 @@ export async function queueReport(
     returning *`;
   if (!execution) throw new Error("an inserted execution was not returned");
   const jobId = await enqueueJob(p, tx, generateJob, { executionId: id }, {
-    ...{ tenantId: requester.tenantId, createdBy: requester.userId, traceId: requester.traceId },
+    tenantId: requester.tenantId,
+    createdBy: requester.userId,
+    traceId: requester.traceId,
     scheduledAt: o.startsAt ?? null,
   });
   await tx`update report_executions set job_id = ${jobId} where id = ${id}`;
   return execution;
 }
 
-/** What an execution is called: documents of a burst are told apart by their value. */
-export const nameOf = (
+/** The display name of an execution: the template's name, followed by the burst value if there is one. */
+export const executionName = (
   template: Pick<ReportTemplate, "name">,
   { burstValue }: Pick<ReportRequest, "burstValue">,
 ): string => burstValue === undefined ? template.name : `${template.name}: ${burstValue}`;

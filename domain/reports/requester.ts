@@ -4,7 +4,7 @@ import { permissionCodes } from "../auth/held_permissions.ts";
 import type { Requester } from "./request_report.ts";
 
 /**
- * A user as a requester of this moment, for what runs in their name without them; null when they are no longer an
+ * A user with their current permissions, for reports that run in their name without a request. Null if they are no longer an
  * active user of the tenant.
  */
 export async function readRequester(

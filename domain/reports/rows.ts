@@ -4,16 +4,16 @@ import type { RowFrames } from "../../infra/postgres/row_interceptor.ts";
 import type { ReportScope, ReportTemplate } from "./report_template.ts";
 
 /**
- * One row: the cells in the order of the template's columns, each in Postgres's own text form (`t`/`f`, digits,
- * `2026-01-31 12:00:00.123456+00`), null where there is no value. Nothing is parsed that will only be printed again.
+ * One row: its cells in the order of the template's columns, in Postgres's text format (`t`/`f`, digits,
+ * `2026-01-31 12:00:00.123456+00`); null for SQL null. Cells are not parsed, because most are only printed again.
  */
 export type Row = (string | null)[];
 
-/** Of a DataRow before its cells: the kind, the length and the number of cells. */
+/** Size of a DataRow message before its cells: type (1), length (4), number of cells (2). */
 const ROW_HEAD = 7;
 const NULL = -1;
 
-/** Some rows as Postgres sent them, to be read cell by cell or as text. Good until the next batch is asked for. */
+/** A batch of rows as Postgres sent them, readable cell by cell or as text. Valid until the next batch is requested. */
 export class RowBatch {
   readonly count: number;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -22,7 +22,7 @@ export class RowBatch {
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
 
-  /** @param pick where in a row the cell of each of the template's columns stands. */
+  /** @param pick for each column of the template, the position of its cell in a row */
   constructor({ bytes, count }: RowFrames, pick: number[]) {
     this.bytes = bytes;
     this.count = count;
@@ -34,8 +34,8 @@ export class RowBatch {
   }
 
   /**
-   * Goes through all cells, row by row in the order of the columns; those without value have `start` -1.
-   * @param cell hears of the bytes from `start` to before `end`.
+   * Visits all cells, row by row, in column order.
+   * @param cell gets the byte range of a cell, from `start` up to but not including `end`; `start` is -1 for null
    */
   walk(cell: (column: number, start: number, end: number) => void, rowEnds: () => void): void {
     const pick = this.#pick;
@@ -49,7 +49,7 @@ export class RowBatch {
     }
   }
 
-  /** The rows as text. */
+  /** Decodes the rows to text. */
   rows(): Row[] {
     const rows: Row[] = [];
     let row: Row = [];
@@ -63,7 +63,7 @@ export class RowBatch {
     return rows;
   }
 
-  /** Finds the cells of the row that begins at `at`; returns where the next one begins. */
+  /** Finds the byte ranges of the cells of the row at offset `at`. @returns the offset of the next row */
   #locate(at: number): number {
     const bytes = this.#buffer;
     const cells = Math.min(bytes.readUInt16BE(at + ROW_HEAD - 2), this.#starts.length);
@@ -82,22 +82,22 @@ export class RowBatch {
 
 const FAULT = "REPORT_TEMPLATE_FAULT";
 
-/** A mistake of the template itself, told to whoever reads the execution. */
+/** A mistake in the template itself. Its message is shown in the execution. */
 class TemplateFault extends Error {
   override name = "TemplateFault";
-  /** By which it is known when it comes from another thread. */
+  /** Identifies the error after it was posted from another thread, where its class is lost. */
   readonly code = FAULT;
 }
 
-/** Is the failure a mistake of the template itself? */
+/** Is the error a mistake in the template itself? */
 export const isTemplateFault = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && error.code === FAULT;
 
 /**
- * The rows of a template, batch by batch, over a connection of their own: the pool is for requests, and a long report
- * must not hold one of its connections. All batches see the same snapshot. An abort cancels the query at the server.
- * @throws the signal's reason once it is aborted; what `isTemplateFault` knows when the query was not made with the `sql`
- * it was given, or lacks a column.
+ * Reads the rows of a template in batches, over its own connection, because a long report must not occupy a connection of the
+ * pool. All batches see one snapshot. Aborting `signal` cancels the query at the server.
+ * @throws the signal's reason; a TemplateFault if the query was not made with the given `sql` or lacks a column;
+ * PostgresError
  */
 export async function* readRows(
   databaseUrl: string,
@@ -112,7 +112,7 @@ export async function* readRows(
     const query = template.query(reader.sql, { ...input, parameters: withNulls(template, input.parameters) });
     if (!reader.isOwn(query)) {
       throw new TemplateFault(
-        `the query of report "${template.id}" was not made with the "sql" it was given; a report reads the service's own database`,
+        `the query of report "${template.id}" was not made with the given "sql"; a report can read only the service's own database`,
       );
     }
     let pick: number[] | null = null;
@@ -136,7 +136,7 @@ function positionsOf(template: ReportTemplate, names: string[]): number[] {
     const position = names.indexOf(column);
     if (position >= 0) return position;
     throw new TemplateFault(
-      `the query of report "${template.id}" gives no ${column}; it gives ${names.join(", ")}`,
+      `the query of report "${template.id}" returns no column ${column}; it returns ${names.join(", ")}`,
     );
   });
 }

@@ -6,10 +6,10 @@ import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 import { noteScheduledEnd } from "./scheduled_end.ts";
 
-/** An execution that is Generating, under the run that generates it. */
+/** A Generating execution with the id of its current run. */
 export type Run = Execution & { runId: string };
 
-/** What a run made. */
+/** The document that a run generated and stored. */
 export interface MadeDocument {
   fileId: string;
   sizeBytes: number;
@@ -19,17 +19,17 @@ export interface MadeDocument {
   generationMs: number;
 }
 
-/** Scope of the references executions hold their files by; the owner is the run, so that a late run lets go of its own only. */
+/** Scope of file references held by runs. The owner is the run, so that a late run releases only its own file. */
 export const FILE_SCOPE = "reports";
 
-/** After so many runs that failed an execution is Failed. Runs cut short by a crash or an outage are not counted. */
+/** After this many failed runs an execution is Failed. Runs ended by a crash or an outage are not counted. */
 export const MOST_FAILURES = 3;
 
 const OPEN = [STATUS.Queued, STATUS.Generating];
 
 /**
- * Queued or (after a crash) Generating → Generating under a new run. What an earlier run may have stored is let go.
- * @returns null when there is nothing to generate any more: completed, failed or cancelled.
+ * Queued or (after a crash) Generating → Generating, with a new run. Releases the file of an earlier run.
+ * @returns null if the execution has ended (Completed, Failed, Cancelled, …)
  */
 export async function beginRun(p: Pick<Platform, "sql">, executionId: string): Promise<Run | null> {
   return await transact(p.sql, async (tx) => {
@@ -45,14 +45,14 @@ export async function beginRun(p: Pick<Platform, "sql">, executionId: string): P
   });
 }
 
-/** Is the run still the one whose result counts? */
+/** Is this still the execution's current run? Only the result of the current run counts. */
 export async function isCurrent(q: Queryable, { id, runId }: Run): Promise<boolean> {
   const rows = await q`select from report_executions
     where id = ${id} and run_id = ${runId} and status = ${STATUS.Generating}`;
   return rows.length === 1;
 }
 
-/** Generating → Completed; null when the run no longer counts, and then what it stored is let go. */
+/** Generating → Completed. @returns null if the run is no longer current; then its file is released */
 export async function completeRun(
   tx: Tx,
   run: Run,
@@ -69,7 +69,7 @@ export async function completeRun(
   return completed ?? null;
 }
 
-/** Generating → Failed, saying why; false when the run no longer counts. */
+/** Generating → Failed with an error message. @returns false if the run is no longer current */
 export async function failRun(p: Platform, run: Run, message: string): Promise<boolean> {
   return await transact(p.sql, async (tx) => {
     const [failed] = await tx<Execution[]>`
@@ -81,8 +81,9 @@ export async function failRun(p: Platform, run: Run, message: string): Promise<b
 }
 
 /**
- * Generating → Queued, to be tried again; false when the run no longer counts.
- * @param isFailure counts towards MOST_FAILURES.
+ * Generating → Queued, to be tried again.
+ * @param isFailure whether the run counts towards MOST_FAILURES
+ * @returns false if the run is no longer current
  */
 export async function requeueRun(
   q: Queryable,
@@ -96,7 +97,7 @@ export async function requeueRun(
   return rows.count === 1;
 }
 
-/** Completed → Failed: the document did not pass its scan, so that nobody can have it. */
+/** Completed → Failed, because the document did not pass its scan. Releases its file. */
 export async function rejectDocument(p: Platform, executionId: string, reason: string): Promise<void> {
   await transact(p.sql, async (tx) => {
     const [failed] = await tx<Execution[]>`

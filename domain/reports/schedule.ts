@@ -4,9 +4,9 @@ import { problem } from "../problems/problem.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { type ReportFormat, type ReportStatus, STATUS } from "./formats.ts";
-import { heldAll, requireAll } from "./permissions.ts";
+import { holdsAllCondition, requireAll } from "./permissions.ts";
 
-/** A report that runs by itself, in its creator's name. */
+/** A report that runs automatically with its creator's permissions. */
 export interface Schedule {
   id: string;
   tenantId: string | null;
@@ -24,7 +24,7 @@ export interface Schedule {
   nextRunAt: Date | null;
   lastRunAt: Date | null;
   lastExecutionId: string | null;
-  /** Of the last execution; of a burst what its executions come to together. */
+  /** Status of the last execution; for a burst, the combined status of its executions. */
   lastStatus: ReportStatus | null;
   failuresInARow: number;
   version: number;
@@ -39,8 +39,8 @@ export interface ScheduleFilter extends PageRequest {
 }
 
 /**
- * The schedules that `where` picks (of `s`), each with the status of its last run: that of its execution, or of a burst
- * Queued or Generating while anything is unfinished, Failed when anything failed, else the least that all have reached.
+ * SQL that selects schedules (alias `s`) with the status of their last run. For a burst: Queued or Generating while an
+ * execution is unfinished, Failed if one failed, otherwise the lowest status number of its executions.
  */
 const schedules = (q: Queryable) =>
   q`select s.*, coalesce(b.status, e.status) as last_status from report_schedules s
@@ -62,7 +62,7 @@ export async function listSchedules(
 ): Promise<PagedResult<Schedule>> {
   const where = sql`
     ${ofTenant(sql, caller.tenantId)}
-    and ${heldAll(sql, caller, sql`s.required_permissions`)}
+    and ${holdsAllCondition(sql, caller, sql`s.required_permissions`)}
     and (${filter.templateId}::text is null or s.template_id = ${filter.templateId})
     and (${filter.isActive}::boolean is null or s.is_active = ${filter.isActive})`;
   const [[counted], items] = await Promise.all([
@@ -74,9 +74,9 @@ export async function listSchedules(
 }
 
 /**
- * The schedule, when it is of the caller's tenant and its rows are the caller's to see: whoever could change where it
- * delivers would otherwise read them with its creator's rights.
- * @param lock keeps the row as it is until the transaction ends.
+ * Reads a schedule of the caller's tenant. The caller needs the permissions of its report; otherwise they could change its
+ * delivery and so read rows with its creator's permissions.
+ * @param lock locks the row until the transaction ends
  * @throws REPORT_SCHEDULE_NOT_FOUND, MISSING_PERMISSION
  */
 export async function readVisibleSchedule(
@@ -97,8 +97,8 @@ export async function readVisibleSchedule(
 }
 
 /**
- * Schedules that are due, locked; those another instance is firing are left out. `isRunning`: an earlier execution of
- * theirs is unfinished.
+ * Reads and locks schedules that are due; skips those locked by another instance. `isRunning`: an earlier execution of the
+ * schedule is unfinished.
  */
 export async function lockDueSchedules(
   tx: Queryable,

@@ -29,7 +29,7 @@ export interface NewSchedule {
   burst: Burst | null;
 }
 
-/** What an update changes; absent fields stay. The JSON texts are as the record has them. */
+/** Fields to update; absent fields stay unchanged. The JSON fields are texts, as in the schedule's record. */
 export interface ScheduleChange {
   name?: string | undefined;
   description?: string | null | undefined;
@@ -42,8 +42,8 @@ export interface ScheduleChange {
 }
 
 /**
- * Creates a schedule that runs with its creator's rights. Refusals as those of generating the report, and
- * VALIDATION_ERROR naming the cron expression or the time zone.
+ * Creates a schedule that runs with its creator's permissions.
+ * @throws as `checkRequest` and `checkBurst`; VALIDATION_ERROR for the cron expression or the time zone
  */
 export async function createSchedule(p: Platform, caller: Caller, given: NewSchedule): Promise<Schedule> {
   const { parameters, delivery, burst, requiredPermissions } = checkRun(
@@ -72,10 +72,11 @@ export async function createSchedule(p: Platform, caller: Caller, given: NewSche
 }
 
 /**
- * Changes a schedule, held to what the caller may run. Whoever changes what it makes or where that goes becomes its
- * creator: it would otherwise go on delivering to whom they named after they have left or lost the right. So does
- * whoever changes anything of a schedule that its creator can no longer run: that is how it comes to run again.
- * @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED, and the refusals of creating one
+ * Changes a schedule. The caller must be allowed to run the changed report. A caller who changes its content or delivery
+ * becomes its creator. Otherwise it would still deliver to recipients the caller named after the caller has left or lost the
+ * permission. A caller who changes anything of a schedule that its creator can no longer run also becomes its creator, so
+ * that it can run again.
+ * @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED, and the errors of `createSchedule`
  */
 export async function updateSchedule(
   p: Platform,
@@ -89,7 +90,9 @@ export async function updateSchedule(
     requireVersion(ifMatch, before.version);
     const { name, description, cronExpression, timeZoneId, format } = { ...before, ...given(change) };
     const { parameters, delivery, burst, requiredPermissions } = checkRun(p, caller, {
-      ...{ templateId: before.templateId, format, requestedBy: null },
+      templateId: before.templateId,
+      format,
+      requestedBy: null,
       parameters: readParameters(change.parametersJson ?? before.parametersJson),
       delivery: readDelivery(change.deliveryOptionsJson ?? before.deliveryJson),
     }, readBurst(change.burstJson ?? before.burstJson));
@@ -120,7 +123,7 @@ export async function updateSchedule(
   });
 }
 
-/** Removes a schedule; what it generated stays. @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED */
+/** Deletes a schedule; its executions stay. @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED */
 export async function deleteSchedule(
   p: Pick<Platform, "sql">,
   caller: Caller,
@@ -135,12 +138,12 @@ export async function deleteSchedule(
   });
 }
 
-/** @throws REPORT_SCHEDULE_NOT_FOUND, REPORT_SCHEDULE_ALREADY_PAUSED */
+/** Pauses a schedule. @throws REPORT_SCHEDULE_NOT_FOUND, REPORT_SCHEDULE_ALREADY_PAUSED */
 export async function pauseSchedule(p: Pick<Platform, "sql">, caller: Caller, id: string): Promise<void> {
   await transact(p.sql, async (tx) => {
     const before = await readVisibleSchedule(tx, caller, id, true);
     if (!before.isActive) {
-      throw problem("REPORT_SCHEDULE_ALREADY_PAUSED", `The schedule ${id} is paused already.`);
+      throw problem("REPORT_SCHEDULE_ALREADY_PAUSED", `The schedule ${id} is already paused.`);
     }
     await tx`update report_schedules set is_active = false, next_run_at = null, version = version + 1,
       updated_at = now() where id = ${id}`;
@@ -148,7 +151,7 @@ export async function pauseSchedule(p: Pick<Platform, "sql">, caller: Caller, id
   });
 }
 
-/** Failures before the pause are forgotten. @throws REPORT_SCHEDULE_NOT_FOUND, REPORT_SCHEDULE_NOT_PAUSED */
+/** Resumes a schedule and resets its failure count. @throws REPORT_SCHEDULE_NOT_FOUND, REPORT_SCHEDULE_NOT_PAUSED */
 export async function resumeSchedule(
   p: Pick<Platform, "sql" | "wakeUps" | "clock">,
   caller: Caller,
@@ -165,7 +168,7 @@ export async function resumeSchedule(
   });
 }
 
-/** What a schedule keeps of a run that can be made; of a burst the parameters are those that all documents share. */
+/** Checks a run and returns the fields to store; for a burst, `parameters` are those that all documents share. */
 function checkRun(p: Platform, requester: Requester, request: ReportRequest, given: Burst | null): {
   parameters: Record<string, unknown>;
   delivery: DeliveryOptions | null;
@@ -181,7 +184,7 @@ function checkRun(p: Platform, requester: Requester, request: ReportRequest, giv
 
 type RunFields = Pick<Schedule, "format" | "parametersJson" | "deliveryJson" | "burstJson">;
 
-/** Does a schedule make the same and hand it to the same people? */
+/** Are the document and its delivery unchanged? */
 const isSameRun = (after: RunFields, before: RunFields): boolean =>
   after.format === before.format && after.parametersJson === before.parametersJson &&
   after.deliveryJson === before.deliveryJson && after.burstJson === before.burstJson;
@@ -194,11 +197,11 @@ async function canCreatorRun(
   return creator !== null && holdsAll(creator, requiredPermissions);
 }
 
-/** The fields that were given. */
+/** The fields of a change that are not undefined. */
 const given = (change: ScheduleChange): Partial<Schedule> =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 
-/** Parameters of a JSON text. @throws VALIDATION_ERROR */
+/** Parses the parameters from JSON text. @throws VALIDATION_ERROR */
 export function readParameters(json: string): Record<string, unknown> {
   const value = readJson("parametersJson", json);
   if (value !== null && typeof value === "object" && !Array.isArray(value)) {
@@ -207,11 +210,11 @@ export function readParameters(json: string): Record<string, unknown> {
   throw invalid({ parametersJson: ["expected a JSON object"] });
 }
 
-/** Delivery options of a JSON text. @throws VALIDATION_ERROR */
+/** Parses the delivery options from JSON text. @throws VALIDATION_ERROR */
 export const readDelivery = (json: string | null): DeliveryOptions | null =>
   readShaped("deliveryOptionsJson", json, DeliveryOptionsShape);
 
-/** Burst of a JSON text. @throws VALIDATION_ERROR */
+/** Parses the burst from JSON text. @throws VALIDATION_ERROR */
 export const readBurst = (json: string | null): Burst | null => readShaped("burstJson", json, BurstShape);
 
 function readShaped<S extends z.ZodType>(field: string, json: string | null, shape: S): z.output<S> | null {
@@ -224,7 +227,7 @@ function readShaped<S extends z.ZodType>(field: string, json: string | null, sha
   throw invalid({ [field]: messages });
 }
 
-/** What a JSON text holds, under the same limits as a request's body: it was a text in one. */
+/** Parses JSON text with the same limits as a request body, because it came as a text in a body. */
 function readJson(field: string, json: string): unknown {
   let value: unknown;
   try {
@@ -237,14 +240,14 @@ function readJson(field: string, json: string): unknown {
   return value;
 }
 
-/** The audit row of a change to a schedule. */
+/** Writes the audit row of a change to a schedule. */
 export async function auditSchedule(
   tx: Tx,
   caller: Caller,
   verb: string,
   o: { before?: Schedule; after?: Schedule },
 ): Promise<void> {
-  const told = (schedule: Schedule | undefined) =>
+  const auditFields = (schedule: Schedule | undefined) =>
     schedule && {
       name: schedule.name,
       templateId: schedule.templateId,
@@ -261,7 +264,7 @@ export async function auditSchedule(
     action: `reportSchedule.${verb}`,
     targetType: "reportSchedule",
     targetId: (o.after ?? o.before)?.id ?? "",
-    before: told(o.before),
-    after: told(o.after),
+    before: auditFields(o.before),
+    after: auditFields(o.after),
   });
 }

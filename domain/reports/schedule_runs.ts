@@ -5,18 +5,24 @@ import { type MsRow, readMs, type TimedWork } from "../jobs/due_times.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
-import { checkItem, labelOf } from "./burst.ts";
+import { burstLabel, checkItem } from "./burst.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
-import { type CheckedRequest, checkRequest, nameOf, queueReport, type Requester } from "./request_report.ts";
+import {
+  type CheckedRequest,
+  checkRequest,
+  executionName,
+  queueReport,
+  type Requester,
+} from "./request_report.ts";
 import { readRequester } from "./requester.ts";
 import { auditSchedule, readBurst, readDelivery, readParameters } from "./schedule_changes.ts";
 import { lockDueSchedules, readVisibleSchedule, type Schedule } from "./schedule.ts";
 import { noteScheduledEnd } from "./scheduled_end.ts";
 
-const AT_ONCE = 50;
+const BATCH = 50;
 
-/** Report schedules, as work that comes due by time. */
+/** Lets the scheduler run report schedules when they are due. */
 export const scheduleWork = (p: Platform): TimedWork => ({
   name: "report schedules",
   nextInMs: () =>
@@ -24,20 +30,21 @@ export const scheduleWork = (p: Platform): TimedWork => ({
       select extract(epoch from min(next_run_at) - ${p.clock.now()}::timestamptz)::float8 * 1000 as ms
       from report_schedules where is_active`),
   async doDue() {
-    while ((await fireDueSchedules(p)).due === AT_ONCE);
+    while ((await fireDueSchedules(p)).due === BATCH);
   },
 });
 
 /**
- * Runs schedules that are due. Ticks missed while nothing fired come to one run; a tick that comes while an earlier
- * execution is unfinished is skipped.
+ * Runs one batch of due schedules. Several missed ticks of a schedule cause one run. A tick is skipped while an earlier
+ * execution of the schedule is unfinished.
+ * @returns how many schedules were due, and how many of them ran
  */
 export async function fireDueSchedules(p: Platform): Promise<{ due: number; fired: number }> {
   return await shareTransaction(p.sql, async (tx) => {
     const now = p.clock.now();
-    const due = await lockDueSchedules(tx, now, AT_ONCE);
+    const due = await lockDueSchedules(tx, now, BATCH);
     const firing = due.filter(({ isRunning }) => !isRunning);
-    // The next tick first: what a failed run decides about the schedule must stand.
+    // Set the next tick first, because a failed run may pause the schedule afterwards.
     for (const schedule of due) {
       const next = nextTick(p, schedule, now);
       await tx`update report_schedules set next_run_at = ${next}, is_active = ${next !== null}
@@ -48,12 +55,12 @@ export async function fireDueSchedules(p: Platform): Promise<{ due: number; fire
   });
 }
 
-/** Runs a schedule as a part of the transaction that can fail alone: it holds up no other, now or at the next tick. */
+/** Runs a schedule in its own savepoint, so that its failure does not stop other schedules, now or at the next tick. */
 async function fireSchedule(p: Platform, schedule: Schedule): Promise<void> {
   try {
     await transact(p.sql, (tx) => runSchedule(p, tx, schedule, null));
   } catch (error) {
-    if (databaseTrouble(error)) throw error; // the job runs again, and with it all that is due
+    if (databaseTrouble(error)) throw error; // the whole batch is tried again
     p.log.error("a report schedule could not be run", { error, scheduleId: schedule.id });
     await transact(p.sql, async (tx) => {
       const failed = await insertFailed(p, tx, schedule, { reason: UNEXPECTED }, null);
@@ -67,7 +74,7 @@ const UNEXPECTED =
   "The report could not be started; the service's log has the reason under the schedule's id.";
 
 /**
- * Runs a schedule at once, outside its cycle, paused or not.
+ * Runs a schedule immediately, in addition to its ticks, even if it is paused.
  * @throws REPORT_SCHEDULE_NOT_FOUND, MISSING_PERMISSION
  */
 export async function triggerSchedule(p: Platform, caller: Caller, id: string): Promise<Execution> {
@@ -80,9 +87,9 @@ export async function triggerSchedule(p: Platform, caller: Caller, id: string): 
 }
 
 /**
- * Queues the schedule's report, or every document of its burst, with its creator's rights of this moment; what forbids
- * one is a Failed execution, which does not keep the others of a burst from running.
- * @returns the execution, of a burst the first.
+ * Queues the schedule's report, or every document of its burst, with the creator's current permissions. A document that the
+ * creator may not generate becomes a Failed execution; the other documents of a burst still run.
+ * @returns the execution; for a burst, the first one
  */
 async function runSchedule(
   p: Platform,
@@ -96,7 +103,7 @@ async function runSchedule(
   const canRun = parts.some((part) => "request" in part);
   const burstId = burstJson !== null && canRun ? newId() : null;
   const executions: Execution[] = [];
-  // A burst of which nothing can run is one failure, not as many as it has values.
+  // A burst that cannot run at all is recorded as one failure, not as one per value.
   for (const part of canRun ? parts : parts.slice(0, 1)) {
     executions.push(
       "request" in part
@@ -116,14 +123,14 @@ const noteLastRun = (p: Platform, tx: Tx, schedule: Schedule, { id }: Execution)
     where id = ${schedule.id}`;
 
 const CREATOR_GONE =
-  "The schedule's creator is no longer an active user of the tenant, so nothing may run for them. " +
-  "Whoever changes the schedule becomes its creator.";
+  "The schedule's creator is no longer an active user of the tenant, so the schedule cannot run. " +
+  "Whoever changes the schedule becomes its new creator.";
 
-/** A document that can be made, or why it cannot, with the value of the burst it would have been for. */
+/** A document to generate, or the reason why it cannot be generated, with its burst value. */
 type Part = { creator: Requester; request: CheckedRequest } | { reason: string; burstValue?: string };
 
 function prepareRun(p: Platform, creator: Requester, schedule: Schedule): Part[] {
-  return unlessRefused(() => {
+  return catchProblem(() => {
     const request = {
       templateId: schedule.templateId,
       format: schedule.format,
@@ -135,15 +142,15 @@ function prepareRun(p: Platform, creator: Requester, schedule: Schedule): Part[]
     const burst = readBurst(schedule.burstJson);
     if (!burst) return [{ creator, request: checkRequest(p, creator, request) }];
     return burst.items.flatMap((item) =>
-      unlessRefused(
+      catchProblem(
         () => [{ creator, request: checkItem(p, creator, request, burst.parameter, item) }],
-        labelOf(item.value),
+        burstLabel(item.value),
       )
     );
   });
 }
 
-function unlessRefused(prepare: () => Part[], burstValue?: string): Part[] {
+function catchProblem(prepare: () => Part[], burstValue?: string): Part[] {
   try {
     return prepare();
   } catch (error) {
@@ -160,7 +167,7 @@ async function insertFailed(
   burstId: string | null,
 ): Promise<Execution> {
   const template = p.reports.templates.get(schedule.templateId) ?? { name: schedule.name };
-  const name = nameOf(template, burstId ? { burstValue } : {});
+  const name = executionName(template, burstId ? { burstValue } : {});
   const now = p.clock.now();
   const [execution] = await tx<Execution[]>`
     insert into report_executions (id, tenant_id, template_id, report_name, format, status, parameters_json,
@@ -177,12 +184,12 @@ async function insertFailed(
   return execution;
 }
 
-/** The tick after now; null pauses a schedule that can no longer be followed (its time zone was abolished). */
+/** The next tick after `now`; null (which pauses the schedule) if its time zone no longer exists. */
 function nextTick(p: Platform, { id, cronExpression, timeZoneId }: Schedule, now: Date): Date | null {
   try {
     return nextRun(cronExpression, timeZoneId, now);
   } catch (error) {
-    p.log.error("a report schedule was paused: it cannot be followed", { error, scheduleId: id });
+    p.log.error("a report schedule was paused: its next run cannot be computed", { error, scheduleId: id });
     return null;
   }
 }

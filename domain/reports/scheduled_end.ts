@@ -5,9 +5,9 @@ import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
-import { tellEnd } from "./report_events.ts";
+import { emitExecutionEnd } from "./report_events.ts";
 
-interface Counted {
+interface ScheduleState {
   tenantId: string | null;
   name: string;
   createdBy: string | null;
@@ -16,22 +16,24 @@ interface Counted {
 }
 
 /**
- * Tells the tenant of an execution's end, and notes how a run of a schedule ended: success forgets earlier failures; a
- * failure is told to the creator in-app, and the last of REPORT_SCHEDULE_FAILURES in a row pauses the schedule. A burst
- * is one run: it has ended with the last of its executions, and failed when none of them succeeded; those that failed
- * are told in one message either way. Of an execution without a schedule, and of one cancelled on its own, no run is
- * noted. Call it in the transaction that ends the execution.
+ * Handles the end of an execution; call it in the transaction that ends it. Emits the event to the tenant. For a scheduled
+ * execution it also updates the schedule:
+ * - Success resets the failure count.
+ * - A failure is counted and the creator is notified in-app. REPORT_SCHEDULE_FAILURES failures in a row pause the schedule.
+ * - A burst counts as one run. It ends with its last execution and fails if no execution succeeded. All failed values are
+ *   reported to the creator in one message.
+ * - A single execution that was cancelled changes nothing.
  */
 export async function noteScheduledEnd(p: Platform, tx: Tx, execution: Execution): Promise<void> {
-  await tellEnd(p, tx, execution);
+  await emitExecutionEnd(p, tx, execution);
   const { scheduleId, burstId, status } = execution;
   if (scheduleId === null) return;
   if (burstId !== null) return await noteBurstEnd(p, tx, { ...execution, scheduleId, burstId });
   if (status === STATUS.Cancelled) return;
-  if (status !== STATUS.Failed) return await forgetFailures(tx, scheduleId);
+  if (status !== STATUS.Failed) return await resetFailures(tx, scheduleId);
   const schedule = await countFailure(p, tx, scheduleId);
   if (!schedule) return;
-  await tellCreator(p, tx, execution, schedule, {
+  await notifyCreator(p, tx, execution, schedule, {
     subject: `The scheduled report "${schedule.name}" failed`,
     textBody: `${execution.errorMessage ?? "It could not be generated."}${pauseNote(schedule)}`,
     actionUrl: `/api/v1/reports/${execution.id}`,
@@ -39,12 +41,12 @@ export async function noteScheduledEnd(p: Platform, tx: Tx, execution: Execution
 }
 
 type BurstExecution = Execution & { scheduleId: string; burstId: string };
-const MOST_TOLD = 10;
+const MAX_LISTED_VALUES = 10;
 
 async function noteBurstEnd(p: Platform, tx: Tx, execution: BurstExecution): Promise<void> {
   const { scheduleId, burstId } = execution;
-  // The lock lets executions that end at the same time see one another, so that exactly the last one notes the run.
-  const [schedule] = await tx<Counted[]>`
+  // The row lock serializes executions that end at the same time, so that exactly one of them sees that all have ended.
+  const [schedule] = await tx<ScheduleState[]>`
     select tenant_id, name, created_by, failures_in_a_row, false as has_just_paused from report_schedules
     where id = ${scheduleId} for update`;
   if (!schedule) return;
@@ -53,28 +55,28 @@ async function noteBurstEnd(p: Platform, tx: Tx, execution: BurstExecution): Pro
   if (parts.some(({ status }) => status === STATUS.Queued || status === STATUS.Generating)) return;
   const failed = parts.filter(({ status }) => status === STATUS.Failed);
   const hasSuccess = parts.some(({ status }) => status === STATUS.Completed || status === STATUS.Delivered);
-  if (hasSuccess) await forgetFailures(tx, scheduleId);
+  if (hasSuccess) await resetFailures(tx, scheduleId);
   if (failed.length === 0) return;
   const counted = hasSuccess ? schedule : await countFailure(p, tx, scheduleId) ?? schedule;
-  const reasons = failed.slice(0, MOST_TOLD).map(({ burstValue, errorMessage }) =>
+  const reasons = failed.slice(0, MAX_LISTED_VALUES).map(({ burstValue, errorMessage }) =>
     `${burstValue}: ${errorMessage ?? "It could not be generated."}`
   );
-  if (failed.length > MOST_TOLD) reasons.push(`and ${failed.length - MOST_TOLD} more`);
-  await tellCreator(p, tx, execution, counted, {
+  if (failed.length > MAX_LISTED_VALUES) reasons.push(`and ${failed.length - MAX_LISTED_VALUES} more`);
+  await notifyCreator(p, tx, execution, counted, {
     subject: `The scheduled report "${counted.name}" failed for ${failed.length} of ${parts.length} values`,
     textBody: `${reasons.join("\n")}${pauseNote(counted)}`,
     actionUrl: `/api/v1/reports/history?burstId=${burstId}`,
   });
 }
 
-async function forgetFailures(tx: Tx, scheduleId: string): Promise<void> {
+async function resetFailures(tx: Tx, scheduleId: string): Promise<void> {
   await tx`update report_schedules set failures_in_a_row = 0 where id = ${scheduleId} and failures_in_a_row > 0`;
 }
 
-/** Counts a failed run, and pauses the schedule when it was one too many. */
-async function countFailure(p: Platform, tx: Tx, scheduleId: string): Promise<Counted | undefined> {
+/** Counts a failed run; pauses the schedule after REPORT_SCHEDULE_FAILURES failures in a row. */
+async function countFailure(p: Platform, tx: Tx, scheduleId: string): Promise<ScheduleState | undefined> {
   const most = p.config.REPORT_SCHEDULE_FAILURES;
-  const [schedule] = await tx<Counted[]>`
+  const [schedule] = await tx<ScheduleState[]>`
     update report_schedules s set failures_in_a_row = s.failures_in_a_row + 1,
       is_active = s.is_active and s.failures_in_a_row + 1 < ${most},
       next_run_at = case when s.failures_in_a_row + 1 < ${most} then s.next_run_at end,
@@ -95,17 +97,17 @@ async function countFailure(p: Platform, tx: Tx, scheduleId: string): Promise<Co
   return schedule;
 }
 
-const pauseNote = ({ hasJustPaused, failuresInARow }: Counted): string =>
+const pauseNote = ({ hasJustPaused, failuresInARow }: ScheduleState): string =>
   hasJustPaused
-    ? ` It failed ${failuresInARow} times in a row and is paused now; resume it when the cause is mended.`
+    ? ` It failed ${failuresInARow} times in a row and is now paused; resume it when the cause is fixed.`
     : "";
 
-async function tellCreator(
+async function notifyCreator(
   p: Platform,
   tx: Tx,
   { tenantId, traceId }: Execution,
-  { createdBy }: Counted,
-  told: { subject: string; textBody: string; actionUrl: string },
+  { createdBy }: ScheduleState,
+  message: { subject: string; textBody: string; actionUrl: string },
 ): Promise<void> {
   if (createdBy === null) return;
   try {
@@ -113,9 +115,9 @@ async function tellCreator(
       channel: "InApp",
       recipients: [{ address: createdBy }],
       category: "reports",
-      ...told,
+      ...message,
     });
   } catch (error) {
-    if (!(error instanceof Problem)) throw error; // the creator is gone: there is nobody to tell
+    if (!(error instanceof Problem)) throw error; // the creator no longer exists
   }
 }

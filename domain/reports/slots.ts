@@ -1,4 +1,4 @@
-/** So many at once, the rest in order of asking. */
+/** A semaphore: up to `count` holders at once; others wait in first-in, first-out order. */
 export class Slots {
   #free: number;
   #waiting: (() => void)[] = [];
@@ -13,18 +13,18 @@ export class Slots {
   }
 
   /**
-   * Waits for a slot; call what it returns to give it back (again is the same as once). A slot is never taken by one
-   * whose `signal` was aborted meanwhile.
-   * @throws the signal's reason
+   * Waits for a slot.
+   * @returns a function that gives the slot back; calling it again does nothing
+   * @throws the signal's reason if it is aborted while waiting; then no slot is taken
    */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free--;
     else await this.#wait(signal);
-    let given = false;
+    let released = false;
     return () => {
-      if (given) return;
-      given = true;
+      if (released) return;
+      released = true;
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free++;

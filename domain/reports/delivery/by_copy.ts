@@ -5,7 +5,7 @@ import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import type { Outcome, OwedDelivery } from "./delivery.ts";
 
-/** Copies the document to its target path under the tenant's deliveries; again is the same as once. */
+/** Copies the document to its target path in the tenant's delivery folder. Copying again is harmless. */
 export async function deliverByCopy(
   p: Platform,
   execution: Execution & { storedFileId: string },
@@ -17,6 +17,6 @@ export async function deliverByCopy(
   } catch (error) {
     if (error instanceof Problem) return { status: "Failed", reason: error.message };
     if (!(error instanceof ObjectStoreUnavailable)) throw error;
-    return { status: "Owed", reason: "The storage does not answer.", isAway: true };
+    return { status: "Owed", reason: "The object store does not answer.", isAway: true };
   }
 }

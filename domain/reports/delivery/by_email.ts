@@ -8,14 +8,14 @@ import type { Outcome, OwedDelivery } from "./delivery.ts";
 import { createReportLink } from "./link.ts";
 import type { DeliveryOptions } from "./options.ts";
 
-/** A larger document is linked to at once; a smaller one when the mail server finds it too large. */
-export const LARGEST_ATTACHMENT_BYTES = 10 * 1024 * 1024;
+/** A larger document is sent as a link. A smaller one is attached, or linked if the mail server rejects its size. */
+export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
 type Deliverable = Execution & { storedFileId: string };
 
 /**
- * Sends one recipient their own message, once: the message's id is kept in the transaction that creates it. Delivered
- * when the provider has taken it.
+ * Sends one recipient one message. It is sent once, because the message id is stored in the transaction that creates the
+ * message. The delivery is Delivered when the mail provider has accepted the message.
  */
 export async function deliverByEmail(
   p: Platform,
@@ -23,12 +23,12 @@ export async function deliverByEmail(
   delivery: OwedDelivery,
 ): Promise<Outcome> {
   if (delivery.notificationId) return await outcomeOf(p, delivery.notificationId);
-  const attach = (execution.fileSizeBytes ?? 0) <= LARGEST_ATTACHMENT_BYTES;
+  const attach = (execution.fileSizeBytes ?? 0) <= MAX_ATTACHMENT_BYTES;
   const { emailSubject }: DeliveryOptions = JSON.parse(execution.deliveryJson ?? "{}");
   const { id, tenantId, createdBy, traceId, storedFileId } = execution;
   try {
     const earlier = await transact(p.sql, async (tx): Promise<string | null> => {
-      // Two jobs may deliver at the same time, one of them on its way out: whoever has the row first sends.
+      // Two jobs may deliver at the same time while one replaces the other. The one that locks the row first sends.
       const [owed] = await tx<{ notificationId: string | null }[]>`
         select notification_id from report_deliveries where id = ${delivery.id} and status = 'Owed' for update`;
       if (!owed || owed.notificationId) return owed?.notificationId ?? null;
@@ -56,7 +56,7 @@ export async function deliverByEmail(
     if (error instanceof Problem) return { status: "Failed", reason: error.message };
     throw error;
   }
-  return { status: "Owed", reason: "the message is on its way" };
+  return { status: "Owed", reason: "the message is being sent" };
 }
 
 async function templateData(
@@ -77,7 +77,7 @@ async function templateData(
 
 async function outcomeOf(p: Platform, notificationId: string): Promise<Outcome> {
   const message = await readNotificationStatus(p.sql, notificationId);
-  if (!message) return { status: "Failed", reason: "The message is gone." };
+  if (!message) return { status: "Failed", reason: "The message was deleted." };
   const [recipient] = message.recipients;
   if (recipient?.status === "Refused") {
     return { status: "Failed", reason: recipient.errorMessage ?? "The mail server refused the recipient." };

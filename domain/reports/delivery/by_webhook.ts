@@ -6,15 +6,15 @@ import type { Execution } from "../execution.ts";
 import type { Outcome, OwedDelivery } from "./delivery.ts";
 import { createReportLink } from "./link.ts";
 
-/** After so many answers that refuse, such as 404, a delivery has failed. */
-const MOST_REFUSALS = 8;
-/** Request Timeout, Too Early, Too Many Requests. */
-const TRY_LATER: ReadonlySet<number> = new Set([408, 425, 429]);
+/** A delivery fails after this many refusals, such as status 404. */
+const MAX_REFUSALS = 8;
+/** Client errors that are temporary: Request Timeout, Too Early, Too Many Requests. */
+const TEMPORARY_REFUSALS: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * Posts a signed notice with a link to the document (Standard Webhooks). Its id is the delivery's, the same at every
- * attempt, so that a receiver can tell a repetition. Any 2xx answer counts as delivered, 410 as never again. One that
- * cannot be reached, or answers that it cannot for now, is tried for a day; one that refuses, a few times.
+ * Posts a signed message with a link to the document (Standard Webhooks). The message id is the delivery's id, so that a
+ * receiver can detect repetitions. Any 2xx status means delivered; 410 means failed at once. An unreachable or temporarily
+ * failing receiver is retried for a day; one that refuses is tried MAX_REFUSALS times.
  */
 export async function deliverByWebhook(
   p: Platform,
@@ -22,7 +22,7 @@ export async function deliverByWebhook(
   { id, recipient, attempts }: OwedDelivery,
 ): Promise<Outcome> {
   if (p.config.WEBHOOK_SECRET === null) {
-    return { status: "Failed", reason: "This service sends no webhooks." };
+    return { status: "Failed", reason: "Webhooks are disabled: WEBHOOK_SECRET is not set." };
   }
   const { url, expiresAt } = await createReportLink(p, p.sql, execution.id);
   const now = p.clock.now();
@@ -52,8 +52,8 @@ export async function deliverByWebhook(
       .send({ url: recipient, method: "POST", headers, body });
     if (status >= 200 && status < 300) return { status: "Delivered" };
     const reason = `The receiver answered ${status}.`;
-    if (status >= 500 || TRY_LATER.has(status)) return { status: "Owed", reason, isAway: true };
-    return { status: status === 410 || attempts + 1 >= MOST_REFUSALS ? "Failed" : "Owed", reason };
+    if (status >= 500 || TEMPORARY_REFUSALS.has(status)) return { status: "Owed", reason, isAway: true };
+    return { status: status === 410 || attempts + 1 >= MAX_REFUSALS ? "Failed" : "Owed", reason };
   } catch (error) {
     if (error instanceof OutboundRefused) return { status: "Failed", reason: `Refused: ${error.message}.` };
     const reason = `The receiver could not be reached: ${(error as Error).message}`;

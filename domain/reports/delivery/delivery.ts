@@ -4,7 +4,7 @@ import type { Execution } from "../execution.ts";
 import { STATUS } from "../formats.ts";
 import type { DeliveryMethod } from "./options.ts";
 
-/** One recipient an execution still owes its document. */
+/** An open delivery: one recipient who has not yet received the document. */
 export interface OwedDelivery {
   id: string;
   method: DeliveryMethod;
@@ -13,13 +13,13 @@ export interface OwedDelivery {
   attempts: number;
 }
 
-/** What a try came to: done, never to be, or to be looked at again; `isAway`: because somebody does not answer. */
+/** The result of an attempt: delivered, failed for good, or still open. `isAway`: the recipient's server does not answer. */
 export type Outcome =
   | { status: "Delivered" }
   | { status: "Failed"; reason: string }
   | { status: "Owed"; reason: string; isAway?: true };
 
-/** An execution whose document waits to be delivered by this job, the last one made for it: Completed, not deleted. */
+/** A Completed execution that `jobId` may deliver; null if it was deleted, has ended or has a newer delivery job. */
 export async function readDeliverable(
   q: Queryable,
   id: string,
@@ -37,7 +37,7 @@ export async function listOwed(q: Queryable, executionId: string): Promise<OwedD
     where execution_id = ${executionId} and status = 'Owed' order by id`;
 }
 
-/** Owed → what the try came to. */
+/** Records the result of an attempt on an open (`Owed`) delivery. */
 export async function recordOutcome(q: Queryable, deliveryId: string, outcome: Outcome): Promise<void> {
   const reason = outcome.status === "Delivered" ? null : outcome.reason;
   await q`update report_deliveries set status = ${outcome.status}, error_message = ${reason},
@@ -46,8 +46,8 @@ export async function recordOutcome(q: Queryable, deliveryId: string, outcome: O
 }
 
 /**
- * Sums up when nothing is owed any more: Completed → Delivered, or the reason on an execution that stays Completed.
- * @returns how many recipients are still owed.
+ * When no delivery is open: Completed → Delivered; if deliveries failed, the execution stays Completed with an error message.
+ * @returns how many deliveries are still open
  */
 export async function sumUpDelivery(p: Pick<Platform, "sql">, executionId: string): Promise<number> {
   return await transact(p.sql, async (tx) => {

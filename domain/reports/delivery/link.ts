@@ -7,14 +7,14 @@ import type { Platform } from "../../shared/platform.ts";
 import { countDownload, type Execution } from "../execution.ts";
 import { STATUS } from "../formats.ts";
 
-const LIFE_HOURS = 24;
+const LINK_HOURS = 24;
 
-/** The path a link leads to, before its token. */
+/** The path of report links, without the token. */
 export const LINK_PATH = "/r";
 
 /**
- * Makes a link to an execution's document for whoever holds it, good for 24 hours. It outlives no deletion: each visit
- * looks whether the document may still be served.
+ * Creates a link to an execution's document. Anyone with the link can use it for 24 hours. Each visit checks that the
+ * execution is not deleted and the document may still be served.
  */
 export async function createReportLink(
   p: Pick<Platform, "baseUrl">,
@@ -26,14 +26,14 @@ export async function createReportLink(
     insert into report_links (token_hash, execution_id, expires_at)
     values (${
     digest(token)
-  }, ${executionId}, now() + make_interval(hours => ${LIFE_HOURS})) returning expires_at`;
+  }, ${executionId}, now() + make_interval(hours => ${LINK_HOURS})) returning expires_at`;
   if (!link) throw new Error("an inserted report link was not returned");
   return { url: `${p.baseUrl()}${LINK_PATH}/${token}`, expiresAt: link.expiresAt };
 }
 
 /**
- * A signed URL, good for five minutes, of the document a link leads to; counts as a download.
- * @throws REPORT_LINK_NOT_FOUND (unknown, expired, or its report deleted), FILE_NOT_AVAILABLE_CONFLICT,
+ * Returns a signed download URL of a link's document, valid for five minutes, and counts a download.
+ * @throws REPORT_LINK_NOT_FOUND (link unknown or expired, or report deleted), FILE_NOT_AVAILABLE_CONFLICT,
  * FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function followReportLink(
@@ -62,7 +62,7 @@ export async function followReportLink(
   return url;
 }
 
-/** Removes links that have expired. @returns how many. */
+/** Deletes expired links. @returns how many */
 export async function pruneReportLinks(q: Queryable): Promise<number> {
   const { count } = await q`delete from report_links where expires_at < now()`;
   return count;

@@ -9,9 +9,9 @@ import type { Execution } from "../execution.ts";
 export const METHOD = { Download: 1, Email: 2, Storage: 3, Webhook: 4 } as const;
 export type DeliveryMethod = typeof METHOD[keyof typeof METHOD];
 
-const words = (max: number) => z.string().max(max).nullish().transform((value) => value ?? null);
+const optionalText = (max: number) => z.string().max(max).nullish().transform((value) => value ?? null);
 
-/** Where a finished document goes by itself, as callers write it; `checkDelivery` says what each method needs. */
+/** The delivery options that callers give. `checkDelivery` checks what each method needs. */
 export const DeliveryOptionsShape = z.object({
   method: z.int().min(1).max(4).transform((value) => value as DeliveryMethod).meta({
     description: "1 Download, 2 Email, 3 Storage, 4 Webhook",
@@ -19,21 +19,21 @@ export const DeliveryOptionsShape = z.object({
   recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((value) =>
     value ?? []
   ),
-  emailSubject: words(500),
-  emailBody: words(20_000),
-  webhookUrl: words(2_000),
-  targetPath: words(500).meta({
-    description: "May hold {date}, {templateId}, {executionId}, {fileName} and, in a burst, {value}",
+  emailSubject: optionalText(500),
+  emailBody: optionalText(20_000),
+  webhookUrl: optionalText(2_000),
+  targetPath: optionalText(500).meta({
+    description: "May contain {date}, {templateId}, {executionId}, {fileName} and, in a burst, {value}",
   }),
 }).meta({ id: "ReportDeliveryOptions" });
 export type DeliveryOptions = z.output<typeof DeliveryOptionsShape>;
 
-const MOST_RECIPIENTS = 50;
+const MAX_RECIPIENTS = 50;
 const PLACEHOLDER = /\{(\w*)\}/g;
 
 /**
- * Holds delivery options to what their method needs; repeated recipients count once.
- * @param burstValue the value of a burst it is for: what `{value}` in a target path stands for.
+ * Checks that delivery options have what their method needs. Removes duplicate recipients.
+ * @param burstValue the value for `{value}` in a target path, if the document belongs to a burst
  * @throws VALIDATION_ERROR naming every `delivery.<field>`
  */
 export function checkDelivery(
@@ -47,7 +47,7 @@ export function checkDelivery(
   if (options.method === METHOD.Storage) checkTarget(options.targetPath, burstValue ?? null, refuse);
   if (options.method === METHOD.Webhook) {
     if (config.WEBHOOK_SECRET === null) {
-      refuse("method", "this service sends no webhooks: WEBHOOK_SECRET is not set");
+      refuse("method", "webhooks are disabled: WEBHOOK_SECRET is not set");
     }
     checkWebhook(options.webhookUrl, refuse);
   }
@@ -60,8 +60,8 @@ type Refuse = (field: string, message: string) => void;
 
 function checkRecipients(recipients: string[], refuse: Refuse): void {
   if (recipients.length === 0) refuse("recipients", "delivery by email needs at least one recipient");
-  if (recipients.length > MOST_RECIPIENTS) {
-    refuse("recipients", `expected at most ${MOST_RECIPIENTS} recipients, found ${recipients.length}`);
+  if (recipients.length > MAX_RECIPIENTS) {
+    refuse("recipients", `expected at most ${MAX_RECIPIENTS} recipients, found ${recipients.length}`);
   }
   recipients.forEach((address, index) => {
     const mistake = addressMistake("Email", address);
@@ -92,33 +92,39 @@ function checkWebhook(webhookUrl: string | null, refuse: Refuse): void {
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
     refuse("webhookUrl", "expected an absolute http or https URL");
   } else if (url.username || url.password) {
-    refuse("webhookUrl", "expected a URL without user and password: it is kept and shown");
+    refuse("webhookUrl", "expected a URL without user and password, because the URL is stored and shown");
   }
 }
 
-/** The path an execution's document is copied to. */
-export function targetPathOf(options: DeliveryOptions, execution: Execution): string {
+/** The path to which an execution's document is copied. */
+export function executionTargetPath(options: DeliveryOptions, execution: Execution): string {
   const at = execution.completedAt ?? execution.createdAt;
   const { templateId, id, fileName } = execution;
   return fillIn(
     options.targetPath ?? "",
     {
-      ...{ date: at.toISOString().slice(0, 10), templateId, executionId: id, fileName: fileName ?? id },
+      date: at.toISOString().slice(0, 10),
+      templateId,
+      executionId: id,
+      fileName: fileName ?? id,
       ...valuePlaceholder(execution.burstValue),
     },
   );
 }
 
-/** The path a document of a burst would have, to tell whether two would be copied over each other. */
-export const targetPathFor = (targetPath: string, executionId: string, burstValue: string): string =>
+/** A sample path of a burst document, to detect two documents with the same path. */
+export const burstTargetPath = (targetPath: string, executionId: string, burstValue: string): string =>
   fillIn(targetPath, samplePlaceholders(executionId, burstValue)).normalize("NFC");
 
 const samplePlaceholders = (executionId: string, burstValue: string | null): Record<string, string> => ({
-  ...{ date: "2026-01-31", templateId: "template", executionId, fileName: "file.csv" },
+  date: "2026-01-31",
+  templateId: "template",
+  executionId,
+  fileName: "file.csv",
   ...valuePlaceholder(burstValue),
 });
 
-/** A value as a path can have it: letters and digits stay, everything else becomes a hyphen. */
+/** A burst value made safe for paths: letters, digits and a few signs stay, everything else becomes a hyphen. */
 const valuePlaceholder = (value: string | null): { value?: string } =>
   value === null ? {} : {
     value: value.replaceAll(/[^\p{L}\p{M}\p{N}_.+@=-]+/gu, "-").replaceAll(/^[^\p{L}\p{N}]+|\.+$/gu, "") ||

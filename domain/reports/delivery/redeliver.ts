@@ -5,11 +5,11 @@ import { problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Execution, readVisibleExecution } from "../execution.ts";
 import { STATUS } from "../formats.ts";
-import { enqueueDelivery } from "./owe.ts";
+import { enqueueDelivery } from "./create_deliveries.ts";
 
 /**
- * Delivers anew to the recipients that were not reached; those that were get nothing twice. Without any, nothing
- * happens.
+ * Delivers a document again to the recipients whose delivery failed. Other recipients get nothing again. Without failed
+ * deliveries it does nothing.
  * @throws REPORT_NOT_FOUND, MISSING_PERMISSION, REPORT_NOT_AVAILABLE
  */
 export async function redeliver(p: Platform, caller: Caller, id: string): Promise<Execution> {
@@ -19,7 +19,7 @@ export async function redeliver(p: Platform, caller: Caller, id: string): Promis
     if (execution.status !== STATUS.Completed) {
       throw problem(
         "REPORT_NOT_AVAILABLE",
-        "The execution has no document; only a Completed one is delivered again.",
+        "The execution has no document; only a Completed execution can be delivered again.",
       );
     }
     const failed = await tx<{ recipient: string }[]>`

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { boolean, defineReport, text } from "../report_template.ts";
 
-/** Who may do what, and through which role: one row a user, role and permission. */
+/** Users, their permissions and the roles that grant them: one row per user, role and permission. */
 export const accessMatrixReport = defineReport({
   id: "access-matrix",
   name: "Access matrix",
-  description: "Every user of the tenant with every permission they hold and the role that gives it",
+  description: "Every user of the tenant with every permission they hold and the role that grants it",
   version: 2,
   permissions: ["read:users", "read:roles"],
   parameters: z.object({
@@ -15,7 +15,7 @@ export const accessMatrixReport = defineReport({
     }),
     roleName: z.string().min(1).max(200).optional().meta({
       title: "Role",
-      description: "Only what this role gives",
+      description: "Only permissions granted by this role",
     }),
     onlyEffective: z.boolean().default(true).meta({
       title: "Only effective",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dayParameter, defineReport, instant, text } from "../report_template.ts";
 
-/** Who changed what: one row an audit entry, newest first. Actors and keys from elsewhere are known by their id only. */
+/** Changes: one row per audit entry, newest first. Actors and API keys of other tenants are shown by id only. */
 export const auditLogReport = defineReport({
   id: "audit-log",
   name: "Audit log",
@@ -15,7 +15,7 @@ export const auditLogReport = defineReport({
       title: "Action",
       description: "Only this action, such as user.update",
     }),
-    actorId: z.uuid().optional().meta({ title: "Actor", description: "Only changes this user made" }),
+    actorId: z.uuid().optional().meta({ title: "Actor", description: "Only changes made by this user" }),
   }),
   columns: {
     at: instant("At"),

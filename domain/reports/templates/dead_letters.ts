@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
 
-/** What could not be done: one row a dead-letter entry, newest first. */
+/** Jobs that failed for good: one row per dead-letter entry, newest first. */
 export const deadLettersReport = defineReport({
   id: "dead-letters",
   name: "Dead letters",
@@ -10,8 +10,8 @@ export const deadLettersReport = defineReport({
   version: 1,
   permissions: [],
   parameters: z.object({
-    from: dayParameter("From", "Only jobs given up on or after this day (UTC)"),
-    to: dayParameter("To", "Only jobs given up on or before this day (UTC)"),
+    from: dayParameter("From", "Only jobs that failed for good on or after this day (UTC)"),
+    to: dayParameter("To", "Only jobs that failed for good on or before this day (UTC)"),
     onlyOpen: z.boolean().default(false).meta({
       title: "Only open",
       description: "Leave out entries that were retried",

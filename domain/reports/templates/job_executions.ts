@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
 
-/** What ran: one row an ended attempt of a job, newest first. */
+/** Ended attempts of jobs: one row per attempt, newest first. */
 export const jobExecutionsReport = defineReport({
   id: "job-executions",
   name: "Job executions",
@@ -13,7 +13,7 @@ export const jobExecutionsReport = defineReport({
     to: dayParameter("To", "Only attempts that ended on or before this day (UTC)"),
     status: z.enum(["Succeeded", "Failed", "Abandoned"]).optional().meta({
       title: "Outcome",
-      description: "Only attempts that ended so",
+      description: "Only attempts with this outcome",
     }),
     jobTypeName: z.string().min(1).max(200).optional().meta({
       title: "Job type",

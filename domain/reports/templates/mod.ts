@@ -9,7 +9,7 @@ import { rolePermissionsReport } from "./role_permissions.ts";
 import { tenantsOverviewReport } from "./tenants_overview.ts";
 import { usersReport } from "./users.ts";
 
-/** The reports the service brings, in the order they are listed. */
+/** The built-in reports, in list order. */
 export const BUILT_IN_REPORTS: ReportTemplate[] = [
   usersReport,
   accessMatrixReport,

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
 
-/** What was sent to whom, and what became of it: one row a recipient, newest first. */
+/** Messages and their outcome per recipient: one row per recipient, newest first. */
 export const notificationDeliveriesReport = defineReport({
   id: "notification-deliveries",
   name: "Notification deliveries",
-  description: "The tenant's messages by recipient: channel, state, when sent and why not",
+  description: "The tenant's messages by recipient: channel, state, time sent and error",
   version: 1,
   permissions: ["send:notifications"],
   parameters: z.object({
-    from: dayParameter("From", "Only messages made on or after this day (UTC)"),
-    to: dayParameter("To", "Only messages made on or before this day (UTC)"),
+    from: dayParameter("From", "Only messages created on or after this day (UTC)"),
+    to: dayParameter("To", "Only messages created on or before this day (UTC)"),
     channel: z.enum(["Email", "Push", "InApp", "Sms"]).optional().meta({
       title: "Channel",
       description: "Only messages of this channel",

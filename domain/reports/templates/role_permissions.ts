@@ -1,21 +1,21 @@
 import { z } from "zod";
 import { boolean, defineReport, integer, text } from "../report_template.ts";
 
-/** What each role gives: one row a role and permission, roles without permissions included. */
+/** Roles and their permissions: one row per role and permission; roles without permissions have one row. */
 export const rolePermissionsReport = defineReport({
   id: "role-permissions",
   name: "Role permissions",
-  description: "The tenant's roles with the permissions each gives and how many users hold it",
+  description: "The tenant's roles with the permissions each grants and how many users hold it",
   version: 2,
   permissions: ["read:roles"],
   parameters: z.object({
     roleName: z.string().min(1).max(200).optional().meta({
       title: "Role",
-      description: "Only the role of this name",
+      description: "Only the role with this name",
     }),
     isSystemRole: z.boolean().optional().meta({
       title: "System role",
-      description: "Only roles the service brings, or only the tenant's own",
+      description: "Only built-in roles, or only the tenant's own roles",
     }),
   }),
   columns: {

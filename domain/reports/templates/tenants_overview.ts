@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { boolean, decimal, defineReport, instant, integer, text } from "../report_template.ts";
 
-/** The whole service at a glance: one row a tenant. */
+/** All tenants of the service: one row per tenant. */
 export const tenantsOverviewReport = defineReport({
   id: "tenants-overview",
   name: "Tenants overview",

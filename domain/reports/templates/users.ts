@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { boolean, dayParameter, defineReport, instant, text } from "../report_template.ts";
 
-/** Who has access: one row a link of a user to a tenant. */
+/** Users with access to the tenant: one row per link between a user and a tenant. */
 export const usersReport = defineReport({
   id: "users",
   name: "Users",
@@ -15,7 +15,7 @@ export const usersReport = defineReport({
     }),
     roleName: z.string().min(1).max(200).optional().meta({
       title: "Role",
-      description: "Only users who hold the role of this name",
+      description: "Only users who hold the role with this name",
     }),
     createdFrom: dayParameter("Created from", "Only users created on or after this day (UTC)"),
     createdTo: dayParameter("Created to", "Only users created on or before this day (UTC)"),

@@ -4,21 +4,21 @@ import type { ReportWriter } from "./writer.ts";
 
 const BYTE_ORDER_MARK = "\ufeff";
 const LINE_END = "\r\n";
-/** What spreadsheet programs take for the begin of a formula, also where full-width or after a control character. */
+/** Characters that spreadsheet programs read as the start of a formula, including full-width and control characters. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
- * RFC 4180 with a byte order mark, so that spreadsheet programs read UTF-8. A text that would be taken for a formula is
- * preceded by an apostrophe; numbers are numbers, signs included. Cells go from the server's bytes to the document's
- * without becoming strings in between: that is most of what a long document would cost.
+ * Writes CSV (RFC 4180) with a byte order mark, so that spreadsheet programs read it as UTF-8. A text that looks like a
+ * formula gets a leading apostrophe; numbers are unchanged, signs included. For speed, cells are copied as bytes and never
+ * become strings.
  */
 export const writeCsv: ReportWriter = async function* ({ template }, batches) {
   const columns = Object.values(template.columns);
   const types = columns.map((column) => column.type);
   const head = columns.map(({ title }) => csvText(title)).join(",");
   yield new TextEncoder().encode(BYTE_ORDER_MARK + head + LINE_END);
-  const lines = new Lines(types);
+  const lines = new LineWriter(types);
   for await (const batch of batches) yield lines.write(batch);
 };
 
@@ -38,7 +38,7 @@ const FALSE = new TextEncoder().encode("false");
 
 const SPECIAL = tableOf([QUOTE, COMMA, CR, LF]);
 const FORMULA_START = tableOf([..."=+-@\t\r\n"].map((c) => c.charCodeAt(0)));
-/** The full-width ones are these after 0xef 0xbc. */
+/** Third UTF-8 byte of the full-width formula characters; their first bytes are 0xef 0xbc. */
 const WIDE_FORMULA_START = tableOf([0x9d, 0x8b, 0x8d, 0xa0]);
 
 function tableOf(bytes: number[]): Uint8Array {
@@ -47,8 +47,8 @@ function tableOf(bytes: number[]): Uint8Array {
   return table;
 }
 
-/** Writes batches as lines, all into the same memory. */
-class Lines {
+/** Writes batches as CSV lines. Reuses one buffer, so a result is valid until the next `write`. */
+class LineWriter {
   #from = new Uint8Array();
   #to = new Uint8Array();
   #at = 0;
@@ -56,10 +56,10 @@ class Lines {
   constructor(private readonly types: ColumnType[]) {}
 
   write(batch: RowBatch): Uint8Array<ArrayBuffer> {
-    // A cell brings a head of four bytes, as many as comma, quotes and apostrophe take; a quote inside of it becomes
-    // two, and what else grows does so by less than the length it had.
-    const most = 2 * batch.bytes.length;
-    if (this.#to.length < most) this.#to = new Uint8Array(most);
+    // Twice the input is enough. Each cell has a length field of four bytes, which is the space for its comma, two quotes and
+    // apostrophe. A quote inside a cell doubles. Other cells grow by less than their length.
+    const maxLength = 2 * batch.bytes.length;
+    if (this.#to.length < maxLength) this.#to = new Uint8Array(maxLength);
     this.#from = batch.bytes;
     this.#at = 0;
     batch.walk((column, start, end) => {
@@ -88,13 +88,13 @@ class Lines {
   #text(start: number, end: number): void {
     const from = this.#from;
     const to = this.#to;
-    const began = this.#at;
-    let at = began;
+    const cellStart = this.#at;
+    let at = cellStart;
     if (start < end && this.#looksLikeFormula(start)) to[at++] = APOSTROPHE;
     for (let i = start; i < end; i++) {
       const byte = from[i] ?? 0;
       if (SPECIAL[byte] === 1) {
-        this.#at = began;
+        this.#at = cellStart;
         return this.#quoted(start, end);
       }
       to[at++] = byte;
@@ -124,13 +124,13 @@ class Lines {
     return FORMULA_START[first] === 1;
   }
 
-  /** As `isoInstant` of cells.ts. */
+  /** Does the same as `isoInstant` of cells.ts, on bytes. */
   #instant(start: number, given: number): void {
     const from = this.#from;
     const to = this.#to;
     const isUtc = from[given - 3] === 0x2b && from[given - 2] === 0x30 && from[given - 1] === 0x30;
     const end = isUtc ? given - 3 : given;
-    const isPlain = end - start >= 19 && from[start + 10] === SPACE && from[end - 1] !== 0x43; // …BC
+    const isPlain = end - start >= 19 && from[start + 10] === SPACE && from[end - 1] !== 0x43; // ends with "BC"
     if (!isPlain) return this.#plain(start, end);
     let at = this.#at;
     for (let i = start; i < start + 19; i++) to[at++] = from[i] ?? 0;

@@ -11,11 +11,11 @@ import {
   workbookRelations,
   xml,
 } from "./excel_parts.ts";
-import { factsOf } from "./facts.ts";
+import { documentInfo } from "./document_info.ts";
 import type { DocumentHead, ReportWriter } from "./writer.ts";
 import { type ZipPart, zipStream } from "./zip_stream.ts";
 
-/** Rows a sheet takes besides its head; more go on in a further sheet. */
+/** Maximum rows of a sheet without its head. Further rows go to another sheet. */
 const SHEET_ROWS = 1_048_575;
 const WIDTHS: Record<ColumnType, number> = {
   text: 24,
@@ -25,16 +25,16 @@ const WIDTHS: Record<ColumnType, number> = {
   instant: 19,
   date: 11,
 };
-/** Numbers of more digits would be rounded by spreadsheet programs; they are written as text. */
+/** Spreadsheet programs round numbers with more digits, so those are written as text. */
 const EXACT_DIGITS = 15;
 const DAY_MS = 86_400_000;
 const EPOCH = Date.UTC(1899, 11, 30);
-/** Spreadsheets count a 29 February 1900 that never was; days before it are written as text. */
+/** Spreadsheets count a 29 February 1900, which did not exist. Earlier days are written as text. */
 const FIRST_SAFE_DAY = 61;
 
 /**
- * A workbook with typed cells: numbers, booleans and dates are such, the head is frozen and filters, columns are as
- * wide as the template says. Written as a stream; a last sheet says what the document is.
+ * Writes a workbook as a stream. Numbers, booleans and dates are typed cells, the head row is frozen and has filters, and
+ * column widths come from the template. The last sheet, "About", describes the document.
  */
 export const writeExcel: ReportWriter = (head, batches) => zipStream(parts(head, batches));
 
@@ -62,7 +62,7 @@ async function* parts(head: DocumentHead, batches: AsyncIterable<RowBatch>): Asy
 const encoder = new TextEncoder();
 const encode = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
 
-/** Hands the rows out sheet by sheet. */
+/** Writes the rows sheet by sheet. */
 class SheetSource {
   isDone = false;
   #batches: AsyncIterator<RowBatch>;
@@ -98,7 +98,7 @@ class SheetSource {
     );
   }
 
-  /** Lets go of the rows, read to their end or not. */
+  /** Closes the row source, even if not all rows were read. */
   async close(): Promise<void> {
     await this.#batches.return?.();
   }
@@ -172,7 +172,7 @@ function about(head: DocumentHead): string {
   const lines: [string, string][] = [
     ["Report", head.template.name],
     ["Content", head.template.description],
-    ...factsOf(head),
+    ...documentInfo(head),
   ];
   const rows = lines.map(([name, value], i) =>
     `<row r="${i + 1}">${textCell(`A${i + 1}`, name, 1)}${textCell(`B${i + 1}`, value)}</row>`
@@ -183,7 +183,7 @@ function about(head: DocumentHead): string {
     `<sheetData>${rows.join("")}</sheetData></worksheet>`;
 }
 
-/** A name a sheet may have: at most 31 characters, none of them special, told apart by a number. */
+/** A valid sheet name: at most 31 characters, without special characters, numbered from the second sheet on. */
 function sheetName(name: string, number: number): string {
   const suffix = number === 1 ? "" : ` (${number})`;
   const plain = name.replaceAll(/[\\/?*[\]:]/g, " ").slice(0, 31 - suffix.length).toWellFormed().trim();

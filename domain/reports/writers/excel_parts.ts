@@ -1,4 +1,4 @@
-/** The parts of a workbook that say how its sheets hang together. */
+/** The XML parts of a workbook besides its sheets. */
 
 const HEAD = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n`;
 const OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -9,7 +9,7 @@ const TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml";
 export const PACKAGE_RELATIONS = `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">` +
   `<Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`;
 
-/** Cell styles by index: 0 plain, 1 head, 2 instant, 3 day, 4 boolean (which LibreOffice shows as 1 and 0 otherwise). */
+/** Cell styles by index: 0 plain, 1 head, 2 instant, 3 day, 4 boolean (without it LibreOffice shows 1 and 0). */
 export const STYLES = `${HEAD}<styleSheet xmlns="${SHEETML}">` +
   `<numFmts count="3"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/>` +
   `<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd"/>` +
@@ -27,7 +27,7 @@ export const STYLES = `${HEAD}<styleSheet xmlns="${SHEETML}">` +
   `<xf numFmtId="166" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>` +
   `<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
 
-/** The workbook of these sheets (names already escaped); all but the last repeat their head on every printed page. */
+/** The workbook part. Names must be escaped. All sheets except the last repeat their head row on every printed page. */
 export function workbook(names: string[]): string {
   const heads = names.slice(0, -1).map((name, i) =>
     `<definedName name="_xlnm.Print_Titles" localSheetId="${i}">'${
@@ -62,7 +62,7 @@ export function contentTypes(sheets: number): string {
     `<Override PartName="/xl/styles.xml" ContentType="${TYPE}.styles+xml"/>${overrides.join("")}</Types>`;
 }
 
-/** `A`, …, `Z`, `AA`, … of a column counted from 1. */
+/** The letters of a column (`A`, …, `Z`, `AA`, …), numbered from 1. */
 export function columnLetters(column: number): string {
   let letters = "";
   for (let n = column; n > 0; n = Math.floor((n - 1) / 26)) {
@@ -71,22 +71,25 @@ export function columnLetters(column: number): string {
   return letters;
 }
 
-const LONGEST_CELL = 32_767;
+const MAX_CELL_LENGTH = 32_767;
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const SPECIAL = /[&<>"]/;
-// What XML cannot carry, spreadsheets write as _x0001_; so a text that looks like that is written with its own _x005F_.
-const UNCARRIED = /(?![\t\n])\p{Cc}|[\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/u;
+// Spreadsheets write characters that XML does not allow as _x0001_. A text that already looks like this gets its underscore
+// escaped as _x005F_.
+const NEEDS_ESCAPE = /(?![\t\n])\p{Cc}|[\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/u;
 
 export const xml = (text: string): string =>
   SPECIAL.test(text) ? text.replaceAll(/[&<>"]/g, (c) => ENTITIES[c] ?? c) : text;
 
-/** A cell's text as XML: escaped, and cut to what a cell can hold. */
+/** A cell's text as XML: escaped and cut to MAX_CELL_LENGTH. */
 export function cellText(text: string): string {
-  const fitting = text.length > LONGEST_CELL ? text.slice(0, LONGEST_CELL - 1).toWellFormed() + "…" : text;
-  if (!UNCARRIED.test(fitting)) return xml(fitting);
-  const spelt = fitting.replaceAll(
-    new RegExp(UNCARRIED, "gu"),
+  const fitting = text.length > MAX_CELL_LENGTH
+    ? text.slice(0, MAX_CELL_LENGTH - 1).toWellFormed() + "…"
+    : text;
+  if (!NEEDS_ESCAPE.test(fitting)) return xml(fitting);
+  const escaped = fitting.replaceAll(
+    new RegExp(NEEDS_ESCAPE, "gu"),
     (c) => `_x${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}_`,
   );
-  return xml(spelt);
+  return xml(escaped);
 }

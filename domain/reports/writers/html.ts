@@ -1,8 +1,8 @@
 import { isNumeric, isoInstant, readableText } from "../cells.ts";
 import type { ColumnType } from "../report_template.ts";
-import { factsOf } from "./facts.ts";
-import { layOut } from "./pdf/layout.ts";
-import { type Bar, tallyOf } from "./tally.ts";
+import { documentInfo } from "./document_info.ts";
+import { layOutTable } from "./pdf/layout.ts";
+import { type Bar, chartCounterOf } from "./chart_counter.ts";
 import type { ReportWriter } from "./writer.ts";
 
 const styleOf = (paper: string): string => `
@@ -28,30 +28,32 @@ svg { max-width: 100%; height: auto; } .empty { color: #4a5568; }
   tr, figure { break-inside: avoid; }
 }`;
 
-/** Characters a column of text keeps, however many columns there are: the table scrolls rather than break every word. */
-const keptCharacters = (width = 22): number =>
+/** The minimum width of a text column in characters. With many columns the table scrolls instead of breaking every word. */
+const minCharacters = (width = 22): number =>
   Math.round(Math.max(Math.min(width, 18), Math.min(width * .6, 22)));
 
-/** One file that needs nothing else: no script, no request. Read by screen readers as a table, printed on A4. */
+/** Writes a self-contained HTML file: no scripts, no requests. It is accessible to screen readers and has a print style. */
 export const writeHtml: ReportWriter = async function* (head, batches) {
   const encoder = new TextEncoder();
   const { template } = head;
   const columns = Object.values(template.columns);
-  const tally = tallyOf(template);
+  const tally = chartCounterOf(template);
   yield encoder.encode(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(template.name)}</title>
-<style>${styleOf(layOut(columns).size)}</style></head><body><main>
+<style>${styleOf(layOutTable(columns).size)}</style></head><body><main>
 <h1>${escape(template.name)}</h1><p class="lead">${escape(template.description)}</p>
-<dl>${factsOf(head).map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`).join("")}</dl>
+<dl>${
+    documentInfo(head).map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`).join("")
+  }</dl>
 <div class="rows" role="region" aria-label="Rows" tabindex="0"><table><caption>${
     escape(template.name)
   }</caption>
 <thead><tr>${
     columns.map(({ title, type, width }) =>
       `<th scope="col"${isNumeric(type) ? ' class="n"' : ""}${
-        type === "text" ? ` style="--w:${keptCharacters(width)}"` : ""
+        type === "text" ? ` style="--w:${minCharacters(width)}"` : ""
       }>${escape(title)}</th>`
     ).join("")
   }</tr></thead><tbody>
@@ -87,7 +89,7 @@ function htmlCell(cell: string | null, type: ColumnType): string {
   return `<td class="t">${text}</td>`;
 }
 
-/** A bar chart that is also a list to those who cannot see it. */
+/** A bar chart as SVG, with its values as a text for screen readers. */
 function figure(title: string, bars: Bar[]): string {
   const most = Math.max(...bars.map(({ value }) => value), 1);
   const line = 26;
@@ -98,8 +100,10 @@ function figure(title: string, bars: Bar[]): string {
       `<rect x="258" y="${y + 4}" width="${width}" height="18" fill="#3f6ea5"/>` +
       `<text x="${264 + width}" y="${y + 17}">${number(value)}</text>`;
   });
-  const told = bars.map(({ label, value }) => `${label}: ${number(value)}`).join("; ");
-  return `<h2>${escape(title)}</h2><figure style="margin:0"><svg role="img" aria-label="${escape(told)}" ` +
+  const description = bars.map(({ label, value }) => `${label}: ${number(value)}`).join("; ");
+  return `<h2>${escape(title)}</h2><figure style="margin:0"><svg role="img" aria-label="${
+    escape(description)
+  }" ` +
     `viewBox="0 0 820 ${bars.length * line}" width="820" font-size="13" fill="#1a2230">${
       drawn.join("")
     }</svg></figure>\n`;
@@ -118,6 +122,6 @@ const ENTITIES: Record<string, string> = {
   '"': "&quot;",
   "'": "&#39;",
 };
-// Control characters are not characters of an HTML document; they are shown as the replacement character.
+// HTML does not allow control characters, so they become the replacement character.
 const SPECIAL = /[&<>"']|(?![\t\n\r])\p{Cc}/gu;
 const escape = (text: string): string => text.replaceAll(SPECIAL, (c) => ENTITIES[c] ?? "\ufffd");

@@ -2,7 +2,7 @@ import { FORMAT, type ReportFormat } from "../formats.ts";
 import type { ReportTemplate } from "../report_template.ts";
 import type { ReportWriter } from "./writer.ts";
 
-/** Each loaded at its first use: fonts and packers weigh more than everything else here. */
+/** Each writer is loaded at its first use, because fonts and compression code are large. */
 const WRITERS: Record<ReportFormat, () => Promise<ReportWriter>> = {
   [FORMAT.Pdf]: async () => (await import("./pdf/mod.ts")).writePdf,
   [FORMAT.Excel]: async () => (await import("./excel.ts")).writeExcel,
@@ -10,7 +10,7 @@ const WRITERS: Record<ReportFormat, () => Promise<ReportWriter>> = {
   [FORMAT.Html]: async () => (await import("./html.ts")).writeHtml,
 };
 
-/** The formats a template's documents come in. */
+/** The formats that a template supports. */
 export const formatsOf = (template: ReportTemplate): ReportFormat[] =>
   template.formats ?? Object.values(FORMAT);
 

@@ -1,20 +1,20 @@
 import type { ReportTemplate } from "../report_template.ts";
 import type { RowBatch } from "../rows.ts";
 
-/** What a document says besides its rows. */
+/** The metadata of a document. */
 export interface DocumentHead {
   template: ReportTemplate;
-  /** Parameters that ran, defaults included. */
+  /** Validated parameters, with defaults. */
   parameters: Record<string, unknown>;
-  /** Whose data it is; null: the whole service's. */
+  /** Name of the tenant whose data it shows; null: all tenants. */
   tenantName: string | null;
   requestedBy: string | null;
   generatedAt: Date;
 }
 
 /**
- * Turns rows into a document, piece by piece; holds no more in memory than a batch needs. A piece is good until the next
- * is asked for.
+ * Writes rows as a document, in byte chunks. It keeps at most about one batch in memory. A chunk is valid until the next one
+ * is requested.
  */
 export type ReportWriter = (
   head: DocumentHead,

@@ -60,29 +60,29 @@ const PORTUGUESE = new Map(Object.entries({
   "Active": "Ativo",
   "Only active or only inactive users": "Só utilizadores ativos ou só inativos",
   "Role": "Papel",
-  "Only users who hold the role of this name": "Só utilizadores com o papel deste nome",
+  "Only users who hold the role with this name": "Só utilizadores com o papel deste nome",
   "Created from": "Criados desde",
   "Only users created on or after this day (UTC)": "Só utilizadores criados neste dia ou depois (UTC)",
   "Created to": "Criados até",
   "Only users created on or before this day (UTC)": "Só utilizadores criados neste dia ou antes (UTC)",
   "Include child tenants": "Incluir os inquilinos do grupo",
-  "Rows of the group's child tenants too; needs read:group-data in a group tenant":
+  "Also rows of the group's child tenants; needs read:group-data in a group tenant":
     "Também as linhas dos inquilinos do grupo; exige read:group-data num inquilino de grupo",
   "Access matrix": "Matriz de acessos",
-  "Every user of the tenant with every permission they hold and the role that gives it":
+  "Every user of the tenant with every permission they hold and the role that grants it":
     "Cada utilizador do inquilino com cada permissão que tem e o papel que lha dá",
   "Permission": "Permissão",
   "Only holders of the permission with this code": "Só quem tem a permissão com este código",
-  "Only what this role gives": "Só o que este papel dá",
+  "Only permissions granted by this role": "Só o que este papel dá",
   "Only effective": "Só efetivas",
   "Leave out inactive users and deactivated links, whose permissions do not count":
     "Sem utilizadores inativos nem ligações desativadas, cujas permissões não contam",
   "Role permissions": "Permissões dos papéis",
-  "The tenant's roles with the permissions each gives and how many users hold it":
+  "The tenant's roles with the permissions each grants and how many users hold it":
     "Os papéis do inquilino, com as permissões que cada um dá e quantos utilizadores o têm",
-  "Only the role of this name": "Só o papel deste nome",
+  "Only the role with this name": "Só o papel deste nome",
   "System role": "Papel do serviço",
-  "Only roles the service brings, or only the tenant's own":
+  "Only built-in roles, or only the tenant's own roles":
     "Só papéis que vêm com o serviço, ou só os do próprio inquilino",
   "Audit log": "Registo de auditoria",
   "The changes made in the tenant: who, when, what it was before and after":
@@ -94,28 +94,30 @@ const PORTUGUESE = new Map(Object.entries({
   "Action": "Ação",
   "Only this action, such as user.update": "Só esta ação, por exemplo user.update",
   "Actor": "Autor",
-  "Only changes this user made": "Só alterações feitas por este utilizador",
+  "Only changes made by this user": "Só alterações feitas por este utilizador",
   "Job executions": "Execuções de tarefas",
   "The attempts of the tenant's background jobs: when, how long, how they ended":
     "As tentativas das tarefas do inquilino: quando, quanto demoraram, como terminaram",
   "Only attempts that ended on or after this day (UTC)": "Só tentativas terminadas neste dia ou depois (UTC)",
   "Only attempts that ended on or before this day (UTC)": "Só tentativas terminadas neste dia ou antes (UTC)",
   "Outcome": "Resultado",
-  "Only attempts that ended so": "Só tentativas que terminaram assim",
+  "Only attempts with this outcome": "Só tentativas que terminaram assim",
   "Job type": "Tipo de tarefa",
   "Only jobs of this type": "Só tarefas deste tipo",
   "Dead letters": "Tarefas sem solução",
   "The tenant's jobs that used up their retries, with the last error and whether they were retried":
     "As tarefas do inquilino que esgotaram as repetições, com o último erro e se foram repetidas",
-  "Only jobs given up on or after this day (UTC)": "Só tarefas dadas como perdidas neste dia ou depois (UTC)",
-  "Only jobs given up on or before this day (UTC)": "Só tarefas dadas como perdidas neste dia ou antes (UTC)",
+  "Only jobs that failed for good on or after this day (UTC)":
+    "Só tarefas dadas como perdidas neste dia ou depois (UTC)",
+  "Only jobs that failed for good on or before this day (UTC)":
+    "Só tarefas dadas como perdidas neste dia ou antes (UTC)",
   "Only open": "Só por resolver",
   "Leave out entries that were retried": "Sem as entradas que foram repetidas",
   "Notification deliveries": "Entregas de notificações",
-  "The tenant's messages by recipient: channel, state, when sent and why not":
+  "The tenant's messages by recipient: channel, state, time sent and error":
     "As mensagens do inquilino por destinatário: canal, estado, quando foram enviadas ou porque não",
-  "Only messages made on or after this day (UTC)": "Só mensagens criadas neste dia ou depois (UTC)",
-  "Only messages made on or before this day (UTC)": "Só mensagens criadas neste dia ou antes (UTC)",
+  "Only messages created on or after this day (UTC)": "Só mensagens criadas neste dia ou depois (UTC)",
+  "Only messages created on or before this day (UTC)": "Só mensagens criadas neste dia ou antes (UTC)",
   "Channel": "Canal",
   "Only messages of this channel": "Só mensagens deste canal",
   "Only recipients with this outcome": "Só destinatários com este resultado",

@@ -82,7 +82,7 @@ Deno.test("a thread that crashes fails its document, and the next has a new one"
   const threads = new DocumentThreads(sources, 50);
   await assert.rejects(textOf(threads.make(orderOf("crashing"), running())), (error) => {
     assert.ok(error instanceof DocumentThreadLost);
-    assert.match(error.message, /the thread that made the document ended: .*out of order/);
+    assert.match(error.message, /the document thread crashed: .*out of order/);
     return true;
   });
   assert.equal(threads.idle, 0);

@@ -45,7 +45,7 @@ Deno.test("a file that gives no report, or one that exists already, stops the st
   const taken =
     `export default ({ defineReport, z, text }) => defineReport({ id: "users", name: "", description: "",
     version: 1, permissions: [], parameters: z.object({}), columns: { a: text("A") }, query: (sql) => sql\`\` });`;
-  assert.match(await refusal(taken), /two report templates are called "users"/);
+  assert.match(await refusal(taken), /two report templates have the id "users"/);
 });
 
 Deno.test("a definition that cannot work is refused where it is made", () => {
@@ -53,7 +53,7 @@ Deno.test("a definition that cannot work is refused where it is made", () => {
   assert.throws(() => defineReport({ ...definition, id: "Not An Id", query }), /expected an id/);
   assert.throws(() => defineReport({ ...definition, columns: {}, query }), /has no columns/);
   const chart = { title: "", by: "b" } as unknown as { title: string; by: "a" };
-  assert.throws(() => defineReport({ ...definition, chart, query }), /names no column b/);
+  assert.throws(() => defineReport({ ...definition, chart, query }), /names the unknown column b/);
   const elsewhere = { ...definition, database: "postgres://elsewhere/", query };
   assert.throws(() => defineReport(elsewhere), /unknown member "database"; expected one of id, name/);
   const parameters = z.object({ when: z.date() });

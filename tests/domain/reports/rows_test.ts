@@ -92,7 +92,7 @@ Deno.test("a query that fails before or after its first rows throws what Postgre
     ),
     "22012",
   );
-  assert.match(await codeOf((sql) => sql`select 1 as label`), /gives no theCount; it gives label/);
+  assert.match(await codeOf((sql) => sql`select 1 as label`), /returns no column theCount; it returns label/);
   assert.equal(
     await codeOf((sql) => sql`insert into users (id) values (uuidv7()) returning 1 as label`),
     "25006",

@@ -5,8 +5,8 @@ import { stableText } from "../../../domain/reports/cells.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
 import type { ColumnType } from "../../../domain/reports/report_template.ts";
 import type { Row } from "../../../domain/reports/rows.ts";
-import { breakLines } from "../../../domain/reports/writers/pdf/lines.ts";
-import { runsOf, widthOf } from "../../../domain/reports/writers/pdf/runs.ts";
+import { breakLines } from "../../../domain/reports/writers/pdf/line_breaks.ts";
+import { runsOf, widthOf } from "../../../domain/reports/writers/pdf/text_runs.ts";
 import { rowOf, TEMPLATE, TEXTS, write } from "./documents.ts";
 
 const text = async (format: 3 | 4, rows: Row[]) => new TextDecoder().decode(await write(format, rows));

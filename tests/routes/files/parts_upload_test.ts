@@ -138,8 +138,8 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     const absent = "0".repeat(32);
     const [none, some] = [{ partNumber: 1, etag: absent }, { partNumber: 2, etag: absent }];
     assert.deepEqual(await refused([none, some], 409, "FILE_NOT_UPLOADED_CONFLICT"), {
-      "part 1": ["never uploaded"],
-      "part 2": ["never uploaded"],
+      "part 1": ["not uploaded"],
+      "part 2": ["not uploaded"],
     });
     const [two, one] = await sendAll(reservation);
     assert.ok(one && two);
@@ -158,7 +158,7 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     await refused([one, { partNumber: "2", etag: two.etag }], 400, invalid);
     await refused("all", 400, invalid);
     assert.deepEqual(await refused([one, some], 409, "FILE_NOT_UPLOADED_CONFLICT"), {
-      "part 2": ["storage holds other content than this ETag's"],
+      "part 2": ["storage has another ETag for this part"],
     });
     await refused([one, { partNumber: 2, etag: "<x>&" }], 409, "FILE_NOT_UPLOADED_CONFLICT");
     const withoutBody = await complete(fileId);

@@ -241,7 +241,7 @@ Deno.test("a run of which every value fails counts once, and the second in a row
   assert.deepEqual([second.failuresInARow, second.isActive], [2, false]);
   const told = await until(() => messagesOf(actor), (rows) => rows.length === 2);
   assert.ok(
-    told.some(({ body }) => body.includes("2 times in a row and is paused now")),
+    told.some(({ body }) => body.includes("2 times in a row and is now paused")),
     JSON.stringify(told),
   );
 });

@@ -107,7 +107,7 @@ Deno.test("a query that was not made with the sql it was given fails the report 
     const detail = await reached(analyst, body.id, STATUS.Failed);
     assert.match(
       detail.errorMessage,
-      /^The template is at fault: the query of report "foreign" was not made/,
+      /^The report template has an error: the query of report "foreign" was not made/,
     );
   }
 });

@@ -94,7 +94,7 @@ Deno.test("a folder outside the service's own needs its read permission, and the
   assert.ok(refused.includes(folder), refused);
   assert.equal(await loadWithin(folder, [folder]), "10");
   const missing = await loadWithin(join(folder, "none"), [folder]);
-  assert.match(missing, /^REPORT_TEMPLATES_DIR names .*there is no such folder$/);
+  assert.match(missing, /^REPORT_TEMPLATES_DIR names .*the folder does not exist$/);
   assert.match(
     await loadWithin(join(folder, "one.ts"), [folder]),
     /^REPORT_TEMPLATES_DIR names .*cannot be read: /,

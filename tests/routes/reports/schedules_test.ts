@@ -349,7 +349,7 @@ Deno.test("a run that fails counts, is told with the pause, and a good one is fo
       >`select body from user_notifications where user_id = ${actor.userId} order by id`,
     (rows) => rows.length === 2,
   );
-  assert.ok(messages.some(({ body }) => body.includes("2 times in a row and is paused now")));
+  assert.ok(messages.some(({ body }) => body.includes("2 times in a row and is now paused")));
   const paused = await sql`select tenant_id, actor_id, after from audit_log
     where target_id = ${id} and action = 'reportSchedule.pause'`;
   assert.deepEqual(paused.map((row) => ({ ...row })), [

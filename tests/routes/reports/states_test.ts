@@ -8,7 +8,7 @@ import {
   requeueRun,
   type Run,
 } from "../../../domain/reports/run.ts";
-import { oweDeliveries } from "../../../domain/reports/delivery/owe.ts";
+import { createDeliveries } from "../../../domain/reports/delivery/create_deliveries.ts";
 import { endAbandoned, failAbandonedDeliveries } from "../../../domain/reports/sweep.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
@@ -108,7 +108,7 @@ async function owingByCancelledJob(): Promise<Run> {
     where id = ${run.id}`;
   await transact(sql, async (tx) => {
     const execution = await completeRun(tx, run, made, 90);
-    if (execution) await oweDeliveries(platform, tx, execution);
+    if (execution) await createDeliveries(platform, tx, execution);
   });
   const [row] = await sql<{ deliveryJobId: string }[]>`
     select delivery_job_id from report_executions where id = ${run.id}`;

@@ -2,7 +2,7 @@ import PDFDocument from "pdfkit";
 import { type FontName, loadFont } from "../../../../infra/fonts/fonts.ts";
 import { type PdfObject, type Role, Structure, type StructuredDocument } from "./structure.ts";
 
-/** The part of pdfkit's document that is used here; the package brings no types. */
+/** The part of pdfkit's document that is used here; the package has no types. */
 interface PdfKitDocument extends StructuredDocument {
   page: { width: number; height: number; xobjects: Record<string, unknown>; dictionary: PdfObject };
   addPage(): this;
@@ -15,12 +15,12 @@ interface PdfKitDocument extends StructuredDocument {
   text(text: string, x: number, y: number, options: Record<string, unknown>): this;
   widthOfString(text: string): number;
   addContent(operators: string): this;
-  on(event: "data", heard: (chunk: Uint8Array<ArrayBuffer>) => void): this;
-  on(event: "end" | "error", heard: (error?: unknown) => void): this;
+  on(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): this;
+  on(event: "end" | "error", listener: (error?: unknown) => void): this;
   end(): void;
-  /** Laid-out words, kept by pdfkit for as long as the document. */
+  /** Contains pdfkit's cache of laid-out words, which otherwise grows with the document. */
   _fontFamilies: Record<string, { layoutCache?: Record<string, unknown> }>;
-  /** The font of the text that is drawn now. */
+  /** The current font. */
   _font: { ref(): unknown; encode(text: string): [glyphs: string[], positions: unknown] };
 }
 
@@ -31,7 +31,7 @@ export interface CanvasOptions {
   createdAt: Date;
 }
 
-/** A PDF under way: pages drawn one after the other, bytes taken off as they come. */
+/** A PDF that is drawn page by page; finished bytes are taken with `take`. */
 export class Canvas {
   #document: PdfKitDocument;
   #bytes: Uint8Array<ArrayBuffer>[] = [];
@@ -47,9 +47,15 @@ export class Canvas {
       Producer: "Steward",
       ...(author ? { Author: author } : {}),
     };
-    // pdfkit starts with Helvetica unless it is given another font of its own; none but ours is ever embedded.
+    // Without `font`, pdfkit would embed Helvetica.
     this.#document = new PDFDocument({
-      ...{ size, layout: "landscape", margin: 0, info, lang: "en", displayTitle: true, autoFirstPage: false },
+      size,
+      layout: "landscape",
+      margin: 0,
+      info,
+      lang: "en",
+      displayTitle: true,
+      autoFirstPage: false,
       pdfVersion: "1.7",
       font: loadFont("sans"),
     }) as unknown as PdfKitDocument;
@@ -79,20 +85,20 @@ export class Canvas {
     this.#structure.beginPage(this.#document.page.dictionary);
   }
 
-  /** What is drawn belongs to no text: boxes, page numbers, a table head that was read before. */
+  /** Draws content that screen readers skip: boxes, page numbers, a repeated table head. */
   decoration(draw: () => void): void {
     this.#marked("/Artifact BMC", draw);
   }
 
-  /** What is drawn is one piece of the text. @param read what is read instead, where the drawn lines do not say it. */
-  piece(role: Role, draw: () => void, read: string | null = null): void {
-    const mark = this.#structure.draws(role, read);
+  /** Draws content with a place in the structure tree. @param read text for screen readers instead of the drawn text */
+  taggedContent(role: Role, draw: () => void, read: string | null = null): void {
+    const mark = this.#structure.addDrawn(role, read);
     if (mark === null) draw();
     else this.#marked(`/${role} <</MCID ${mark}>> BDC`, draw);
   }
 
-  /** The table and its parts, which pieces belong to; see `Structure`. */
-  get table(): Pick<Structure, "open" | "close" | "empty"> {
+  /** Opens and closes the groups of the table in the structure tree. */
+  get table(): Pick<Structure, "open" | "close" | "addEmpty"> {
     return this.#structure;
   }
 
@@ -101,7 +107,7 @@ export class Canvas {
     this.#document.rect(x, y, width, height).fill(color);
   }
 
-  /** Draws text of one font and returns how wide it is. */
+  /** Draws text in one font. @returns its width */
   draw(text: string, x: number, y: number, o: { font: FontName; size: number; color: string }): number {
     this.#select(o.font, o.size);
     const textWidth = this.#document.widthOfString(text);
@@ -114,15 +120,15 @@ export class Canvas {
     return textWidth;
   }
 
-  /** Leaves room at a place of this page for a text that only the end of the document knows; the same on all pages. */
-  drawLater(x: number, y: number): void {
+  /** Draws a placeholder on the current page for a text that is known only at the end. All pages share one text. */
+  drawPlaceholder(x: number, y: number): void {
     this.#document.page.xobjects.Later = this.#later;
-    // Pages count from the top, texts from the bottom.
+    // The page's y axis points down, the y axis of the text up.
     this.#document.addContent(`q 1 0 0 -1 ${x.toFixed(2)} ${y.toFixed(2)} cm /Later Do Q`);
   }
 
-  /** Says what stands at those places: plain text, once. */
-  fillLater(text: string, o: { font: FontName; size: number; color: string }): void {
+  /** Sets the text of all placeholders. Call it once, with text of the main font. */
+  fillPlaceholder(text: string, o: { font: FontName; size: number; color: string }): void {
     this.#select(o.font, o.size);
     const font = this.#document._font;
     const [glyphs] = font.encode(text);
@@ -131,19 +137,19 @@ export class Canvas {
     this.#later.end(`BT ${color.join(" ")} rg /F ${o.size} Tf <${glyphs.join("")}> Tj ET`);
   }
 
-  /** The bytes that are ready. */
+  /** Removes and returns the finished bytes. */
   take(): Uint8Array<ArrayBuffer>[] {
     return this.#bytes.splice(0);
   }
 
-  /** Forgets laid-out words, so that a long document takes no more memory than a short one. */
-  forgetWords(): void {
+  /** Clears pdfkit's cache of laid-out words, so that memory use does not grow with the document. */
+  clearWordCache(): void {
     for (const font of Object.values(this.#document._fontFamilies)) {
       if (font.layoutCache) font.layoutCache = Object.create(null);
     }
   }
 
-  /** Ends the document; its last bytes are ready when this resolves. */
+  /** Ends the document. When this resolves, `take` returns the last bytes. */
   async end(): Promise<void> {
     this.#structure.write(this.#document);
     this.#document.end();
@@ -156,7 +162,7 @@ export class Canvas {
     this.#document.addContent("EMC");
   }
 
-  /** Fonts go by their own names: under any other, pdfkit opens the one it began with anew at every change. */
+  /** Selects a font. It is registered under its PostScript name; under other names pdfkit reloads it at every change. */
   #select(font: FontName, size: number): void {
     const loaded = loadFont(font);
     if (!this.#known.has(font)) {

@@ -34,18 +34,19 @@ const WIDTHS: Record<ColumnType, number> = {
   instant: 20,
   date: 11,
 };
-/** Landscape widths in points. */
+/** Widths of landscape pages in points. */
 const PAGE_WIDTH = { A4: 841.89, A3: 1190.55 };
-/** Characters a landscape page takes at a legible size. */
+/** Characters per line that fit on landscape A4 at a legible size. */
 const A4_CHARACTERS = 210;
+/** Average character width, relative to the font size. */
 const CHARACTER = 0.55;
-/** What the gaps between two columns take, in characters. */
+/** Width of the gap between two columns, in characters. */
 const GAPS = 2.5;
-/** A bold character of a title, in others. */
+/** Width of a bold character relative to a regular one. */
 const BOLD = 1.15;
 
-/** Spreads the columns over a page, in proportion to their widths; many columns get a larger page, not smaller print. */
-export function layOut(columns: Column[]): TableLayout {
+/** Places the columns on a page in proportion to their widths. Many columns get A3 instead of A4, not a smaller font. */
+export function layOutTable(columns: Column[]): TableLayout {
   const wanted = columns.map(({ width, type, title }) =>
     Math.max(Math.min(width ?? WIDTHS[type], 48), longestWord(title) * BOLD) + GAPS
   );
@@ -63,5 +64,5 @@ export function layOut(columns: Column[]): TableLayout {
   return { size, fontSize, columns: placed };
 }
 
-/** No word of a title is broken. */
+/** Length of the longest word of a title. Columns are at least as wide, so that no word is broken. */
 const longestWord = (title: string): number => Math.max(...title.split(" ").map((word) => word.length));

@@ -1,21 +1,24 @@
-import { tallyOf } from "../tally.ts";
+import { chartCounterOf } from "../chart_counter.ts";
 import type { ReportWriter } from "../writer.ts";
 import { Canvas } from "./canvas.ts";
-import { layOut } from "./layout.ts";
-import { TablePages } from "./page.ts";
+import { layOutTable } from "./layout.ts";
+import { TablePages } from "./table_pages.ts";
 
 /**
- * A printable document: title and facts, a table with its head on every page, page numbers, the template's chart. Fonts
- * are embedded, as far as their glyphs are used. Pages leave memory as they are finished.
+ * Writes a PDF: title and metadata, a table with its head on every page, page numbers and the template's chart. Fonts are
+ * embedded with the used glyphs only. Finished pages do not stay in memory.
  */
 export const writePdf: ReportWriter = async function* (head, batches) {
   const { template, requestedBy, generatedAt } = head;
-  const layout = layOut(Object.values(template.columns));
+  const layout = layOutTable(Object.values(template.columns));
   const canvas = new Canvas({
-    ...{ size: layout.size, title: template.name, author: requestedBy, createdAt: generatedAt },
+    size: layout.size,
+    title: template.name,
+    author: requestedBy,
+    createdAt: generatedAt,
   });
   const pages = new TablePages(canvas, layout, head);
-  const tally = tallyOf(template);
+  const tally = chartCounterOf(template);
   pages.begin();
   let count = 0;
   for await (const batch of batches) {

@@ -1,14 +1,14 @@
-/** What a part of the text is, in PDF's own words. */
+/** PDF structure types of content (ISO 32000, tagged PDF). */
 export type Role = "H1" | "H2" | "P" | "TH" | "TD";
 type Group = "Document" | "Table" | "THead" | "TBody" | "TR";
 
-/** An object of a PDF file; it is written when it is ended. */
+/** An indirect object of a PDF file; `end` writes it. */
 export interface PdfObject {
   data: Record<string, unknown>;
   end(content?: string): void;
 }
 
-/** What of a document the structure is written into. */
+/** The part of pdfkit's document that the structure tree needs. */
 export interface StructuredDocument {
   _root: PdfObject;
   ref(entries: Record<string, unknown>): PdfObject;
@@ -16,19 +16,19 @@ export interface StructuredDocument {
 
 interface Node {
   role: Role | Group;
-  /** Where its content is drawn; null: nowhere, as of a group or an empty cell. */
+  /** Page index and marked-content id of its content; null for groups and empty cells. */
   drawn: { page: number; mark: number } | null;
-  /** What is read instead of what is drawn. */
+  /** Text that screen readers read instead of the drawn text (ActualText). */
   text: string | null;
   children: Node[];
 }
 
-/** A tree of more takes memory that grows with the rows, and makes the file several times larger. */
-const MOST_NODES = 25_000;
+/** Upper limit of the tree: it stays in memory and makes the file several times larger. */
+const MAX_NODES = 25_000;
 
 /**
- * What a document's content is and the order it is read in: headings, paragraphs, one table with its head. Screen
- * readers go by it, and whoever copies the table out. A document too long for it has none.
+ * The structure tree of a tagged PDF: headings, paragraphs and one table with its head, in reading order. Screen readers and
+ * copying the table need it. A document with more than MAX_NODES nodes gets no tree.
  */
 export class Structure {
   #open: Node[] = [{ role: "Document", drawn: null, text: null, children: [] }];
@@ -36,14 +36,14 @@ export class Structure {
   #marks = 0;
   #nodes = 0;
 
-  /** @param page the page's dictionary, as yet unwritten. */
+  /** Starts a page. @param page the page's dictionary, which must not be written yet */
   beginPage(page: PdfObject): void {
     page.data.StructParents = this.#pages.length;
     this.#pages.push(page);
     this.#marks = 0;
   }
 
-  /** What is added until `close` is a part of this. */
+  /** Opens a group; content is added to it until `close`. */
   open(role: Group): void {
     const node = this.#add(role, null, null);
     if (node) this.#open.push(node);
@@ -53,18 +53,18 @@ export class Structure {
     this.#open.pop();
   }
 
-  /** Adds content of the page that was begun last; returns the number to mark it by, null when there is no tree. */
-  draws(role: Role, text: string | null): number | null {
+  /** Adds content of the current page. @returns its marked-content id; null if there is no tree */
+  addDrawn(role: Role, text: string | null): number | null {
     const drawn = { page: this.#pages.length - 1, mark: this.#marks };
     return this.#add(role, drawn, text) ? this.#marks++ : null;
   }
 
-  /** Adds what nothing is drawn for: an empty cell. */
-  empty(role: Role): void {
+  /** Adds an empty cell, for which nothing is drawn. */
+  addEmpty(role: Role): void {
     this.#add(role, null, null);
   }
 
-  /** Writes the tree, if it is one. Call it before the document ends. */
+  /** Writes the tree, if there is one. Call it before the document ends. */
   write(document: StructuredDocument): void {
     const [tree] = this.#open;
     if (!tree) return;
@@ -78,8 +78,8 @@ export class Structure {
 
   #add(role: Node["role"], drawn: Node["drawn"], text: string | null): Node | null {
     const parent = this.#open.at(-1);
-    if (!parent || ++this.#nodes > MOST_NODES) {
-      this.#open = []; // too long: what was kept is let go, and nothing more is
+    if (!parent || ++this.#nodes > MAX_NODES) {
+      this.#open = []; // too many nodes: drop the tree
       return null;
     }
     const node = { role, drawn, text, children: [] };
@@ -95,7 +95,7 @@ export class Structure {
   ): PdfObject {
     const element = document.ref({ S: role, P: parent });
     if (role === "TH") element.data.A = { O: "Table", Scope: "Column" };
-    if (text !== null) element.data.ActualText = new String(text); // a plain string would be a name
+    if (text !== null) element.data.ActualText = new String(text); // pdfkit writes a primitive string as a PDF name
     if (drawn) {
       Object.assign(element.data, { Pg: this.#pages[drawn.page], K: drawn.mark });
       const ofPage = parents[drawn.page];

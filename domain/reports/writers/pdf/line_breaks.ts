@@ -1,28 +1,28 @@
-import { graphemes, spelled, widthOf } from "./runs.ts";
+import { decomposeMissing, graphemes, widthOf } from "./text_runs.ts";
 
-const MOST_CHARACTERS = 2_000;
+const MAX_CHARACTERS = 2_000;
 
 /**
- * Breaks a text into lines of at most `width` (at size 1): at spaces where it can, inside a word where it must. Text
- * beyond `most` lines ends in an ellipsis.
+ * Breaks a text into lines of at most `width` (at font size 1): at spaces if possible, otherwise inside a word. Text longer
+ * than `maxLines` ends with an ellipsis.
  */
-export function breakLines(given: string, width: number, most: number): string[] {
-  const text = spelled(
-    given.length > MOST_CHARACTERS ? given.slice(0, MOST_CHARACTERS).toWellFormed() : given,
+export function breakLines(given: string, width: number, maxLines: number): string[] {
+  const text = decomposeMissing(
+    given.length > MAX_CHARACTERS ? given.slice(0, MAX_CHARACTERS).toWellFormed() : given,
   );
   if (text.length < 200 && !text.includes("\n") && widthOf(text) <= width) return [printable(text)];
   const lines: string[] = [];
   for (const paragraph of printable(text, true).split("\n")) {
     for (const line of breakParagraph(paragraph, width)) {
-      if (lines.length === most) return withEllipsis(lines, width);
+      if (lines.length === maxLines) return withEllipsis(lines, width);
       lines.push(line);
     }
   }
-  if (given.length > MOST_CHARACTERS) return withEllipsis(lines, width);
+  if (given.length > MAX_CHARACTERS) return withEllipsis(lines, width);
   return lines;
 }
 
-/** Control characters have no glyph; line ends stay where they mean something. */
+/** Replaces control characters, which have no glyph, by spaces. @param keepLines keeps line ends */
 function printable(text: string, keepLines = false): string {
   const spaced = keepLines ? text.replaceAll("\r\n", "\n") : text;
   return spaced.replaceAll(/\p{Cc}/gu, (c) => c === "\n" && keepLines ? c : " ");

@@ -2,9 +2,9 @@ import { readableText } from "../cells.ts";
 import type { Chart, ReportTemplate } from "../report_template.ts";
 import type { Row } from "../rows.ts";
 
-/** Values told apart; beyond them all further ones count together, so that memory stays bounded. */
-const MOST_VALUES = 5_000;
-const MOST_BARS = 12;
+/** How many values are counted separately. Further values are counted together, so that memory stays bounded. */
+const MAX_VALUES = 5_000;
+const MAX_BARS = 12;
 const NO_VALUE = "(none)";
 const OTHERS = "(others)";
 
@@ -13,8 +13,8 @@ export interface Bar {
   value: number;
 }
 
-/** Counts what a chart shows while the rows go by. */
-export class Tally {
+/** Collects the data of a chart while the rows are written. */
+export class ChartCounter {
   #values = new Map<string, number>();
   #by: number;
   #sum: number;
@@ -30,24 +30,24 @@ export class Tally {
     for (const row of rows) {
       const cell = row[this.#by] ?? null;
       const value = cell === null || cell === "" ? NO_VALUE : readableText(cell, type);
-      const label = this.#values.has(value) || this.#values.size < MOST_VALUES ? value : OTHERS;
+      const label = this.#values.has(value) || this.#values.size < MAX_VALUES ? value : OTHERS;
       const weight = this.#sum < 0 ? 1 : Number(row[this.#sum] ?? 0);
       this.#values.set(label, (this.#values.get(label) ?? 0) + (Number.isFinite(weight) ? weight : 0));
     }
   }
 
-  /** The largest values first; what does not fit is summed up as the last bar. */
+  /** The MAX_BARS largest values in descending order; the last bar is the sum of all others. */
   bars(): Bar[] {
     const all = [...this.#values].map(([label, value]) => ({ label, value }));
     const named = all.filter(({ label }) => label !== OTHERS)
       .sort((a, b) => b.value - a.value || (a.label < b.label ? -1 : 1));
-    const shown = named.slice(0, MOST_BARS);
-    const rest = [...named.slice(MOST_BARS), ...all.filter(({ label }) => label === OTHERS)];
+    const shown = named.slice(0, MAX_BARS);
+    const rest = [...named.slice(MAX_BARS), ...all.filter(({ label }) => label === OTHERS)];
     if (rest.length === 0) return shown;
     return [...shown, { label: OTHERS, value: rest.reduce((sum, { value }) => sum + value, 0) }];
   }
 }
 
-/** The tally of a template's chart, or null when it has none. */
-export const tallyOf = (template: ReportTemplate): Tally | null =>
-  template.chart ? new Tally(template, template.chart) : null;
+/** A counter for the template's chart; null if it has no chart. */
+export const chartCounterOf = (template: ReportTemplate): ChartCounter | null =>
+  template.chart ? new ChartCounter(template, template.chart) : null;

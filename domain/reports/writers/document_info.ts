@@ -1,7 +1,7 @@
 import type { DocumentHead } from "./writer.ts";
 
-/** What stands above the rows: whose data it is, when it was read, by whom, with which parameters. */
-export function factsOf(
+/** The name-value pairs above the rows: tenant, time of generation, requester and parameters. */
+export function documentInfo(
   { template, parameters, tenantName, requestedBy, generatedAt }: DocumentHead,
 ): [string, string][] {
   const given = Object.entries(template.parameters.shape)

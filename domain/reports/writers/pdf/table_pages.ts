@@ -1,23 +1,23 @@
 import type { FontName } from "../../../../infra/fonts/fonts.ts";
 import { readableText } from "../../cells.ts";
 import type { Row } from "../../rows.ts";
-import { factsOf } from "../facts.ts";
-import type { Bar } from "../tally.ts";
+import { documentInfo } from "../document_info.ts";
+import type { Bar } from "../chart_counter.ts";
 import type { DocumentHead } from "../writer.ts";
 import type { Canvas } from "./canvas.ts";
 import { COLORS, GAP, MARGIN, type PlacedColumn, type TableLayout } from "./layout.ts";
-import { breakLines } from "./lines.ts";
-import { isPlain, runsOf, widthOf } from "./runs.ts";
+import { breakLines } from "./line_breaks.ts";
+import { isPlain, runsOf, widthOf } from "./text_runs.ts";
 
 const LINE = 1.32;
 const ASCENT = 1.05;
-const MOST_LINES = 8;
+const MAX_LINES = 8;
 const FOOT = 22;
-const WORDS_KEPT_PAGES = 100;
-/** Of a cell, as of what `breakLines` looks at. */
-const LONGEST_READ = 2_000;
+const PAGES_PER_CACHE = 100;
+/** Maximum length of a cell's replacement text; the same limit as in `breakLines`. */
+const MAX_READ_TEXT = 2_000;
 
-/** The pages of one table: title, head on every page, rows, page numbers. */
+/** Draws the pages of one table: title, head on every page, rows and page numbers. */
 export class TablePages {
   #y = 0;
   #page = 0;
@@ -32,11 +32,11 @@ export class TablePages {
   begin(): void {
     this.#newPage();
     const { canvas, head: { template } } = this;
-    canvas.piece("H1", () => this.#line(template.name, MARGIN, 18, "bold", COLORS.ink));
-    canvas.piece("P", () => this.#line(template.description, MARGIN, 9, "sans", COLORS.soft));
+    canvas.taggedContent("H1", () => this.#line(template.name, MARGIN, 18, "bold", COLORS.ink));
+    canvas.taggedContent("P", () => this.#line(template.description, MARGIN, 9, "sans", COLORS.soft));
     this.#y += 4;
-    const facts = factsOf(this.head).map(([name, value]) => `${name}: ${value}`);
-    canvas.piece("P", () => {
+    const facts = documentInfo(this.head).map(([name, value]) => `${name}: ${value}`);
+    canvas.taggedContent("P", () => {
       for (const line of breakLines(facts.join("   ·   "), (canvas.width - 2 * MARGIN) / 8, 6)) {
         this.#line(line, MARGIN, 8, "sans", COLORS.ink);
       }
@@ -45,13 +45,13 @@ export class TablePages {
     canvas.table.open("Table");
     canvas.table.open("THead");
     canvas.table.open("TR");
-    this.#tableHead((draw, read) => canvas.piece("TH", draw, read));
+    this.#tableHead((draw, read) => canvas.taggedContent("TH", draw, read));
     canvas.table.close();
     canvas.table.close();
     canvas.table.open("TBody");
   }
 
-  /** Draws a row; true when it began a page, so that the one before is done. */
+  /** Draws a row. @returns true if the row started a new page, so that the previous page is finished */
   addRow(row: Row): boolean {
     const { columns, fontSize } = this.layout;
     const texts = columns.map(({ type }, i) => {
@@ -59,20 +59,20 @@ export class TablePages {
       return cell === null ? "" : readableText(cell, type);
     });
     const cells = columns.map(({ width }, i) =>
-      texts[i] ? breakLines(texts[i], (width - 2 * GAP) / fontSize, MOST_LINES) : []
+      texts[i] ? breakLines(texts[i], (width - 2 * GAP) / fontSize, MAX_LINES) : []
     );
     const height = Math.max(1, ...cells.map((lines) => lines.length)) * fontSize * LINE + GAP;
     const beginsPage = this.#y + height > this.canvas.height - MARGIN - FOOT;
     if (beginsPage) {
       this.#newPage();
-      this.#tableHead((draw) => this.canvas.decoration(draw)); // read once, on the first page
+      this.#tableHead((draw) => this.canvas.decoration(draw)); // tagged on the first page only
     }
     if (this.#row++ % 2 === 1) this.#stripe(height, COLORS.stripe);
     this.canvas.table.open("TR");
     for (const [i, column] of columns.entries()) {
       const [lines = [], text = ""] = [cells[i], texts[i]];
-      if (lines.length === 0) this.canvas.table.empty("TD");
-      else this.canvas.piece("TD", () => this.#cell(lines, column), readInstead(text, lines));
+      if (lines.length === 0) this.canvas.table.addEmpty("TD");
+      else this.canvas.taggedContent("TD", () => this.#cell(lines, column), replacementText(text, lines));
     }
     this.canvas.table.close();
     this.#y += height;
@@ -88,10 +88,10 @@ export class TablePages {
     }
   }
 
-  /** The number of rows, the chart when there is one, and the number of pages at the foot of all of them. */
+  /** Draws the row count and the chart, and fills in the total page number at the foot of all pages. */
   finish(count: number, chart: { title: string; bars: Bar[] } | null): void {
     this.#ending(count, chart);
-    this.canvas.fillLater(String(this.#page), { font: "sans", size: 7, color: COLORS.soft });
+    this.canvas.fillPlaceholder(String(this.#page), { font: "sans", size: 7, color: COLORS.soft });
   }
 
   #ending(count: number, chart: { title: string; bars: Bar[] } | null): void {
@@ -101,11 +101,11 @@ export class TablePages {
     this.#need(24);
     this.#y += 6;
     const total = count === 0 ? "No rows." : `${count} ${count === 1 ? "row" : "rows"}`;
-    canvas.piece("P", () => this.#line(total, MARGIN, 8, "sans", COLORS.soft));
+    canvas.taggedContent("P", () => this.#line(total, MARGIN, 8, "sans", COLORS.soft));
     if (!chart || count === 0) return;
     this.#need(60 + chart.bars.length * 16);
     this.#y += 14;
-    canvas.piece("H2", () => this.#line(chart.title, MARGIN, 12, "bold", COLORS.ink));
+    canvas.taggedContent("H2", () => this.#line(chart.title, MARGIN, 12, "bold", COLORS.ink));
     this.#y += 4;
     const most = Math.max(...chart.bars.map(({ value }) => value), 1);
     const room = canvas.width - 2 * MARGIN - 320;
@@ -114,7 +114,7 @@ export class TablePages {
       const number = String(Math.round(value * 100) / 100);
       const width = Math.max(1, Math.max(value, 0) / most * room);
       canvas.decoration(() => canvas.box(MARGIN + 222, this.#y + 2, width, 11, COLORS.bar));
-      canvas.piece("P", () => {
+      canvas.taggedContent("P", () => {
         this.#draw(text, MARGIN + 214 - widthOf(text) * 8, this.#y + 10, 8, COLORS.ink);
         this.#draw(number, MARGIN + 228 + width, this.#y + 10, 8, COLORS.ink);
       }, `${label}: ${number}`);
@@ -129,7 +129,7 @@ export class TablePages {
   #newPage(): void {
     this.canvas.addPage();
     this.#page++;
-    if (this.#page % WORDS_KEPT_PAGES === 0) this.canvas.forgetWords();
+    if (this.#page % PAGES_PER_CACHE === 0) this.canvas.clearWordCache();
     this.#row = 0;
     this.canvas.decoration(() => this.#foot());
     this.#y = MARGIN;
@@ -139,13 +139,13 @@ export class TablePages {
     const y = this.canvas.height - MARGIN + 6;
     const number = `Page ${this.#page} of `;
     this.#draw(number, MARGIN, y, 7, COLORS.soft);
-    this.canvas.drawLater(MARGIN + widthOf(number) * 7, y);
+    this.canvas.drawPlaceholder(MARGIN + widthOf(number) * 7, y);
     const { name } = this.head.template;
     this.#draw(name, this.canvas.width - MARGIN - widthOf(name) * 7, y, 7, COLORS.soft);
   }
 
-  /** @param title is handed what draws a title, to say what it is. */
-  #tableHead(title: (draw: () => void, read: string | null) => void): void {
+  /** @param drawTitle calls `draw` to draw a column title; it decides whether the title is tagged or decoration */
+  #tableHead(drawTitle: (draw: () => void, read: string | null) => void): void {
     const { columns, fontSize } = this.layout;
     const titles = columns.map(({ title, width }) =>
       breakLines(title, (width - 2 * GAP) / fontSize / 1.08, 3)
@@ -154,7 +154,7 @@ export class TablePages {
     this.#stripe(height, COLORS.head);
     for (const [i, column] of columns.entries()) {
       const lines = titles[i] ?? [];
-      title(() => this.#title(lines, column), readInstead(column.title, lines));
+      drawTitle(() => this.#title(lines, column), replacementText(column.title, lines));
     }
     this.#y += height;
   }
@@ -187,6 +187,9 @@ export class TablePages {
   }
 }
 
-/** A cell's text, where its lines would be read otherwise: as words cut in two, or from the wrong end. */
-const readInstead = (text: string, lines: string[]): string | null =>
-  lines.length === 1 && isPlain(text) ? null : text.slice(0, LONGEST_READ).toWellFormed();
+/**
+ * A cell's text for screen readers; null if the drawn line is enough. Broken lines would be read as cut words, and
+ * right-to-left text in the wrong order.
+ */
+const replacementText = (text: string, lines: string[]): string | null =>
+  lines.length === 1 && isPlain(text) ? null : text.slice(0, MAX_READ_TEXT).toWellFormed();

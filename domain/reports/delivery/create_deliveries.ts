@@ -4,13 +4,13 @@ import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import { deliverJob } from "./deliver_job.ts";
-import { type DeliveryOptions, METHOD, targetPathOf } from "./options.ts";
+import { type DeliveryOptions, executionTargetPath, METHOD } from "./options.ts";
 
-/** A document that nobody is owed is looked at so long after it was stored: its scan takes less as a rule. */
+/** For a document without deliveries, the job only checks the scan. It starts this late, when most scans are done. */
 const SCAN_MS = 2_000;
 
-/** Writes down whom a completed execution owes its document, and the job that sees it through its scan and delivers it. */
-export async function oweDeliveries(p: Platform, tx: Tx, execution: Execution): Promise<void> {
+/** Inserts the deliveries of a completed execution and enqueues the job that waits for the scan and then delivers. */
+export async function createDeliveries(p: Platform, tx: Tx, execution: Execution): Promise<void> {
   const options: DeliveryOptions | null = execution.deliveryJson && JSON.parse(execution.deliveryJson);
   const recipients = options ? recipientsOf(options, execution) : [];
   if (!options || recipients.length === 0) {
@@ -24,7 +24,7 @@ export async function oweDeliveries(p: Platform, tx: Tx, execution: Execution): 
   await enqueueDelivery(p, tx, execution);
 }
 
-/** Enqueues the job that delivers what is owed. @param startsAt absent: at once. */
+/** Enqueues the delivery job of an execution; it replaces an earlier one. @param startsAt null: immediately */
 export async function enqueueDelivery(
   p: Platform,
   tx: Tx,
@@ -42,6 +42,6 @@ export async function enqueueDelivery(
 
 function recipientsOf(options: DeliveryOptions, execution: Execution): string[] {
   if (options.method === METHOD.Email) return options.recipients;
-  if (options.method === METHOD.Storage) return [targetPathOf(options, execution)];
+  if (options.method === METHOD.Storage) return [executionTargetPath(options, execution)];
   return options.method === METHOD.Webhook && options.webhookUrl ? [options.webhookUrl] : [];
 }

@@ -1,7 +1,7 @@
 import bidiFactory, { type Bidi } from "bidi-js";
 import { type FontName, loadFont, scriptFont } from "../../../../infra/fonts/fonts.ts";
 
-/** Text of one font, in the order it is drawn from left to right. */
+/** A part of a line in one font. Runs are drawn from left to right. */
 export interface Run {
   text: string;
   font: FontName;
@@ -14,23 +14,23 @@ const FALLBACKS: FontName[] = ["sans", "symbols", "cjk", "emoji"];
 const MISSING = "\ufffd";
 
 export const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
-const bidi = (bidiFactory as unknown as () => Bidi)(); // its types take the module for an ES one
+const bidi = (bidiFactory as unknown as () => Bidi)(); // the types wrongly describe an ES module
 
-/** Characters every document has, in one font and one direction: nothing of the rest is needed for them. */
+/** Has the text only Latin characters of the main font? Then it needs no font or direction handling. */
 export const isPlain = (text: string): boolean => PLAIN.test(text);
 
-/** Splits a line by font and direction. What no font has becomes the replacement character. */
+/** Splits a line by font and direction. Characters that no font has become the replacement character. */
 export function runsOf(line: string): Run[] {
   if (isPlain(line)) return line === "" ? [] : [{ text: line, font: "sans" }];
   if (!RIGHT_TO_LEFT.test(line)) return byFont(line);
   return visualPieces(line).flatMap(({ text, isRightToLeft }) => {
     if (!isRightToLeft) return byFont(text);
-    // pdfkit lays words out one after the other, so each is a run of its own, the last one first.
+    // pdfkit draws words from left to right, so each word is a run and the last word comes first.
     return (text.match(/\s+|\S+/g) ?? []).reverse().flatMap((word) => byFont(word).reverse());
   });
 }
 
-/** The parts of a line in the order they stand on paper, each of one direction. */
+/** The parts of a line in visual order; each has one direction. */
 function visualPieces(line: string): { text: string; isRightToLeft: boolean }[] {
   const embedding = bidi.getEmbeddingLevels(line);
   const order = bidi.getReorderedIndices(line, embedding);
@@ -38,9 +38,9 @@ function visualPieces(line: string): { text: string; isRightToLeft: boolean }[] 
   for (const index of order) {
     const level = embedding.levels[index] ?? 0;
     const last = pieces.at(-1);
-    const goesOn = last && last.level === level;
-    if (goesOn && level % 2 === 0 && index === last.to + 1) last.to = index;
-    else if (goesOn && level % 2 === 1 && index === last.from - 1) last.from = index;
+    const isSameLevel = last && last.level === level;
+    if (isSameLevel && level % 2 === 0 && index === last.to + 1) last.to = index;
+    else if (isSameLevel && level % 2 === 1 && index === last.from - 1) last.from = index;
     else pieces.push({ from: index, to: index, level });
   }
   return pieces.map(({ from, to, level }) => {
@@ -65,7 +65,7 @@ function byFont(text: string): Run[] {
   return runs;
 }
 
-/** The font a character (with all that combines with it) is drawn in; null when none has it. */
+/** The font for a grapheme (a character with its combining marks); null if no font has it. */
 function fontOf(grapheme: string): FontName | null {
   const codePoint = grapheme.codePointAt(0) ?? 0;
   const isPictograph = codePoint > 0xff && PICTOGRAPH.test(grapheme);
@@ -74,17 +74,17 @@ function fontOf(grapheme: string): FontName | null {
   return candidates.find((font) => loadFont(font).hasGlyphForCodePoint(codePoint)) ?? null;
 }
 
-/** A line whose characters that no font has are those they are made of, such as the words of an Arabic ligature. */
-export const spelled = (line: string): string =>
+/** Replaces characters that no font has by their NFKC decomposition, such as the letters of an Arabic ligature. */
+export const decomposeMissing = (line: string): string =>
   isPlain(line) ? line : line.replaceAll(
     /[^\x20-\u017f]/gu,
     (character) => fontOf(character) === null ? character.normalize("NFKC") : character,
   );
 
 const advances = new Map<number, number>();
-const REMEMBERED = 70_000;
+const MAX_CACHED_ADVANCES = 70_000;
 
-/** How wide a text is at size 1, character by character: near enough to break lines by, and never too narrow. */
+/** The width of a text at font size 1: the sum of its characters. Good enough for line breaks and never too small. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const character of text) {
@@ -93,7 +93,7 @@ export function widthOf(text: string): number {
     if (advance === undefined) {
       const font = loadFont(fontOf(character) ?? "sans");
       advance = font.glyphForCodePoint(codePoint).advanceWidth / font.unitsPerEm;
-      if (advances.size < REMEMBERED) advances.set(codePoint, advance);
+      if (advances.size < MAX_CACHED_ADVANCES) advances.set(codePoint, advance);
     }
     width += advance;
   }

@@ -1,7 +1,10 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { GROUP_DATA, type ReportScope, type ReportTemplate } from "./report_template.ts";
 
-/** Whose rows an execution of `tenantId` shows, and what its document calls them. Null is the service itself. */
+/**
+ * The tenants whose rows an execution of `tenantId` shows, and the tenant name in its document. A null `tenantId` is the
+ * service itself: all tenants.
+ */
 export async function readScope(
   q: Queryable,
   template: ReportTemplate,
@@ -22,7 +25,7 @@ export async function readScope(
   };
 }
 
-/** What somebody must hold to run this, and later to see what it gave. */
+/** The permissions needed to run the report, and later to see its execution. */
 export function requiredPermissions(
   template: ReportTemplate,
   tenantId: string | null,
