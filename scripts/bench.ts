@@ -1,11 +1,11 @@
-// Benchmarks: each prints a ratio against its baseline, measured in turns in the same run on the same Postgres.
+// Benchmarks. Most print the ratio to a baseline, measured alternately in the same run on the same Postgres.
 import { drain } from "./bench/drain.ts";
 import { enqueue } from "./bench/enqueue.ts";
 import { filesScan } from "./bench/files_scan.ts";
 import { filesSweeps } from "./bench/files_sweeps.ts";
 import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
 import { fullLedger } from "./bench/full_ledger.ts";
-import { openGround } from "./bench/ground.ts";
+import { openBenchSetup } from "./bench/bench_setup.ts";
 import { idleMemory } from "./bench/idle_memory.ts";
 import { latency } from "./bench/latency.ts";
 import { listUsers } from "./bench/list_users.ts";
@@ -54,28 +54,28 @@ const CASES = {
 
 const HELP = `Usage: deno task bench [NAME...]
 
-Measures the service against a baseline in the same run; without names, all of: ${
+Measures the service against a baseline in the same run. Without names, runs all of: ${
   Object.keys(CASES).join(", ")
 }.
-Everything runs on loopback in a temporary folder. Absolute figures are this machine's; compare the ratios.
+Everything runs on loopback in a temporary folder. Absolute figures depend on the machine; compare the ratios.
 
 Example: deno task bench read-user list-users
 
-Exit code 0 when all was measured, 64 for an unknown name, 1 when one failed.`;
+Exit code 0 when all benchmarks ran, 64 for an unknown name, 1 when one failed.`;
 
 const chosen = readWords(HELP, (words) => {
   const unknown = words.filter((name) => !Object.hasOwn(CASES, name));
-  return unknown.length > 0 ? `no benchmark is called ${unknown.join(", ")}` : null;
+  return unknown.length > 0 ? `unknown benchmark: ${unknown.join(", ")}` : null;
 });
 
 for (const [name, run] of Object.entries(CASES)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   console.log(`\n${name}`);
-  const ground = await openGround();
+  const setup = await openBenchSetup();
   try {
-    await run(ground);
+    await run(setup);
   } finally {
-    await ground.close();
+    await setup.close();
   }
 }
 Deno.exit(0);

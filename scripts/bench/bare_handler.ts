@@ -1,5 +1,5 @@
-// The baseline of the HTTP benchmarks: a bare Deno.serve handler that runs the same SQL and answers its rows as JSON,
-// without tokens, permissions, shapes, traces or problem documents.
+// The baseline of the HTTP benchmarks: a bare Deno.serve handler that runs the same SQL and returns the rows as JSON,
+// without tokens, permissions, validation, traces or problem documents.
 import { readTenantUser } from "../../domain/access/user_details.ts";
 import { listAllUsers, listTenantUsers, type UserListRequest } from "../../domain/access/user_list.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";

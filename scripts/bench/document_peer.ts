@@ -1,10 +1,10 @@
-// What the usual libraries take to write the rows of reports_ground.ts, already in memory, to a file. Prints one JSON
-// line of what it measured. Arguments: xlsx or pdf, how many rows, the file.
+// Measures how long wasm-xlsxwriter or pdfkit takes to write the rows of reports_setup.ts, already in memory, to a file.
+// Prints the result as one line of JSON. Arguments: xlsx or pdf, number of rows, path of the file.
 import PDFDocument from "pdfkit";
 import { createWriteStream } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { ExcelDateTime, Format, Workbook } from "wasm-xlsxwriter";
-import { CITIES } from "./reports_ground.ts";
+import { CITIES } from "./reports_setup.ts";
 
 const [kind, count, file = ""] = Deno.args;
 const TITLES = ["Number", "Name", "Email", "City", "Amount", "Active", "Created", "Day"];
@@ -13,13 +13,14 @@ const rows = Array.from({ length: Number(count) }, (_, i) => {
   const n = i + 1;
   const at = new Date(Date.UTC(2026, 0, 1) + n * 1000);
   return {
-    ...{ n, name: `User number ${n}`, email: `user${n}@example.test`, city: CITIES[n % CITIES.length] ?? "" },
-    ...{
-      amount: n % 100_000 / 100,
-      isActive: n % 3 === 0,
-      at,
-      day: new Date(Date.UTC(2026, 0, 1) + n % 365 * day),
-    },
+    n,
+    name: `User number ${n}`,
+    email: `user${n}@example.test`,
+    city: CITIES[n % CITIES.length] ?? "",
+    amount: n % 100_000 / 100,
+    isActive: n % 3 === 0,
+    at,
+    day: new Date(Date.UTC(2026, 0, 1) + n % 365 * day),
   };
 });
 const started = performance.now();
@@ -53,7 +54,7 @@ function writeXlsx(): void {
   Deno.writeFileSync(file, workbook.saveToBufferSync());
 }
 
-/** The table as its manual draws one: a row of texts at fixed places, a font embedded. */
+/** Writes the table as pdfkit's manual shows: texts at fixed positions, with an embedded font. */
 async function writePdf(): Promise<void> {
   const font = gunzipSync(
     Deno.readFileSync(new URL("../../infra/fonts/noto-sans-regular.ttf.gz", import.meta.url)),
@@ -75,8 +76,14 @@ async function writePdf(): Promise<void> {
       line(TITLES);
     }
     line([
-      ...[String(row.n), row.name, row.email, row.city, row.amount.toFixed(2), row.isActive ? "yes" : "no"],
-      ...[row.at.toISOString().slice(0, 19).replace("T", " "), row.day.toISOString().slice(0, 10)],
+      String(row.n),
+      row.name,
+      row.email,
+      row.city,
+      row.amount.toFixed(2),
+      row.isActive ? "yes" : "no",
+      row.at.toISOString().slice(0, 19).replace("T", " "),
+      row.day.toISOString().slice(0, 10),
     ]);
   }
   document.end();

@@ -1,27 +1,27 @@
 import { JobWriter } from "../../domain/jobs/job_writer.ts";
 import { runGraphileWorker } from "./drain.ts";
-import { type Ground, median, rounded, tell } from "./ground.ts";
+import { type BenchSetup, median, printResult, rounded } from "./bench_setup.ts";
 import { load } from "./load.ts";
-import { signIn } from "./people.ts";
+import { signIn } from "./sample_users.ts";
 
 const JOBS = 4_000;
 const AT_ONCE = 20;
 const ROUNDS = 3;
 
-/** Single enqueues, 20 at a time, against graphile-worker's addJob; and POST /api/v1/jobs with 32 connections. */
-export async function enqueue(ground: Ground): Promise<void> {
+/** Rate of single enqueues, 20 at a time, against graphile-worker's addJob; and of POST /api/v1/jobs, 32 connections. */
+export async function enqueue(setup: BenchSetup): Promise<void> {
   const ratios: number[] = [];
   let last = "";
   for (let round = 0; round <= ROUNDS; round++) {
-    const ours = await enqueueOurs(ground);
-    const theirs = (await runGraphileWorker(ground)).addsPerSecond;
+    const ours = await enqueueOurs(setup);
+    const theirs = (await runGraphileWorker(setup)).addsPerSecond;
     if (round > 0) ratios.push(ours / theirs);
     last = `${ours}/s against ${theirs}/s`;
   }
-  tell("single enqueues, against graphile-worker's addJob", rounded(median(ratios)), " ×", { least: 3 });
+  printResult("single enqueues, against graphile-worker's addJob", rounded(median(ratios)), " ×", { min: 3 });
   console.log(`    last round: ${last}`);
 
-  const service = await ground.startService({ JOB_CONCURRENCY: "0" });
+  const service = await setup.startService({ JOB_CONCURRENCY: "0" });
   const token = await signIn(service.port, "admin@steward.local", "steward-admin-dev");
   const body = JSON.stringify({ jobTypeName: "steward.echo", serializedArgs: '{"n":1}' });
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -36,11 +36,11 @@ export async function enqueue(ground: Ground): Promise<void> {
     if (!result.statuses[201]) throw new Error(`enqueuing answered ${JSON.stringify(result.statuses)}`);
     if (round > 0) rates.push(result.perSecond);
   }
-  tell("POST /api/v1/jobs with 32 connections", median(rates), "/s", { least: 3_000 });
+  printResult("POST /api/v1/jobs with 32 connections", median(rates), "/s", { min: 3_000 });
   await service.stop();
 }
 
-async function enqueueOurs({ sql }: Ground): Promise<number> {
+async function enqueueOurs({ sql }: BenchSetup): Promise<number> {
   const writer = new JobWriter(sql);
   let next = 0;
   const started = performance.now();

@@ -3,30 +3,31 @@ import { connectObjectStore, type ObjectStore } from "../../infra/objectstore/ob
 import { clamdScanner } from "../../infra/scanner/clamd.ts";
 import type { Scanner } from "../../infra/scanner/scanner.ts";
 import { clamdInstalled, startClamd } from "../../tests/support/clamd.ts";
-import { contentOf, openFileUser, uploadFile } from "./file_people.ts";
-import { type Ground, median, rounded, tell } from "./ground.ts";
+import { contentOf, openFileUser, uploadFile } from "./file_setup.ts";
+import { type BenchSetup, median, printResult, rounded } from "./bench_setup.ts";
 
 const MEGABYTES = 500;
 const ROUNDS = 3;
 const SIZE = MEGABYTES * 1024 * 1024;
 
 /**
- * One large file from the confirmation of its upload to its verdict, against copying the same object at the store and
- * streaming it through SHA-256 and clamd alone. The store is a process of its own.
+ * Time of scanning one large file, against only copying the same object in the store and streaming it through SHA-256 and
+ * clamd. The store runs in a separate process.
  */
-export async function filesScan(ground: Ground): Promise<void> {
-  if (!clamdInstalled) return console.log("  - left out: clamd is not installed");
+export async function filesScan(setup: BenchSetup): Promise<void> {
+  if (!clamdInstalled) return console.log("  - skipped: clamd is not installed");
   const folder = await Deno.makeTempDir({ prefix: "steward-bench-store-" });
   const clamd = await startClamd({
     streamMaxLength: "600M",
     extra: ["MaxFileSize 600M", "MaxScanSize 600M", "MaxScanTime 0"],
   });
-  const storing = await ground.startPeer("object_store.ts", [folder]);
-  const endpoint = `http://127.0.0.1:${storing.port}`;
-  const service = await ground.startService({
+  const [accessKey, secretKey] = ["bench", "bench-secret"];
+  const store = await setup.startPeer("object_store_peer.ts", [folder, accessKey, secretKey]);
+  const endpoint = `http://127.0.0.1:${store.port}`;
+  const service = await setup.startService({
     S3_ENDPOINT: endpoint,
-    S3_ACCESS_KEY: "bench",
-    S3_SECRET_KEY: "bench-secret",
+    S3_ACCESS_KEY: accessKey,
+    S3_SECRET_KEY: secretKey,
     SCANNER: "clamd",
     CLAMD_HOST: clamd.host,
     CLAMD_PORT: String(clamd.port),
@@ -34,12 +35,17 @@ export async function filesScan(ground: Ground): Promise<void> {
   });
   const scanner = clamdScanner({ host: clamd.host, port: clamd.port });
   const objects = connectObjectStore({
-    ...{ endpoint, publicEndpoint: endpoint, region: "us-east-1", bucket: "steward" },
-    ...{ accessKey: "bench", secretKey: "bench-secret", pathStyle: true },
+    endpoint,
+    publicEndpoint: endpoint,
+    region: "us-east-1",
+    bucket: "steward",
+    accessKey,
+    secretKey,
+    pathStyle: true,
   });
   try {
-    const user = await openFileUser(ground, service.port);
-    await uploadFile(service.port, user, { profile: "document", content: contentOf(5_000_000) }); // warms up
+    const user = await openFileUser(setup, service.port);
+    await uploadFile(service.port, user, { profile: "document", content: contentOf(5_000_000) }); // warm-up
     const content = contentOf(SIZE);
     const ratios: number[] = [];
     const growths: number[] = [];
@@ -48,23 +54,23 @@ export async function filesScan(ground: Ground): Promise<void> {
       const watched = watchMemory(service.pid);
       const fileId = await uploadFile(service.port, user, { profile: "document", content });
       growths.push(watched.stop());
-      const [file] = await ground.sql<{ finalKey: string; finalEtag: string; ms: number }[]>`
+      const [file] = await setup.sql<{ finalKey: string; finalEtag: string; ms: number }[]>`
         select final_key, final_etag, (extract(epoch from a.completed_at - a.started_at) * 1000)::int as ms
         from files f join file_scan_attempts a on a.file_id = f.id where f.id = ${fileId}`;
-      if (!file) throw new Error("the file has no attempt");
+      if (!file) throw new Error("the file has no scan attempt");
       const alone = await copyAndStream(objects, scanner, file);
       ratios.push(alone / file.ms);
       last = `${file.ms} ms against ${Math.round(alone)} ms`;
     }
-    tell(`a file of ${MEGABYTES} MB, against copy and stream alone`, rounded(median(ratios)), " ×", {
-      least: 0.7,
+    printResult(`a file of ${MEGABYTES} MB, against copy and stream alone`, rounded(median(ratios)), " ×", {
+      min: 0.7,
     });
-    tell("the service grew by", Math.round(median(growths)), " MB", { most: 64 });
+    printResult("growth of the service's memory", Math.round(median(growths)), " MB", { max: 64 });
     console.log(`    last round: ${last}`);
   } finally {
     await scanner.close();
     await service.stop();
-    await storing.stop();
+    await store.stop();
     await clamd.stop();
     await Deno.remove(folder, { recursive: true });
   }
@@ -92,7 +98,7 @@ async function copyAndStream(
   return performance.now() - started;
 }
 
-/** Samples a process's resident memory. `stop` answers by how many MB its highest was above the first. */
+/** Samples a process's resident memory. `stop` returns the difference between the highest and the first sample, in MB. */
 function watchMemory(pid: number): { stop(): number } {
   const read = () =>
     Number(/VmRSS:\s+(\d+)/.exec(Deno.readTextFileSync(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;

@@ -3,15 +3,15 @@ import { startRescan } from "../../domain/files/rescan.ts";
 import { readScannerStatus } from "../../domain/files/scanner_status.ts";
 import { systemClock } from "../../domain/shared/clock.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { type Ground, median, rounded, tell } from "./ground.ts";
+import { type BenchSetup, median, printResult, rounded } from "./bench_setup.ts";
 
 const FILES = 1_000_000;
 const WAITING = 10_000;
 const ROUNDS = 9;
 
-/** What looks for work every minute, and the scanner's status, over a million files of which nothing is due. */
-export async function filesSweeps({ sql }: Ground): Promise<void> {
-  await sql.unsafe("alter table files disable trigger user"); // a million files do not take every step
+/** Time of the sweeps that run every minute, and of the scanner's status, over a million files of which none is due. */
+export async function filesSweeps({ sql }: BenchSetup): Promise<void> {
+  await sql.unsafe("alter table files disable trigger user"); // the rows are inserted without their earlier states
   for (let from = 0; from < FILES; from += 100_000) {
     await sql`
       insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at, status,
@@ -35,7 +35,7 @@ export async function filesSweeps({ sql }: Ground): Promise<void> {
     wakeUps: { at: () => {} },
     scanner: { status },
   };
-  const p = parts as Platform; // where nothing is due, a sweep uses nothing else
+  const p = parts as Platform; // sweeps without due files use only these members
   await sql`insert into scan_generations (engine, database_version) values ('Bench 1', '1')`;
   const sweeps: Record<string, () => Promise<unknown>> = {
     "expired reservations": () => expireReservations(p),
@@ -51,8 +51,8 @@ export async function filesSweeps({ sql }: Ground): Promise<void> {
       await sweep();
       if (round > 0) times.push(performance.now() - started);
     }
-    tell(`${what}, among ${FILES} files with ${WAITING} waiting`, rounded(median(times)), " ms", {
-      most: 20,
+    printResult(`${what}, among ${FILES} files with ${WAITING} waiting`, rounded(median(times)), " ms", {
+      max: 20,
     });
   }
 }

@@ -1,14 +1,14 @@
-import { contentOf, type FileUser, openFileUser, uploadFile } from "./file_people.ts";
-import { type Ground, median, rounded, tell } from "./ground.ts";
+import { contentOf, type FileUser, openFileUser, uploadFile } from "./file_setup.ts";
+import { type BenchSetup, median, printResult, rounded } from "./bench_setup.ts";
 import { load, type LoadRequest } from "./load.ts";
 
 const ROUNDS = 3;
 const CONNECTIONS = 32;
 const SECONDS = 3;
 
-/** Reservations: a row, its object's row, and a signed upload URL each. */
-export const filesReserve = (ground: Ground): Promise<void> =>
-  underLoad(ground, "reservations", 1_500, (user) => {
+/** Rate of reservations. Each inserts a file row and an object row, and signs an upload URL. */
+export const filesReserve = (setup: BenchSetup): Promise<void> =>
+  underLoad(setup, "reservations", 1_500, (user) => {
     const body = JSON.stringify({
       profile: "document",
       fileName: "bench.txt",
@@ -19,22 +19,22 @@ export const filesReserve = (ground: Ground): Promise<void> =>
     return Promise.resolve({ method: "POST", path: "/api/v1/files", headers, body });
   });
 
-/** Download URLs: a signature and an audit row each, on the disk before the answer. */
-export const filesDownloadUrl = (ground: Ground): Promise<void> =>
-  underLoad(ground, "download URLs", 3_000, async (user, port) => {
+/** Rate of download URLs. Each signs a URL and commits an audit row before the response. */
+export const filesDownloadUrl = (setup: BenchSetup): Promise<void> =>
+  underLoad(setup, "download URLs", 3_000, async (user, port) => {
     const fileId = await uploadFile(port, user, { profile: "document", content: contentOf(1_000) });
     return { path: `/api/v1/files/${fileId}/download-url`, headers: { authorization: user.authorization } };
   });
 
-/** Tells the rate of a request, and against reading one user, which costs the machine one query. */
+/** Prints the rate of a request, and its ratio to reading one user, which takes one query. */
 async function underLoad(
-  ground: Ground,
+  setup: BenchSetup,
   what: string,
-  least: number,
+  min: number,
   prepare: (user: FileUser, port: number) => Promise<LoadRequest>,
 ): Promise<void> {
-  const service = await ground.startService();
-  const user = await openFileUser(ground, service.port);
+  const service = await setup.startService();
+  const user = await openFileUser(setup, service.port);
   const request = await prepare(user, service.port);
   const baseline = {
     path: `/api/v1/users/${user.userId}`,
@@ -51,14 +51,14 @@ async function underLoad(
     if (Object.keys(measured.statuses).some((status) => Number(status) >= 300)) {
       throw new Error(`answers were ${JSON.stringify(measured.statuses)}`);
     }
-    if (round === 0) continue; // the first round only warms up
+    if (round === 0) continue; // warm-up
     rates.push(measured.perSecond);
     ratios.push(measured.perSecond / read.perSecond);
     last =
       `p50 ${measured.p50} ms, p95 ${measured.p95} ms; reading a user ${read.perSecond}/s, p95 ${read.p95} ms`;
   }
-  tell(`${what} over ${CONNECTIONS} connections`, median(rates), "/s", { least });
-  tell(`${what}, against reading one user`, rounded(median(ratios)), " ×");
+  printResult(`${what} over ${CONNECTIONS} connections`, median(rates), "/s", { min });
+  printResult(`${what}, against reading one user`, rounded(median(ratios)), " ×");
   console.log(`    last round: ${last}`);
   await service.stop();
 }

@@ -1,5 +1,5 @@
-// The peer of the job benchmarks: graphile-worker in its fastest documented mode (local queue, batched completion).
-// Runs under Node or Deno; prints one JSON line of what it measured.
+// Baseline of the job benchmarks: graphile-worker in its fastest documented mode (local queue, batched completion).
+// Runs under Node or Deno. Prints the result as one line of JSON.
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
 
 const [connectionString, count] = [process.argv[2], Number(process.argv[3])];
@@ -56,7 +56,7 @@ await Promise.all(Array.from({ length: 20 }, async () => {
 }));
 const addMs = performance.now() - addStarted;
 
-// Latency when idle: from the committed add to the task's start, one at a time.
+// Idle latency: from the committed add to the task's start, one task at a time.
 const latencies = [];
 let startedAt;
 const idle = await run({

@@ -1,13 +1,13 @@
-import { type Ground, median, rounded, tell } from "./ground.ts";
+import { type BenchSetup, median, printResult, rounded } from "./bench_setup.ts";
 import { load } from "./load.ts";
-import { populate, signIn } from "./people.ts";
+import { populate, signIn } from "./sample_users.ts";
 
 const ROUNDS = 3;
 const SECONDS = 2;
-/** Connections of the ratio: enough to keep the cores busy. */
+/** Connections for the ratio: enough to keep the cores busy. */
 const CONNECTIONS = 4;
-/** Connections of the latency: a person or two waiting for their page, so that it tells of the page and not of a queue. */
-const WAITING = 2;
+/** Connections for the latency: so few that requests do not wait for each other. */
+const LATENCY_CONNECTIONS = 2;
 
 interface Page {
   name: string;
@@ -15,11 +15,11 @@ interface Page {
 }
 
 /** Pages of 20 among 100,000 users in 1,000 tenants, against a bare handler that runs the same SQL. */
-export async function listUsers(ground: Ground): Promise<void> {
-  const service = await ground.startService();
-  const { tenantId, userId } = await populate(ground.sql, { users: 100_000, tenants: 1_000 });
+export async function listUsers(setup: BenchSetup): Promise<void> {
+  const service = await setup.startService();
+  const { tenantId, userId } = await populate(setup.sql, { users: 100_000, tenants: 1_000 });
   const token = await signIn(service.port, "admin@steward.local", "steward-admin-dev");
-  const bare = await ground.startPeer("bare_handler.ts", [ground.databaseUrl, tenantId, userId]);
+  const bare = await setup.startPeer("bare_handler.ts", [setup.databaseUrl, tenantId, userId]);
   const pages: Page[] = [
     { name: "first page, filtered", query: { page: 1, isActive: "true", sortBy: "email" } },
     { name: "last page, filtered", query: { page: 4280, isActive: "true", sortBy: "email" } },
@@ -57,11 +57,14 @@ export async function listUsers(ground: Ground): Promise<void> {
       if (!measured.statuses[200]) throw new Error(`${path} answered ${JSON.stringify(measured.statuses)}`);
       if (round === 0) continue;
       ratios.push(measured.perSecond / baseline.perSecond);
-      p95s.push((await load({ port: service.port, connections: WAITING, seconds: 1, next: () => ours })).p95);
+      p95s.push(
+        (await load({ port: service.port, connections: LATENCY_CONNECTIONS, seconds: 1, next: () => ours }))
+          .p95,
+      );
       rates = `${measured.perSecond}/s against ${baseline.perSecond}/s`;
     }
-    tell(`${name}, against the bare handler`, rounded(median(ratios)), " ×", { least: 0.7 });
-    tell(`${name}, p95`, median(p95s), " ms", { most: 15 });
+    printResult(`${name}, against the bare handler`, rounded(median(ratios)), " ×", { min: 0.7 });
+    printResult(`${name}, p95`, median(p95s), " ms", { max: 15 });
     console.log(`    last round: ${rates}`);
   }
   await Promise.all([service.stop(), bare.stop()]);

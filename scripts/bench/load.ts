@@ -1,10 +1,10 @@
-/** What a load run measured. Latencies in ms. */
+/** Result of a load run. Latencies in ms. */
 export interface LoadResult {
   perSecond: number;
   p50: number;
   p95: number;
   p99: number;
-  /** Answers by status. */
+  /** Number of responses by status. */
   statuses: Record<number, number>;
 }
 
@@ -19,9 +19,10 @@ const decoder = new TextDecoder("latin1");
 const encoder = new TextEncoder();
 
 /**
- * A closed loop of `connections` keep-alive HTTP/1.1 connections to a loopback server, for `seconds` or until
- * `requests` were answered. Speaks just enough HTTP to cost the machine far less than what it measures.
- * @param next gives the nth request.
+ * Sends requests over `connections` keep-alive HTTP/1.1 connections to a loopback server, for `seconds` or until
+ * `requests` are answered. Each connection sends its next request after the response. Implements only the HTTP it needs,
+ * so that it uses little processor time.
+ * @param next returns the nth request.
  */
 export async function load(
   o: {
@@ -76,7 +77,7 @@ async function readAnswer(connection: Deno.TcpConn, buffer: Uint8Array): Promise
   let length = 0;
   for (;;) {
     const read = await connection.read(buffer.subarray(length));
-    if (read === null) throw new Error("the server closed the connection in the middle of an answer");
+    if (read === null) throw new Error("the server closed the connection in the middle of a response");
     length += read;
     const head = decoder.decode(buffer.subarray(0, Math.min(length, 4096)));
     const headEnd = head.indexOf("\r\n\r\n");
@@ -84,7 +85,7 @@ async function readAnswer(connection: Deno.TcpConn, buffer: Uint8Array): Promise
     const size = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
     while (length < headEnd + 4 + size) {
       const more = await connection.read(buffer.subarray(length));
-      if (more === null) throw new Error("the server closed the connection in the middle of an answer");
+      if (more === null) throw new Error("the server closed the connection in the middle of a response");
       length += more;
     }
     return Number(head.slice(9, 12));

@@ -1,4 +1,4 @@
-// Sends messages with nodemailer's own pool and nothing else: SMTP port, how many, and the message as JSON.
+// Sends messages with nodemailer's own pool. Arguments: SMTP port, number of messages, the message as JSON.
 import process from "node:process";
 import { createTransport } from "nodemailer";
 

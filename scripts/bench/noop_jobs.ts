@@ -6,7 +6,7 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import { createLog } from "../../infra/log.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 
-/** Jobs that do nothing, under the type `bench.noop`. */
+/** A registry with the job type `bench.noop`, which does nothing. */
 export function noopTypes(): JobTypes {
   const types = new JobTypes();
   types.register(
@@ -19,7 +19,7 @@ export function noopTypes(): JobTypes {
   return types;
 }
 
-/** Writes `count` of them, 5,000 a transaction. */
+/** Enqueues `count` no-op jobs, 5,000 per transaction. */
 export async function enqueueNoops(sql: Sql, count: number): Promise<void> {
   for (let from = 0; from < count; from += 5_000) {
     const jobs = Array.from({ length: Math.min(5_000, count - from) }, (_, n) => ({
@@ -31,14 +31,14 @@ export async function enqueueNoops(sql: Sql, count: number): Promise<void> {
   }
 }
 
-/** A worker for them, with the concurrency the peer uses. */
+/** Starts a worker for no-op jobs, with the concurrency of the graphile-worker peer. */
 export const startNoopWorker = (
   sql: Sql,
   pollMs: number,
   onSettled?: (count: number) => void,
 ): Promise<Worker> =>
   startWorker({
-    platform: { sql } as Platform, // the job type uses nothing else
+    platform: { sql } as Platform, // the job type uses no other member
     sql,
     types: noopTypes(),
     log: createLog("warn"),

@@ -1,4 +1,4 @@
-// A worker process of the two-process benchmark: works until it is told to stop.
+// A worker process of the two-process benchmark. Runs until SIGTERM.
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { startNoopWorker } from "./noop_jobs.ts";
 

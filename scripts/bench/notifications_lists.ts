@@ -1,15 +1,15 @@
-import { type Ground, tell } from "./ground.ts";
+import { type BenchSetup, printResult } from "./bench_setup.ts";
 import { load } from "./load.ts";
-import { fillMessages } from "./past.ts";
-import { findAdministrator, signIn } from "./people.ts";
+import { fillMessages } from "./sample_history.ts";
+import { findAdministrator, signIn } from "./sample_users.ts";
 
 const MESSAGES = 1_000_000;
-const MOST_MS = 10;
+const MAX_P95_MS = 10;
 
-/** Lists, stats and the unread count where a tenant, and one user, have a million. */
-export async function notificationsLists(ground: Ground): Promise<void> {
-  const { sql } = ground;
-  const service = await ground.startService({ JOB_CONCURRENCY: "0" });
+/** p95 of lists, stats and the unread count with a million messages of one tenant and a million of one user. */
+export async function notificationsLists(setup: BenchSetup): Promise<void> {
+  const { sql } = setup;
+  const service = await setup.startService({ JOB_CONCURRENCY: "0" });
   const token = await signIn(service.port, "admin@steward.local", "steward-admin-dev");
   const headers = { authorization: `Bearer ${token}` };
   const { userId, tenantId } = await findAdministrator(sql);
@@ -39,7 +39,7 @@ export async function notificationsLists(ground: Ground): Promise<void> {
     if (Object.keys(statuses).join() !== "200") {
       throw new Error(`${path} answered ${JSON.stringify(statuses)}`);
     }
-    tell(`${name}, p95`, p95, " ms", { most: MOST_MS });
+    printResult(`${name}, p95`, p95, " ms", { max: MAX_P95_MS });
     console.log(`    median ${p50} ms`);
   }
   await service.stop();

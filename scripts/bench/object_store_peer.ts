@@ -1,4 +1,4 @@
-// The embedded object store in a process of its own, so that the service's memory and time are the service's alone.
+// The embedded object store in a separate process, so that it does not add to the measured memory and time of the service.
 import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 
 const [dir = "", accessKey = "", secretKey = ""] = Deno.args;

@@ -1,4 +1,4 @@
-// A peer of the drain benchmark: pg-boss, fetching batches of 500. Prints one JSON line of what it measured.
+// Baseline of the drain benchmark: pg-boss with batches of 500. Prints the result as one line of JSON.
 import PgBoss from "pg-boss";
 
 const [connectionString, count] = [process.argv[2], Number(process.argv[3])];

@@ -1,22 +1,23 @@
 import { join } from "node:path";
-import { type Ground, median, rounded, tell } from "./ground.ts";
-import { FORMATS, openReportsGround, peakGrowth, runDocumentPeer } from "./reports_ground.ts";
+import { type BenchSetup, median, printResult, rounded } from "./bench_setup.ts";
+import { FORMATS, openReportsSetup, peakGrowth, runDocumentPeer } from "./reports_setup.ts";
 
 const ROUNDS = 3;
 
-/** 200,000 rows as a workbook, from the request to the stored object, against wasm-xlsxwriter with the rows in memory. */
-export const reportsXlsx = (ground: Ground): Promise<void> =>
-  against(ground, { kind: "xlsx", peer: "wasm-xlsxwriter", rows: 200_000, most: 1.2, memory: 200 });
+/** Time from the request for a workbook of 200,000 rows to its stored object, against wasm-xlsxwriter alone. */
+export const reportsXlsx = (setup: BenchSetup): Promise<void> =>
+  compareWithPeer(setup, { kind: "xlsx", peer: "wasm-xlsxwriter", rows: 200_000, max: 1.2, memory: 200 });
 
-/** 20,000 rows as PDF, from the request to the stored object, against pdfkit with the rows in memory. */
-export const reportsPdf = (ground: Ground): Promise<void> =>
-  against(ground, { kind: "pdf", peer: "pdfkit", rows: 20_000, most: 1.3 });
+/** Time from the request for a PDF of 20,000 rows to its stored object, against pdfkit alone. */
+export const reportsPdf = (setup: BenchSetup): Promise<void> =>
+  compareWithPeer(setup, { kind: "pdf", peer: "pdfkit", rows: 20_000, max: 1.3 });
 
-async function against(
-  ground: Ground,
-  o: { kind: "xlsx" | "pdf"; peer: string; rows: number; most: number; memory?: number },
+/** @param o.max highest allowed ratio of the times; `o.memory` highest allowed memory growth in MB */
+async function compareWithPeer(
+  setup: BenchSetup,
+  o: { kind: "xlsx" | "pdf"; peer: string; rows: number; max: number; memory?: number },
 ): Promise<void> {
-  const reports = await openReportsGround(ground, o.rows);
+  const reports = await openReportsSetup(setup, o.rows);
   const ratios: number[] = [];
   const rounds: string[] = [];
   let growth: number | null = 0;
@@ -30,9 +31,9 @@ async function against(
     rounds.push(`${Math.round(made.result.ms)} ms against ${Math.round(peer)} ms`);
   }
   await reports.close();
-  tell(`${o.kind} of ${o.rows} rows, time against ${o.peer} alone`, rounded(median(ratios)), " ×", {
-    most: o.most,
+  printResult(`${o.kind} of ${o.rows} rows, time against ${o.peer} alone`, rounded(median(ratios)), " ×", {
+    max: o.max,
   });
-  if (growth !== null) tell("memory it adds", growth, " MB", o.memory ? { most: o.memory } : undefined);
+  if (growth !== null) printResult("added memory", growth, " MB", o.memory ? { max: o.memory } : undefined);
   console.log(`    rounds: ${rounds.join("; ")}`);
 }

@@ -1,33 +1,33 @@
-import { type Ground, rounded, tell } from "./ground.ts";
-import { FORMATS, openReportsGround } from "./reports_ground.ts";
+import { type BenchSetup, printResult, rounded } from "./bench_setup.ts";
+import { FORMATS, openReportsSetup } from "./reports_setup.ts";
 
 const ROWS = { csv: 1_000_000, html: 200_000, xlsx: 200_000, pdf: 20_000 };
 
-/** What other requests wait while a report of each format runs: a list from the tables, and an answer from memory. */
-export async function reportsLatency(ground: Ground): Promise<void> {
-  const reports = await openReportsGround(ground, ROWS.csv);
-  const ask = (path: string, goesOn: () => boolean) =>
+/** p95 of other requests while a report of each format runs: a list from the database, and a response from memory. */
+export async function reportsLatency(setup: BenchSetup): Promise<void> {
+  const reports = await openReportsSetup(setup, ROWS.csv);
+  const measure = (path: string, goesOn: () => boolean) =>
     latencies(`http://127.0.0.1:${reports.service.port}${path}`, reports.headers, goesOn);
   const end = performance.now() + 1_000;
-  await ask("/api/v1/users?pageSize=20", () => performance.now() < end);
+  await measure("/api/v1/users?pageSize=20", () => performance.now() < end);
   for (const [kind, rows] of Object.entries(ROWS)) {
     let running = true;
     const made = reports.generate(FORMATS[kind as keyof typeof FORMATS], rows)
       .finally(() => running = false);
     const [first, second, fromMemory] = await Promise.all([
-      ask("/api/v1/users?pageSize=20", () => running),
-      ask("/api/v1/users?pageSize=20", () => running),
-      ask("/healthz", () => running),
+      measure("/api/v1/users?pageSize=20", () => running),
+      measure("/api/v1/users?pageSize=20", () => running),
+      measure("/healthz", () => running),
     ]);
     const { id, ms } = await made;
     await reports.scanned(id);
     const lists = [...first, ...second];
-    tell(`other requests' p95 while a ${kind} of ${rows} rows is made`, percentile(lists, 0.95), " ms", {
-      most: 50,
+    printResult(`p95 of other requests during a ${kind} of ${rows} rows`, percentile(lists, 0.95), " ms", {
+      max: 50,
     });
     console.log(
       `    of ${lists.length} in ${Math.round(ms)} ms; p99 ${percentile(lists, 0.99)} ms; ` +
-        `an answer from memory, so the event loop's own delay: p95 ${percentile(fromMemory, 0.95)} ms`,
+        `/healthz (delay of the event loop): p95 ${percentile(fromMemory, 0.95)} ms`,
     );
   }
   await reports.close();

@@ -1,17 +1,17 @@
-import { type Ground, tell } from "./ground.ts";
-import { populate, signIn } from "./people.ts";
+import { type BenchSetup, printResult } from "./bench_setup.ts";
+import { populate, signIn } from "./sample_users.ts";
 
-/** A permission given to a role that 10,000 users hold: every one of them gets a new security version. */
-export async function roleChange(ground: Ground): Promise<void> {
-  const service = await ground.startService();
-  const { roleId, tenantId } = await populate(ground.sql, { users: 100_000, tenants: 1_000 });
-  const [admin] = await ground.sql<
+/** Time of adding a permission to a role of 10,000 users: each of them gets a new security version. */
+export async function roleChange(setup: BenchSetup): Promise<void> {
+  const service = await setup.startService();
+  const { roleId, tenantId } = await populate(setup.sql, { users: 100_000, tenants: 1_000 });
+  const [admin] = await setup.sql<
     { id: string }[]
   >`select id from users where email = 'admin@steward.local'`;
-  const [held] = await ground.sql<{ n: number }[]>`
+  const [held] = await setup.sql<{ n: number }[]>`
     select count(*)::int as n from user_tenant_roles where role_id = ${roleId}`;
-  await ground.sql`insert into user_tenants (user_id, tenant_id) values (${admin?.id ?? ""}, ${tenantId})`;
-  const [permission] = await ground.sql<
+  await setup.sql`insert into user_tenants (user_id, tenant_id) values (${admin?.id ?? ""}, ${tenantId})`;
+  const [permission] = await setup.sql<
     { id: string }[]
   >`select id from permissions where code = 'read:roles'`;
   const global = await signIn(service.port, "admin@steward.local", "steward-admin-dev");
@@ -21,11 +21,11 @@ export async function roleChange(ground: Ground): Promise<void> {
     body: JSON.stringify({ tenantId }),
   });
   const { accessToken } = await switched.json();
-  await ground.sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
+  await setup.sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
     select ${admin?.id ?? ""}, ${tenantId}, id from roles where id = ${roleId}`;
-  await ground.sql`insert into role_permissions (role_id, permission_id)
+  await setup.sql`insert into role_permissions (role_id, permission_id)
     select ${roleId}, id from permissions where code in ('update:roles') and tenant_id is null`;
-  await new Promise((resolve) => setTimeout(resolve, 1_000)); // until the rights remembered are read anew
+  await new Promise((resolve) => setTimeout(resolve, 1_000)); // until the cached rights have expired
   const started = performance.now();
   const response = await fetch(
     `http://127.0.0.1:${service.port}/api/v1/roles/${roleId}/permissions/${permission?.id}`,
@@ -33,6 +33,6 @@ export async function roleChange(ground: Ground): Promise<void> {
   );
   const elapsed = Math.round(performance.now() - started);
   if (!response.ok) throw new Error(`the grant answered ${response.status}: ${await response.text()}`);
-  tell(`a permission change on a role held by ${held?.n} users`, elapsed, " ms", { most: 500 });
+  printResult(`a permission change on a role held by ${held?.n} users`, elapsed, " ms", { max: 500 });
   await service.stop();
 }

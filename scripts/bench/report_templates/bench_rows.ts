@@ -1,6 +1,6 @@
 import type { ReportKit } from "../../../domain/reports/registry.ts";
 
-/** So many of the rows `reports_ground.ts` makes, of eight columns and all types. */
+/** The first `rows` rows of the table that `reports_setup.ts` creates: eight columns of all types. */
 export default ({ boolean, date, decimal, defineReport, instant, integer, text, z }: ReportKit) =>
   defineReport({
     id: "bench-rows",

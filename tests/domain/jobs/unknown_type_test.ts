@@ -22,10 +22,10 @@ Deno.test("a new job of a type this instance does not know waits for an instance
   const { next, countsAsFailure, delayMs, error } = await settle(MINUTE_MS);
   assert.deepEqual([next, countsAsFailure], ["Failed", false]);
   assert.ok(delayMs > 0);
-  assert.match(error ?? "", /no job type is called test\.of-tomorrow in this instance/);
+  assert.match(error ?? "", /no job type has the name test\.of-tomorrow in this instance/);
 });
 
 Deno.test("an old one that no instance has known for a quarter of an hour is dead-lettered", async () => {
   const { next, error } = await settle(16 * MINUTE_MS);
-  assert.deepEqual([next, error], ["DeadLettered", "no job type is called test.of-tomorrow"]);
+  assert.deepEqual([next, error], ["DeadLettered", "no job type has the name test.of-tomorrow"]);
 });

@@ -3,26 +3,26 @@ import { startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
 import { migrate } from "../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
 
-/** A process under measurement. */
+/** A process started for a benchmark. */
 export interface MeasuredProcess {
   port: number;
   pid: number;
   stop(): Promise<void>;
 }
 
-/** What all benchmarks stand on: one Postgres with its default durability, and processes started on it. */
-export interface Ground {
+/** Environment of a benchmark: one Postgres with its default durability, and processes that use it. */
+export interface BenchSetup {
   databaseUrl: string;
   sql: Sql;
-  /** Starts the service; its tables are those of `sql`. */
+  /** Starts the service on the database of `sql`. */
   startService(env?: Record<string, string>): Promise<MeasuredProcess>;
   /** Starts a script of this folder that prints `listening on PORT`. */
   startPeer(script: string, args: string[]): Promise<MeasuredProcess>;
   close(): Promise<void>;
 }
 
-/** Opens a ground in a temporary folder. */
-export async function openGround(): Promise<Ground> {
+/** Starts Postgres in a temporary folder and runs the migrations. */
+export async function openBenchSetup(): Promise<BenchSetup> {
   const folder = await Deno.makeTempDir({ prefix: "steward-bench-" });
   const postgres = await startEmbeddedPostgres({ dir: join(folder, "postgres"), password: "bench" });
   const migrating = connectPostgres(postgres.url, { max: 1 });
@@ -96,24 +96,24 @@ async function start(args: string[], ready: RegExp, env: Record<string, string>)
   };
 }
 
-/** Prints one measured line and whether it reaches its figure. */
-export function tell(
+/** Prints one measured value, and whether it is within `target`. */
+export function printResult(
   what: string,
   value: number,
   unit: string,
-  figure?: { least?: number; most?: number },
+  target?: { min?: number; max?: number },
 ): void {
-  const { least, most } = figure ?? {};
-  const holds = (least === undefined || value >= least) && (most === undefined || value <= most);
-  const goal = least !== undefined
-    ? ` (at least ${least}${unit})`
-    : most !== undefined
-    ? ` (at most ${most}${unit})`
+  const { min, max } = target ?? {};
+  const isMet = (min === undefined || value >= min) && (max === undefined || value <= max);
+  const goal = min !== undefined
+    ? ` (at least ${min}${unit})`
+    : max !== undefined
+    ? ` (at most ${max}${unit})`
     : "";
-  console.log(`  ${figure ? (holds ? "✓" : "✗") : " "} ${what}: ${value}${unit}${goal}`);
+  console.log(`  ${target ? (isMet ? "✓" : "✗") : " "} ${what}: ${value}${unit}${goal}`);
 }
 
-/** The middle one of the given numbers. */
+/** The median of the given numbers. */
 export const median = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 

@@ -1,43 +1,43 @@
 import { join } from "node:path";
-import type { Ground, MeasuredProcess } from "./ground.ts";
-import { signIn } from "./people.ts";
+import type { BenchSetup, MeasuredProcess } from "./bench_setup.ts";
+import { signIn } from "./sample_users.ts";
 
 export const CITIES = ["Łódź", "Paris", "New York, NY", "São Paulo"];
 export const FORMATS = { pdf: 1, xlsx: 2, csv: 3, html: 4 };
 
-/** A service with the rows to report on, and its object store in another process. */
-export interface ReportsGround {
+/** A service with the rows of the report, and its object store in a separate process. */
+export interface ReportsSetup {
   service: MeasuredProcess;
   headers: Record<string, string>;
   folder: string;
   /** Generates a document; resolves when its object is stored. */
   generate(format: number, rows: number): Promise<{ id: string; ms: number }>;
-  /** Resolves when a document was scanned, so that its scan does not count as another's cost. */
+  /** Waits until a document is scanned, so that its scan does not affect the next measurement. */
   scanned(id: string): Promise<void>;
-  /** The service's memory now, in MB; null where the system does not tell. */
+  /** Resident memory of the service, in MB; null if the system does not report it. */
   memory(): number | null;
   close(): Promise<void>;
 }
 
-/** Makes `rows` rows and starts the service on them. */
-export async function openReportsGround(ground: Ground, rows: number): Promise<ReportsGround> {
-  await ground.sql`drop table if exists bench_rows`;
-  await ground.sql.unsafe(`create table bench_rows as
+/** Creates a table of `rows` rows and starts the service. */
+export async function openReportsSetup(setup: BenchSetup, rows: number): Promise<ReportsSetup> {
+  await setup.sql`drop table if exists bench_rows`;
+  await setup.sql.unsafe(`create table bench_rows as
     select n, 'User number ' || n as name, 'user' || n || '@example.test' as email,
       (array['${CITIES.join("','")}'])[1 + n % ${CITIES.length}] as city,
       (n % 100000 / 100.0)::numeric(12, 2) as amount, n % 3 = 0 as is_active,
       timestamptz '2026-01-01Z' + n * interval '1 second' as created_at, date '2026-01-01' + n % 365 as day
     from generate_series(1, ${rows}) n`);
-  await ground.sql.unsafe("alter table bench_rows add primary key (n)");
-  await ground.sql.unsafe("vacuum analyze bench_rows");
-  await ground.sql.unsafe("checkpoint");
+  await setup.sql.unsafe("alter table bench_rows add primary key (n)");
+  await setup.sql.unsafe("vacuum analyze bench_rows");
+  await setup.sql.unsafe("checkpoint");
   const folder = await Deno.makeTempDir({ prefix: "steward-bench-reports-" });
-  const store = await ground.startPeer("object_store_peer.ts", [
+  const store = await setup.startPeer("object_store_peer.ts", [
     join(folder, "objects"),
     "bench-access",
     "bench-secret",
   ]);
-  const service = await ground.startService({
+  const service = await setup.startService({
     REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "report_templates"),
     S3_ENDPOINT: `http://127.0.0.1:${store.port}`,
     S3_ACCESS_KEY: "bench-access",
@@ -48,7 +48,9 @@ export async function openReportsGround(ground: Ground, rows: number): Promise<R
   const token = await signIn(service.port, "admin@steward.local", "steward-admin-dev");
   const headers = { authorization: `Bearer ${token}` };
   return {
-    ...{ service, headers, folder },
+    service,
+    headers,
+    folder,
     memory: () => residentMegabytes(service.pid),
     async generate(format, rows) {
       const started = performance.now();
@@ -79,9 +81,9 @@ export async function openReportsGround(ground: Ground, rows: number): Promise<R
   };
 }
 
-/** What `work` adds at its highest to what the service held before, in MB. */
+/** Runs `work` and measures how far the service's memory rises above its value before, in MB. */
 export async function peakGrowth<T>(
-  reports: ReportsGround,
+  reports: ReportsSetup,
   work: () => Promise<T>,
 ): Promise<{ result: T; growth: number | null }> {
   const before = reports.memory();
@@ -103,7 +105,7 @@ function residentMegabytes(pid: number): number | null {
   }
 }
 
-/** Runs one of the libraries by itself on as many rows. */
+/** Runs one of the libraries alone on the same number of rows; returns its time in ms. */
 export async function runDocumentPeer(kind: "xlsx" | "pdf", rows: number, file: string): Promise<number> {
   const script = join(import.meta.dirname ?? ".", "document_peer.ts");
   const { stdout, success } = await new Deno.Command(Deno.execPath(), {

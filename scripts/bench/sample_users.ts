@@ -15,7 +15,7 @@ const LAST = [
   "Dubois",
 ];
 
-/** What `populate` made: one tenant with a hundredth of the users, and one role there. */
+/** Result of `populate`: the first tenant, its role, and one of its users. */
 export interface Population {
   tenantId: string;
   roleId: string;
@@ -23,8 +23,8 @@ export interface Population {
 }
 
 /**
- * Fills the tables with users in tenants, in two statements a table: `users` spread evenly, but a tenth of them in
- * the first tenant, each linked to one role.
+ * Inserts tenants and users. A tenth of the users belong to the first tenant; the others are spread evenly over all
+ * tenants. Each user has their tenant's role, which has `read:users`.
  */
 export async function populate(sql: Sql, o: { users: number; tenants: number }): Promise<Population> {
   const run = crypto.randomUUID().slice(0, 6);
@@ -57,11 +57,11 @@ export async function populate(sql: Sql, o: { users: number; tenants: number }):
   return { tenantId: tenantIds[0] ?? "", roleId: roleIds[0] ?? "", userId };
 }
 
-/** The development administrator and their tenant, once a service has made them. */
+/** The development administrator and their tenant. A service must have started once to create them. */
 export async function findAdministrator(sql: Sql): Promise<{ userId: string; tenantId: string }> {
   const [admin] = await sql<{ userId: string; tenantId: string }[]>`
     select user_id, tenant_id from user_tenants join users on users.id = user_id where email = 'admin@steward.local'`;
-  if (!admin) throw new Error("no service has made its administrator yet");
+  if (!admin) throw new Error("the administrator does not exist yet: start the service first");
   return admin;
 }
 
@@ -79,7 +79,7 @@ export async function signIn(port: number, email: string, password: string): Pro
   return body.accessToken;
 }
 
-/** Gives a user a password. */
+/** Sets a user's password and activates the user; returns their email. */
 export async function givePassword(sql: Sql, userId: string, passwordHash: string): Promise<string> {
   const [user] = await sql<{ email: string }[]>`
     update users set password_hash = ${passwordHash}, is_active = true where id = ${userId} returning email`;

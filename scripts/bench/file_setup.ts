@@ -1,9 +1,9 @@
 import { hashPassword } from "../../infra/passwords.ts";
 import { newId } from "../../domain/shared/ids.ts";
-import type { Ground } from "./ground.ts";
-import { givePassword, populate, signIn } from "./people.ts";
+import type { BenchSetup } from "./bench_setup.ts";
+import { givePassword, populate, signIn } from "./sample_users.ts";
 
-/** Who the file benchmarks ask as, and a user to read as the baseline. */
+/** The user that the file benchmarks sign in. Reading this user is their baseline. */
 export interface FileUser {
   tenantId: string;
   userId: string;
@@ -12,9 +12,9 @@ export interface FileUser {
 
 const PERMISSIONS = ["upload:files", "read:files", "retain:files", "purge:files", "read:users"];
 
-/** Signs a user in who may do everything with files. */
-export async function openFileUser(ground: Ground, port: number): Promise<FileUser> {
-  const { sql } = ground;
+/** Creates and signs in a user with all file permissions. */
+export async function openFileUser(setup: BenchSetup, port: number): Promise<FileUser> {
+  const { sql } = setup;
   const { tenantId, userId } = await populate(sql, { users: 100, tenants: 1 });
   const roleId = newId();
   await sql`insert into roles (id, tenant_id, name) values (${roleId}, ${tenantId}, 'Files')`;
@@ -25,7 +25,7 @@ export async function openFileUser(ground: Ground, port: number): Promise<FileUs
   return { tenantId, userId, authorization: `Bearer ${await signIn(port, email, "bench-password")}` };
 }
 
-/** Content as `seed` repeated, of exactly `sizeBytes`. */
+/** Text content of exactly `sizeBytes`: one line, repeated. */
 export function contentOf(sizeBytes: number): Uint8Array<ArrayBuffer> {
   const line = new TextEncoder().encode("0123456789abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ\n");
   const content = new Uint8Array(sizeBytes);
@@ -33,7 +33,7 @@ export function contentOf(sizeBytes: number): Uint8Array<ArrayBuffer> {
   return content;
 }
 
-/** Uploads a text file and waits until it is Available. @returns its id, and when its scan ended */
+/** Uploads a text file and waits until it is Available; returns its id. */
 export async function uploadFile(
   port: number,
   { authorization }: FileUser,
