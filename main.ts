@@ -32,7 +32,7 @@ import { openBroadcast } from "./infra/postgres/broadcast.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
 import { broadcastCacheChanges, clearCaches } from "./infra/postgres/cache_invalidation.ts";
 import { openChannel } from "./infra/postgres/channel.ts";
-import { storeConfig } from "./infra/objectstore/configured.ts";
+import { objectStoreConfig } from "./infra/objectstore/store_config.ts";
 import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
 import { migrate, pendingMigrations } from "./infra/postgres/migrate.ts";
 import { connectPostgres } from "./infra/postgres/postgres.ts";
@@ -40,7 +40,7 @@ import { PoolHealth } from "./infra/postgres/pool_health.ts";
 import { outsideSharedTransaction, transactionAwarePool } from "./infra/postgres/shared_transaction.ts";
 import { untraced } from "./infra/telemetry/tracing.ts";
 import { openProviders } from "./infra/providers.ts";
-import { countedScanner } from "./infra/scanner/counted.ts";
+import { countVerdicts } from "./infra/scanner/verdict_counter.ts";
 import { clamdScanner } from "./infra/scanner/clamd.ts";
 import type { Scanner } from "./infra/scanner/scanner.ts";
 import { yaraScanner } from "./infra/scanner/yara.ts";
@@ -60,7 +60,9 @@ const JOB_NOTICES_APART_MS = 20;
 const UPKEEP_CONNECTIONS = 2;
 const UPKEEP_IDLE_SECONDS = 10;
 
-/** What answers requests before the API does. `api` is the API in this process: it takes any request as from outside. */
+/**
+ * What answers requests before the API does. `api` is the API in this process: it takes any request as from outside.
+ */
 const mounts = async (platform: Platform, api: Handle): Promise<Mount[]> => [
   await createConsole(platform, api),
 ];
@@ -177,11 +179,11 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   });
   broadcastCacheChanges(shared, changesTold);
 
-  const objects = connectObjectStore(storeConfig(config), clock);
+  const objects = connectObjectStore(objectStoreConfig(config), clock);
   if (!config.isProduction) await objects.ensureBucket();
   const providers = await openProviders(config, clock);
   const metrics = new Metrics();
-  const scanner = countedScanner(openScanner(config), (verdict) => metrics.scans.add([verdict]));
+  const scanner = countVerdicts(openScanner(config), (verdict) => metrics.scans.add([verdict]));
   if (scanner.notice !== undefined) log.warn(scanner.notice);
 
   const pulse = new PoolHealth(sql, config.DATABASE_URL ?? "");
@@ -321,7 +323,9 @@ function callerOf(p: Platform, call: Call): Promise<Caller | null> {
   });
 }
 
-/** Serves HTTP. `stop` waits `graceMs` for running requests and leaves the rest to the process's end: a peer may stall. */
+/**
+ * Serves HTTP. `stop` waits `graceMs` for running requests and leaves the rest to the process's end: a peer may stall.
+ */
 function listen(config: Config, handler: Deno.ServeHandler) {
   const { PORT: port, HOST: hostname } = config;
   let server: Deno.HttpServer<Deno.NetAddr>;

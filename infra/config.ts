@@ -42,7 +42,7 @@ export type Config =
   }
   & { isProduction: boolean };
 
-/** Thrown by `readConfig`; its message lists every mistake, one a line. */
+/** Thrown by `readConfig`. The message lists every mistake on a line of its own. */
 export class ConfigurationError extends Error {
   override name = "ConfigurationError";
   constructor(readonly mistakes: string[]) {
@@ -53,8 +53,8 @@ export class ConfigurationError extends Error {
 }
 
 /**
- * Parses the environment once. Values are never repeated in mistakes: they may be secrets.
- * @throws ConfigurationError naming every missing or malformed variable at once.
+ * Parses the environment. Messages do not contain values, because they may be secrets.
+ * @throws ConfigurationError that names every missing or malformed variable.
  */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const mode = env.STEWARD_ENV ?? "development";
@@ -83,9 +83,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   return { ...values, isProduction } as Config;
 }
 
-/** An issue with where it is, for values that are JSON. */
+/** The message of an issue. In JSON values, the path of the invalid member comes first. */
 const describe = ({ path, message }: z.core.$ZodIssue): string =>
   path.length > 0 ? `${path.join(".")}: ${message}` : message;
 
-/** The process environment as `readConfig` takes it. */
+/** The process environment, in the form `readConfig` expects. */
 export const processEnv = (): Record<string, string | undefined> => ({ ...process.env });

@@ -9,19 +9,19 @@ const JWT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const SIGNED_QUERY = /([?&](?:X-Amz-[A-Za-z-]+|sig|signature|token|code)=)[^&\s"']+/gi;
 const OWN_SECRET = /\b(sk_|whsec_)[\w+/=-]{16,}/g;
 const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s@/]+@/gi;
-const DEEPEST = 6;
+const MAX_DEPTH = 6;
 
-/** JSON lines to stdout. Fields whose name tells of a secret, tokens and signed URLs are blanked in every value. */
+/** Writes JSON lines to stdout. Redacts fields with secret-like names, and tokens and signatures inside of any text. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** The same log with `fields` on every line. */
+  /** Returns a log that adds `fields` to every line. */
   with(fields: LogFields): Log;
 }
 
-/** Removes what must never be logged from a free text: bearer tokens, JWTs, URL passwords, signed query values. */
+/** Removes secrets from a text: bearer tokens, JWTs, API keys, URL passwords and signed query values. */
 export function redactText(text: string): string {
   return text.replace(BEARER, "$1 [redacted]").replace(JWT, "[redacted]").replace(OWN_SECRET, "$1[redacted]")
     .replace(SIGNED_QUERY, "$1[redacted]").replace(URL_PASSWORD, "$1[redacted]@");
@@ -30,7 +30,7 @@ export function redactText(text: string): string {
 function redact(name: string, value: unknown, depth = 0): unknown {
   if (SECRET_NAME.test(name)) return "[redacted]";
   if (typeof value === "string") return redactText(value);
-  if (depth >= DEEPEST && typeof value === "object" && value !== null) return "[deep]"; // causes may go round, too
+  if (depth >= MAX_DEPTH && typeof value === "object" && value !== null) return "[deep]"; // also stops circular causes
   if (value instanceof Error) {
     return {
       name: value.name,
@@ -45,7 +45,7 @@ function redact(name: string, value: unknown, depth = 0): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redact(key, item, depth + 1)]));
 }
 
-/** @param write takes one finished line, newline included; stdout by default. */
+/** @param write receives one complete line, including its newline. Default: stdout. */
 export function createLog(
   level: LogLevel,
   write: (line: string) => void = writeStdout,

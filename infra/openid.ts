@@ -19,11 +19,11 @@ import type { Clock } from "../domain/shared/clock.ts";
 import type { OpenIdSettings } from "./config.ts";
 
 const TIMEOUT_SECONDS = 10;
-/** Endpoints of a provider may move; what it said of itself is asked for again after this long. */
+/** How long the provider's metadata is cached. Its endpoints may change. */
 const DISCOVERY_LIFE_MS = 60 * 60_000;
-/** The library bears 30 seconds between two clocks; the difference from the host's may change by so much of them. */
-const SKEW_BORNE_SECONDS = 5;
-/** Failures that speak of this one sign-in and not of the connection to the provider. */
+/** Change of the clock skew after which the client is configured again. The library tolerates 30 seconds of skew. */
+const MAX_SKEW_CHANGE_SECONDS = 5;
+/** Error codes that concern this one sign-in, not the connection to the provider. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set([
   "OAUTH_INVALID_RESPONSE",
   "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
@@ -32,17 +32,17 @@ const REFUSALS: ReadonlySet<string | undefined> = new Set([
   "OAUTH_KEY_SELECTION_FAILED",
 ]);
 
-/** Thrown when the provider, or a check of what it answered, refuses this sign-in. */
+/** Thrown when the provider refuses this sign-in, or when its answer fails a check. */
 export class OpenIdRefused extends Error {
   override name = "OpenIdRefused";
 }
 
-/** Thrown when the provider cannot be spoken to. */
+/** Thrown when the provider cannot be reached or does not answer correctly. */
 export class OpenIdUnavailable extends Error {
   override name = "OpenIdUnavailable";
 }
 
-/** Who signed in, as the provider vouches for it. */
+/** The user who signed in, according to the provider. */
 export interface OpenIdIdentity {
   issuer: string;
   subject: string;
@@ -52,7 +52,7 @@ export interface OpenIdIdentity {
   lastName: string;
 }
 
-/** What binds the two halves of a sign-in to each other. */
+/** Secrets that tie the callback of a sign-in to its start. */
 export interface OpenIdBinding {
   state: string;
   nonce: string;
@@ -60,23 +60,23 @@ export interface OpenIdBinding {
 }
 
 export interface OpenIdProvider {
-  /** Where the browser signs in. @throws OpenIdUnavailable */
+  /** Returns the URL where the browser signs in. @throws OpenIdUnavailable */
   authorizationUrl(o: OpenIdBinding & { redirectUri: string }): Promise<URL>;
-  /** Exchanges the code the browser came back with. @throws OpenIdRefused, OpenIdUnavailable */
+  /** Exchanges the code in the callback URL for the user's identity. @throws OpenIdRefused, OpenIdUnavailable */
   identify(callback: URL, o: OpenIdBinding): Promise<OpenIdIdentity>;
 }
 
 /**
- * Authorization code flow with PKCE (S256), state and nonce. ID tokens are verified by signature, too, although
- * they come straight from the provider, and their times by the service's clock.
+ * Authorization code flow with PKCE (S256), state and nonce. The signature of ID tokens is verified too, although they
+ * come directly from the provider. Their times are compared with the service's clock.
  */
 export function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdProvider {
   let known: { configuration: Promise<Configuration>; since: number; skew: number } | null = null;
 
   async function configuration(): Promise<Configuration> {
-    const skew = Math.round((clock.now().getTime() - Date.now()) / 1000); // the library asks the host's clock
+    const skew = Math.round((clock.now().getTime() - Date.now()) / 1000); // the library uses the host's clock
     const isStale = !known || performance.now() - known.since > DISCOVERY_LIFE_MS;
-    if (!known || isStale || Math.abs(skew - known.skew) > SKEW_BORNE_SECONDS) {
+    if (!known || isStale || Math.abs(skew - known.skew) > MAX_SKEW_CHANGE_SECONDS) {
       known = { configuration: discover(settings, skew), since: performance.now(), skew };
     }
     try {
@@ -108,7 +108,7 @@ export function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdPr
         });
         const claims = tokens.claims();
         if (!claims) throw new OpenIdRefused("the provider gave no ID token");
-        // Email and its verification are believed only together, from one and the same answer.
+        // `email` and `email_verified` must come from the same answer.
         const person = typeof claims.email === "string" || !client.serverMetadata().userinfo_endpoint
           ? claims
           : await fetchUserInfo(client, tokens.access_token, claims.sub);
@@ -135,7 +135,7 @@ async function discover(settings: OpenIdSettings, skew: number): Promise<Configu
     ? ClientSecretPost(secret)
     : ClientSecretBasic(secret);
   const metadata = { ...(secret === undefined ? {} : { client_secret: secret }), [clockSkew]: skew };
-  const isPlain = new URL(settings.issuer).protocol === "http:"; // configuration allows it on this machine only
+  const isPlain = new URL(settings.issuer).protocol === "http:"; // the settings allow http only for localhost
   return await discovery(new URL(settings.issuer), settings.clientId, metadata, authentication, {
     execute: [enableNonRepudiationChecks, ...isPlain ? [allowInsecureRequests] : []],
     timeout: TIMEOUT_SECONDS,
@@ -148,13 +148,13 @@ function isRefusal(error: unknown): boolean {
   return error instanceof ClientError && REFUSALS.has(error.code);
 }
 
-/** What went wrong in words that hold no token, code or claim. */
+/** The reason of a failure, as a text without tokens, codes or claims. */
 function reason(error: unknown): string {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) return error.error;
   const { message, code } = error as { message: string; code?: string };
   return code ? `${message} (${code})` : message;
 }
 
-/** A claim as text; empty where it is none that a database can hold. */
+/** A claim as text of at most 320 characters; "" if it is not a text or contains NUL, which Postgres cannot store. */
 const text = (claim: unknown): string =>
   typeof claim === "string" && !claim.includes("\0") ? claim.trim().slice(0, 320) : "";

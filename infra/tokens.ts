@@ -14,13 +14,13 @@ import type { Clock } from "../domain/shared/clock.ts";
 
 export const ACCESS_TOKEN_SECONDS = 15 * 60;
 const ALGORITHM = "EdDSA";
-/** How far ahead the clock of whoever signed a token may be. A token is never good after its end. */
+/** How far in the future a token may be issued, because clocks differ. Expiry has no tolerance. */
 const TOLERANCE_SECONDS = 30;
-const REMEMBERED = 10_000;
+const MAX_CACHED = 10_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
 
-/** What an access token says. */
+/** Claims of an access token. */
 export interface AccessClaims {
   sub: string;
   sid: string;
@@ -32,7 +32,7 @@ export interface AccessClaims {
 
 export type TokenFault = "TOKEN_INVALID" | "TOKEN_EXPIRED";
 
-/** Thrown for a token that must not be believed. */
+/** Thrown for an invalid or expired token. */
 export class TokenRefused extends Error {
   override name = "TokenRefused";
   constructor(readonly fault: TokenFault, reason: string) {
@@ -44,13 +44,13 @@ export interface Tokens {
   sign(claims: Omit<AccessClaims, "exp">): Promise<string>;
   /** @throws TokenRefused */
   verify(token: string): Promise<AccessClaims>;
-  /** The public keys, as `/.well-known/jwks.json` answers them. */
+  /** The public keys, for `/.well-known/jwks.json`. */
   publicKeys(): { keys: JWK[] };
 }
 
 /**
- * Signs with the newest key and verifies with any. Ed25519 is the only algorithm ever accepted. Verified tokens are
- * remembered until they expire, 10,000 at most, because checking a signature costs more than the rest of a request.
+ * Signs with the first key and verifies with any. Ed25519 is the only accepted algorithm. Verified tokens are cached
+ * until they expire, at most 10,000, because checking a signature costs more than the rest of a request.
  */
 export async function createTokens(
   o: { keys: JWK[]; issuer: () => string; audience: string; clock: Clock },
@@ -59,7 +59,7 @@ export async function createTokens(
   const newest = keys[0];
   if (!newest) throw new Error("no token key was given; expected at least one Ed25519 private JWK");
   const byId = new Map(keys.map((key) => [key.kid, key]));
-  const remembered = new Map<string, AccessClaims>();
+  const cache = new Map<string, AccessClaims>();
   const seconds = () => Math.floor(o.clock.now().getTime() / 1000);
 
   return {
@@ -71,22 +71,22 @@ export async function createTokens(
         .setIssuedAt(now).setExpirationTime(now + ACCESS_TOKEN_SECONDS).sign(newest.privateKey);
     },
     async verify(token) {
-      const known = remembered.get(token);
+      const known = cache.get(token);
       if (known) {
         if (known.exp > seconds()) return known;
-        remembered.delete(token);
+        cache.delete(token);
         throw tokenExpired();
       }
       const claims = await check(token, byId, o, seconds());
-      if (remembered.size >= REMEMBERED) remembered.delete(remembered.keys().next().value ?? "");
-      remembered.set(token, claims);
+      if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value ?? "");
+      cache.set(token, claims);
       return claims;
     },
     publicKeys: () => ({ keys: keys.map(({ publicJwk }) => publicJwk) }),
   };
 }
 
-const tokenExpired = () => new TokenRefused("TOKEN_EXPIRED", "The access token's time is over.");
+const tokenExpired = () => new TokenRefused("TOKEN_EXPIRED", "The access token has expired.");
 
 type Key = Awaited<ReturnType<typeof readKey>>;
 
@@ -125,13 +125,13 @@ async function check(
       currentDate: new Date(now * 1000),
     });
     const { sub, sid, ver, iat, exp = 0, tenant_id: tenantId = null } = payload;
-    if (exp <= now) throw tokenExpired(); // the library's tolerance is also for the end
+    if (exp <= now) throw tokenExpired(); // the library's tolerance also applies to `exp`
     const fits = isUuid(sub) && isUuid(sid) && Number.isSafeInteger(ver) &&
       (tenantId === null || isUuid(tenantId));
     if (!fits || (iat ?? Infinity) > now + TOLERANCE_SECONDS) {
       throw new TokenRefused(
         "TOKEN_INVALID",
-        "The access token's claims do not fit, or it is dated in the future.",
+        "The access token's claims are invalid, or it was issued in the future.",
       );
     }
     return { sub, sid, ver: ver as number, tenantId, exp };
@@ -152,15 +152,15 @@ export async function generateTokenKey(): Promise<JWK> {
   return { ...jwk, kid: await calculateJwkThumbprint(jwk) };
 }
 
-/** How the set of live keys moves on. */
+/** One step of a key rotation. */
 export type RotationStep = "now" | "announce" | "promote" | "retire";
 
 /**
- * The next set of token keys, the signing one first.
- * - `now`: a new key signs, the present one still verifies, older ones are dropped.
- * - `announce`: a new key verifies but does not sign yet, so that every instance can learn of it.
- * - `promote`: the announced key signs, the present one still verifies.
- * - `retire`: only the signing key stays.
+ * Returns the token keys after one rotation step, the signing key first.
+ * - `now`: adds a new key that signs. The current key still verifies. Older keys are removed.
+ * - `announce`: adds a new key that only verifies, so that every instance can load it first.
+ * - `promote`: the announced key signs. The current key still verifies.
+ * - `retire`: removes all keys but the signing key.
  * @throws Error for `promote` without a second key.
  */
 export async function rotateTokenKeys(keys: JWK[], step: RotationStep): Promise<JWK[]> {
@@ -180,7 +180,7 @@ export async function rotateTokenKeys(keys: JWK[], step: RotationStep): Promise<
 
 const keyFile = (dir: string) => join(dir, "token-keys.json");
 
-/** Development: the keys kept in `dir`, made at the first start. */
+/** Development: reads the token keys from `dir`; creates them at the first start. */
 export async function readOrCreateTokenKeys(dir: string): Promise<JWK[]> {
   try {
     return JSON.parse(await Deno.readTextFile(keyFile(dir)));
@@ -192,7 +192,7 @@ export async function readOrCreateTokenKeys(dir: string): Promise<JWK[]> {
   }
 }
 
-/** Writes the development keys, whole or not at all, for the owner's eyes only. */
+/** Writes the development keys atomically. Only the owner may read the file. */
 export async function writeTokenKeys(dir: string, keys: JWK[]): Promise<void> {
   const part = `${keyFile(dir)}.${crypto.randomUUID()}.part`;
   await Deno.writeTextFile(part, JSON.stringify(keys), { mode: 0o600 });

@@ -107,7 +107,7 @@ export async function joinParts(
   { uploadId, etags }: { uploadId: string; etags: readonly string[] },
 ): Promise<void> {
   const outcome = await askStorage(p.objects.joinParts(key, { uploadId, etags }));
-  if (outcome === "unlike") throw await describeMismatch(p, key, uploadId, etags);
+  if (outcome === "mismatch") throw await describeMismatch(p, key, uploadId, etags);
 }
 
 /** The problem that names each part the store does not hold with the given ETag. */

@@ -1,20 +1,20 @@
 import type { ObjectStoreConfig } from "./objectstore.ts";
 
-/** The parts of the configuration that say where a bucket is. */
+/** The part of the configuration that locates the bucket. */
 export type BucketAddress = Pick<ObjectStoreConfig, "bucket" | "pathStyle">;
 
-/** Percent-encodes as signature version 4 wants it: everything but the unreserved characters of RFC 3986. */
+/** Percent-encodes everything except the unreserved characters of RFC 3986, as signature version 4 requires. */
 export function encodeRfc3986(text: string): string {
   return encodeURIComponent(text)
     .replaceAll(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
 }
 
-/** A time as signatures have it, in whole seconds. */
+/** A time in the format of signatures, in whole seconds. */
 export const amzDate = (time: Date): string => time.toISOString().replaceAll(/[:-]|\.\d{3}/g, "");
 
 /**
- * The URL of an object (or of the bucket itself, for the empty key) at `endpoint`, path-style or virtual-host.
- * A path in the endpoint is kept in front, as gateways mounted below a path need it.
+ * Returns the URL of an object at `endpoint`, path-style or virtual-host. The empty key means the bucket itself. A path
+ * in the endpoint stays in front, for gateways below a path.
  */
 export function objectUrl(endpoint: string, address: BucketAddress, key: string): URL {
   const url = new URL(endpoint);
@@ -26,8 +26,8 @@ export function objectUrl(endpoint: string, address: BucketAddress, key: string)
 }
 
 /**
- * Throws TypeError for a key no S3 client can address: empty, over 1024 bytes of UTF-8, with a lone surrogate, or
- * with a `.` or `..` segment (URL parsers resolve those, so the request would reach another object).
+ * Throws TypeError for a key that an S3 client cannot address: empty, over 1024 bytes of UTF-8, with a lone surrogate,
+ * or with a `.` or `..` segment (URL parsers resolve those, so the request would reach another object).
  */
 export function assertKey(key: string): void {
   const bytes = new TextEncoder().encode(key).length;
@@ -40,7 +40,7 @@ export function assertKey(key: string): void {
   }
 }
 
-/** Throws TypeError for a configuration that cannot work, without repeating its values. */
+/** Throws TypeError for an invalid configuration. The message contains no values. */
 export function assertConfig(config: ObjectStoreConfig): void {
   for (const name of ["endpoint", "publicEndpoint"] as const) {
     const url = URL.parse(config[name]);

@@ -1,9 +1,9 @@
 import { errorOfNetwork, ObjectStoreUnavailable } from "./errors.ts";
 
 /**
- * Hands a response body on, one chunk per pull, so that memory stays flat. A chunk that takes longer than `idleMs`, or
- * a connection that breaks, errors the stream with ObjectStoreUnavailable; an aborted signal errors it with its reason.
- * `release` runs exactly when the stream is over, read to its end or not.
+ * Passes a response body on, one chunk per pull, so that memory use is constant. The stream fails with
+ * ObjectStoreUnavailable if a chunk takes longer than `idleMs` or the connection breaks, and with the signal's reason
+ * if it aborts. `release` runs when the stream ends, fails or is cancelled.
  */
 export function boundedBody(
   body: ReadableStream<Uint8Array>,
@@ -14,7 +14,7 @@ export function boundedBody(
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const late = new ObjectStoreUnavailable(
-        `${o.action}: nothing came for ${o.idleMs} ms after ${received} bytes, expected the rest of the object`,
+        `${o.action}: received nothing for ${o.idleMs} ms after ${received} bytes, expected the rest of the object`,
       );
       const timer = setTimeout(() => o.abort.abort(late), o.idleMs);
       try {

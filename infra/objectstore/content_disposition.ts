@@ -1,4 +1,4 @@
-/** Longest file name sent, in bytes of UTF-8: what common file systems accept. */
+/** Maximum length of the file name, in bytes of UTF-8: what common file systems accept. */
 const MAX_NAME_BYTES = 255;
 
 // C0 and C1 controls, DEL, line and paragraph separators, and the marks that reorder or hide text (with them
@@ -7,9 +7,9 @@ const UNSAFE =
   /[\p{Cc}\u00AD\u034F\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/gu;
 
 /**
- * A Content-Disposition value that makes every browser save the answer under `fileName`: an ASCII `filename` for old
- * agents and the exact name in `filename*` (RFC 6266, RFC 8187). The result is printable ASCII whatever comes in:
- * controls, separators of paths and marks that reorder text are taken out, long names are cut before the extension.
+ * A Content-Disposition value that makes browsers save the answer as `fileName`: an ASCII `filename` for old browsers
+ * and the exact name in `filename*` (RFC 6266, RFC 8187). The result is always printable ASCII. Control characters, path
+ * separators and marks that reorder text are removed. Long names are cut before the extension.
  */
 export function attachment(fileName: string): string {
   const name = safeFileName(fileName);
@@ -37,7 +37,7 @@ function cutBeforeExtension(name: string): string {
   return kept + extension;
 }
 
-/** RFC 8187 `value-chars`: attr-char stays, every other byte of the UTF-8 form is percent-encoded. */
+/** RFC 8187 `value-chars`: percent-encodes every byte of the UTF-8 form that is not an attr-char. */
 function encodeExtValue(text: string): string {
   return encodeURIComponent(text)
     .replaceAll(/['()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());

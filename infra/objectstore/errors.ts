@@ -1,17 +1,17 @@
 /**
- * What can go wrong with the object store. No message ever holds an object key, bucket, host or credential, and no
- * `cause` is attached (the runtime's own network errors carry the whole URL): these errors may be logged as they are.
+ * A failure of the object store. Messages contain no object key, bucket, host or credential. There is no `cause`,
+ * because network errors of the runtime contain the full URL. So these errors may be logged unchanged.
  */
 export class ObjectStoreError extends Error {
   override name = "ObjectStoreError";
 }
 
-/** The store gave no usable answer: network failure, timeout, 5xx or throttling. Trying again later may succeed. */
+/** The store gave no usable answer: network failure, timeout, 5xx or throttling. A later retry may succeed. */
 export class ObjectStoreUnavailable extends ObjectStoreError {
   override name = "ObjectStoreUnavailable";
 }
 
-/** The store answered and refuses: credentials, a missing bucket, an argument. Trying the same again will not help. */
+/** The store refused the request: wrong credentials, a missing bucket, an invalid argument. A retry will not help. */
 export class ObjectStoreRefused extends ObjectStoreError {
   override name = "ObjectStoreRefused";
   constructor(message: string, readonly status: number, readonly code: string) {
@@ -24,7 +24,7 @@ export class ObjectNotFound extends ObjectStoreError {
   override name = "ObjectNotFound";
 }
 
-/** The object under the key is no longer the one whose ETag the caller named. */
+/** The object under the key no longer has the ETag that the caller expects. */
 export class ObjectChanged extends ObjectStoreError {
   override name = "ObjectChanged";
 }
@@ -32,8 +32,9 @@ export class ObjectChanged extends ObjectStoreError {
 const THROTTLED = new Set(["SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable"]);
 
 /**
- * Turns an answer of the store that was not the expected one into its typed error.
- * `action` says what was attempted ("reading an object"); `code` is the store's own word, quoted only when it is one.
+ * Converts an unexpected answer of the store into a typed error.
+ * @param action what was attempted, such as "reading an object"
+ * @param code the store's error code; left out of the message if it is not a plain word
  */
 export function errorOfAnswer(
   action: string,
@@ -61,7 +62,9 @@ const NETWORK_REASONS: readonly (readonly [RegExp, string])[] = [
   [/reset|closed|broken pipe|epipe|hang up|aborted|eof|incomplete|body/i, "the connection was cut off"],
 ];
 
-/** Turns what `fetch`, node:http or a body stream threw into a typed error that names the reason but not the address. */
+/**
+ * Converts an error of `fetch`, node:http or a body stream into a typed error with the reason but without the address.
+ */
 export function errorOfNetwork(action: string, thrown: unknown): ObjectStoreUnavailable {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const text = `${thrown instanceof Error ? thrown.message : ""} ${

@@ -3,7 +3,7 @@ import type { BoundedS3Client, CallBounds } from "./s3_client.ts";
 import { METADATA_TIMEOUT_MS } from "./timeouts.ts";
 import { xmlText, xmlTexts } from "./xml.ts";
 
-/** A multipart upload that was begun and neither completed nor aborted. */
+/** A multipart upload that was started and neither completed nor aborted. */
 export interface UnfinishedUpload {
   key: string;
   uploadId: string;
@@ -11,8 +11,8 @@ export interface UnfinishedUpload {
 }
 
 /**
- * Every unfinished upload under a prefix, page by page.
- * @throws ObjectStoreRefused where the store cannot list them, ObjectStoreUnavailable
+ * Yields every unfinished upload under a prefix. Requests one page at a time.
+ * @throws ObjectStoreRefused if the store cannot list uploads, ObjectStoreUnavailable
  */
 export async function* listUploads(
   clientFor: (bounds: CallBounds) => BoundedS3Client,
@@ -29,7 +29,7 @@ export async function* listUploads(
     });
     const xml = await response.text();
     if (!/<ListMultipartUploadsResult[\s>]/.test(xml)) {
-      throw new ObjectStoreUnavailable(`${action}: the object store answered something else than a listing`);
+      throw new ObjectStoreUnavailable(`${action}: the object store's answer is not a listing`);
     }
     for (const upload of xmlTexts(xml, "Upload")) {
       const key = xmlText(upload, "Key");
@@ -41,9 +41,9 @@ export async function* listUploads(
       "key-marker": xmlText(xml, "NextKeyMarker") ?? "",
       "upload-id-marker": xmlText(xml, "NextUploadIdMarker") ?? "",
     };
-    const stands = next["key-marker"] === marker["key-marker"] &&
+    const isUnchanged = next["key-marker"] === marker["key-marker"] &&
       next["upload-id-marker"] === marker["upload-id-marker"];
-    if (xmlText(xml, "IsTruncated") !== "true" || stands || next["key-marker"] === "") return;
+    if (xmlText(xml, "IsTruncated") !== "true" || isUnchanged || next["key-marker"] === "") return;
     marker = next;
   }
 }

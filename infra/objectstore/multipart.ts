@@ -3,7 +3,7 @@ import { METADATA_TIMEOUT_MS } from "./timeouts.ts";
 import type { BoundedS3Client, CallBounds } from "./s3_client.ts";
 import { unquoteEtag, xmlEscape, xmlText, xmlTexts } from "./xml.ts";
 
-/** What one multipart upload is about, and how to make a client for each of its requests. */
+/** The key of a multipart upload, and a function that makes a client for each request. */
 export interface UploadContext {
   key: string;
   signal?: AbortSignal | undefined;
@@ -19,7 +19,7 @@ export interface StoredPart {
 
 const COMPLETE_TIMEOUT_MS = 300_000; // the store may copy the parts together before it answers
 
-/** @returns the id the parts are sent under. */
+/** Starts a multipart upload. @returns its id */
 export async function createUpload(context: UploadContext, contentType: string): Promise<string> {
   const action = "starting a multipart upload";
   const response = await client(context, action, METADATA_TIMEOUT_MS).makeRequest({
@@ -34,7 +34,7 @@ export async function createUpload(context: UploadContext, contentType: string):
   return uploadId;
 }
 
-/** Joins parts 1 to n, whose ETags these are, to the object. @returns its ETag. */
+/** Completes an upload from parts 1 to n with these ETags. @returns the ETag of the object */
 export async function completeUpload(
   context: UploadContext,
   uploadId: string,
@@ -56,7 +56,7 @@ export async function completeUpload(
   return etagOfResult(action, await response.text());
 }
 
-/** The parts received so far, at most 1,000 of them: the store's first page. */
+/** Lists the parts received so far: only the store's first page, at most 1,000. */
 export async function listParts(context: UploadContext, uploadId: string): Promise<StoredPart[]> {
   const response = await client(context, "listing the parts of an upload", METADATA_TIMEOUT_MS).makeRequest({
     method: "GET",
@@ -71,7 +71,7 @@ export async function listParts(context: UploadContext, uploadId: string): Promi
   }));
 }
 
-/** Throws away the parts; the id is of no use from then on. */
+/** Aborts an upload and deletes its parts. Its id becomes invalid. */
 export async function abortUpload(context: UploadContext, uploadId: string): Promise<void> {
   await client(context, "aborting a multipart upload", METADATA_TIMEOUT_MS).makeRequest({
     method: "DELETE",
@@ -82,8 +82,8 @@ export async function abortUpload(context: UploadContext, uploadId: string): Pro
 }
 
 /**
- * The ETag in the XML of a copy or completion. Those may fail after the 200 was sent: the body is then an Error
- * document, which becomes the error that its code stands for.
+ * Returns the ETag in the XML answer of a copy or completion. Both may fail after the status 200 was sent. Then the
+ * body is an Error document, and its code decides which error is thrown.
  */
 export function etagOfResult(action: string, xml: string): string {
   const etag = xmlText(xml, "ETag");

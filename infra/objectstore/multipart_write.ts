@@ -1,35 +1,35 @@
 import { abortUpload, completeUpload, createUpload, type UploadContext } from "./multipart.ts";
 import type { StoredObject } from "./objectstore.ts";
-import { fillParts } from "./parts.ts";
+import { splitIntoParts } from "./split_stream.ts";
 import type { BoundedS3Client } from "./s3_client.ts";
 import { unquoteEtag } from "./xml.ts";
 
-/** Bytes held in memory per running write. 10,000 parts of it, S3's limit, make 80 GiB. */
+/** Bytes in memory per running write. S3 allows 10,000 parts, so a write is limited to about 80 GiB. */
 export const PART_BYTES = 8 * 1024 * 1024;
 
 const PART_TIMEOUT_MS = 120_000;
 
-/** One running write, and the type it is stored with. */
+/** One running write, with the content type of the object. */
 export interface WriteContext extends UploadContext {
   contentType: string;
 }
 
 /**
- * Writes a stream of unknown length with one part in memory: a single PUT when it fits one part, else a multipart
- * upload, which is aborted when anything fails, so nothing stays behind at the store.
+ * Writes a stream of unknown length with one part in memory. Uses a single PUT if it fits into one part, else a
+ * multipart upload. If anything fails, the upload is aborted, so nothing is left in the store.
  */
 export async function writeStream(
   context: WriteContext,
   body: ReadableStream<Uint8Array>,
 ): Promise<StoredObject> {
-  const parts = fillParts(body, PART_BYTES, context.signal);
+  const parts = splitIntoParts(body, PART_BYTES, context.signal);
   try {
     const first = await parts.next();
     const bytes = first.done ? new Uint8Array() : first.value;
     if (bytes.length < PART_BYTES) return await putWhole(context, bytes);
     return await putInParts(context, bytes, parts);
   } finally {
-    await parts.return(undefined); // lets go of the source stream, read to its end or not
+    await parts.return(undefined); // releases the source stream
   }
 }
 
@@ -59,7 +59,7 @@ async function putInParts(
     context.signal?.throwIfAborted();
     return { sizeBytes, etag: await completeUpload(context, uploadId, etags) };
   } catch (error) {
-    // Best effort: this error is the one to report, and a bucket's lifecycle rule clears what is left.
+    // Best effort: the original error is thrown. A lifecycle rule of the bucket removes parts that are left.
     await abortUpload({ ...context, signal: undefined }, uploadId).catch(() => undefined);
     throw error;
   }

@@ -31,7 +31,7 @@ export {
   ObjectStoreUnavailable,
 } from "./errors.ts";
 
-/** Where the bucket is. `endpoint` is called by the service, URLs are signed for `publicEndpoint`. */
+/** Location and credentials of the bucket. The service calls `endpoint`. URLs are signed for `publicEndpoint`. */
 export interface ObjectStoreConfig {
   endpoint: string;
   publicEndpoint: string;
@@ -43,7 +43,7 @@ export interface ObjectStoreConfig {
   pathStyle: boolean;
 }
 
-/** An object at rest. The ETag is without quotes; it is opaque, and not always an MD5. */
+/** A stored object. The ETag has no quotes. It is opaque, and not always an MD5. */
 export interface StoredObject {
   sizeBytes: number;
   etag: string;
@@ -54,32 +54,32 @@ export interface SignedUrl {
   expiresAt: Date;
 }
 
-/** A signed PUT; the uploader must send `requiredHeaders` exactly so. */
+/** A signed PUT URL. The uploader must send `requiredHeaders` exactly. */
 export interface SignedUpload extends SignedUrl {
   requiredHeaders: Record<string, string>;
 }
 
-/** Bytes `start` to `end`, both included; without `end` to the last one. A start past the end reads nothing. */
+/** Bytes `start` to `end`, inclusive; without `end`, to the last byte. A start beyond the last byte reads nothing. */
 export interface ByteRange {
   start: number;
   end?: number;
 }
 
 /**
- * One bucket. Every method throws ObjectStoreUnavailable when the store does not answer, ObjectStoreRefused when it
- * refuses, TypeError for an argument that can never work.
+ * One bucket. Every method throws ObjectStoreUnavailable if the store does not answer, ObjectStoreRefused if it refuses
+ * the request, and TypeError for an invalid argument.
  */
 export interface ObjectStore {
-  /** Creates the bucket when there is none (development). May be called again. */
+  /** Creates the bucket if it does not exist (development). */
   ensureBucket(): Promise<void>;
   /** Throws unless the store answers, accepts the credentials and has the bucket. */
   ping(signal?: AbortSignal): Promise<void>;
-  /** Signs a PUT of exactly this size and type; the uploader must send `requiredHeaders`. */
+  /** Signs a PUT of exactly this size and content type. */
   signUpload(
     key: string,
     o: { contentType: string; sizeBytes: number; expiresInSeconds: number; now?: Date },
   ): Promise<SignedUpload>;
-  /** Begins an upload by parts. @returns the id they are sent under, which `signPart` puts into URLs. */
+  /** Starts a multipart upload. @returns its id, for `signPart` */
   startParts(key: string, o: { contentType: string }): Promise<string>;
   /** Signs a PUT of exactly this size as one part. */
   signPart(
@@ -87,53 +87,57 @@ export interface ObjectStore {
     o: { uploadId: string; partNumber: number; sizeBytes: number; expiresInSeconds: number; now?: Date },
   ): Promise<SignedUpload>;
   /**
-   * Joins parts 1 to n, by their ETags, to the object. "unlike": the store does not hold the parts so named, and the
-   * upload goes on; "gone": there is no such upload, because it was joined before or has been ended.
+   * Completes a multipart upload from parts 1 to n with these ETags. Returns "mismatch" if the stored parts differ;
+   * then the upload stays open. Returns "gone" if the upload does not exist, because it was completed or aborted before.
    */
   joinParts(
     key: string,
     o: { uploadId: string; etags: readonly string[] },
-  ): Promise<"joined" | "unlike" | "gone">;
-  /** The parts received so far, at most 1,000; none when there is no such upload (any more). */
+  ): Promise<"joined" | "mismatch" | "gone">;
+  /** Lists the parts received so far, at most 1,000; empty if the upload does not exist. */
   listParts(key: string, uploadId: string): Promise<StoredPart[]>;
-  /** Ends an upload and throws its parts away; one that is over is fine. */
+  /** Aborts an upload and deletes its parts. Does nothing if the upload does not exist. */
   abortParts(key: string, uploadId: string): Promise<void>;
-  /** Signs a GET that is saved as `fileName`. */
+  /** Signs a GET whose content is saved as `fileName`. */
   signDownload(
     key: string,
     o: { fileName: string; expiresInSeconds: number; now?: Date },
   ): Promise<SignedUrl>;
+  /** Looks up an object; null if there is none. */
   head(key: string): Promise<StoredObject | null>;
   /** Streams the stored bytes. Throws ObjectNotFound. */
   read(key: string, o?: { range?: ByteRange; signal?: AbortSignal }): Promise<ReadableStream<Uint8Array>>;
   /**
-   * Copies the bytes at the store, and nothing else the uploader said: the copy has no headers of the original.
-   * Throws ObjectChanged when the source has another ETag, ObjectNotFound when it is absent.
+   * Copies an object inside the store. Only the bytes are copied, not the headers that the uploader sent.
+   * Throws ObjectChanged if the source has another ETag, ObjectNotFound if it does not exist.
    */
   copy(from: string, to: string, o: { ifEtag: string }): Promise<StoredObject>;
-  /** Writes a stream of any length with flat memory. A failed write leaves nothing behind. */
+  /** Writes a stream of any length with constant memory. A failed write leaves nothing in the store. */
   write(
     key: string,
     body: ReadableStream<Uint8Array>,
     o: { contentType: string; signal?: AbortSignal },
   ): Promise<StoredObject>;
-  /** Deletes; an absent object is fine. */
+  /** Deletes an object. Does nothing if it does not exist. */
   delete(key: string): Promise<void>;
-  /** Every object whose key begins with `prefix`, in the order of the store, page by page. */
+  /** Yields every object whose key starts with `prefix`, in the store's order. Requests one page at a time. */
   list(prefix: string): AsyncIterable<{ key: string; sizeBytes: number; lastModified: Date }>;
-  /** Every multipart upload under `prefix` that is not over. Throws ObjectStoreRefused where the store lists none. */
+  /**
+   * Yields every unfinished multipart upload under `prefix`. Throws ObjectStoreRefused if the store cannot list
+   * uploads.
+   */
   listUploads(prefix: string): AsyncIterable<UnfinishedUpload>;
 }
 
 const PING_TIMEOUT_MS = 5_000;
-const CONTENT_TIMEOUT_MS = 30_000; // for the first byte of a content or listing, and between two of its chunks
-const COPY_TIMEOUT_MS = 300_000; // the store copies at its own speed before it answers
-const UNLIKE = new Set(["InvalidPart", "InvalidPartOrder", "EntityTooSmall"]); // what a completion's list may be
-const COPIED_CONTENT_TYPE = "application/octet-stream"; // what signDownload answers anyway
+const CONTENT_TIMEOUT_MS = 30_000; // until the first byte of an object or listing, and between two chunks
+const COPY_TIMEOUT_MS = 300_000; // the store answers after it has copied
+const MISMATCHES = new Set(["InvalidPart", "InvalidPartOrder", "EntityTooSmall"]);
+const COPIED_CONTENT_TYPE = "application/octet-stream"; // signDownload overrides the content type anyway
 
 /**
- * Binds the interface to a bucket. Nothing is sent yet. All times are by the clock of the `service`, whatever the
- * store's own shows. Throws TypeError for a configuration that cannot work.
+ * Creates the client of a bucket. Sends no request. All times in arguments and results are of the `service` clock, even
+ * if the store's clock differs. Throws TypeError for an invalid configuration.
  */
 export function connectObjectStore(config: ObjectStoreConfig, service: Clock = systemClock): ObjectStore {
   assertConfig(config);
@@ -161,7 +165,7 @@ export function connectObjectStore(config: ObjectStoreConfig, service: Clock = s
       return { sizeBytes: found.size, etag: unquoteEtag(found.etag) };
     } catch (error) {
       if (!(error instanceof ObjectNotFound)) throw error;
-      await ping(); // a HEAD has no error code: a missing bucket must not pass for a missing object
+      await ping(); // a HEAD answer has no error code, so this tells a missing bucket from a missing object
       return null;
     }
   }
@@ -188,7 +192,9 @@ export function connectObjectStore(config: ObjectStoreConfig, service: Clock = s
     });
     etagOfResult(action, await response.text());
     const copied = await head(to);
-    if (!copied) throw new ObjectNotFound(`${action}: the copy is not there, expected it after the 200`);
+    if (!copied) {
+      throw new ObjectNotFound(`${action}: the copy does not exist, expected it after the status 200`);
+    }
     return copied;
   }
 
@@ -224,7 +230,7 @@ export function connectObjectStore(config: ObjectStoreConfig, service: Clock = s
         return "joined";
       } catch (error) {
         if (isGone(error)) return "gone";
-        if (error instanceof ObjectStoreRefused && UNLIKE.has(error.code)) return "unlike";
+        if (error instanceof ObjectStoreRefused && MISMATCHES.has(error.code)) return "mismatch";
         throw error;
       }
     },
@@ -273,14 +279,14 @@ export function connectObjectStore(config: ObjectStoreConfig, service: Clock = s
       try {
         return await copyObject(from, to, { "x-amz-copy-source-if-match": `"${o.ifEtag}"` });
       } catch (error) {
-        // OpenStack Swift compares another ETag here than it tells, when the object was made of parts. The condition can
-        // then be looked at from outside: such an ETag never comes back once the object was replaced.
-        const found = async () => (await head(from))?.etag;
-        if (!(error instanceof ObjectChanged && /-\d+$/.test(o.ifEtag) && await found() === o.ifEtag)) {
+        // For objects made of parts, OpenStack Swift compares another ETag here than it reports. Then the condition is
+        // checked before and after the copy. This is safe: such an ETag does not return after the object was replaced.
+        const currentEtag = async () => (await head(from))?.etag;
+        if (!(error instanceof ObjectChanged && /-\d+$/.test(o.ifEtag) && await currentEtag() === o.ifEtag)) {
           throw error;
         }
         const copied = await copyObject(from, to, {});
-        if (await found() !== o.ifEtag) throw error;
+        if (await currentEtag() !== o.ifEtag) throw error;
         return copied;
       }
     },
@@ -313,16 +319,14 @@ export function connectObjectStore(config: ObjectStoreConfig, service: Clock = s
         }
       } catch (error) {
         if (error instanceof ObjectStoreError) throw error;
-        // The library quotes the whole answer, keys included, in what it throws.
-        throw new ObjectStoreUnavailable(
-          `${action}: the object store answered something else than a listing`,
-        );
+        // The error of the library would contain the whole answer, including object keys.
+        throw new ObjectStoreUnavailable(`${action}: the object store's answer is not a listing`);
       }
     },
   };
 }
 
-/** Swift says NoSuchKey of an upload that was joined. */
+/** True if the upload does not exist. OpenStack Swift answers NoSuchKey for a completed upload. */
 const isGone = (error: unknown) =>
   error instanceof ObjectNotFound || (error instanceof ObjectStoreRefused && error.code === "NoSuchUpload");
 

@@ -11,19 +11,19 @@ interface Presigning {
   headers: Record<string, string>;
   query: Record<string, string>;
   expiresInSeconds: number;
-  /** Of the service's clock; absent: now. */
+  /** Time of the service's clock; absent: now. */
   now: Date | undefined;
 }
 
-/** Where to sign for, by which clock the store will judge, and what signs. */
+/** The configuration with the store's clock and the signing client. */
 interface Signing extends ObjectStoreConfig {
   clock: StoreClock;
   client: S3Client;
-  /** Signing keys of aws4fetch: one a day. */
+  /** Cache of aws4fetch's signing keys: one per day. */
   signingKeys: Map<string, ArrayBuffer>;
 }
 
-/** What signs URLs for the public endpoint of a bucket. */
+/** Prepares the signing of URLs for the public endpoint of a bucket. */
 export const urlSigning = (config: ObjectStoreConfig, clock: StoreClock): Signing => ({
   ...config,
   clock,
@@ -39,8 +39,8 @@ export const urlSigning = (config: ObjectStoreConfig, clock: StoreClock): Signin
 });
 
 /**
- * A PUT URL that only takes a body of exactly `sizeBytes` sent with exactly `contentType`: both headers are part of the
- * signature, so the store itself refuses another. Throws TypeError for a type or size no header can carry.
+ * Signs a PUT URL that accepts only a body of exactly `sizeBytes` with exactly `contentType`. Both headers are part of
+ * the signature, so the store refuses others. Throws TypeError for a type or size that a header cannot contain.
  */
 export async function presignUpload(
   signing: Signing,
@@ -65,7 +65,7 @@ export async function presignUpload(
   return { ...signed, requiredHeaders: headers };
 }
 
-/** A PUT URL of one part of a multipart upload that only takes a body of exactly `sizeBytes`. */
+/** Signs a PUT URL for one part of a multipart upload. It accepts only a body of exactly `sizeBytes`. */
 export async function presignPart(
   signing: Signing,
   key: string,
@@ -84,8 +84,8 @@ export async function presignPart(
 }
 
 /**
- * A GET URL whose answer is always saved as a file named `fileName` and never shown in the browser, whatever type the
- * object was stored with.
+ * Signs a GET URL. Browsers save its content as a file named `fileName` and never display it, whatever type the object
+ * was stored with.
  */
 export function presignDownload(
   signing: Signing,
@@ -114,8 +114,8 @@ async function presign(signing: Signing, p: Presigning): Promise<SignedUrl> {
     );
   }
   const { clock } = signing;
-  const told = p.now ? clock.toStore(p.now) : clock.now();
-  const signedAt = new Date(Math.floor(told.getTime() / 1000) * 1000); // the format has whole seconds
+  const storeTime = p.now ? clock.toStore(p.now) : clock.now();
+  const signedAt = new Date(Math.floor(storeTime.getTime() / 1000) * 1000); // the format has whole seconds
   const url = await signUrl(signing, p, signedAt);
   return { url, expiresAt: clock.toService(new Date(signedAt.getTime() + p.expiresInSeconds * 1000)) };
 }
@@ -123,9 +123,9 @@ async function presign(signing: Signing, p: Presigning): Promise<SignedUrl> {
 const PLAIN_KEY = /^[\w.~/-]+$/;
 
 /**
- * s3-lite-client signs downloads. It leaves Content-Length and Content-Type out of what it signs, also as extra headers,
- * so aws4fetch signs uploads, whose size and type the store must hold to; and it signs another path than it gives for
- * keys with characters that a URL escapes, so aws4fetch signs those too.
+ * s3-lite-client signs downloads. It cannot sign Content-Length and Content-Type, so aws4fetch signs uploads, whose
+ * size and type the store must check. For keys with characters that a URL escapes, s3-lite-client signs another path
+ * than it puts into the URL, so aws4fetch signs those too.
  */
 function signUrl(signing: Signing, p: Presigning, signedAt: Date): Promise<string> {
   if (p.method === "PUT" || !PLAIN_KEY.test(p.key)) return signByAws4fetch(signing, p, signedAt);
@@ -153,5 +153,5 @@ async function signByAws4fetch(signing: Signing, p: Presigning, signedAt: Date):
     allHeaders: true,
     cache: signing.signingKeys,
   }).sign();
-  return signed.url.href.replaceAll("+", "%20"); // a store need not read + as a space
+  return signed.url.href.replaceAll("+", "%20"); // some stores do not decode + as a space
 }

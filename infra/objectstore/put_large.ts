@@ -1,15 +1,15 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 
-/** Bodies up to so much go through fetch; of larger ones so much is handed to the socket at once. */
+/** Bodies up to this size are sent with fetch. Larger ones are written to the socket in pieces of this size. */
 export const STEP_BYTES = 64 * 1024;
-/** Longest part of an answer that is read: it says how it went, and nothing else. */
+/** Maximum bytes of the answer that are kept. */
 const ANSWER_BYTES = 64 * 1024;
 
 /**
- * A PUT of a large body, sent piece by piece out of the caller's own memory: fetch copies the whole body first, and the
- * copies of one part after another stay in memory until the collector comes round. Each has a connection of its own, as
- * nobody can tell whether the server has just closed a kept one. Rejects when the exchange fails or `signal` aborts.
+ * Sends a large body with PUT, in pieces, without copying it. fetch would copy the whole body first, and the copies
+ * stay in memory until the next garbage collection. Each request opens a new connection, because the server may just
+ * have closed a kept-alive one. Rejects if the exchange fails or `signal` aborts.
  */
 export async function putLarge(
   url: URL,
@@ -39,7 +39,7 @@ export async function putLarge(
   try {
     return await promise;
   } finally {
-    sending.destroy(); // a store that refuses before it has read everything is not sent the rest
+    sending.destroy(); // if the store refuses early, the rest is not sent
   }
 }
 

@@ -9,13 +9,13 @@ import type { ObjectStoreConfig } from "./objectstore.ts";
 import type { StoreClock } from "./store_clock.ts";
 import { putLarge, STEP_BYTES } from "./put_large.ts";
 
-/** What one call may take, and what it is called in error messages. */
+/** Timeout, abort signal and name of one call. */
 export interface CallBounds {
-  /** What is being attempted, as error messages begin: "reading an object". */
+  /** Start of error messages, such as "reading an object". */
   action: string;
-  /** Longest wait for the answer: its headers when `streamed`, else the whole of it. */
+  /** Timeout for the whole answer; for its headers only, if `streamed`. */
   timeoutMs: number;
-  /** The body is handed on as a stream; each of its chunks then has `timeoutMs` of its own. */
+  /** True: the body is passed on as a stream, and `timeoutMs` applies to each chunk. */
   streamed?: boolean;
   signal?: AbortSignal;
 }
@@ -24,9 +24,9 @@ type RequestOptions = Parameters<S3Client["makeRequest"]>[0];
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * s3-lite-client's operations over a transport of our own, because the library's has no timeout, no abort signal,
- * follows redirects, signs a wrong path for keys with `?`, and lets errors through that name the host.
- * Made anew for every call: it carries that call's bounds.
+ * s3-lite-client with another transport. The library's transport has no timeout and no abort signal, follows redirects,
+ * signs a wrong path for keys with `?`, and throws errors that contain the host. Create a client for every call, with
+ * the bounds of that call.
  */
 export class BoundedS3Client extends S3Client {
   readonly #config: ObjectStoreConfig;
@@ -46,7 +46,7 @@ export class BoundedS3Client extends S3Client {
     this.#clock = clock;
   }
 
-  /** Signs, sends and checks one request. Throws the errors of `errors.ts`, or the signal's reason. */
+  /** Signs and sends one request, and checks the answer. Throws the errors of `errors.ts`, or the signal's reason. */
   override makeRequest(o: RequestOptions): Promise<Response> {
     return inSpan(`storage: ${this.#bounds.action}`, {}, () => this.#exchange(o));
   }
@@ -67,7 +67,7 @@ export class BoundedS3Client extends S3Client {
       signal?.removeEventListener("abort", onAbort);
     };
     try {
-      const response = await this.#clock.signing(async () => send(await this.#sign(o), abort.signal));
+      const response = await this.#clock.retryIfSkewed(async () => send(await this.#sign(o), abort.signal));
       if (response.status !== expected) {
         const { code } = await S3Errors.parseServerError(response);
         throw errorOfAnswer(action, expected, response.status, code);
@@ -100,7 +100,7 @@ export class BoundedS3Client extends S3Client {
     const headers = new Headers(o.headers);
     headers.delete("content-length"); // fetch sets it from the body
     headers.set("x-amz-content-sha256", createHash("sha256").update(body).digest("hex"));
-    // The uploader may have stored a Content-Encoding: without this, fetch would hand on decoded bytes, not the object.
+    // The object may be stored with a Content-Encoding. Without this header, fetch would decode its bytes.
     headers.set("accept-encoding", "identity");
     const signer = new AwsV4Signer({
       method: o.method,
@@ -130,7 +130,7 @@ function send({ url, method, headers, body }: SignedRequest, signal: AbortSignal
   return fetch(url, { method, headers, body, redirect: "manual", signal });
 }
 
-/** Proxies and authorities that only fetch honours. */
+/** Environment variables for proxies and certificate authorities that only fetch supports. */
 const FETCH_ONLY = ["http_proxy", "https_proxy", "all_proxy", "deno_cert", "deno_tls_ca_store"];
 
 const needsFetch = (): boolean =>

@@ -1,2 +1,2 @@
-/** For calls that move no content: a store that has not answered by then will not soon. */
+/** Timeout of calls that transfer no content. */
 export const METADATA_TIMEOUT_MS = 10_000;

@@ -1,6 +1,8 @@
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** The text of the first element named `name`, entities decoded, or null. Enough for S3's flat answers. */
+/**
+ * The text of the first element `name`, with entities decoded; null if there is none. Enough for S3's simple answers.
+ */
 export function xmlText(xml: string, name: string): string | null {
   const found = new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`).exec(xml)?.[1];
   return found?.replaceAll(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (whole, hex, decimal, word) => {
@@ -15,7 +17,7 @@ export function xmlTexts(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, "gs"))].map(([, inner = ""]) => inner);
 }
 
-/** Text as the content of an element. */
+/** Escapes text for the content of an element. */
 export function xmlEscape(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
     '"',

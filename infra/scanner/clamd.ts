@@ -1,31 +1,31 @@
 import { parseVerdict, parseVersion, readAnswer } from "./clamd_answer.ts";
 import { type Scanner, type ScannerStatus, ScanUnavailable, type ScanVerdict } from "./scanner.ts";
-import { within } from "./within.ts";
+import { withTimeout } from "./timeout.ts";
 
-/** Where clamd listens and how long to wait for it, in milliseconds. */
+/** Address of clamd, and timeouts in milliseconds. */
 export interface ClamdOptions {
   host: string;
   port: number;
-  /** For the connection to be accepted (5 s). */
+  /** To connect (5 s). */
   connectTimeoutMs?: number;
-  /** For the next chunk of content to arrive or to be taken by clamd (30 s). */
+  /** To read the next chunk of content, or to send it to clamd (30 s). */
   idleTimeoutMs?: number;
-  /** For the verdict after the last byte (150 s: longer than clamd's own MaxScanTime of 120 s). */
+  /** To receive the verdict after the last byte (150 s: longer than clamd's default MaxScanTime of 120 s). */
   answerTimeoutMs?: number;
-  /** For one scan as a whole (10 min). */
+  /** For the whole scan (10 min). */
   totalTimeoutMs?: number;
 }
 
 type Answered = { answer: string } | { failure: unknown };
 
 const maxFrameBytes = 64 * 1024;
-/** How long to look for an answer after clamd stopped taking content: it explains itself before it hangs up. */
-const lastWordsMs = 2_000;
+/** How long to wait for an answer after clamd stopped reading: it sends an error before it closes the connection. */
+const earlyAnswerMs = 2_000;
 
 /**
- * ClamAV's daemon over TCP (`INSTREAM`). One connection per scan, flat memory, clamd's pace sets the pace.
- * clamd calls content beyond its MaxFileSize or MaxScanSize clean unless `AlertExceedsMax yes` is set: set it,
- * and raise StreamMaxLength, MaxFileSize and MaxScanSize to the largest file that is accepted.
+ * ClamAV's daemon over TCP (`INSTREAM`). Each scan has its own connection. Content is streamed with constant memory.
+ * Without `AlertExceedsMax yes`, clamd reports content beyond MaxFileSize or MaxScanSize as clean. So set this option,
+ * and raise StreamMaxLength, MaxFileSize and MaxScanSize to the largest accepted file size.
  */
 export function clamdScanner(options: ClamdOptions): Scanner {
   const limits = {
@@ -44,7 +44,7 @@ export function clamdScanner(options: ClamdOptions): Scanner {
     const endsAt = performance.now() + limits.totalTimeoutMs;
     const wait = <W>(ms: number, work: Promise<W>, waitedFor: string) => {
       const left = Math.min(ms, endsAt - performance.now());
-      return within(
+      return withTimeout(
         left,
         work,
         () => new ScanUnavailable(`${at}: ${waitedFor} took longer than ${left} ms`),
@@ -80,7 +80,7 @@ export function clamdScanner(options: ClamdOptions): Scanner {
     };
   }
 
-  /** Sends all content. False when clamd answered or hung up before it had everything. */
+  /** Sends all content. Returns false if clamd answered or closed the connection before it had everything. */
   async function send(
     { conn, wait }: Session,
     reader: ReadableStreamDefaultReader<Uint8Array>,
@@ -123,11 +123,11 @@ export function clamdScanner(options: ClamdOptions): Scanner {
             (failure) => ({ failure }),
           );
           const complete = await send(s, reader, answered);
-          const patience = complete ? limits.answerTimeoutMs : lastWordsMs;
-          const result = await s.wait(patience, answered, "waiting for the verdict");
+          const timeoutMs = complete ? limits.answerTimeoutMs : earlyAnswerMs;
+          const result = await s.wait(timeoutMs, answered, "waiting for the verdict");
           if ("failure" in result) return unavailable("the connection broke")(result.failure);
           if (complete) return parseVerdict(result.answer);
-          throw new ScanUnavailable(`${at} did not take the whole content: "${result.answer}"`);
+          throw new ScanUnavailable(`${at} did not read the whole content: "${result.answer}"`);
         });
       } catch (error) {
         reader.cancel(error).catch(() => {});
@@ -160,7 +160,7 @@ function isConnectionError(error: unknown): boolean {
     error instanceof Deno.errors.ConnectionAborted || error instanceof Deno.errors.NotConnected;
 }
 
-/** One INSTREAM frame: length (32 bit, big endian) and bytes. */
+/** One INSTREAM frame: the length (32 bits, big-endian), then the bytes. */
 function frame(bytes: Uint8Array): Uint8Array {
   const framed = new Uint8Array(4 + bytes.length);
   new DataView(framed.buffer).setUint32(0, bytes.length);

@@ -4,8 +4,9 @@ const maxAnswerBytes = 4096;
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /**
- * Reads one answer of clamd, without its terminator. Timeouts are answered with a newline even to a z command, so NUL and newline both end it.
- * Throws `ScanUnavailable` when the connection ends before the terminator: half an answer is none.
+ * Reads one answer of clamd, without its terminator. After a timeout, clamd ends its answer with a newline even to a `z`
+ * command. So NUL and newline both end an answer.
+ * @throws ScanUnavailable if the connection ends before the terminator
  */
 export async function readAnswer(
   source: { read(into: Uint8Array): Promise<number | null> },
@@ -30,9 +31,9 @@ export async function readAnswer(
 }
 
 /**
- * The verdict in clamd's answer to INSTREAM. Clean is exactly `stream: OK`.
- * `Heuristics.Limits.Exceeded…` says that part of the content was not examined, so it is no verdict.
- * Throws `ScanUnavailable` with the answer for everything else.
+ * Parses clamd's answer to INSTREAM. Only `stream: OK` means clean. `Heuristics.Limits.Exceeded…` means that part
+ * of the content was not scanned, so it is not a verdict.
+ * @throws ScanUnavailable with the answer, if it is not a verdict
  */
 export function parseVerdict(answer: string): ScanVerdict {
   if (answer === "stream: OK") return { verdict: "Clean" };
@@ -46,8 +47,9 @@ export function parseVerdict(answer: string): ScanVerdict {
 }
 
 /**
- * Reads `ClamAV 1.4.6` and `ClamAV 1.4.6/3/Wed Jun 23 00:40:09 2021`; without a signed database clamd names none.
- * clamd writes the date in its own local time without a zone; UTC is assumed, as in its container images.
+ * Parses `ClamAV 1.4.6` and `ClamAV 1.4.6/3/Wed Jun 23 00:40:09 2021`. Without a signed database, clamd reports no
+ * version of it. The date is in clamd's local time, without a time zone. It is read as UTC, which clamd's container
+ * images use.
  */
 export function parseVersion(answer: string): ScannerStatus {
   const [engine = "", databaseVersion, date] = answer.split("/");

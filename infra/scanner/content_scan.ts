@@ -4,13 +4,14 @@ import { readGzip } from "./archives/gzip.ts";
 import { Input, type Steps } from "./archives/input.ts";
 import { BLOCK_BYTES, isTarHeader, readTar } from "./archives/tar.ts";
 import { readZip } from "./archives/zip.ts";
-import { ScanWindow, type WindowSizes } from "./window.ts";
+import { ScanWindow, type WindowSizes } from "./scan_window.ts";
 
 type Reader = (input: Input, entries: Entries) => Steps;
 
 /**
- * Matches one content and, where it is an archive, every entry in it: as they go by, with one window for each level.
- * @throws BeyondLimits where an archive is larger or deeper than the budget allows
+ * Matches a stream of content against the rules. If it is an archive, matches every entry too. Each nesting level has
+ * one window.
+ * @throws BeyondLimits if an archive is larger or deeper than the budget allows
  */
 export class ContentScan implements Sink {
   #opening: Uint8Array | null = new Uint8Array(0);
@@ -19,11 +20,11 @@ export class ContentScan implements Sink {
   #reading: Steps | null = null;
 
   /**
-   * @param windows of each level, made when needed and used again: only one content of a level is read at a time.
-   * @param outer how many archives are around this content.
+   * @param windows one per nesting level, created when needed and reused: a level reads only one entry at a time.
+   * @param outer number of archives that contain this content.
    */
   constructor(
-    private readonly o: { sizes: WindowSizes; examine: (piece: Uint8Array) => void; budget: Budget },
+    private readonly o: { sizes: WindowSizes; matchPiece: (piece: Uint8Array) => void; budget: Budget },
     private readonly windows: ScanWindow[] = [],
     private readonly outer = 0,
   ) {
@@ -31,7 +32,7 @@ export class ContentScan implements Sink {
   }
 
   get #window(): ScanWindow {
-    return this.windows[this.outer] ??= new ScanWindow(this.o.sizes, this.o.examine);
+    return this.windows[this.outer] ??= new ScanWindow(this.o.sizes, this.o.matchPiece);
   }
 
   push(bytes: Uint8Array): void {
@@ -41,16 +42,17 @@ export class ContentScan implements Sink {
     else if (this.#input) this.#read(bytes);
   }
 
+  /** Call it after the last byte. */
   end(): void {
     if (this.#opening) this.#begin(this.#opening);
     if (this.#input) {
       this.#input.end();
       this.#reading?.next();
     }
-    if (!this.#isEmpty || this.outer === 0) this.#window.end(); // each matching costs some milliseconds
+    if (!this.#isEmpty || this.outer === 0) this.#window.end(); // skips empty entries: a match run costs some milliseconds
   }
 
-  /** Collects the beginning until it tells what the content is. */
+  /** Collects the first bytes until they show whether the content is an archive. */
   #recognise(bytes: Uint8Array): void {
     const opening = new Uint8Array((this.#opening?.length ?? 0) + bytes.length);
     opening.set(this.#opening ?? []);
@@ -82,7 +84,7 @@ export class ContentScan implements Sink {
   }
 }
 
-/** What reads content that begins so; null for what is no archive. */
+/** Returns the archive reader for content with these first bytes; null if it is not an archive. */
 function readerOf(opening: Uint8Array): Reader | null {
   const [first, second, third] = opening;
   if (first === 0x50 && second === 0x4b && [3, 5, 7, 0x30].includes(third ?? 0)) return readZip;

@@ -1,13 +1,13 @@
 /**
- * A definite answer about content; anything less than definite is `ScanUnavailable`. Rejected: the engine looks into
- * archives up to a limit, and this content is beyond it, now and at every further attempt.
+ * The result of a scan. Without a definite result, `ScanUnavailable` is thrown instead. Rejected: the content is an
+ * archive beyond the engine's limits, so scanning it again will not help.
  */
 export type ScanVerdict =
   | { verdict: "Clean" }
   | { verdict: "Infected"; signatureName: string }
   | { verdict: "Rejected"; reason: string };
 
-/** Which engine answers and how old its knowledge is; `null` where the engine does not say. */
+/** Version of the engine and of its signatures; `null` if the engine does not report it. */
 export interface ScannerStatus {
   /** Name and version, such as `ClamAV 1.4.6` or `YARA-X 1.20.0`. */
   engine: string;
@@ -17,31 +17,33 @@ export interface ScannerStatus {
 
 export interface ScanOptions {
   signal?: AbortSignal;
-  /** The service wrote the content itself, so that it may unpack to any size. */
+  /** True for content that the service itself wrote: it may unpack to any size. */
   isOwn?: boolean;
 }
 
 /**
- * An engine that examines content for known signatures.
- * The verdict is only ever `Clean` when the engine has seen the whole content and said so.
+ * An engine that scans content for known signatures. The verdict is `Clean` only if the engine has read the whole
+ * content and reported it as clean.
  */
 export interface Scanner {
   readonly name: string;
-  /** What whoever runs the service must know of this engine: told at start and by `/readyz`. */
+  /** A note for operators about this engine. It is logged at start and shown by `/readyz`. */
   readonly notice?: string;
   /**
-   * Reads the whole stream and gives the engine's verdict.
-   * Throws `ScanUnavailable` when the engine gave no definite answer; an error of the stream itself and the
-   * signal's reason are thrown unchanged, so that a caller can tell an unreadable object from an absent engine.
+   * Reads the whole stream and returns the engine's verdict.
+   * @throws ScanUnavailable if the engine gave no definite answer. Errors of the stream and the signal's reason are
+   * thrown unchanged, so the caller can tell an unreadable object from an unavailable engine.
    */
   scan(content: ReadableStream<Uint8Array>, o?: ScanOptions): Promise<ScanVerdict>;
-  /** Asks the engine who it is. Throws `ScanUnavailable` when it cannot answer. */
+  /** Returns the engine's version. @throws ScanUnavailable */
   status(): Promise<ScannerStatus>;
-  /** Ends scans under way (they throw `ScanUnavailable`) and frees what the engine holds. */
+  /** Ends running scans (they throw `ScanUnavailable`) and releases the engine's resources. */
   close(): Promise<void>;
 }
 
-/** The engine gave no definite answer: absent, silent, half an answer, an error, a limit. Try again later. */
+/**
+ * The engine gave no definite answer: not reachable, a timeout, an incomplete answer, an error or a limit. Retry later.
+ */
 export class ScanUnavailable extends Error {
   override readonly name = "ScanUnavailable";
 }

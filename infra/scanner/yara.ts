@@ -1,36 +1,42 @@
 import yaraPackage from "@virustotal/yara-x/package.json" with { type: "json" };
 import { ARCHIVE_LIMITS, type ArchiveLimits } from "./archives/budget.ts";
 import { type Scanner, type ScannerStatus, ScanUnavailable, type ScanVerdict } from "./scanner.ts";
-import type { WindowSizes } from "./window.ts";
-import { within } from "./within.ts";
+import type { WindowSizes } from "./scan_window.ts";
+import { withTimeout } from "./timeout.ts";
 import { readRules, type RuleSet } from "./yara_rules.ts";
 import { YaraThread } from "./yara_thread.ts";
 
-/** How to run YARA-X; everything has a default. Times in milliseconds, sizes in bytes. */
+/** Options of YARA-X. Times are in milliseconds, sizes in bytes. */
 export interface YaraOptions {
-  /** Folder of `*.yar` files, with a trailing slash; any rule in it that matches means infected. Default: the shipped rules. */
+  /**
+   * Folder of `*.yar` files, with a trailing slash. Content that matches any rule is infected. Default: the built-in
+   * rules.
+   */
   rulesFolder?: URL;
-  /** Scans at the same time (2); each may hold about twice the window in memory. */
+  /** Number of concurrent scans (2). Each may use about twice the window size of memory. */
   threads?: number;
-  /** For the next chunk of content to arrive (30 s). */
+  /** To read the next chunk of content (30 s). */
   idleTimeoutMs?: number;
-  /** For compiling the rules, and for matching one window (60 s). */
+  /** To compile the rules, and to match one window (60 s). */
   stepTimeoutMs?: number;
   /** Window 32 MiB, overlap 4 MiB, head 1 MiB. */
   windowSizes?: WindowSizes;
 }
 
 const mebibyte = 1024 * 1024;
-/** So few that one step has an end soon, also where they are many small entries of an archive. */
+/**
+ * Bytes per message to a thread. Small, so that a step ends soon, even if the batch holds many small archive entries.
+ */
 const batchBytes = 64 * 1024;
-/** A large report of the service unpacks to more than uploads may. */
+/** Limits for files that the service wrote: a large report may unpack to more than an upload may. */
 const OWN_LIMITS: ArchiveLimits = { ...ARCHIVE_LIMITS, unpackedBytes: Infinity, ratio: Infinity };
 
 /**
- * YARA-X in process, on worker threads, with flat memory. Content up to one window is matched exactly. Of longer content
- * every window is matched by itself (see `ScanWindow`): a rule whose strings lie further apart than the overlap,
- * or that counts, or that asks for `filesize` above the window, may miss there. Zip, gzip and tar are looked into within
- * `ARCHIVE_LIMITS`; what is beyond them is Rejected. */
+ * YARA-X on worker threads of this process, with constant memory. Content up to one window is matched exactly. In longer
+ * content every window is matched by itself (see `ScanWindow`). There, a rule may miss if its strings are further apart
+ * than the overlap, if it counts matches, or if it compares `filesize` with more than the window. Zip, gzip and tar
+ * archives are unpacked within `ARCHIVE_LIMITS`. Content beyond these limits is Rejected.
+ */
 export function yaraScanner(options: YaraOptions = {}): Scanner {
   const folder = options.rulesFolder ?? new URL("./rules/", import.meta.url);
   const sizes = options.windowSizes ?? { window: 32 * mebibyte, overlap: 4 * mebibyte, head: mebibyte };
@@ -71,7 +77,7 @@ export function yaraScanner(options: YaraOptions = {}): Scanner {
     else places++;
   }
 
-  /** A thread at rest; those that died meanwhile are forgotten. */
+  /** Returns an idle thread; undefined if there is none. Removes threads that have died. */
   function usableIdle(): YaraThread | undefined {
     const thread = idle.pop();
     if (thread === undefined || thread.usable) return thread;
@@ -102,7 +108,7 @@ export function yaraScanner(options: YaraOptions = {}): Scanner {
   return {
     name: "yara",
     notice:
-      "The embedded scanner (YARA-X) is for trials: it ships a few rules only. Production uses clamd (SCANNER=clamd).",
+      "The embedded scanner (YARA-X) is for trials: it has only a few rules. Use clamd in production (SCANNER=clamd).",
     async scan(content, o): Promise<ScanVerdict> {
       const signal = AbortSignal.any([closing.signal, ...(o?.signal ? [o.signal] : [])]);
       const reader = content.getReader();
@@ -139,7 +145,7 @@ export function yaraScanner(options: YaraOptions = {}): Scanner {
   };
 }
 
-/** Copies the content into buffers of at most `batchBytes` that may be given away to another thread. */
+/** Copies the content into buffers of at most `batchBytes`, which can be transferred to another thread. */
 async function* batches(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   idleTimeoutMs: number,
@@ -150,7 +156,7 @@ async function* batches(
   let batch = new Uint8Array(batchBytes);
   let filled = 0;
   for (;;) {
-    const { done, value } = await within(idleTimeoutMs, reader.read(), late, signal);
+    const { done, value } = await withTimeout(idleTimeoutMs, reader.read(), late, signal);
     if (done) break;
     for (let rest = value; rest.length > 0;) {
       const taken = rest.subarray(0, batchBytes - filled);

@@ -1,19 +1,19 @@
 import { createHash } from "node:crypto";
 import { ScanUnavailable } from "./scanner.ts";
 
-/** The rule files of a folder, and what they are together. */
+/** The rule files of a folder, with a version and date. */
 export interface RuleSet {
-  /** One per file; each is its own namespace, so rules of different files may share a name. */
+  /** One per file. Each file is a namespace, so rules of different files may have the same name. */
   sources: { namespace: string; text: string }[];
   /** The first 12 hex digits of the SHA-256 over all names and texts. */
   version: string;
-  /** When the newest file was last changed on this machine; null when the file system does not say. */
+  /** Modification time of the newest file; null if the file system does not report it. */
   date: Date | null;
 }
 
 /**
- * Reads all `*.yar` and `*.yara` files of a folder (not of its subfolders), in order of their names.
- * Throws `ScanUnavailable` when the folder cannot be read or holds none: scanning with no rules would call everything clean.
+ * Reads all `*.yar` and `*.yara` files of a folder, without subfolders, in order of their names.
+ * @throws ScanUnavailable if the folder cannot be read or has no rule file: without rules, everything would be clean
  */
 export async function readRules(folder: URL): Promise<RuleSet> {
   try {

@@ -1,15 +1,15 @@
 import { ScanUnavailable } from "./scanner.ts";
-import type { WindowSizes } from "./window.ts";
-import { within } from "./within.ts";
+import type { WindowSizes } from "./scan_window.ts";
+import { withTimeout } from "./timeout.ts";
 import type { RuleSet } from "./yara_rules.ts";
 import type { FromWorker, ToWorker } from "./yara_worker.ts";
 
-/** The first rule that has matched, and why the content cannot be looked into up to its end. */
-export type Knowledge = Exclude<FromWorker, { failed: string }>;
+/** State of a scan: the first rule that matched, and why the content is beyond the archive limits; null if neither. */
+export type ScanState = Exclude<FromWorker, { failed: string }>;
 
 let compiledModule: Promise<WebAssembly.Module> | undefined;
 
-/** The engine's WebAssembly, compiled once per process and shared by all its threads. */
+/** The engine's WebAssembly module, compiled once per process and shared by all threads. */
 function wasmModule(): Promise<WebAssembly.Module> {
   const file = new URL("yara_x_js_bg.wasm", import.meta.resolve("@virustotal/yara-x"));
   compiledModule ??= Deno.readFile(file).then((bytes) => WebAssembly.compile(bytes));
@@ -18,8 +18,8 @@ function wasmModule(): Promise<WebAssembly.Module> {
 }
 
 /**
- * One worker thread with compiled rules, for one scan at a time.
- * After any failure (a trap, a step over its time, a stop in the middle of a step) it is terminated and `usable` is false.
+ * A worker thread with compiled rules. It runs one scan at a time. After any failure (a crash, a timeout, an abort
+ * during a step) the thread is terminated and `usable` is false.
  */
 export class YaraThread {
   #worker: Worker;
@@ -38,7 +38,7 @@ export class YaraThread {
     };
   }
 
-  /** Starts a thread and compiles the rules in it. Throws `ScanUnavailable` when either fails. */
+  /** Starts a thread and compiles the rules in it. @throws ScanUnavailable */
   static async start(rules: RuleSet, sizes: WindowSizes, stepTimeoutMs: number): Promise<YaraThread> {
     const module = await wasmModule().catch((cause) => {
       throw new ScanUnavailable(`YARA-X: cannot load the engine: ${cause}`, { cause });
@@ -52,14 +52,14 @@ export class YaraThread {
     return this.#usable;
   }
 
-  /** Has the worker do one thing; answers what it knows of this scan so far. Throws `ScanUnavailable`, or the signal's reason. */
-  async step(message: ToWorker, signal?: AbortSignal): Promise<Knowledge> {
+  /** Makes the worker run one step; returns the state of the scan. @throws ScanUnavailable, the signal's reason */
+  async step(message: ToWorker, signal?: AbortSignal): Promise<ScanState> {
     this.#pending = Promise.withResolvers<FromWorker>();
     try {
       this.#worker.postMessage(message, message.do === "feed" ? [message.bytes.buffer] : []);
       const late = () =>
         new ScanUnavailable(`YARA-X: the step "${message.do}" took longer than ${this.#stepTimeoutMs} ms`);
-      const answer = await within(this.#stepTimeoutMs, this.#pending.promise, late, signal);
+      const answer = await withTimeout(this.#stepTimeoutMs, this.#pending.promise, late, signal);
       if ("failed" in answer) throw new ScanUnavailable(`YARA-X: ${answer.failed}`);
       return answer;
     } catch (error) {

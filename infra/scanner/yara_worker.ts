@@ -1,11 +1,14 @@
-// The thread that matching runs on. It does no input or output of its own: the WebAssembly module, the rules and the
-// content all arrive as messages, one at a time, and each is answered by exactly one message.
+// The worker thread that matches content. It does no input or output: the WebAssembly module, the rules and the content
+// arrive as messages. Each message is answered by exactly one message.
 import { Compiler, initSync, type Scanner } from "@virustotal/yara-x";
 import { type ArchiveLimits, BeyondLimits, Budget } from "./archives/budget.ts";
 import { ContentScan } from "./content_scan.ts";
-import type { WindowSizes } from "./window.ts";
+import type { WindowSizes } from "./scan_window.ts";
 
-/** What the worker is told. `begin` … `feed` … `finish` make one scan; `begin` forgets an unfinished one. */
+/**
+ * Messages to the worker. `begin`, any number of `feed`, and `finish` make one scan. `begin` discards an unfinished
+ * scan.
+ */
 export type ToWorker =
   | {
     do: "load";
@@ -18,8 +21,8 @@ export type ToWorker =
   | { do: "finish" };
 
 /**
- * What it answers: the first rule that has matched so far in this scan, or why the content cannot be looked into up to
- * its end, or why the worker could not go on.
+ * Answer of the worker: the first rule that has matched in this scan, and why the content is beyond the archive limits
+ * (null if neither); or why the worker failed.
  */
 export type FromWorker = { matched: string | null; beyondLimits: string | null } | { failed: string };
 
@@ -54,7 +57,7 @@ function load(message: Extract<ToWorker, { do: "load" }>): void {
   scanner = compiler.build().scanner();
 }
 
-function examine(piece: Uint8Array): void {
+function matchPiece(piece: Uint8Array): void {
   if (matched !== null) return;
   if (scanner === undefined) throw new Error("content arrived before the rules");
   const result: YaraResult = scanner.scan(piece);
@@ -70,13 +73,13 @@ function handle(message: ToWorker): void {
       matched = beyondLimits = null;
       fedBytes = 0;
       budget = new Budget(message.limits);
-      scan = new ContentScan({ sizes, examine, budget });
+      scan = new ContentScan({ sizes, matchPiece, budget });
       return;
     case "feed":
       fedBytes += message.bytes.length;
-      return look(() => scan?.push(message.bytes));
+      return unlessDecided(() => scan?.push(message.bytes));
     case "finish":
-      look(() => {
+      unlessDecided(() => {
         scan?.end();
         budget.requireRatio(fedBytes);
       });
@@ -84,8 +87,8 @@ function handle(message: ToWorker): void {
   }
 }
 
-/** Looks on, unless the verdict is certain already. */
-function look(step: () => void): void {
+/** Runs `step` unless the verdict is already known. */
+function unlessDecided(step: () => void): void {
   if (matched !== null || beyondLimits !== null) return;
   try {
     step();

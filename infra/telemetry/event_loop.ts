@@ -1,8 +1,8 @@
 const EVERY_MS = 500;
-/** A scrape sees the worst of so many measurements: half a minute, longer than the usual interval of scrapes. */
+/** Number of measurements kept: half a minute, longer than the usual scrape interval. */
 const KEPT = 60;
 
-/** Measures by how much this process's timers come late: what every request waits for besides its own work. */
+/** Measures the event loop delay: how late timers of this process fire. Every request waits at least this long. */
 export class EventLoopDelay {
   readonly #late: number[] = [];
   readonly #timer: ReturnType<typeof setInterval>;

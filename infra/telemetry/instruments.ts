@@ -1,7 +1,7 @@
-// Counters and histograms in the text format Prometheus reads. Label values must come from a bounded set: each
-// combination that was ever used is kept and printed for as long as the process lives.
+// Counters and histograms in the Prometheus text format. Label values must come from a bounded set: every combination
+// stays in memory as long as the process runs.
 
-/** Something that prints its samples, `# HELP` and `# TYPE` first. */
+/** Prints its samples, after their `# HELP` and `# TYPE` lines. */
 export interface Instrument {
   print(): string;
 }
@@ -22,13 +22,13 @@ function series(labels: readonly string[], values: readonly string[]): string {
   return labels.map((label, index) => `${label}="${escaped(values[index] ?? "")}"`).join(",");
 }
 
-/** Only ever grows; counts from the start of the process. */
+/** A Prometheus counter. It counts from the start of the process. */
 export class Counter<L extends string> implements Instrument {
   readonly #counts = new Map<string, number>();
 
   constructor(private readonly o: Description<L>) {}
 
-  /** @param values one for each label, in their order. */
+  /** @param values one value per label, in the order of the labels. */
   add(values: readonly string[], by = 1): void {
     const key = series(this.o.labels, values);
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + by);
@@ -44,7 +44,7 @@ export class Counter<L extends string> implements Instrument {
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-/** How long things took, in seconds, by buckets from 5 ms to a minute. */
+/** A Prometheus histogram of durations in seconds, with buckets from 5 ms to one minute. */
 export class Histogram<L extends string> implements Instrument {
   readonly #series = new Map<string, { buckets: number[]; sum: number }>();
 
@@ -76,7 +76,7 @@ export class Histogram<L extends string> implements Instrument {
   }
 }
 
-/** Values as they are now. @param samples label values and what they stand at. */
+/** Prints a Prometheus gauge. @param samples label values and the current value of each. */
 export function gauge<L extends string>(
   { name, help, labels }: Description<L>,
   samples: readonly { values: readonly string[]; value: number }[],

@@ -1,18 +1,18 @@
-// Spans by Deno's built-in OpenTelemetry (OTEL_DENO=true): it records requests in and out, this module what lies
-// between them. Without it nothing is loaded and every function here is a single comparison.
+// Spans for Deno's built-in OpenTelemetry (OTEL_DENO=true). Deno records incoming and outgoing requests; this module
+// records the work between them. Without OTEL_DENO nothing is loaded, and every function here only does one comparison.
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 
-/** Where Deno puts its provider for the API package to find, when it was told to export at all. */
+/** The global under which Deno registers its provider for the API package, if export is on. */
 const PROVIDER = Symbol.for("opentelemetry.js.api.1");
 const api = PROVIDER in globalThis ? await import("@opentelemetry/api") : null;
 const tracer = api?.trace.getTracer("steward") ?? null;
 
-/** Ids of the span the running work belongs to; null outside of one, and always when nothing is exported. */
+/** Ids of the active span; null if there is none or export is off. */
 export function activeSpan(): { traceId: string; spanId: string } | null {
   return api?.trace.getActiveSpan()?.spanContext() ?? null;
 }
 
-/** Names the request's own span by its route. Deno has noted the whole URL before, which nothing can take back. */
+/** Names the request's span by its route. Deno has already recorded the full URL, which cannot be removed. */
 export function nameRequestSpan(method: string, route: string): void {
   const span = api?.trace.getActiveSpan();
   if (!span) return;
@@ -20,15 +20,15 @@ export function nameRequestSpan(method: string, route: string): void {
   span.setAttribute("http.route", route);
 }
 
-/** Runs `work` as a step of the span around it; without one, just runs it. */
+/** Runs `work` in a child span of the active span; without an active span, just runs it. */
 export function inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
   if (!api || !tracer || !api.trace.getActiveSpan()) return work();
   return tracer.startActiveSpan(name, { attributes }, (span) => ended(span, work));
 }
 
 /**
- * Runs `work` as a span that continues the trace `traceId`, or begins a new one: what a job does belongs to the request
- * that enqueued it, however much later and in whichever process.
+ * Runs `work` in a span of the trace `traceId`, or of a new trace if it is null. So the work of a job belongs to the
+ * trace of the request that enqueued it, also later and in another process.
  */
 export function inTrace<T>(
   traceId: string | null,
@@ -41,12 +41,12 @@ export function inTrace<T>(
   return tracer.startActiveSpan(name, options, parentIn(traceId), (span) => ended(span, work));
 }
 
-/** Runs `work` outside of any trace: it serves many, whoever has set it off. */
+/** Runs `work` outside of any trace, because it serves many requests. */
 export function untraced<T>(work: () => T): T {
   return api ? api.context.with(api.ROOT_CONTEXT, work) : work();
 }
 
-/** A ledger row keeps the trace, not the span that wrote it: the parent's id is made of the trace's own. */
+/** A job row stores the trace id but no span id. So the parent's span id is derived from the trace id. */
 function parentIn(traceId: string | null): Context {
   if (!api) throw new Error("there is no context without tracing");
   if (!traceId || /^0+$/.test(traceId)) return api.ROOT_CONTEXT;

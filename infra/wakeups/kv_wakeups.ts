@@ -1,12 +1,12 @@
 import type { Clock } from "../../domain/shared/clock.ts";
 import type { Log } from "../log.ts";
-import { type DelayedWakeUps, GRAIN_MS, timerWakeUps } from "./wakeups.ts";
+import { type DelayedWakeUps, RESOLUTION_MS, timerWakeUps } from "./wakeups.ts";
 
-/** The KV queue takes delays of at most 30 days; what is due later is found by the minute sweep. */
+/** Maximum delay of the KV queue: 30 days. The sweep once a minute finds later due times. */
 const LONGEST_DELAY_MS = 30 * 24 * 60 * 60 * 1000;
-/** A message that could not be handled, since the database was away, comes again after these pauses. */
+/** Pauses before a failed message is delivered again, for example because the database was unreachable. */
 const BACKOFF_MS = [1_000, 5_000, 30_000];
-const REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 const UNDELIVERED = ["steward", "undelivered"];
 
 interface Message {
@@ -14,13 +14,13 @@ interface Message {
   at: number;
 }
 
-/** Does this platform have Deno KV with queues? */
+/** True if this platform has Deno KV with queues. */
 export const hasKvQueue = (): boolean =>
   typeof Deno.openKv === "function" && typeof Deno.Kv?.prototype.listenQueue === "function";
 
 /**
- * Wake-ups as delayed messages of a Deno KV queue: they survive a restart. A delivered message says nothing but "look
- * at the ledger"; undelivered ones are kept under a key and reconciled by `sweep`.
+ * Wake-ups as delayed messages of a Deno KV queue. They survive a restart. A delivered message only makes workers query
+ * the jobs table. Undelivered messages are stored under a key, and `sweep` handles them.
  */
 export async function kvWakeUps(
   o: { path: string | undefined; wake: () => Promise<void>; log: Log; clock: Clock },
@@ -33,13 +33,13 @@ export async function kvWakeUps(
     set.delete((message as Message).at);
     return o.wake();
   }).catch((error) => {
-    o.log.warn("the queue of Deno KV is not heard; timers take its place", { error });
+    o.log.warn("the Deno KV queue cannot be read; timers are used instead", { error });
     const fallback = timers = timerWakeUps(o.wake, o.clock);
     for (const time of set) fallback.set(new Date(time));
   });
   const track = (promise: Promise<unknown>) => {
     const tracked = promise.catch((error) =>
-      o.log.warn("a wake-up was not kept; polling covers it", { error })
+      o.log.warn("a wake-up could not be stored; polling finds its jobs", { error })
     )
       .finally(() => sending.delete(tracked));
     sending.add(tracked);
@@ -47,10 +47,10 @@ export async function kvWakeUps(
   return {
     set(at) {
       if (timers) return timers.set(at);
-      const time = Math.ceil(at.getTime() / GRAIN_MS) * GRAIN_MS;
+      const time = Math.ceil(at.getTime() / RESOLUTION_MS) * RESOLUTION_MS;
       const delay = Math.max(0, time - o.clock.now().getTime());
       if (delay > LONGEST_DELAY_MS || set.has(time)) return;
-      if (set.size >= REMEMBERED) set.clear();
+      if (set.size >= MAX_REMEMBERED) set.clear();
       set.add(time);
       const message: Message = { steward: "wake-up", at: time };
       track(

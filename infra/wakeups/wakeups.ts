@@ -1,25 +1,25 @@
 import type { Clock } from "../../domain/shared/clock.ts";
 
 /**
- * Tells workers to look at the ledger, now or at a later time. A wake-up is only a hint: lost or doubled ones do no
- * harm, since workers also look by themselves now and then.
+ * Makes workers query the jobs table, now or at a later time. A wake-up is only a hint. Lost or duplicate wake-ups do no
+ * harm, because workers also poll.
  */
 export interface WakeUps {
-  /** Sets a wake-up at `time`; a past time wakes workers at once. */
+  /** Sets a wake-up at `time`. A past time wakes workers immediately. */
   at(time: Date): void;
 }
 
-/** Keeps wake-ups for later. What they call may fail: it is then called again, or looks by itself. */
+/** Stores wake-ups for later. If the callback fails, it is called again or polling replaces it. */
 export interface DelayedWakeUps {
   set(at: Date): void;
   stop(): Promise<void>;
 }
 
-/** What is due within the same few milliseconds shares one wake-up. */
-export const GRAIN_MS = 20;
+/** Due times are rounded up to this many milliseconds, so that close ones share one wake-up. */
+export const RESOLUTION_MS = 20;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Wake-ups that call `now` for what is due and hand the rest to `delayed`. */
+/** Creates wake-ups that call `now` for due times and pass later times to `delayed`. */
 export function createWakeUps(o: { now: () => void; delayed: DelayedWakeUps; clock: Clock }): WakeUps {
   return {
     at(time) {
@@ -29,19 +29,19 @@ export function createWakeUps(o: { now: () => void; delayed: DelayedWakeUps; clo
   };
 }
 
-/** Wake-ups as timers of this process: the fallback where there is no Deno KV queue. Lost with the process. */
+/** Wake-ups as timers of this process: the fallback without a Deno KV queue. They are lost when the process ends. */
 export function timerWakeUps(wake: () => Promise<void>, clock: Clock): DelayedWakeUps {
   const timers = new Map<number, ReturnType<typeof setTimeout>>();
   return {
     set(at) {
-      const time = Math.ceil(at.getTime() / GRAIN_MS) * GRAIN_MS;
+      const time = Math.ceil(at.getTime() / RESOLUTION_MS) * RESOLUTION_MS;
       const delay = Math.max(0, time - clock.now().getTime());
       if (timers.has(time) || timers.size >= 1000 || delay > LONGEST_TIMER_MS) return;
       timers.set(
         time,
         setTimeout(() => {
           timers.delete(time);
-          wake().catch(() => {}); // whoever failed has logged why, and looks again by itself
+          wake().catch(() => {}); // the callback has logged its failure and polls again
         }, delay),
       );
     },

@@ -1,5 +1,5 @@
 import { ConfigurationError, processEnv, readConfig } from "../../infra/config.ts";
-import { storeConfig } from "../../infra/objectstore/configured.ts";
+import { objectStoreConfig } from "../../infra/objectstore/store_config.ts";
 import { connectObjectStore, type ObjectStore } from "../../infra/objectstore/objectstore.ts";
 import { EXIT, Failure } from "./command_line.ts";
 
@@ -8,7 +8,7 @@ export function openConfiguredStore(): ObjectStore {
   try {
     const config = readConfig(processEnv());
     if (!config.S3_ENDPOINT) throw new Failure(EXIT.usage, "S3_ENDPOINT is missing");
-    return connectObjectStore(storeConfig(config));
+    return connectObjectStore(objectStoreConfig(config));
   } catch (error) {
     if (error instanceof ConfigurationError) throw new Failure(EXIT.usage, error.message);
     throw error;

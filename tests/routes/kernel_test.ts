@@ -129,7 +129,7 @@ Deno.test("the process is healthy and ready with every part named", async () => 
     "scanner",
     "mail",
   ]);
-  assert.match(body.notices.join(), /embedded scanner .* is for trials.* Production uses clamd/);
+  assert.match(body.notices.join(), /embedded scanner .* is for trials.* Use clamd in production/);
   assert.ok(t.logs.some((line) => line.includes(body.notices[0])), "said at start too");
 });
 

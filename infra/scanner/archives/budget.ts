@@ -1,12 +1,12 @@
-/** How far an engine looks into archives. */
+/** Limits for unpacking archives. */
 export interface ArchiveLimits {
-  /** Archives inside each other. */
+  /** Maximum nesting depth of archives. */
   depth: number;
-  /** Entries of all archives of one file. */
+  /** Maximum number of entries in all archives of one file. */
   entries: number;
-  /** Bytes that come out of all compressed entries of one file. */
+  /** Maximum unpacked bytes of all compressed entries of one file. */
   unpackedBytes: number;
-  /** Unpacked bytes for each byte of the file. */
+  /** Maximum unpacked bytes per byte of the file. */
   ratio: number;
 }
 
@@ -17,31 +17,31 @@ export const ARCHIVE_LIMITS: ArchiveLimits = {
   ratio: 100,
 };
 
-/** So little may be packed at any ratio: a page of blanks is no attack. */
+/** Up to this size, any ratio is allowed: a page of blanks is no attack. */
 const ANY_RATIO_BYTES = 128 * 1024;
 
-/** The content cannot be looked into up to its end. The message says why, for the file's owner. */
+/** The archive exceeds the limits, so it cannot be scanned completely. The message tells the file's owner why. */
 export class BeyondLimits extends Error {
   override readonly name = "BeyondLimits";
 }
 
-/** Counts what comes out of the archives of one file. */
+/** Counts archives, entries and unpacked bytes of one file against the limits. */
 export class Budget {
   #entries = 0;
   #unpacked = 0;
 
   constructor(private readonly limits: ArchiveLimits) {}
 
-  /** @throws BeyondLimits for an archive that `outer` others are around. */
+  /** Counts an archive that is inside of `outer` others. @throws BeyondLimits */
   countArchive(outer: number): void {
     const { depth } = this.limits;
-    if (outer >= depth) throw new BeyondLimits(`More than ${depth} archives are inside each other.`);
+    if (outer >= depth) throw new BeyondLimits(`Archives are nested more than ${depth} levels deep.`);
   }
 
   /** @throws BeyondLimits */
   countEntry(): void {
     const { entries } = this.limits;
-    if (++this.#entries > entries) throw new BeyondLimits(`Its archives have more than ${entries} entries.`);
+    if (++this.#entries > entries) throw new BeyondLimits(`The archives have more than ${entries} entries.`);
   }
 
   /** @throws BeyondLimits */
@@ -49,15 +49,15 @@ export class Budget {
     this.#unpacked += bytes;
     const { unpackedBytes } = this.limits;
     if (this.#unpacked > unpackedBytes) {
-      throw new BeyondLimits(`It unpacks to more than ${unpackedBytes} bytes.`);
+      throw new BeyondLimits(`The file unpacks to more than ${unpackedBytes} bytes.`);
     }
   }
 
-  /** Asked at the end, since a file may begin with what packs well. @throws BeyondLimits */
+  /** Checks the ratio. Call it at the end, because the beginning of a file may compress well. @throws BeyondLimits */
   requireRatio(fileBytes: number): void {
     const { ratio } = this.limits;
     if (this.#unpacked > Math.max(ANY_RATIO_BYTES, ratio * fileBytes)) {
-      throw new BeyondLimits(`It unpacks to more than ${ratio} times its size.`);
+      throw new BeyondLimits(`The file unpacks to more than ${ratio} times its size.`);
     }
   }
 }

@@ -1,13 +1,13 @@
-/** Takes one content, piece by piece. */
+/** Receives one content in pieces. */
 export interface Sink {
   push(bytes: Uint8Array): void;
   end(): void;
 }
 
-/** What a reader of an archive does with its entries, which it reads one after the other. */
+/** Receives the entries of an archive from its reader, one after the other. */
 export interface Entries {
-  /** Begins an entry. @throws BeyondLimits */
+  /** Starts an entry. @throws BeyondLimits */
   open(): Sink;
-  /** Tells of bytes that were unpacked. @throws BeyondLimits */
+  /** Counts unpacked bytes. @throws BeyondLimits */
   unpacked(bytes: number): void;
 }

@@ -8,7 +8,7 @@ const HAS_NAME = 8;
 const HAS_COMMENT = 16;
 const TRAILER_BYTES = 8;
 
-/** Reads a gzip file (RFC 1952). Streams that follow each other are one content; anything else behind them is passed over. */
+/** Reads a gzip file (RFC 1952). Concatenated streams are one content. Other data behind them is ignored. */
 export function* readGzip(input: Input, entries: Entries): Steps {
   const content = entries.open();
   while (yield* skipHeader(input)) {
@@ -21,7 +21,9 @@ export function* readGzip(input: Input, entries: Entries): Steps {
   content.end();
 }
 
-/** @returns false where no further stream begins. Sums are not checked: some programs do not check them either. */
+/**
+ * @returns false if no further stream follows. Checksums are not verified, because some programs do not verify them.
+ */
 function* skipHeader(input: Input): Steps<boolean> {
   const header = yield* input.take(10);
   if (!header || header.getUint16(0) !== 0x1f8b) return false;
@@ -37,7 +39,7 @@ function* skipHeader(input: Input): Steps<boolean> {
   return true;
 }
 
-/** Passes over a text that ends with a NUL. */
+/** Skips a text that ends with NUL. */
 function* skipText(input: Input): Steps {
   for (;;) {
     const bytes = yield* input.peek(1);

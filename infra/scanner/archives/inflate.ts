@@ -1,23 +1,25 @@
 import { Z_BUF_ERROR, Z_NO_FLUSH, Z_OK, zlibInflate, zlibInflateInit2, ZStream } from "pako";
 import type { Input, Steps } from "./input.ts";
 
-/** Negative: a bare deflate stream, without the header of zlib or gzip. */
+/** Negative: a raw deflate stream, without a zlib or gzip header. */
 const RAW_WINDOW_BITS = -15;
 const STEP_BYTES = 64 * 1024;
 
 /**
- * Unpacks one deflate stream in steps of at most 64 KiB and takes no byte behind its end, which node:zlib cannot do in
- * one thread without waiting. Damage ends the stream.
- * @param most packed bytes to read.
- * @returns how many packed bytes were read.
+ * Unpacks one deflate stream in steps of at most 64 KiB, and reads no byte behind its end. node:zlib cannot do this
+ * synchronously. Corrupt data ends the stream.
+ * @param maxBytes maximum number of packed bytes to read.
+ * @returns the number of packed bytes read.
  */
-export function* inflate(input: Input, most: number, sink: (bytes: Uint8Array) => void): Steps<number> {
+export function* inflate(input: Input, maxBytes: number, sink: (bytes: Uint8Array) => void): Steps<number> {
   const stream = new ZStream();
   zlibInflateInit2(stream, RAW_WINDOW_BITS);
   const output = new Uint8Array(STEP_BYTES);
   stream.output = output;
   for (let packed = 0;;) {
-    const bytes = packed < most ? (yield* input.peek(1)).subarray(0, most - packed) : new Uint8Array(0);
+    const bytes = packed < maxBytes
+      ? (yield* input.peek(1)).subarray(0, maxBytes - packed)
+      : new Uint8Array(0);
     if (bytes.length === 0) return packed;
     stream.input = bytes;
     stream.next_in = 0;
@@ -30,7 +32,7 @@ export function* inflate(input: Input, most: number, sink: (bytes: Uint8Array) =
   }
 }
 
-/** Unpacks until the input is used up or the stream ends. */
+/** Unpacks until the input is consumed or the stream ends. */
 function inflateStep(stream: ZStream, sink: (bytes: Uint8Array) => void): number {
   for (;;) {
     stream.next_out = 0;

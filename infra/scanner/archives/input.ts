@@ -1,18 +1,18 @@
-/** A reader that runs until it needs bytes that have not come yet. */
+/** A reader as a generator. It yields when it needs bytes that have not arrived yet. */
 export type Steps<T = void> = Generator<void, T, void>;
 
-/** The bytes of one content that have come and were not taken yet. Readers are generators: they `yield` to wait for more. */
+/** Buffer of the bytes of one content that have arrived and were not consumed yet. */
 export class Input {
   #bytes = new Uint8Array(0);
   #position = 0;
   #ended = false;
 
-  /** Where in the content the first byte that was not taken lies. */
+  /** Offset in the content of the first byte that was not consumed. */
   get position(): number {
     return this.#position;
   }
 
-  /** Copies the bytes: whoever gives them may use their buffer again. */
+  /** Adds a copy of the bytes: the caller may reuse its buffer. */
   add(bytes: Uint8Array): void {
     const joined = new Uint8Array(this.#bytes.length + bytes.length);
     joined.set(this.#bytes);
@@ -24,7 +24,7 @@ export class Input {
     this.#ended = true;
   }
 
-  /** All that is here, at least `count` bytes; fewer only at the end of the content. They are not taken. */
+  /** Returns all buffered bytes without consuming them: at least `count`, or fewer at the end of the content. */
   *peek(count: number): Steps<Uint8Array> {
     while (this.#bytes.length < count && !this.#ended) yield;
     return this.#bytes;
@@ -35,7 +35,7 @@ export class Input {
     this.#position += count;
   }
 
-  /** The next `count` bytes; null where the content ends before. */
+  /** Consumes the next `count` bytes; null if the content ends before. */
   *take(count: number): Steps<DataView | null> {
     const bytes = yield* this.peek(count);
     if (bytes.length < count) return null;
@@ -43,7 +43,7 @@ export class Input {
     return new DataView(bytes.buffer, bytes.byteOffset, count);
   }
 
-  /** Hands the next `count` bytes to `sink` as they come; stops at the end of the content. */
+  /** Consumes the next `count` bytes and passes them to `sink` as they arrive. Stops at the end of the content. */
   *pass(count: number, sink: (bytes: Uint8Array) => void): Steps {
     for (let left = count; left > 0;) {
       const bytes = (yield* this.peek(1)).subarray(0, left);

@@ -4,12 +4,9 @@ import type { Input, Steps } from "./input.ts";
 export const BLOCK_BYTES = 512;
 /** Types of pax headers: `x` for the next entry, `g` for all. */
 const PAX = new Set(["x", "g"]);
-const MOST_PAX_BYTES = 1024 * 1024;
+const MAX_PAX_BYTES = 1024 * 1024;
 
-/**
- * Reads a tar file (POSIX ustar and pax, GNU, v7). Blocks that are no header are passed over up to the next header, as
- * some programs do.
- */
+/** Reads a tar file (POSIX ustar and pax, GNU, v7). Skips blocks that are not a header, as some programs do. */
 export function* readTar(input: Input, entries: Entries): Steps {
   let paxSize: number | null = null;
   for (;;) {
@@ -26,7 +23,7 @@ export function* readTar(input: Input, entries: Entries): Steps {
     const decoder = new TextDecoder();
     yield* input.pass(size, (bytes) => {
       content.push(bytes);
-      if (isPax && pax.length < MOST_PAX_BYTES) pax += decoder.decode(bytes, { stream: true });
+      if (isPax && pax.length < MAX_PAX_BYTES) pax += decoder.decode(bytes, { stream: true });
     });
     content.end();
     yield* input.pass(padding, () => {});
@@ -36,7 +33,7 @@ export function* readTar(input: Input, entries: Entries): Steps {
   }
 }
 
-/** Is the block a header of an entry, by its sum? */
+/** True if the block is the header of an entry: its checksum is right. */
 export function isTarHeader(block: Uint8Array): boolean {
   if (block.length < BLOCK_BYTES || block[0] === 0) return false;
   const sum = block.subarray(0, BLOCK_BYTES).reduce(
@@ -46,7 +43,7 @@ export function isTarHeader(block: Uint8Array): boolean {
   return octal(block.subarray(148, 156)) === sum;
 }
 
-/** Size of the content by the header itself: octal, or a binary number where the first bit is set. */
+/** Size of the content in the header: octal, or binary if the first bit is set. */
 function ownSize(header: Uint8Array): number {
   const field = header.subarray(124, 136);
   if (((field[0] ?? 0) & 0x80) === 0) return octal(field) ?? 0;

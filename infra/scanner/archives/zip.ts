@@ -16,15 +16,15 @@ const SIZE_FOLLOWS = 8;
 const STORED = 0;
 const SLASH = 0x2f;
 const DEFLATED = 8;
-/** Signature, sum and two sizes of eight bytes each. */
+/** Signature, checksum and two sizes of eight bytes each. */
 const LONGEST_DESCRIPTOR = 24;
 
-const nowhere: Sink = { push() {}, end() {} };
+const discard: Sink = { push() {}, end() {} };
 
 /**
- * Reads a zip from its beginning, entry by entry, and then compares with its directory, which is what most programs open
- * it by. Entries that are encrypted or packed in another way than deflate are passed over.
- * @throws BeyondLimits where a directory names an entry that was not read: a program would find another content there.
+ * Reads a zip from its beginning, entry by entry. Then compares the entries with the central directory, which most
+ * programs use to open a zip. Skips entries that are encrypted or compressed with another method than deflate.
+ * @throws BeyondLimits if the directory lists an entry that was not read: another program would unpack other content.
  */
 export function* readZip(input: Input, entries: Entries): Steps {
   const directories = new ZipDirectories();
@@ -55,7 +55,7 @@ export function* readZip(input: Input, entries: Entries): Steps {
   }
 }
 
-/** Goes to the next record; null at the end. What lies between records is nobody's. */
+/** Moves to the next record and returns its signature; null at the end. Ignores data between records. */
 function* findRecord(input: Input): Steps<number | null> {
   for (;;) {
     const bytes = yield* input.peek(4);
@@ -71,7 +71,7 @@ function* findRecord(input: Input): Steps<number | null> {
   }
 }
 
-/** Reads the entry that begins here. @returns its packed size, or null where the content ends in its header. */
+/** Reads the entry at the current position. @returns its packed size; null if the content ends inside its header. */
 function* readEntry(input: Input, entries: Entries): Steps<number | null> {
   const header = yield* input.take(30);
   const nameBytes = header?.getUint16(26, true) ?? 0;
@@ -82,10 +82,10 @@ function* readEntry(input: Input, entries: Entries): Steps<number | null> {
   const short = header.getUint32(18, true);
   const size = short === LARGE ? sizeIn64(header, variable, nameBytes) : short;
   const isFolder = method === STORED && nameBytes > 0 && variable.getUint8(nameBytes - 1) === SLASH;
-  const known = (flags & SIZE_FOLLOWS) !== 0 && size === 0 && !isFolder ? null : size; // some folders have no descriptor
+  const known = (flags & SIZE_FOLLOWS) !== 0 && size === 0 && !isFolder ? null : size; // some programs write no descriptor for folders
   const isReadable = (flags & ENCRYPTED) === 0 && (method === STORED || method === DEFLATED);
   const content = entries.open();
-  const sink = isReadable ? content : nowhere;
+  const sink = isReadable ? content : discard;
   const packed = isReadable && method === DEFLATED
     ? yield* readDeflated(input, known, entries, sink)
     : known === null
@@ -110,19 +110,21 @@ function* readDeflated(input: Input, known: number | null, entries: Entries, sin
   return known;
 }
 
-/** Reads an entry whose size is only told behind it: the first descriptor that tells the size so far ends it. */
+/**
+ * Reads an entry whose size follows in a descriptor. The first descriptor whose size equals the bytes so far ends it.
+ */
 function* readUpToDescriptor(input: Input, sink: Sink): Steps<number> {
   const begin = input.position;
   for (;;) {
     const bytes = yield* input.peek(LONGEST_DESCRIPTOR);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const last = bytes.length - LONGEST_DESCRIPTOR; // of a zip at least its end record follows
-    if (last < 0) throw new BeyondLimits("The end of an entry cannot be told.");
+    const last = bytes.length - LONGEST_DESCRIPTOR; // in a zip, at least the end record follows
+    if (last < 0) throw new BeyondLimits("The end of an entry cannot be determined.");
     for (let at = bytes.indexOf(0x50); at !== -1 && at <= last; at = bytes.indexOf(0x50, at + 1)) {
       const size = input.position + at - begin;
-      const tells = view.getUint32(at, true) === DESCRIPTOR &&
+      const isDescriptor = view.getUint32(at, true) === DESCRIPTOR &&
         (view.getUint32(at + 8, true) === size || view.getBigUint64(at + 8, true) === BigInt(size));
-      if (!tells) continue;
+      if (!isDescriptor) continue;
       yield* input.pass(at, (piece) => sink.push(piece));
       return size;
     }

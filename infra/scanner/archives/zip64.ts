@@ -1,8 +1,8 @@
-/** In the place of a number that needs more than 32 bits: an extra field has it. */
+/** Stands in a 32-bit field for a larger number, which is in the zip64 extra field. */
 export const LARGE = 0xffffffff;
 const EXTRA_64 = 1;
 
-/** The 64-bit numbers of an extra field, in their order; none where it has no such field. */
+/** The 64-bit numbers of the zip64 extra field, in order; empty if there is no such field. */
 export function numbersOf64(extra: DataView): number[] {
   for (let at = 0; at + 4 <= extra.byteLength;) {
     const length = extra.getUint16(at + 2, true);
@@ -18,7 +18,7 @@ export function numbersOf64(extra: DataView): number[] {
   return [];
 }
 
-/** The packed size in a local header whose short one says that it is large. */
+/** The 64-bit packed size of a local header whose 32-bit field is `LARGE`. */
 export function sizeIn64(header: DataView, variable: DataView, nameBytes: number): number {
   const extra = new DataView(
     variable.buffer,
@@ -26,6 +26,6 @@ export function sizeIn64(header: DataView, variable: DataView, nameBytes: number
     variable.byteLength - nameBytes,
   );
   const numbers = numbersOf64(extra);
-  const index = header.getUint32(22, true) === LARGE ? 1 : 0; // the unpacked size comes first, where it is large too
+  const index = header.getUint32(22, true) === LARGE ? 1 : 0; // the unpacked size comes first if it is large too
   return numbers[index] ?? LARGE;
 }

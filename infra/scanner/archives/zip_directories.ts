@@ -1,16 +1,16 @@
 import { BeyondLimits } from "./budget.ts";
 import { LARGE, numbersOf64 } from "./zip64.ts";
 
-const unlike = () =>
+const mismatch = () =>
   new BeyondLimits(
-    "The directory of an archive does not fit its entries: programs would open different contents.",
+    "The directory of an archive does not match its entries: different programs would unpack different content.",
   );
 
-/** What was read of a zip, compared with what its directories say. */
+/** Compares the entries read from a zip with its central directories. */
 export class ZipDirectories {
-  /** Packed sizes by where entries begin. */
+  /** Packed size by offset of the entry. */
   #entries = new Map<number, number>();
-  /** Where directories begin and end. */
+  /** Start and end offsets of directories. */
   #directories: { from: number; to: number }[] = [];
   #end64: number | null = null;
 
@@ -18,7 +18,7 @@ export class ZipDirectories {
     this.#entries.set(at, packed);
   }
 
-  /** A line of a directory: it must name an entry that was read. @throws BeyondLimits */
+  /** Checks a directory line: it must refer to an entry that was read. @throws BeyondLimits */
   addLine(at: number, to: number, header: DataView, variable: DataView, lengths: number[]): void {
     const [nameBytes = 0, extraBytes = 0] = lengths;
     const extra = new DataView(variable.buffer, variable.byteOffset + nameBytes, extraBytes);
@@ -27,10 +27,10 @@ export class ZipDirectories {
       const short = header.getUint32(field, true);
       return short === LARGE ? numbers.shift() ?? LARGE : short;
     };
-    read(24); // the unpacked size, which comes first where it is large
+    read(24); // the unpacked size, which comes first in the extra field if it is large
     const packed = read(20);
     const offset = read(42);
-    if (this.#entries.get(offset) !== packed) throw unlike();
+    if (this.#entries.get(offset) !== packed) throw mismatch();
     const last = this.#directories.at(-1);
     if (last?.to === at) last.to = to;
     else this.#directories.push({ from: at, to });
@@ -47,18 +47,21 @@ export class ZipDirectories {
     const size = end.getUint32(12, true);
     const from = end.getUint32(16, true);
     if (size === LARGE || from === LARGE) {
-      if (this.#end64 === null) throw unlike();
+      if (this.#end64 === null) throw mismatch();
     } else {
       this.#requireDirectory(from, size, this.#end64 ?? at);
     }
     this.#end64 = null;
   }
 
-  /** Some programs go by where the directory begins, others by its size and its end: both must lead to one that was read. */
+  /**
+   * Some programs find the directory by its offset, others by its size and end. Both must lead to a directory that was
+   * read.
+   */
   #requireDirectory(from: number, size: number, end: number): void {
     if (size === 0 && this.#entries.size === 0) return;
     if (!this.#directories.some((one) => one.from === from && one.to === end && from + size === end)) {
-      throw unlike();
+      throw mismatch();
     }
   }
 }

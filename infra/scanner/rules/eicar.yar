@@ -1,6 +1,6 @@
 // The EICAR anti-malware test file, as eicar.org defines it: 68 known bytes at the start of a file of at most
-// 128 bytes, followed by nothing but white space (space, tab, LF, CR, CTRL-Z). Written in hex, so that other
-// scanners do not take this rule for the test file.
+// 128 bytes, followed only by white space (space, tab, LF, CR, CTRL-Z). Written in hex, so that other scanners do not
+// report this rule as the test file.
 rule Eicar_Test_File
 {
   meta:

@@ -1,10 +1,10 @@
-// A few rules for what has no honest place in an upload. They are for trials: they know some common kinds of attack,
-// no single malware. Production uses ClamAV, or a maintained rule set of your own.
+// A few rules for content that should not be in an upload. They are for trials: they detect some common kinds of attack,
+// but no specific malware. In production use ClamAV, or your own maintained rule set.
 
 rule Php_Web_Shell
 {
   meta:
-    description = "PHP that runs what a request sends"
+    description = "PHP that runs code or commands from a request"
 
   strings:
     $open = /<\?(php|=)/ nocase
@@ -17,7 +17,7 @@ rule Php_Web_Shell
 rule Jsp_Web_Shell
 {
   meta:
-    description = "A Java server page that runs a command a request sends"
+    description = "A Java server page that runs a command from a request"
 
   strings:
     $open = "<%"
@@ -57,7 +57,7 @@ rule Office_Dde_Starts_Program
 rule Rtf_Equation_Editor
 {
   meta:
-    description = "An RTF document that embeds the old equation editor, which runs code by an overflow (CVE-2017-11882)"
+    description = "An RTF document that embeds the old equation editor, which has a buffer overflow (CVE-2017-11882)"
 
   strings:
     $data = "\\objdata" nocase
@@ -83,7 +83,7 @@ rule Shortcut_Starts_Script
 rule Encoded_Powershell_Download
 {
   meta:
-    description = "A script that downloads and runs code by PowerShell, hidden from whoever looks"
+    description = "A script that downloads and runs code by PowerShell in a hidden window"
 
   strings:
     $call = /powershell(\.exe)?\b[^\r\n]{0,200}-w(indowstyle)?\s{1,5}hidden/ nocase

@@ -49,7 +49,7 @@ Deno.test("the version is read with and without a signed database", () => {
 /** Answers of a daemon that a real clamd cannot be made to give. */
 const fakeAnswers: [name: string, answer: string, afterBytes: number, expected: RegExp][] = [
   ["half an answer, then the end of the connection", "stream: OK", 24, /in the middle of its answer/],
-  ["'clean' before it has everything", "stream: OK\0", 10, /did not take the whole content/],
+  ["'clean' before it has everything", "stream: OK\0", 10, /did not read the whole content/],
   ["an answer without end", "x".repeat(5000), 24, /no end within 4096 bytes/],
   ["garbage", "\xff\xfe\0", 24, /gave no verdict/],
 ];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { ScanWindow } from "../../../infra/scanner/window.ts";
+import { ScanWindow } from "../../../infra/scanner/scan_window.ts";
 
 const sizes = { window: 16, overlap: 5, head: 3 };
 

@@ -1,8 +1,8 @@
 /**
- * Waits for `work`, at most `ms` milliseconds and only until `signal` aborts.
- * Throws `late()` when time is up, the signal's reason when it aborts, else whatever `work` throws. It does not stop the work.
+ * Waits for `work` for at most `ms` milliseconds, or until `signal` aborts. `work` itself is not stopped.
+ * @throws `late()` after the timeout, the signal's reason if it aborts, or the error of `work`
  */
-export async function within<T>(
+export async function withTimeout<T>(
   ms: number,
   work: Promise<T>,
   late: () => Error,

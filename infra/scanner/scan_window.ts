@@ -1,4 +1,4 @@
-/** Sizes of the windows in bytes; `overlap` + `head` must be smaller than `window`. */
+/** Sizes in bytes; `overlap` + `head` must be smaller than `window`. */
 export interface WindowSizes {
   window: number;
   overlap: number;
@@ -8,35 +8,35 @@ export interface WindowSizes {
 const firstAllocation = 256 * 1024;
 
 /**
- * Cuts content of any length into buffers of at most `window` bytes. Content that fits is examined as one exact piece.
- * Longer content comes in pieces that all begin with the content's first `head` bytes, so that rules looking at offset 0 see the
- * real beginning, then repeat the last `overlap` bytes of the piece before. The last piece is filled up with zeros,
- * so that `filesize < n` is as false for it as for the whole.
+ * Cuts content of any length into pieces of at most `window` bytes. Content that fits is matched as one piece. In longer
+ * content, every piece starts with the content's first `head` bytes, because some rules check offset 0. Then it repeats
+ * the last `overlap` bytes of the previous piece. The last piece is padded with zeros to full length, so that a
+ * condition such as `filesize < n` is false for it, as for the whole content.
  */
 export class ScanWindow {
   #buffer = new Uint8Array(0);
   #filled = 0;
   #sliding = false;
   readonly #sizes: WindowSizes;
-  readonly #examine: (piece: Uint8Array) => void;
+  readonly #matchPiece: (piece: Uint8Array) => void;
 
-  constructor(sizes: WindowSizes, examine: (piece: Uint8Array) => void) {
+  constructor(sizes: WindowSizes, matchPiece: (piece: Uint8Array) => void) {
     if (sizes.overlap + sizes.head >= sizes.window) {
       throw new RangeError(
         `scan window: head ${sizes.head} + overlap ${sizes.overlap} must be less than window ${sizes.window}`,
       );
     }
     this.#sizes = sizes;
-    this.#examine = examine;
+    this.#matchPiece = matchPiece;
   }
 
-  /** Begins another content; the buffer is used again. */
+  /** Starts the next content. The buffer is reused. */
   begin(): void {
     this.#filled = 0;
     this.#sliding = false;
   }
 
-  /** Takes the next bytes of the content; examines a piece whenever a window is full and more follows. */
+  /** Adds the next bytes of the content. Matches a piece whenever the window is full and more bytes follow. */
   push(bytes: Uint8Array): void {
     for (let rest = bytes; rest.length > 0;) {
       if (this.#filled === this.#sizes.window) this.#slide();
@@ -48,14 +48,14 @@ export class ScanWindow {
     }
   }
 
-  /** Examines what is left (also of empty content). */
+  /** Matches the last piece. Empty content is matched too. */
   end(): void {
     if (this.#sliding) this.#filled = this.#buffer.fill(0, this.#filled).length;
-    this.#examine(this.#buffer.subarray(0, this.#filled));
+    this.#matchPiece(this.#buffer.subarray(0, this.#filled));
   }
 
   #slide(): void {
-    this.#examine(this.#buffer);
+    this.#matchPiece(this.#buffer);
     const { head, overlap, window } = this.#sizes;
     this.#buffer.copyWithin(head, window - overlap);
     this.#filled = head + overlap;

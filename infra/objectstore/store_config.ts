@@ -1,8 +1,8 @@
 import type { Config } from "../config.ts";
 import type { ObjectStoreConfig } from "./objectstore.ts";
 
-/** Where the configured bucket is. */
-export function storeConfig(config: Config): ObjectStoreConfig {
+/** The object store's configuration, from the settings. */
+export function objectStoreConfig(config: Config): ObjectStoreConfig {
   return {
     endpoint: config.S3_ENDPOINT ?? "",
     publicEndpoint: config.S3_PUBLIC_ENDPOINT ?? config.S3_ENDPOINT ?? "",

@@ -1,8 +1,9 @@
 /**
- * Cuts a stream into parts of exactly `size` bytes, the last one shorter. Every part is a view of the same buffer: use
- * it up before asking for the next. Aborting errors with the signal's reason; leaving early cancels the source.
+ * Splits a stream into parts of exactly `size` bytes; the last one may be shorter. Every part is a view of the same
+ * buffer, valid only until the next part is requested. An abort throws the signal's reason. Leaving the loop cancels
+ * the source.
  */
-export async function* fillParts(
+export async function* splitIntoParts(
   source: ReadableStream<Uint8Array>,
   size: number,
   signal?: AbortSignal,
@@ -17,7 +18,7 @@ export async function* fillParts(
     while (true) {
       signal?.throwIfAborted();
       const { done, value } = await reader.read();
-      signal?.throwIfAborted(); // cancelling ends the stream without an error
+      signal?.throwIfAborted(); // a cancelled stream ends without an error
       if (done) break;
       for (let taken = 0; taken < value.length;) {
         const take = Math.min(size - filled, value.length - taken);
@@ -37,7 +38,7 @@ export async function* fillParts(
     if (filled > 0) yield buffer.subarray(0, filled);
   } finally {
     signal?.removeEventListener("abort", onAbort);
-    if (!ended) void reader.cancel().catch(() => undefined); // a source that hangs must not hang its reader
+    if (!ended) void reader.cancel().catch(() => undefined); // not awaited: the source may hang
     reader.releaseLock();
   }
 }
