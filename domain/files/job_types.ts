@@ -1,7 +1,7 @@
 import type { AnyJobType } from "../jobs/job_type.ts";
 import { watchScanJob } from "./crashed_scan.ts";
 import { rescanBatchJob, rescanJob } from "./rescan.ts";
-import { tellOwnersJob } from "./rescan_notice.ts";
+import { notifyOwnersJob } from "./rescan_notice.ts";
 import { scanFileJob } from "./scan_job.ts";
 import { fileSweeps } from "./sweeps.ts";
 
@@ -12,5 +12,5 @@ export const filesJobTypes: AnyJobType[] = [
   ...fileSweeps,
   rescanJob,
   rescanBatchJob,
-  tellOwnersJob,
+  notifyOwnersJob,
 ];

@@ -51,9 +51,9 @@ export const rescanBatchJob = defineJob({
  */
 export async function startRescan(
   p: Platform,
-): Promise<"engine away" | "nothing outdated" | "under way" | "begun"> {
+): Promise<"engine unavailable" | "nothing outdated" | "already running" | "started"> {
   const engine = await askEngine(p);
-  if (!engine) return "engine away";
+  if (!engine) return "engine unavailable";
   const generation = await generationOf(p.sql, engine);
   return await transact(p.sql, async (tx) => {
     const outdated = await tx`select from files where status = 'Available' and scan_generation < ${generation}
@@ -63,10 +63,10 @@ export async function startRescan(
     const [walk] = await tx<{ walkBatch: number }[]>`
       update scan_generations set walk_until = ${inMs(now, WALK_EXPIRY_MS)}, walk_batch = walk_batch + 1
       where id = ${generation} and (walk_until is null or walk_until <= ${now}) returning walk_batch`;
-    if (!walk) return "under way";
+    if (!walk) return "already running";
     const first = { generation, batch: walk.walkBatch, after: null, errors: 0 };
     await enqueueJob(p, tx, rescanBatchJob, first, { priority: "Low" });
-    return "begun";
+    return "started";
   });
 }
 
@@ -89,7 +89,7 @@ export async function rescanBatch(
   lostLeases = 0,
 ): Promise<Partial<Record<RescanOutcome, number>> | string> {
   const { generation, after } = args;
-  if (!await setWalk(p, args, { untilMs: WALK_EXPIRY_MS })) return "overtaken";
+  if (!await setWalk(p, args, { untilMs: WALK_EXPIRY_MS })) return "superseded";
   const engine = await askEngine(p);
   if (!engine || await generationOf(p.sql, engine) !== generation) {
     await setWalk(p, args, { untilMs: PAUSE_WITHOUT_ENGINE_MS });

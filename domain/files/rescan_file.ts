@@ -8,7 +8,7 @@ import { profilesOf } from "./configured_profiles.ts";
 import type { FileRow } from "./file.ts";
 import { emitFileInfected } from "./file_events.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";
-import { tellOwnersJob } from "./rescan_notice.ts";
+import { notifyOwnersJob } from "./rescan_notice.ts";
 import { failureOf } from "./scan.ts";
 import { insertScanAttempt } from "./scan_attempts.ts";
 
@@ -91,7 +91,7 @@ async function settleRescan(
       after: { status: "Infected", signatureName },
     });
     await emitFileInfected(p, tx, { ...file, signatureName });
-    await enqueueJob(p, tx, tellOwnersJob, { fileId }, { tenantId: file.tenantId });
+    await enqueueJob(p, tx, notifyOwnersJob, { fileId }, { tenantId: file.tenantId });
     return "Infected";
   });
 }

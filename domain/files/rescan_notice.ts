@@ -6,7 +6,7 @@ import { sendNotification } from "../notifications/send.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
 
-const TellArgs = z.object({ fileId: z.uuid() });
+const NotifyArgs = z.object({ fileId: z.uuid() });
 const UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 const RECIPIENTS_PER_MESSAGE = 500;
 
@@ -14,9 +14,9 @@ const RECIPIENTS_PER_MESSAGE = 500;
  * Notifies a file's owners in-app that a rescan found the file infected. It is a separate job, so that a failure to send
  * cannot keep an infected file Available. The owners get one notification, even if the job runs more than once.
  */
-export const tellOwnersJob = defineJob({
+export const notifyOwnersJob = defineJob({
   name: "files.tell-owners",
-  args: TellArgs,
+  args: NotifyArgs,
   run: async ({ fileId }, { platform }) => ({ told: await notifyOwners(platform, fileId) }),
 });
 

@@ -7,7 +7,7 @@ import { requireVersion } from "../shared/version.ts";
 import { type Execution, readVisibleExecution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 import { FILE_SCOPE } from "./run.ts";
-import { noteScheduledEnd } from "./scheduled_end.ts";
+import { handleExecutionEnd } from "./execution_end.ts";
 
 /**
  * Soft-deletes an execution and releases its file. A Queued or Generating execution also becomes Cancelled; its run, on any
@@ -28,7 +28,7 @@ export async function deleteExecution(
     const [deleted] = await tx<Execution[]>`update report_executions set deleted_at = now(), status = ${next},
       completed_at = coalesce(completed_at, now()) where id = ${id} returning *`;
     // This may be the last unfinished execution of a scheduled burst.
-    if (deleted && isOpen) await noteScheduledEnd(p, tx, deleted);
+    if (deleted && isOpen) await handleExecutionEnd(p, tx, deleted);
     if (runId) await releaseOwnerReferences(tx, FILE_SCOPE, runId);
     await recordAudit(tx, caller, {
       action: isOpen ? "report.cancel" : "report.delete",

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { defineJob, HopelessJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
-import { outageOf, waitingOutOutages } from "./outage.ts";
-import { carryOut, describeFailure, isHopeless, RunSuperseded } from "./produce.ts";
-import { beginRun, failRun, MOST_FAILURES, requeueRun, type Run } from "./run.ts";
+import { outageOf, rethrowOutages } from "./outage.ts";
+import { describeFailure, isPermanentFailure, produceDocument, RunSuperseded } from "./produce.ts";
+import { beginRun, failRun, MAX_FAILURES, requeueRun, type Run } from "./run.ts";
 
 const args = z.object({ executionId: z.uuid() });
 const TIMEOUT_MS = 30 * 60_000;
@@ -14,10 +14,10 @@ export const generateJob = defineJob({
   name: "steward.report-generate",
   args,
   timeoutMs: TIMEOUT_MS,
-  // The execution counts failed runs (MOST_FAILURES). The job's retries are for runs that a crash interrupted.
+  // The execution counts failed runs (MAX_FAILURES). The job's retries are for runs that a crash interrupted.
   maxRetries: 10,
   run: ({ executionId }, context) =>
-    waitingOutOutages(async () => {
+    rethrowOutages(async () => {
       const release = await takeSlot(context.platform, context.signal);
       try {
         const run = await beginRun(context.platform, executionId);
@@ -32,7 +32,7 @@ export const generateJob = defineJob({
 async function generate(run: Run, context: JobContext): Promise<unknown> {
   const { platform, db, signal, log } = context;
   try {
-    const { storedFileId, fileSizeBytes, rowCount } = await carryOut(platform, run, signal);
+    const { storedFileId, fileSizeBytes, rowCount } = await produceDocument(platform, run, signal);
     return { generated: true, storedFileId, fileSizeBytes, rowCount };
   } catch (error) {
     if (error instanceof RunSuperseded) return { generated: false };
@@ -41,7 +41,7 @@ async function generate(run: Run, context: JobContext): Promise<unknown> {
     log.error("a report could not be generated", { executionId: run.id, templateId: run.templateId, error });
     const message = describeFailure(error);
     const outage = context.waitsForDependencies ? outageOf(error) : null;
-    if (!outage && (isHopeless(error) || run.failures + 1 >= MOST_FAILURES)) {
+    if (!outage && (isPermanentFailure(error) || run.failures + 1 >= MAX_FAILURES)) {
       await failRun(platform, run, message);
       throw new HopelessJob(message);
     }

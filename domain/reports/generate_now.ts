@@ -4,7 +4,7 @@ import type { OnceWork } from "../requests/idempotency.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
-import { carryOut, describeFailure, RunSuperseded } from "./produce.ts";
+import { describeFailure, produceDocument, RunSuperseded } from "./produce.ts";
 import { checkRequest, queueReport, type ReportRequest, type Requester } from "./request_report.ts";
 import { beginRun, failRun } from "./run.ts";
 
@@ -77,7 +77,7 @@ async function findInterrupted(sql: Sql, id: string): Promise<Execution | null> 
 async function runWithin(p: Platform, id: string, signal: AbortSignal): Promise<Execution> {
   const run = await beginRun(p, id);
   if (!run) throw deletedDuringRun(id);
-  return await withTimeLimit(carryOut(p, run, signal), signal).catch(async (error) => {
+  return await withTimeLimit(produceDocument(p, run, signal), signal).catch(async (error) => {
     if (error instanceof RunSuperseded) throw deletedDuringRun(id);
     await failRun(p, run, describeFailure(signal.aborted ? signal.reason : error));
     throw signal.aborted ? signal.reason : error;

@@ -16,7 +16,7 @@ export function outageOf(error: unknown): DependencyAway | null {
 }
 
 /** Runs a job's work and rethrows outage errors as DependencyAway, so that the job waits until the outage ends. */
-export async function waitingOutOutages<T>(work: () => Promise<T>): Promise<T> {
+export async function rethrowOutages<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

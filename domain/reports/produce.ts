@@ -9,7 +9,7 @@ import { FORMATS } from "./formats.ts";
 import { outageOf } from "./outage.ts";
 import { requireTemplate } from "./registry.ts";
 import { completeRun, FILE_SCOPE, isCurrent, type MadeDocument, type Run } from "./run.ts";
-import { noteScheduledEnd } from "./scheduled_end.ts";
+import { handleExecutionEnd } from "./execution_end.ts";
 import { isTemplateFault } from "./rows.ts";
 import { readScope } from "./report_scope.ts";
 
@@ -24,7 +24,7 @@ export class RunSuperseded extends Error {
  * Generates and stores the document of a run, completes the execution and creates its deliveries.
  * @throws RunSuperseded if the run is no longer current; the signal's reason if aborted; any other failure
  */
-export async function carryOut(p: Platform, run: Run, signal: AbortSignal): Promise<Execution> {
+export async function produceDocument(p: Platform, run: Run, signal: AbortSignal): Promise<Execution> {
   const watch = watchRun(p, run);
   try {
     const made = await storeDocument(p, run, AbortSignal.any([signal, watch.signal]));
@@ -32,7 +32,7 @@ export async function carryOut(p: Platform, run: Run, signal: AbortSignal): Prom
       const execution = await completeRun(tx, run, made, p.config.REPORT_KEEP_DAYS);
       if (execution) {
         await createDeliveries(p, tx, execution);
-        await noteScheduledEnd(p, tx, execution);
+        await handleExecutionEnd(p, tx, execution);
       }
       return execution;
     });
@@ -125,7 +125,7 @@ export function describeFailure(error: unknown): string {
 }
 
 /** Is a retry useless? True for mistakes in a template or query, and for problems such as a missing permission. */
-export function isHopeless(error: unknown): boolean {
+export function isPermanentFailure(error: unknown): boolean {
   return error instanceof Problem || isTemplateFault(error) ||
     error instanceof PostgresError && /^(22|42)/.test(error.code);
 }

@@ -4,7 +4,7 @@ import { defineJob, HopelessJob } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { DeliveryOptionsShape } from "./delivery/options.ts";
 import type { ReportFormat } from "./formats.ts";
-import { waitingOutOutages } from "./outage.ts";
+import { rethrowOutages } from "./outage.ts";
 import { checkRequest, queueReport } from "./request_report.ts";
 import { readRequester } from "./requester.ts";
 
@@ -25,7 +25,7 @@ export const reportJob = defineJob({
   exposed: true,
   actsForCreator: true,
   run: (request, { platform, db, jobId, tenantId, createdBy }) =>
-    waitingOutOutages(() =>
+    rethrowOutages(() =>
       transact(db, async (tx) => {
         const [known] = await tx`select from report_executions where id = ${jobId}`;
         if (known) return { executionId: jobId };

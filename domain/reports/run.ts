@@ -4,7 +4,7 @@ import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
-import { noteScheduledEnd } from "./scheduled_end.ts";
+import { handleExecutionEnd } from "./execution_end.ts";
 
 /** A Generating execution with the id of its current run. */
 export type Run = Execution & { runId: string };
@@ -23,7 +23,7 @@ export interface MadeDocument {
 export const FILE_SCOPE = "reports";
 
 /** After this many failed runs an execution is Failed. Runs ended by a crash or an outage are not counted. */
-export const MOST_FAILURES = 3;
+export const MAX_FAILURES = 3;
 
 const OPEN = [STATUS.Queued, STATUS.Generating];
 
@@ -75,14 +75,14 @@ export async function failRun(p: Platform, run: Run, message: string): Promise<b
     const [failed] = await tx<Execution[]>`
       update report_executions set status = ${STATUS.Failed}, error_message = ${message}, completed_at = now()
       where id = ${run.id} and run_id = ${run.runId} and status = ${STATUS.Generating} returning *`;
-    if (failed) await noteScheduledEnd(p, tx, failed);
+    if (failed) await handleExecutionEnd(p, tx, failed);
     return failed !== undefined;
   });
 }
 
 /**
  * Generating → Queued, to be tried again.
- * @param isFailure whether the run counts towards MOST_FAILURES
+ * @param isFailure whether the run counts towards MAX_FAILURES
  * @returns false if the run is no longer current
  */
 export async function requeueRun(
@@ -105,6 +105,6 @@ export async function rejectDocument(p: Platform, executionId: string, reason: s
       where id = ${executionId} and status = ${STATUS.Completed} returning *`;
     if (!failed) return;
     if (failed.runId) await releaseOwnerReferences(tx, FILE_SCOPE, failed.runId);
-    await noteScheduledEnd(p, tx, failed);
+    await handleExecutionEnd(p, tx, failed);
   });
 }

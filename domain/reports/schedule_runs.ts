@@ -18,7 +18,7 @@ import {
 import { readRequester } from "./requester.ts";
 import { auditSchedule, readBurst, readDelivery, readParameters } from "./schedule_changes.ts";
 import { lockDueSchedules, readVisibleSchedule, type Schedule } from "./schedule.ts";
-import { noteScheduledEnd } from "./scheduled_end.ts";
+import { handleExecutionEnd } from "./execution_end.ts";
 
 const BATCH = 50;
 
@@ -65,7 +65,7 @@ async function fireSchedule(p: Platform, schedule: Schedule): Promise<void> {
     await transact(p.sql, async (tx) => {
       const failed = await insertFailed(p, tx, schedule, { reason: UNEXPECTED }, null);
       await noteLastRun(p, tx, schedule, failed);
-      await noteScheduledEnd(p, tx, failed);
+      await handleExecutionEnd(p, tx, failed);
     });
   }
 }
@@ -114,7 +114,7 @@ async function runSchedule(
   const [first] = executions;
   if (!first) throw new Error("a schedule ran nothing");
   await noteLastRun(p, tx, schedule, first);
-  if (!canRun) await noteScheduledEnd(p, tx, first);
+  if (!canRun) await handleExecutionEnd(p, tx, first);
   return first;
 }
 

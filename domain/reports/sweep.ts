@@ -4,12 +4,12 @@ import { releaseOwnerReferences } from "../files/service_files.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
 import { defineJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
-import { sumUpDelivery } from "./delivery/delivery.ts";
+import { finishDelivery } from "./delivery/delivery.ts";
 import { pruneReportLinks } from "./delivery/link.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 import { FILE_SCOPE } from "./run.ts";
-import { noteScheduledEnd } from "./scheduled_end.ts";
+import { handleExecutionEnd } from "./execution_end.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const BATCH = 500;
@@ -61,7 +61,7 @@ async function endExecution(p: Platform, tx: Tx, id: string, end: JobEnd): Promi
     where id = ${id} and status in (${STATUS.Queued}, ${STATUS.Generating}) returning *`;
   if (!execution) return false;
   if (execution.runId) await releaseOwnerReferences(tx, FILE_SCOPE, execution.runId);
-  await noteScheduledEnd(p, tx, execution);
+  await handleExecutionEnd(p, tx, execution);
   return true;
 }
 
@@ -93,6 +93,6 @@ async function failDeliveries(p: Platform, tx: Tx, executionId: string, jobId: s
   await tx`update report_deliveries set status = 'Failed', updated_at = now(),
       error_message = 'The delivery job was cancelled or gave up.'
     where execution_id = ${executionId} and status = 'Owed'`;
-  await sumUpDelivery(p, executionId);
+  await finishDelivery(p, executionId);
   return true;
 }

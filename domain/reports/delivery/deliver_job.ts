@@ -5,24 +5,24 @@ import { readFileState } from "../../files/service_files.ts";
 import { defineJob, DependencyAway, type JobContext, PostponeJob } from "../../jobs/job_type.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Execution, listDeliveries } from "../execution.ts";
-import { waitingOutOutages } from "../outage.ts";
+import { rethrowOutages } from "../outage.ts";
 import { rejectDocument } from "../run.ts";
-import { deliverByCopy } from "./by_copy.ts";
-import { deliverByWebhook } from "./by_webhook.ts";
-import { deliverByEmail } from "./by_email.ts";
+import { deliverByCopy } from "./copy_delivery.ts";
+import { deliverByWebhook } from "./webhook_delivery.ts";
+import { deliverByEmail } from "./email_delivery.ts";
 import {
+  finishDelivery,
   listOwed,
   type Outcome,
   type OwedDelivery,
   readDeliverable,
   recordOutcome,
-  sumUpDelivery,
 } from "./delivery.ts";
 import { METHOD } from "./options.ts";
 
 const args = z.object({ executionId: z.uuid() });
-const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 60_000;
+const MIN_WAIT_MS = 250;
+const MAX_WAIT_MS = 60_000;
 /** Factor between one wait and the next. */
 const WAIT_GROWTH = 1.4;
 
@@ -37,13 +37,13 @@ export const deliverJob = defineJob({
   name: "steward.report-deliver",
   args,
   run: ({ executionId }, context) =>
-    waitingOutOutages(() => deliverDocument(context.platform, executionId, context)),
+    rethrowOutages(() => deliverDocument(context.platform, executionId, context)),
 });
 
 async function deliverDocument(p: Platform, executionId: string, context: JobContext): Promise<unknown> {
   const execution = await readDeliverable(p.sql, executionId, context.jobId);
   if (!execution) return { delivered: 0 };
-  const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * WAIT_GROWTH ** Math.min(context.attempt - 1, 20));
+  const wait = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * WAIT_GROWTH ** Math.min(context.attempt - 1, 20));
   const file = await readFileState(p.sql, execution.storedFileId);
   const obstacle = obstacleOf(file);
   if (obstacle?.status === "Owed") throw new PostponeJob(obstacle.reason, wait);
@@ -59,7 +59,7 @@ async function deliverDocument(p: Platform, executionId: string, context: JobCon
     if (outcome.status === "Owed" && outcome.isAway) away = outcome.reason;
     await recordOutcome(p.sql, delivery.id, outcome);
   }
-  const owed = await sumUpDelivery(p, executionId);
+  const owed = await finishDelivery(p, executionId);
   if (owed > 0 && away !== null) throw new DependencyAway(away);
   if (owed > 0) throw new PostponeJob(`${owed} deliveries are not settled yet`, wait);
   return { delivered: deliveries.length };

@@ -49,7 +49,7 @@ export async function recordOutcome(q: Queryable, deliveryId: string, outcome: O
  * When no delivery is open: Completed → Delivered; if deliveries failed, the execution stays Completed with an error message.
  * @returns how many deliveries are still open
  */
-export async function sumUpDelivery(p: Pick<Platform, "sql">, executionId: string): Promise<number> {
+export async function finishDelivery(p: Pick<Platform, "sql">, executionId: string): Promise<number> {
   return await transact(p.sql, async (tx) => {
     const [execution] = await tx`select from report_executions
       where id = ${executionId} and status = ${STATUS.Completed} for update`;

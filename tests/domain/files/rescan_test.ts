@@ -73,7 +73,7 @@ async function batches(): Promise<Parameters<typeof rescanBatch>[1][]> {
 
 /** Begins a walk with this engine and runs it to its end. */
 async function walk(platform: Platform): Promise<void> {
-  assert.equal(await startRescan(platform), "begun");
+  assert.equal(await startRescan(platform), "started");
   for (let done = (await batches()).length - 1;; done++) {
     const batch = (await batches())[done];
     if (!batch) return;
@@ -174,7 +174,7 @@ Deno.test("an engine that is away begins no walk; one that goes away in the midd
   await upToDate(new Engine(2));
   const ids = [await available("one"), await available("two bad")];
   const away = new Engine(2, { status: () => Promise.reject(new ScanUnavailable("away")) });
-  assert.equal(await startRescan(withEngine(away)), "engine away");
+  assert.equal(await startRescan(withEngine(away)), "engine unavailable");
   let asked = 0;
   const dying = new Engine(2, {
     status: () => ++asked <= 2 ? new Engine(2).status() : Promise.reject(new ScanUnavailable("died")),
@@ -186,7 +186,7 @@ Deno.test("an engine that is away begins no walk; one that goes away in the midd
   const errors = (await Promise.all(ids.map(attempts))).flat().filter((each) => each.verdict === "Error");
   assert.equal(errors.length, 1);
   assert.doesNotMatch(JSON.stringify(errors), /10\.1\.2\.3/);
-  assert.equal(await startRescan(withEngine(new Engine(2))), "under way");
+  assert.equal(await startRescan(withEngine(new Engine(2))), "already running");
   await walk(withEngine(new Engine(2), later(61_000)));
   assert.deepEqual(await Promise.all(ids.map(async (id) => (await record(id)).status)), [
     "Available",
@@ -208,7 +208,7 @@ Deno.test("a file the engine cannot examine is passed over and tried again an ho
   assert.deepEqual((await attempts(hard)).map((each) => each.verdict), ["Error", "Clean"]);
   assert.deepEqual((await attempts(easy)).map((each) => each.verdict), ["Clean", "Clean"]);
   assert.equal((await actor.get(`/api/v1/files/${hard}/download-url`)).status, 200);
-  assert.equal(await startRescan(withEngine(limited, later(59 * 60_000))), "under way");
+  assert.equal(await startRescan(withEngine(limited, later(59 * 60_000))), "already running");
   await walk(withEngine(new Engine(4), later(61 * 60_000)));
   assert.deepEqual((await attempts(hard)).map((each) => each.verdict), ["Clean", "Error", "Clean"]);
 });
@@ -247,7 +247,7 @@ for (const [where, change] of Object.entries(KILLED)) {
     const [good, bad] = [await available("good"), await available("bad")];
     await sql`update files set scan_generation = 0 where id = any(${[good, bad]}::uuid[])`;
     const platform = withEngine(new Engine(6));
-    assert.equal(await startRescan(platform), "begun");
+    assert.equal(await startRescan(platform), "started");
     const batch = (await batches()).at(-1);
     assert.ok(batch);
     await rescanBatch({ ...platform, ...change() }, batch, never).catch((error) =>
@@ -283,12 +283,12 @@ Deno.test("many instances begin one walk; of a batch that runs twice one goes on
   const engine = new Engine(7);
   const platform = withEngine(engine, { objects });
   const begun = await Promise.all([1, 2, 3, 4].map(() => startRescan(platform)));
-  assert.deepEqual(begun.filter((each) => each === "begun").length, 1);
+  assert.deepEqual(begun.filter((each) => each === "started").length, 1);
   const [first] = (await batches()).slice(before);
   assert.ok(first);
   const soon = withEngine(engine, { objects, ...later(60 * 60_000) });
-  assert.equal(await startRescan(soon), "begun", "nothing was heard of the first for too long");
-  assert.equal(await rescanBatch(platform, first, never), "overtaken");
+  assert.equal(await startRescan(soon), "started", "nothing was heard of the first for too long");
+  assert.equal(await rescanBatch(platform, first, never), "superseded");
   const [, second] = (await batches()).slice(before);
   assert.ok(second);
   await Promise.all([rescanBatch(platform, second, never), rescanBatch(platform, second, never)]);
@@ -317,7 +317,7 @@ Deno.test("an operator has everything examined again, although the engine knows 
 Deno.test("a file that workers died of is found one by one, and passed over until there are other signatures", async () => {
   const ids = [await available("deadly one"), await available("good two")];
   const platform = withEngine(new Engine(21), later(0));
-  assert.equal(await startRescan(platform), "begun");
+  assert.equal(await startRescan(platform), "started");
   const last = async () => (await batches()).at(-1)!;
   const outdated = async () => {
     const generation = await generationOf(sql, await platform.scanner.status());
@@ -326,7 +326,7 @@ Deno.test("a file that workers died of is found one by one, and passed over unti
     return rows.map(({ id }) => id);
   };
   while ((await outdated()).length === 2) { // the files of the tests before come first
-    assert.notEqual(await rescanBatch(platform, await last(), never, 1), "overtaken");
+    assert.notEqual(await rescanBatch(platform, await last(), never, 1), "superseded");
   }
   const [next = ""] = await outdated();
   const { scans } = platform.scanner as Engine;

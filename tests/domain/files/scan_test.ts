@@ -257,7 +257,7 @@ Deno.test("an engine that gets newer signatures during a scan has the file exami
   assert.equal(await attempt(id, { scanner }), "Available");
   const [told] = (await actor.get(`/api/v1/files/${id}/scan-attempts`)).body;
   assert.equal(told.databaseVersion, before, "what it knew for certain");
-  assert.equal(await startRescan({ ...p, scanner }), "begun");
+  assert.equal(await startRescan({ ...p, scanner }), "started");
 });
 
 Deno.test("a copy that is shorter than what was confirmed is not examined", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { deleteDueObjects } from "../../../domain/files/objects.ts";
 import { expireReservations } from "../../../domain/files/sweeps.ts";
-import { FILE_SCOPE, MOST_FAILURES } from "../../../domain/reports/run.ts";
+import { FILE_SCOPE, MAX_FAILURES } from "../../../domain/reports/run.ts";
 import type { TestService } from "../../support/setup.ts";
 import { CSV, fetchDocument, setupReports, STATUS, until } from "./support.ts";
 
@@ -48,7 +48,7 @@ async function storedKeys(t: TestService): Promise<string[]> {
 }
 
 /** As many as failures of its own would fail a report: a crash is none. */
-const CRASHES = MOST_FAILURES;
+const CRASHES = MAX_FAILURES;
 
 Deno.test("a report whose process is killed while it generates, again and again, is made, and nothing is left behind", async () => {
   const t = await setupReports({ JOB_CONCURRENCY: "0" });

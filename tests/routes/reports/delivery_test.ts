@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import type { Actor } from "../../support/setup.ts";
 import { digest } from "../../../domain/auth/secrets.ts";
-import { deliverByEmail } from "../../../domain/reports/delivery/by_email.ts";
+import { deliverByEmail } from "../../../domain/reports/delivery/email_delivery.ts";
 import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
 import type { OwedDelivery } from "../../../domain/reports/delivery/delivery.ts";
 import type { Execution } from "../../../domain/reports/execution.ts";

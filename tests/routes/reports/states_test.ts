@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sumUpDelivery } from "../../../domain/reports/delivery/delivery.ts";
+import { finishDelivery } from "../../../domain/reports/delivery/delivery.ts";
 import {
   beginRun,
   completeRun,
@@ -46,7 +46,7 @@ const MOVES: Record<string, (run: Run) => Promise<unknown>> = {
   complete: (run) => transact(sql, (tx) => completeRun(tx, run, made, 90)),
   fail: (run) => failRun(platform, run, "no"),
   requeue: (run) => requeueRun(sql, run, "no", true),
-  delivered: (run) => sumUpDelivery(platform, run.id),
+  delivered: (run) => finishDelivery(platform, run.id),
   delete: (run) => actor.delete(`/api/v1/reports/${run.id}`),
   redeliver: (run) => actor.post(`/api/v1/reports/${run.id}/redeliver`),
   jobCancelled: (run) => jobEnded(run, "Cancelled"),

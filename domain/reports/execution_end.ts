@@ -24,11 +24,11 @@ interface ScheduleState {
  *   reported to the creator in one message.
  * - A single execution that was cancelled changes nothing.
  */
-export async function noteScheduledEnd(p: Platform, tx: Tx, execution: Execution): Promise<void> {
+export async function handleExecutionEnd(p: Platform, tx: Tx, execution: Execution): Promise<void> {
   await emitExecutionEnd(p, tx, execution);
   const { scheduleId, burstId, status } = execution;
   if (scheduleId === null) return;
-  if (burstId !== null) return await noteBurstEnd(p, tx, { ...execution, scheduleId, burstId });
+  if (burstId !== null) return await handleBurstEnd(p, tx, { ...execution, scheduleId, burstId });
   if (status === STATUS.Cancelled) return;
   if (status !== STATUS.Failed) return await resetFailures(tx, scheduleId);
   const schedule = await countFailure(p, tx, scheduleId);
@@ -43,7 +43,7 @@ export async function noteScheduledEnd(p: Platform, tx: Tx, execution: Execution
 type BurstExecution = Execution & { scheduleId: string; burstId: string };
 const MAX_LISTED_VALUES = 10;
 
-async function noteBurstEnd(p: Platform, tx: Tx, execution: BurstExecution): Promise<void> {
+async function handleBurstEnd(p: Platform, tx: Tx, execution: BurstExecution): Promise<void> {
   const { scheduleId, burstId } = execution;
   // The row lock serializes executions that end at the same time, so that exactly one of them sees that all have ended.
   const [schedule] = await tx<ScheduleState[]>`
