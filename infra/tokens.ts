@@ -11,6 +11,7 @@ import {
 } from "jose";
 import { join } from "node:path";
 import type { Clock } from "../domain/shared/clock.ts";
+import type { Config } from "./config.ts";
 
 export const ACCESS_TOKEN_SECONDS = 15 * 60;
 const ALGORITHM = "EdDSA";
@@ -46,6 +47,13 @@ export interface Tokens {
   verify(token: string): Promise<AccessClaims>;
   /** The public keys, for `/.well-known/jwks.json`. */
   publicKeys(): { keys: JWK[] };
+}
+
+/** Tokens with the configured keys; without any, with the keys that development keeps in its data folder. */
+export async function openTokens(config: Config, o: { issuer: () => string; clock: Clock }): Promise<Tokens> {
+  const { TOKEN_KEYS, TOKEN_AUDIENCE: audience, DATA_DIR } = config;
+  const keys = TOKEN_KEYS ? JSON.parse(TOKEN_KEYS) : await readOrCreateTokenKeys(DATA_DIR);
+  return await createTokens({ keys, audience, ...o });
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { Broadcast } from "../../infra/postgres/broadcast.ts";
+import type { Log } from "../../infra/log.ts";
+import { type Broadcast, openBroadcast } from "../../infra/postgres/broadcast.ts";
 import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { ApiKeyRightsCache } from "./api_key_rights.ts";
 import { permissionCodes } from "./held_permissions.ts";
@@ -52,9 +53,10 @@ export class Rights {
     this.apiKeys = new ApiKeyRightsCache(sql);
   }
 
-  /** Where other instances are told of changes; what they tell must come to `forget`. */
-  connect(others: Broadcast): void {
-    this.#others = others;
+  /** Exchanges changes of rights with other instances until the returned broadcast is stopped. */
+  async connect(o: { sql: Sql; log: Log; listens: boolean }): Promise<Broadcast> {
+    const onMessage = (payload: string) => this.forget(payload);
+    return this.#others = await openBroadcast({ name: "steward_access", onMessage, ...o });
   }
 
   /** The rights of a session in `tenantId`'s context; null stands for the service as a whole. */

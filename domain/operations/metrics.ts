@@ -46,6 +46,12 @@ export class Metrics {
   readonly #eventLoop = new EventLoopDelay();
   #busy: () => number = () => 0;
 
+  /** @param route the route's pattern */
+  countRequest(method: string, route: string, status: number, seconds: number): void {
+    this.requests.add([method, route, String(status)]);
+    this.requestSeconds.observe([method, route], seconds);
+  }
+
   /** @param busy tells how many jobs run now. */
   watchWorker(busy: () => number): void {
     this.#busy = busy;

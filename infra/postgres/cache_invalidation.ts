@@ -1,5 +1,6 @@
 // Invalidates in-process caches of database rows, on this instance and on all others, when a transaction changes the rows.
-import type { Broadcast } from "./broadcast.ts";
+import type { Log } from "../log.ts";
+import { type Broadcast, openBroadcast } from "./broadcast.ts";
 import { afterCommit, type Sql, type Tx } from "./postgres.ts";
 
 /** Names of caches. Instances send them to each other. */
@@ -35,11 +36,19 @@ export function invalidateCache(sql: Sql, tx: Tx, topic: CacheTopic): void {
 }
 
 /** Clears the cache `topic` of this instance; all caches if `topic` is "", because messages may have been missed. */
-export function clearCaches(sql: Sql, topic: string): void {
+function clearCaches(sql: Sql, topic: string): void {
   for (const [name, clear] of cachesByPool.get(sql)?.clear ?? []) if (topic === "" || topic === name) clear();
 }
 
-/** Sets the broadcast that invalidations are sent with. Pass the messages it receives to `clearCaches`. */
-export function broadcastCacheChanges(sql: Sql, broadcast: Broadcast): void {
-  cachesOf(sql).broadcast = broadcast;
+/**
+ * Exchanges cache invalidations with other instances until the returned broadcast is stopped.
+ * @param pool the pool that the caches belong to
+ * @param o.sql a pool whose queries never join a shared transaction
+ */
+export async function shareCacheInvalidation(
+  pool: Sql,
+  o: { sql: Sql; log: Log; listens: boolean },
+): Promise<Broadcast> {
+  const onMessage = (topic: string) => clearCaches(pool, topic);
+  return cachesOf(pool).broadcast = await openBroadcast({ name: "steward_changes", onMessage, ...o });
 }

@@ -19,16 +19,6 @@ export interface DelayedWakeUps {
 export const RESOLUTION_MS = 20;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Creates wake-ups that call `now` for due times and pass later times to `delayed`. */
-export function createWakeUps(o: { now: () => void; delayed: DelayedWakeUps; clock: Clock }): WakeUps {
-  return {
-    at(time) {
-      if (time <= o.clock.now()) o.now();
-      else o.delayed.set(time);
-    },
-  };
-}
-
 /** Wake-ups as timers of this process: the fallback without a Deno KV queue. They are lost when the process ends. */
 export function timerWakeUps(wake: () => Promise<void>, clock: Clock): DelayedWakeUps {
   const timers = new Map<number, ReturnType<typeof setTimeout>>();

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { countCached, invalidateCounts } from "../../../domain/access/count_cache.ts";
 import { createLog } from "../../../infra/log.ts";
 import { type Broadcast, openBroadcast } from "../../../infra/postgres/broadcast.ts";
-import { broadcastCacheChanges, clearCaches } from "../../../infra/postgres/cache_invalidation.ts";
+import { shareCacheInvalidation } from "../../../infra/postgres/cache_invalidation.ts";
 import { type Channel, openChannel } from "../../../infra/postgres/channel.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
@@ -140,13 +140,9 @@ Deno.test("what cannot be sent holds nobody up", async () => {
 
 Deno.test("a large total that one instance has counted anew is counted anew by the others", async () => {
   const [here, there] = [pool(), pool()];
-  const connect = async (sql: Sql) => {
-    const onMessage = (topic: string) => clearCaches(sql, topic);
-    const others = await openBroadcast({ sql, name: "changes", onMessage, log, listens: true });
-    opened.add(others);
-    broadcastCacheChanges(sql, others);
-  };
-  const witness = await channel("changes", 0);
+  const connect = async (sql: Sql) =>
+    void opened.add(await shareCacheInvalidation(sql, { sql, log, listens: true }));
+  const witness = await channel("steward_changes", 0);
   await connect(here);
   await connect(there);
   while (!witness.heard.some((message) => message.startsWith("here "))) await pause(1);

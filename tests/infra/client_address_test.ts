@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clientAddress } from "../../../routes/shared/client_address.ts";
+import { clientAddress } from "../../infra/client_address.ts";
 
 const address = (forwarded: string | null, trustedProxies: number) =>
   clientAddress(

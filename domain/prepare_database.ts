@@ -1,0 +1,34 @@
+import type { Config } from "../infra/config.ts";
+import type { DatabaseClock } from "../infra/postgres/database_clock.ts";
+import { migrate, pendingMigrations } from "../infra/postgres/migrate.ts";
+import { connectPostgres } from "../infra/postgres/postgres.ts";
+import { bootstrap } from "./access/bootstrap.ts";
+import { dateIdsBy } from "./shared/ids.ts";
+
+/**
+ * Starts the database's clock, applies migrations if configured, and updates the catalog. Uses connections of its own:
+ * connections opened before a migration do not know its new types.
+ * @throws Error if migrations are pending and MIGRATE_ON_START is off.
+ */
+export async function prepareDatabase(config: Config, clock: DatabaseClock): Promise<void> {
+  const url = config.DATABASE_URL ?? "";
+  const pooled = !config.DATABASE_LISTEN;
+  const migrating = connectPostgres(url, { max: 1, prepare: false, work: "migration", pooled });
+  try {
+    await clock.start(migrating);
+    dateIdsBy(clock);
+    if (config.MIGRATE_ON_START) await migrate(migrating);
+    const pending = await pendingMigrations(migrating);
+    if (pending.length > 0) {
+      throw new Error(`the database lacks ${pending.join(", ")}; run \`deno task migrate\` before starting`);
+    }
+  } finally {
+    await migrating.end();
+  }
+  const sql = connectPostgres(url, { max: 1, prepare: false, pooled });
+  try {
+    await bootstrap({ sql, config });
+  } finally {
+    await sql.end();
+  }
+}

@@ -1,0 +1,40 @@
+import type { Config } from "../config.ts";
+import type { Log } from "../log.ts";
+import { connectPostgres, type Sql } from "./postgres.ts";
+
+const UPKEEP_CONNECTIONS = 2;
+/** Upkeep runs now and then. Its connections are open only while it does. */
+const UPKEEP_IDLE_SECONDS = 10;
+const END_SECONDS = 5;
+
+/** The connection pools of an instance. */
+export interface Pools {
+  /** For requests and jobs. */
+  sql: Sql;
+  /** For recurring upkeep, whose statements may take long. */
+  upkeepSql: Sql;
+  end(): Promise<void>;
+}
+
+/** Connections are made by the first query. */
+export function openPools(config: Config, log: Log): Pools {
+  const url = config.DATABASE_URL ?? "";
+  const pooled = !config.DATABASE_LISTEN;
+  const onGivenUp = (silentMs: number) =>
+    log.warn("a database connection stopped answering and was closed", { silentMs: Math.round(silentMs) });
+  const statementMs = config.REQUEST_TIMEOUT_SECONDS * 1000;
+  const sql = connectPostgres(url, { max: config.DATABASE_POOL, statementMs, pooled, onGivenUp });
+  const upkeepSql = connectPostgres(url, {
+    max: UPKEEP_CONNECTIONS,
+    work: "upkeep",
+    idleSeconds: UPKEEP_IDLE_SECONDS,
+    pooled,
+    onGivenUp,
+  });
+  return {
+    sql,
+    upkeepSql,
+    end: async () =>
+      void await Promise.all([sql, upkeepSql].map((pool) => pool.end({ timeout: END_SECONDS }))),
+  };
+}

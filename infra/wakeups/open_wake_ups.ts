@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import type { Clock } from "../../domain/shared/clock.ts";
+import type { Config } from "../config.ts";
+import type { Log } from "../log.ts";
+import { openChannel } from "../postgres/channel.ts";
+import type { Sql } from "../postgres/postgres.ts";
+import { outsideSharedTransaction } from "../postgres/shared_transaction.ts";
+import { untraced } from "../telemetry/tracing.ts";
+import { hasKvQueue, kvWakeUps } from "./kv_wakeups.ts";
+import { type DelayedWakeUps, timerWakeUps, type WakeUps } from "./wakeups.ts";
+
+const NOTICES_APART_MS = 20;
+
+/** Wake-ups of this instance and, for due jobs, of all others. */
+export interface OpenWakeUps extends WakeUps {
+  /** Reads back delayed messages that were not delivered. */
+  sweep(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens wake-ups. Those for a later time are kept in Deno KV, or in timers of this process if KV queues are missing.
+ * @param o.wakeWorker has the worker of this instance search for due jobs
+ * @param o.checkDueTimes does the timed work that is due
+ */
+export async function openWakeUps(
+  config: Config,
+  o: { sql: Sql; log: Log; clock: Clock; wakeWorker: () => void; checkDueTimes: () => Promise<void> },
+): Promise<OpenWakeUps> {
+  const { clock, wakeWorker } = o;
+  const channel = await openChannel({
+    sql: o.sql,
+    name: "steward_jobs",
+    onMessage: wakeWorker,
+    log: o.log,
+    listens: config.DATABASE_LISTEN,
+    minIntervalMs: NOTICES_APART_MS,
+  });
+  const delayed = await openDelayed(config, o.checkDueTimes, o);
+  const wakeAll = () => {
+    wakeWorker();
+    channel.notify();
+  };
+  return {
+    at(time) {
+      if (time > clock.now()) delayed.set(time);
+      else untraced(() => outsideSharedTransaction(wakeAll));
+    },
+    sweep: () => delayed.sweep(),
+    stop: async () => void await Promise.all([delayed.stop(), channel.stop()]),
+  };
+}
+
+async function openDelayed(
+  config: Config,
+  wake: () => Promise<void>,
+  { log, clock }: { log: Log; clock: Clock },
+): Promise<DelayedWakeUps & { sweep(): Promise<void> }> {
+  const timers = () => ({ ...timerWakeUps(wake, clock), sweep: () => Promise.resolve() });
+  if (!hasKvQueue()) return timers();
+  try {
+    return await kvWakeUps({ path: kvPath(config), wake, log, clock });
+  } catch (error) {
+    log.warn("Deno KV could not be opened; timers take its place", { error });
+    return timers();
+  }
+}
+
+function kvPath(config: Config): string | undefined {
+  return config.KV_PATH ?? (config.isProduction ? undefined : join(config.DATA_DIR, "kv.sqlite"));
+}

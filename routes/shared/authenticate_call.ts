@@ -1,0 +1,18 @@
+import type { Caller } from "../../domain/access/caller.ts";
+import { authenticate } from "../../domain/auth/authenticate.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import type { Call } from "./call.ts";
+
+/** The caller that a request's credential stands for, in the tenant the request names; null without a credential. */
+export function authenticateCall(platform: Platform, call: Call): Promise<Caller | null> {
+  const { headers, url } = call.request;
+  const namesTenant = url.includes("tenantId") || url.includes("%"); // otherwise the URL need not be parsed
+  return authenticate(platform, {
+    authorization: headers.get("authorization"),
+    tenantHeader: headers.get("x-tenant-id"),
+    tenantQuery: namesTenant ? call.url.searchParams.getAll("tenantId") : [],
+    queryIsFilter: namesTenant && call.url.pathname.startsWith("/api/v1/admin/"),
+    traceId: call.traceId,
+    ip: call.ip,
+  });
+}
