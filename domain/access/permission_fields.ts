@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { requiredName } from "../shared/name.ts";
 
 /** Schemas of a permission's code, description and category, for requests and imports. */
 export const permissionCode = z.string({ error: "expected a code such as approve:invoices" }).max(100).regex(
@@ -8,9 +9,4 @@ export const permissionCode = z.string({ error: "expected a code such as approve
 export const permissionDescription = z.string().trim().max(500).nullish().transform((value) =>
   value === "" ? null : value
 );
-export const permissionCategory = z.string({ error: "expected a category" }).trim().min(
-  1,
-  "expected a category",
-).max(
-  100,
-);
+export const permissionCategory = requiredName(100, "expected a category");

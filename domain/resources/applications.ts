@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { requiredName } from "../shared/name.ts";
 import { defineResource } from "./define_resource.ts";
 
 const timestamp = z.iso.datetime();
-const name = z.string().trim().min(1).max(200);
+const name = requiredName(200);
 const description = z.string().max(2000).nullable();
 
 /** The applications of a tenant. The `appIds` of its users contain their codes. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { requiredName } from "../shared/name.ts";
 import { defineSimpleResource } from "./define_resource.ts";
 
 /** A tenant's settings: text values by key, which its applications read. */
@@ -9,7 +10,7 @@ export const settings = defineSimpleResource({
   managedBy: "manage:settings",
   shape: z.object({
     id: z.uuid(),
-    key: z.string().trim().min(1).max(200),
+    key: requiredName(200),
     value: z.string().max(100_000),
     description: z.string().max(2000).nullable().default(null),
     createdAt: z.iso.datetime(),

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { requiredName } from "../../domain/shared/name.ts";
 import { ROLE_SORTS } from "../../domain/access/roles.ts";
 import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { queryBoolean, queryIds, requiredText, uuid } from "../shared/validation.ts";
+import { queryBoolean, queryIds, uuid } from "../shared/validation.ts";
 import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenant_shapes.ts";
 
 const timestamp = z.iso.datetime();
@@ -40,7 +41,7 @@ export const RolesSummaryDto = z.object({
   usersWithRoles: z.int(),
 }).meta({ id: "RolesSummaryDto" });
 
-const name = requiredText(100);
+const name = requiredName(100);
 const description = z.string().trim().max(500).nullable();
 const permissionIds = z.array(uuid).max(10_000).nullish();
 

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { requiredName } from "../../domain/shared/name.ts";
 import { HIERARCHY_SCOPES, TENANT_SORTS, TENANT_TYPES } from "../../domain/access/tenants.ts";
 import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, queryBoolean, queryIds, queryInteger, requiredText, uuid } from "../shared/validation.ts";
+import { enumName, queryBoolean, queryIds, queryInteger, uuid } from "../shared/validation.ts";
 
 /** Most rows a page and most ids of a lookup. */
 export const LOOKUP_LIMIT = 50;
@@ -50,7 +51,7 @@ export const TenantsSummaryDto = z.object({
   tenantsAtCapacity: z.int(),
 }).meta({ id: "TenantsSummaryDto" });
 
-const name = requiredText(200);
+const name = requiredName(200);
 const maxUsers = z.int().min(1).max(LARGEST_INTEGER);
 const parentTenantId = uuid.meta({ description: "A Group tenant" });
 

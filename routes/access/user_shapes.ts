@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { optionalName } from "../../domain/shared/name.ts";
 import { USER_SORTS } from "../../domain/access/user_list.ts";
 import { listQuery } from "../shared/paging.ts";
 import { queryBoolean, requiredText, uuid } from "../shared/validation.ts";
@@ -98,7 +99,7 @@ const assignments = z.array(
   }
 });
 
-const name = z.string().trim().max(100);
+const name = optionalName(100);
 const phoneNumber = z.string().trim().max(40).nullish().transform((value) =>
   value === undefined ? undefined : value || null
 );
@@ -138,6 +139,6 @@ export const AdminUpdateUserRequest = z.object({
 export const usersQuery = {
   ...listQuery(USER_SORTS),
   isActive: queryBoolean.optional(),
-  roleName: z.string().max(200).optional(),
+  roleName: z.string().normalize("NFC").max(200).optional(),
   isLockedOut: queryBoolean.optional(),
 };

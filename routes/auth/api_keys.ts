@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { requiredName } from "../../domain/shared/name.ts";
 import { byPerson, inTenant } from "../../domain/access/checks.ts";
 import {
   API_KEY_SORTS,
@@ -13,7 +14,7 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
-import { instant, requiredText, uuid } from "../shared/validation.ts";
+import { instant, uuid } from "../shared/validation.ts";
 
 const key = {
   id: z.uuid(),
@@ -67,7 +68,7 @@ export const apiKeyRoutes = (p: Platform): Endpoint[] => [
     ...{ method: "post", path, area, id: "createApiKey", access },
     summary: "Make an API key of this tenant, with rights the caller holds; the answer alone shows it",
     body: z.object({
-      name: requiredText(200),
+      name: requiredName(200),
       permissions: z.array(z.string().trim().min(1).max(200)).min(1).max(200),
       expiresAt: instant.nullish().transform((value) => value ?? null)
         .meta({ description: `At most ${LONGEST_LIFE_DAYS} days ahead; absent: until it is revoked` }),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { optionalName } from "../../domain/shared/name.ts";
 import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { endOwnSession, listOwnSessions } from "../../domain/auth/own_sessions.ts";
 import { changePassword } from "../../domain/auth/password_change.ts";
@@ -9,7 +10,7 @@ import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { OwnSessionDto, ProfileDto } from "./shapes.ts";
 
-const name = z.string().trim().max(100).nullish().transform((value) => value === null ? "" : value);
+const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
 
 /** What signed-in users see and change of their own: profile, password, sessions. */
 export function ownAccountRoutes(p: Platform): Endpoint[] {

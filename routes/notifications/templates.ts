@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { requiredName } from "../../domain/shared/name.ts";
 import { inTenant, inTenantOrService } from "../../domain/access/checks.ts";
 import { readDefaultLocale } from "../../domain/notifications/templates/locales.ts";
 import {
@@ -70,7 +71,7 @@ export function templateRoutes(p: Platform): Endpoint[] {
       access,
       body: z.object({
         slug,
-        name: requiredText(200),
+        name: requiredName(200),
         subjectTemplate: optionalText(1_000),
         htmlBodyTemplate: bodyText,
         textBodyTemplate: bodyText,
@@ -96,7 +97,7 @@ export function templateRoutes(p: Platform): Endpoint[] {
       params,
       body: z.object({
         templateId: uuid,
-        name: requiredText(200).nullish().transform((value) => value ?? undefined),
+        name: requiredName(200).nullish().transform((value) => value ?? undefined),
         subjectTemplate: kept(1_000),
         htmlBodyTemplate: kept(1_000_000),
         textBodyTemplate: kept(1_000_000),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { requiredName } from "../../domain/shared/name.ts";
 import { FILE_STATUSES, type FileStatus } from "../../domain/files/file.ts";
 import { BurstShape } from "../../domain/reports/burst.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
@@ -243,7 +244,7 @@ const timeZoneId = requiredText(100);
 const DEFAULT_ZONE = "UTC";
 export const CreateScheduleRequest = z.object({
   templateId: requestFields.templateId,
-  name: requiredText(200),
+  name: requiredName(200),
   description: optionalText(2_000),
   cronExpression,
   timeZoneId: timeZoneId.nullish().transform((value) => value ?? DEFAULT_ZONE),
@@ -259,7 +260,7 @@ const unlessNull = <S extends z.ZodType>(schema: S) =>
 const orCleared = <S extends z.ZodType>(schema: S, cleared: z.output<S>) =>
   schema.nullish().transform((value) => value === null ? cleared : value);
 export const UpdateScheduleRequest = z.object({
-  name: unlessNull(requiredText(200)),
+  name: unlessNull(requiredName(200)),
   description: z.string().max(2_000).nullish(),
   cronExpression: unlessNull(cronExpression),
   timeZoneId: orCleared(timeZoneId, DEFAULT_ZONE),

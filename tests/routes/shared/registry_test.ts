@@ -269,6 +269,51 @@ Deno.test("a PUT leaves an omitted member as it is, and null takes it away", asy
   }
 });
 
+const NAMES = new Set(["name", "firstName", "lastName", "key", "category"]);
+/** A message's category is a word of the product's own code. */
+const WITHOUT_NAMES = new Set(["sendNotification"]);
+
+Deno.test("a name is kept in NFC and has a visible character, whatever is named", () => {
+  const invisible = ["\u200b", "\ufeff", "\u00ad", "\u0001", "\u200b \u2060", "\u3164", "\u2800"];
+  let looked = 0;
+  for (const { id, method, body, lateBody } of endpoints) {
+    const taken = body ?? lateBody;
+    if (method === "get" || !(taken instanceof z.ZodObject) || WITHOUT_NAMES.has(id)) continue;
+    for (const [name, schema] of Object.entries(taken.shape)) {
+      if (!NAMES.has(name)) continue;
+      looked++;
+      for (const text of invisible) {
+        const read = z.safeParse(schema, text);
+        assert.ok(!read.success || read.data === "", `${id}.${name} ${JSON.stringify(text)}`);
+      }
+      assert.equal(z.parse(schema, " Cafe\u0301 "), "Caf\u00e9", `${id}.${name}`);
+    }
+  }
+  assert.ok(looked >= 15, `${looked} names`);
+});
+
+Deno.test("of a name in two Unicode forms there is one role, and it is found by either", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const made = await admin.post("/api/v1/roles", { name: "Ge\u0301rant", permissionIds: [] });
+  assert.deepEqual([made.status, made.body.name], [201, "G\u00e9rant"]);
+  const again = await admin.post("/api/v1/roles", { name: "G\u00e9rant", permissionIds: [] });
+  assert.deepEqual([again.status, again.body.code], [409, "ROLE_ALREADY_EXISTS"]);
+  const invisible = await admin.post("/api/v1/roles", { name: "\u200b\u00ad", permissionIds: [] });
+  assert.deepEqual([invisible.status, invisible.body.code], [400, "VALIDATION_ERROR"]);
+  assert.deepEqual(invisible.body.errors, ["name: expected at least one visible character"]);
+  const user = await admin.post("/api/v1/users", {
+    ...{ email: `${crypto.randomUUID()}@example.test`, password: "correct horse battery" },
+    ...{ firstName: "Jose\u0301", lastName: "\u200b" },
+  });
+  assert.deepEqual([user.status, user.body.code], [400, "VALIDATION_ERROR"]);
+  const holder = await t.actor({ tenantId: admin.tenantId ?? "" });
+  await admin.put(`/api/v1/users/${holder.userId}/roles`, { roleIds: [made.body.id] });
+  for (const roleName of ["Ge\u0301rant", "G\u00e9rant"]) {
+    const { body } = await admin.get(`/api/v1/users?roleName=${encodeURIComponent(roleName)}`);
+    assert.deepEqual(body.items.map(({ id }: { id: string }) => id), [holder.userId]);
+  }
+});
+
 Deno.test("a JSON body null counts as absent where a body may be absent", async () => {
   const actor = await t.actor({ permissions: [] });
   const purged = await actor.post("/api/v1/dead-letter-jobs/purge", "null");
