@@ -6,7 +6,7 @@ import { isFalsy } from "./values.ts";
 
 const NOTHING: Emit = () => {};
 
-/** Lowers `if`, `unless`, `each` and `with`, the only blocks there are. Throws TemplateInvalid for any other. */
+/** Turns an `if`, `unless`, `each` or `with` block into a closure. Throws TemplateInvalid for other blocks. */
 export function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
   const name = block.path.type === "PathExpression" ? block.path.original : "";
   const [subject, ...surplus] = block.params;
@@ -15,7 +15,7 @@ export function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
     return lowering.source.invalidAtLine(line, column, reason);
   };
   if (!["if", "unless", "each", "with"].includes(name)) {
-    throw invalid(`\`${name}\` is not a block: known are if, unless, each and with`);
+    throw invalid(`\`${name}\` is not a block; the blocks are if, unless, each and with`);
   }
   if (subject === undefined || surplus.length > 0) {
     throw invalid(`\`${name}\` takes one value, found ${block.params.length}`);
@@ -27,9 +27,9 @@ export function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
 
   const read = lowerExpression(subject, lowering);
   const names = block.program?.blockParams ?? [];
-  if (isCondition && names.length > 0) throw invalid(`\`${name}\` gives no values to name with \`as |…|\``);
+  if (isCondition && names.length > 0) throw invalid(`\`${name}\` does not support \`as |…|\``);
   const inside = isCondition ? lowering : { ...lowering, parameters: [names, ...lowering.parameters] };
-  // the else branch stands in the scope around the block; in `{{^if x}}` it comes first in the document
+  // The else branch runs in the scope around the block. In `{{^if x}}` it comes first in the document.
   const early = startsBefore(block.inverse, block.program) ? lowerOptional(block.inverse, lowering) : null;
   const body = lowerOptional(block.program, inside);
   const otherwise = early ?? lowerOptional(block.inverse, lowering);
@@ -39,14 +39,14 @@ export function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
     const [whenTrue, whenFalse] = name === "if" ? [body, otherwise] : [otherwise, body];
     return condition(read, zero, whenTrue, whenFalse);
   }
-  return name === "each" ? each(read, body, otherwise) : within(read, body, otherwise);
+  return name === "each" ? each(read, body, otherwise) : withBlock(read, body, otherwise);
 }
 
 function lowerOptional(program: Program | undefined, lowering: Lowering): Emit {
   return program === undefined ? NOTHING : lowerProgram(program, lowering);
 }
 
-/** Programs without a position are empty, so their order does not matter. */
+/** True if `one` starts before `other`. Programs without a position are empty, so their order does not matter. */
 function startsBefore(one: Program | undefined, other: Program | undefined): boolean {
   const [a, b] = [one?.loc?.start, other?.loc?.start];
   return a !== undefined && b !== undefined &&
@@ -61,7 +61,7 @@ function condition(read: Read, zero: Read | null, whenTrue: Emit, whenFalse: Emi
   };
 }
 
-function within(read: Read, body: Emit, otherwise: Emit): Emit {
+function withBlock(read: Read, body: Emit, otherwise: Emit): Emit {
   return (run, scope) => {
     run.budget.charge(0);
     const value = read(run, scope);

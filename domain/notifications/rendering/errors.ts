@@ -1,9 +1,9 @@
-/** Which of a template's sources a problem is in; `locale` when the language tag itself is unusable. */
+/** The part of a template that contains an error; `locale` if the language tag is invalid. */
 export type TemplatePart = "subject" | "html" | "text" | "locale";
 
 /**
- * A template that cannot be understood: syntax, an unknown filter, a wrong filter argument, a feature that is
- * not offered. `line` and `column` count from 1 and point into the source of `part`.
+ * An invalid template: a syntax error, an unknown filter, a wrong filter argument or an unsupported feature. `line` and
+ * `column` count from 1 and refer to the source of `part`.
  * Becomes NOTIFICATION_TEMPLATE_INVALID.
  */
 export class TemplateInvalid extends Error {
@@ -18,7 +18,7 @@ export class TemplateInvalid extends Error {
   }
 }
 
-/** Required variables that the data lacks or holds as null. Becomes NOTIFICATION_TEMPLATE_VARIABLES_MISSING. */
+/** Required variables that are missing or null in the data. Becomes NOTIFICATION_TEMPLATE_VARIABLES_MISSING. */
 export class TemplateVariablesMissing extends Error {
   override readonly name = "TemplateVariablesMissing";
   constructor(readonly names: string[]) {
@@ -26,14 +26,14 @@ export class TemplateVariablesMissing extends Error {
   }
 }
 
-/** A render that was stopped because it ran too long or wrote too much; nothing of it is kept. */
+/** A render that exceeded its time or size limit. Its output is discarded. */
 export class TemplateLimitExceeded extends Error {
   override readonly name = "TemplateLimitExceeded";
   constructor(readonly limit: "time" | "size", readonly allowed: number) {
     super(
       limit === "time"
-        ? `The template was still rendering after ${allowed} ms, the most one render may take`
-        : `The template produced more than ${allowed} bytes, the most one render may produce`,
+        ? `The template was still rendering after ${allowed} ms, the limit of one render`
+        : `The template produced more than ${allowed} bytes, the limit of one render`,
     );
   }
 }

@@ -3,7 +3,7 @@ import type { Read, Scope } from "./scope.ts";
 import type { Expression, PathExpression } from "./syntax.ts";
 import { ownProperty } from "./values.ts";
 
-/** Names given by `as |a b|`, innermost block first; each entry is one scope on the `outer` chain. */
+/** The names that `as |a b|` defines, innermost block first. Each entry is one scope on the `outer` chain. */
 export interface Names {
   source: Source;
   parameters: readonly (readonly string[])[];
@@ -17,7 +17,7 @@ const LOOP_VALUES: Record<string, (scope: NonNullable<Scope["loop"]>) => unknown
   last: (loop) => loop.isLast,
 };
 
-/** Lowers a path or literal to a function that reads it. A literal stands for itself. Throws TemplateInvalid. */
+/** Turns a path or literal into a function that returns its value. Throws TemplateInvalid. */
 export function lowerExpression(expression: Expression, names: Names): Read {
   if (expression.type === "PathExpression") return lowerPath(expression, names);
   const value = expression.type === "NullLiteral" ? null : expression.value;
@@ -49,7 +49,7 @@ function lowerDataPath(path: PathExpression, names: Names): Read {
     throw names.source.invalidAtLine(
       line,
       column,
-      `\`@${name}\` is unknown; known are @index, @key, @first, @last and @root`,
+      `\`@${name}\` is unknown; supported are @index, @key, @first, @last and @root`,
     );
   }
   const { depth } = path;

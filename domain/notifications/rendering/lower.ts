@@ -8,16 +8,16 @@ import { type Emit, type Read, write } from "./scope.ts";
 import type { OutputStatement, Program, Statement } from "./syntax.ts";
 import { textOf } from "./values.ts";
 
-/** What lowering carries along: the source, the names in sight and the output tags not met yet. */
+/** The state of lowering (turning the syntax tree into closures): source, visible names and remaining output tags. */
 export interface Lowering extends Names {
   source: Source;
   locale: string;
-  /** True where output is HTML and therefore escaped unless the tag says otherwise. */
+  /** True for the HTML part: output is escaped except in `{{{ }}}` and `{{& }}`. */
   isHtml: boolean;
   tags: Iterator<OutputTag>;
 }
 
-/** Turns a parsed template into closures that write it; statements are visited in document order. */
+/** Turns a parsed template into closures that write its output. Visits statements in document order. */
 export function lowerProgram(program: Program, lowering: Lowering): Emit {
   const emits = program.body.map((statement) => lowerStatement(statement, lowering))
     .filter((emit) => emit !== null);
@@ -51,7 +51,7 @@ function lowerOutput(statement: OutputStatement, lowering: Lowering): Emit {
   const next = lowering.tags.next();
   const tag: OutputTag = next.done ? { offset: 0, filters: [] } : next.value;
   const name = statement.path.type === "PathExpression" ? statement.path.original : "a literal";
-  if (next.done) throw source.invalidAt(0, `the tag for \`${name}\` could not be placed`);
+  if (next.done) throw source.invalidAt(0, `the position of the tag \`${name}\` could not be found`);
   if (statement.params.length > 0 || (statement.hash?.pairs.length ?? 0) > 0) {
     throw source.invalidAt(
       tag.offset,

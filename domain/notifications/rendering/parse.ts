@@ -6,31 +6,32 @@ import type { Program } from "./syntax.ts";
 
 export const MAX_SOURCE_LENGTH = 262_144;
 
-/** What Handlebars' parser keeps after a failure: the token at which it stopped. Not part of its typings. */
+/** State of Handlebars' parser after an error: the token where it stopped. It is not in Handlebars' typings. */
 interface ParserState {
   Parser?: { lexer?: { yylloc?: { first_line?: number; first_column?: number } } };
 }
 
 /**
- * The syntax tree of a template with its pipes set aside: `tags` are the output tags in document order, as many as
- * the tree has output statements. Throws TemplateInvalid.
+ * Parses a template without its filter chains. `tags` are the output tags with their filters, in document order, one per
+ * output statement of the tree. Throws TemplateInvalid.
  */
 export function parseSource(source: Source): { program: Program; tags: OutputTag[] } {
   if (source.text.length > MAX_SOURCE_LENGTH) {
     throw source.invalidAt(
       0,
-      `it has ${source.text.length} characters, at most ${MAX_SOURCE_LENGTH} are allowed`,
+      `it has ${source.text.length} characters; at most ${MAX_SOURCE_LENGTH} are allowed`,
     );
   }
   const { masked, tags } = scan(source);
   try {
-    // Statements that `scan` lets through are those that syntax.ts describes
+    // `scan` rejects every statement that is not declared in syntax.ts
     return { program: Handlebars.parse(masked) as unknown as Program, tags };
   } catch (error) {
     throw positioned(source, error as Error & { lineNumber?: number; column?: number });
   }
 }
 
+/** Converts an error of Handlebars' parser to a TemplateInvalid with its position. */
 function positioned(
   source: Source,
   error: Error & { lineNumber?: number; column?: number },
@@ -48,6 +49,6 @@ function positioned(
     column,
     isEnd
       ? "the template ends although a block is still open"
-      : `\`${rest}\` cannot stand here${/got 'CLOSE/.test(error.message) ? ": a variable is expected" : ""}`,
+      : `\`${rest}\` is not allowed here${/got 'CLOSE/.test(error.message) ? ": expected a variable" : ""}`,
   );
 }

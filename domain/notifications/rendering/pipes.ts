@@ -1,9 +1,9 @@
 import type { Source } from "./source.ts";
 
-/** An argument of a filter: a literal, or a dotted path read from the data when the template is rendered. */
+/** A filter argument: a literal, or a dotted path that is read from the data at render time. */
 export type FilterArgument = { kind: "literal"; value: unknown } | { kind: "path"; parts: string[] };
 
-/** One `| name:argument:argument` as written; `offset` is where its name begins. */
+/** One filter of a tag, `| name:argument:argument`. `offset` is the position of its name. */
 export interface FilterUse {
   name: string;
   args: FilterArgument[];
@@ -19,8 +19,8 @@ const CONSTANTS = new Map<string, unknown>([["true", true], ["false", false], ["
 const MAX_FILTERS = 16;
 
 /**
- * Reads the pipe chain of one output tag. `start` is the first `|`, `close` a sticky expression for the tag's end.
- * Answers the filters and the offset at which the closing braces begin; throws TemplateInvalid.
+ * Parses the filter chain of one output tag. `start` is the offset of the first `|`, `close` a sticky regular expression
+ * for the closing braces. @returns the filters and the offset of the closing braces. Throws TemplateInvalid.
  */
 export function readPipes(
   source: Source,
@@ -70,7 +70,7 @@ export function readPipes(
       throw source.invalidAt(at, `expected a filter name after \`|\`, found ${source.excerpt(at)}`);
     }
     if (filters.length === MAX_FILTERS) {
-      throw source.invalidAt(offset, `at most ${MAX_FILTERS} filters may be chained`);
+      throw source.invalidAt(offset, `a tag may have at most ${MAX_FILTERS} filters`);
     }
     const args: FilterArgument[] = [];
     for (take(SPACE); text[at] === ":"; take(SPACE)) {

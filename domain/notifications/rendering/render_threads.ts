@@ -3,74 +3,74 @@ import { TemplateInvalid, TemplateLimitExceeded, TemplateVariablesMissing } from
 import type { FromRenderWorker, RenderFailure, RenderTask } from "./render_worker.ts";
 import type { RenderedTemplate } from "./template.ts";
 
-/** A render watches its own time; a thread that has not answered after so long hangs and is ended. */
-const HANGS_MS = 10_000;
+/** A thread that has not answered after this time hangs and is terminated. Renders also check their own time limit. */
+const THREAD_TIMEOUT_MS = 10_000;
 
 interface Waiting {
-  order: RenderTask;
+  task: RenderTask;
   resolve(rendered: RenderedTemplate): void;
   reject(error: Error): void;
 }
 
-/** Too much waits already; it was not taken on. */
+/** Thrown if too many tasks of the tenant wait already. */
 export class RenderQueueFull extends Error {
   override readonly name = "RenderQueueFull";
 }
 
 /**
- * Threads that templates are filled in on, started when they are needed. Tenants take turns, so that one whose templates
- * take long holds up none but itself.
+ * A pool of worker threads that render templates. Threads are started on demand. Tenants take turns (round robin), so
+ * that slow templates of one tenant do not delay the others.
  */
 export class RenderThreads {
-  /** By tenant, in the order of their turns. */
+  /** Queues by tenant, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #idle: RenderThread[] = [];
   #running = 0;
   #isClosed = false;
 
   constructor(
-    private readonly most = Math.min(4, Math.max(1, navigator.hardwareConcurrency - 1)),
-    private readonly hangsMs = HANGS_MS,
+    private readonly maxThreads = Math.min(4, Math.max(1, navigator.hardwareConcurrency - 1)),
+    private readonly timeoutMs = THREAD_TIMEOUT_MS,
   ) {}
 
   /**
-   * Carries out an order.
-   * @param o.maxWaiting no more than so many orders of the tenant may wait already; absent: any number.
+   * Runs a task on a thread.
+   * @param o.maxWaiting maximum waiting tasks of the tenant; absent: no limit.
    * @throws TemplateInvalid, TemplateVariablesMissing, TemplateLimitExceeded, RenderQueueFull
    */
   run(
-    order: RenderTask,
+    task: RenderTask,
     o: { tenantId: string | null; maxWaiting?: number | undefined },
   ): Promise<RenderedTemplate> {
     const tenant = o.tenantId ?? "";
     const queue = this.#waiting.get(tenant) ?? [];
     if (queue.length >= (o.maxWaiting ?? Infinity)) {
-      return Promise.reject(new RenderQueueFull(`${queue.length} templates wait to be filled in`));
+      return Promise.reject(new RenderQueueFull(`${queue.length} renders are waiting`));
     }
     return new Promise((resolve, reject) => {
-      queue.push({ order, resolve, reject });
+      queue.push({ task, resolve, reject });
       this.#waiting.set(tenant, queue);
       this.#startNext();
     });
   }
 
-  /** Ends the threads; what still waits is refused. */
+  /** Terminates the threads and rejects the waiting tasks. */
   close(): void {
     this.#isClosed = true;
     for (const thread of this.#idle.splice(0)) thread.terminate();
     for (const queue of this.#waiting.values()) {
-      for (const { reject } of queue) reject(new Error("the service stops"));
+      for (const { reject } of queue) reject(new Error("the service is stopping"));
     }
     this.#waiting.clear();
   }
 
   #startNext(): void {
-    if (this.#running === this.most) return;
+    if (this.#running === this.maxThreads) return;
     const next = this.#takeTurn();
     if (!next) return;
     this.#running++;
     const thread = this.#idle.pop() ?? new RenderThread();
-    thread.carryOut(next.order, this.hangsMs).then(next.resolve, next.reject).finally(() => {
+    thread.execute(next.task, this.timeoutMs).then(next.resolve, next.reject).finally(() => {
       this.#running--;
       if (this.#isClosed) thread.terminate();
       else if (thread.usable) this.#idle.push(thread);
@@ -78,7 +78,7 @@ export class RenderThreads {
     });
   }
 
-  /** The first order of the tenant whose turn it is, who then stands last. */
+  /** Takes the first task of the tenant whose turn it is, and moves that tenant to the end. */
   #takeTurn(): Waiting | undefined {
     for (const [tenant, queue] of this.#waiting) {
       this.#waiting.delete(tenant);
@@ -89,22 +89,22 @@ export class RenderThreads {
   }
 }
 
-/** One worker thread, for one order at a time. Not `usable` any more once it hung or broke. */
+/** One worker thread, for one task at a time. `usable` becomes false when it hangs or fails. */
 class RenderThread {
   #worker = new Worker(import.meta.resolve("./render_worker.ts"), { type: "module", name: "render" });
   usable = true;
 
-  async carryOut(order: RenderTask, hangsMs: number): Promise<RenderedTemplate> {
+  async execute(task: RenderTask, timeoutMs: number): Promise<RenderedTemplate> {
     const { promise, resolve, reject } = Promise.withResolvers<FromRenderWorker>();
     this.#worker.onmessage = ({ data }: MessageEvent<FromRenderWorker>) => resolve(data);
     this.#worker.onerror = (event) => {
       event.preventDefault();
-      reject(new Error(`the thread that filled in a template ended: ${event.message}`));
+      reject(new Error(`the render thread failed: ${event.message}`));
     };
-    const timer = setTimeout(() => reject(new TemplateLimitExceeded("time", RENDER_MILLISECONDS)), hangsMs);
+    const timer = setTimeout(() => reject(new TemplateLimitExceeded("time", RENDER_MILLISECONDS)), timeoutMs);
     let answer: FromRenderWorker;
     try {
-      this.#worker.postMessage(order);
+      this.#worker.postMessage(task);
       answer = await promise;
     } catch (error) {
       this.terminate();

@@ -1,4 +1,4 @@
-// The thread that templates are filled in on, one at a time: other requests do not wait while one runs.
+// Entry point of a render thread. It renders one template at a time, off the main thread.
 import {
   TemplateInvalid,
   TemplateLimitExceeded,
@@ -13,51 +13,52 @@ import {
   type TemplateSource,
 } from "./template.ts";
 
-/** What the thread is asked for. */
+/** A task for the thread. */
 export type RenderTask =
   | {
     do: "render";
     source: TemplateSource;
     data: Record<string, unknown>;
-    /** Names the source where it is asked for more than once. */
+    /** Cache key of the compiled source; null: it is not cached. */
     key: string | null;
   }
-  /** Only says whether the source can be understood. */
+  /** Only checks that the source compiles. */
   | { do: "compile"; source: TemplateSource }
+  /** Converts HTML to plain text. */
   | { do: "text"; html: string };
 
-/** What it answers: the parts, of which the text is made from the HTML where the template has none. */
+/** The answer of the thread. If the template has no text part, `rendered.text` is made from the HTML. */
 export type FromRenderWorker = { rendered: RenderedTemplate } | { failed: RenderFailure };
 
-/** A failure on its way between threads. */
+/** An error as it is passed between threads. */
 export type RenderFailure =
   | { kind: "invalid"; part: TemplatePart; line: number; column: number; reason: string }
   | { kind: "missing"; names: string[] }
   | { kind: "limit"; limit: "time" | "size"; allowed: number }
   | { kind: "other"; message: string; stack: string | undefined };
 
-const REMEMBERED = 500;
-/** Compiled templates by key; the least recently used one goes first. */
-const compiled = new Map<string, CompiledTemplate>();
+const MAX_CACHED = 500;
+/** LRU cache of compiled templates by key. */
+const cache = new Map<string, CompiledTemplate>();
 
-function carryOut(order: RenderTask): RenderedTemplate {
+function execute(task: RenderTask): RenderedTemplate {
   const nothing = { subject: null, html: null, text: null };
-  if (order.do === "text") return { ...nothing, text: htmlToText(order.html) };
-  if (order.do === "compile") {
-    compileTemplate(order.source);
+  if (task.do === "text") return { ...nothing, text: htmlToText(task.html) };
+  if (task.do === "compile") {
+    compileTemplate(task.source);
     return nothing;
   }
-  const { subject, html, text } = compiledOf(order.key, order.source).render(order.data);
+  const { subject, html, text } = compileCached(task.key, task.source).render(task.data);
   return { subject, html, text: text ?? (html === null ? null : htmlToText(html)) };
 }
 
-function compiledOf(key: string | null, source: TemplateSource): CompiledTemplate {
+function compileCached(key: string | null, source: TemplateSource): CompiledTemplate {
   if (key === null) return compileTemplate(source);
-  const known = compiled.get(key) ?? compileTemplate(source);
-  compiled.delete(key);
-  compiled.set(key, known);
-  if (compiled.size > REMEMBERED) compiled.delete(compiled.keys().next().value ?? "");
-  return known;
+  const compiled = cache.get(key) ?? compileTemplate(source);
+  cache.delete(key);
+  cache.set(key, compiled);
+  if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value ?? "");
+  return compiled;
 }
 
 function failureOf(error: unknown): RenderFailure {
@@ -77,9 +78,9 @@ const scope = globalThis as unknown as {
   onmessage: (event: MessageEvent<RenderTask>) => void;
   postMessage: (message: FromRenderWorker) => void;
 };
-scope.onmessage = ({ data: order }) => {
+scope.onmessage = ({ data: task }) => {
   try {
-    scope.postMessage({ rendered: carryOut(order) });
+    scope.postMessage({ rendered: execute(task) });
   } catch (error) {
     scope.postMessage({ failed: failureOf(error) });
   }

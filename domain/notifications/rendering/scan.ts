@@ -7,14 +7,16 @@ export interface OutputTag {
   filters: FilterUse[];
 }
 
-/** The source with every pipe chain overwritten by spaces, which Handlebars parses, and the tags they came from. */
+/** A source without its filter chains. */
 export interface Scan {
+  /** The source with every filter chain overwritten by spaces; Handlebars parses it. */
   masked: string;
+  /** The output tags with their filters. */
   tags: OutputTag[];
 }
 
 const MAX_NESTING = 50;
-/** The opening of a tag, alternatives in the order in which Handlebars' own lexer tries them. */
+/** The start of a tag. The alternatives have the same order as in Handlebars' lexer. */
 const OPENING =
   /(?<raw>\{\{\{\{)|\{\{~?(?:(?<partial>#?>)|(?<decorator>#?\*)|(?<block>#)|(?<end>\/)|(?<alternative>\^\s*~?\}\}|\s*else\s*~?\}\})|(?<inverse>\^)|(?<chain>\s*else\b)|(?<unescaped>\{)|(?<longComment>!--)|(?<comment>!)|&?)/y;
 const CLOSE = /~?\}\}/y;
@@ -27,9 +29,9 @@ const BLOCK_PARAMETERS = /as\s+\|[^|{}]*\|/y;
 const ESCAPED_TAG_END = /(?:\\\\?)?\{\{|$/g;
 
 /**
- * Finds the tags of a template exactly where Handlebars' lexer would, takes the pipe chains out and refuses what
- * is not part of the language before the parser sees it. Lengths and line breaks are kept, so every position in
- * `masked` is the author's. Throws TemplateInvalid.
+ * Finds the tags of a template where Handlebars' lexer would find them. It removes the filter chains and rejects
+ * unsupported syntax before the parser sees it. Lengths and line breaks are kept, so positions in `masked` are positions
+ * in the original source. Throws TemplateInvalid.
  */
 export function scan(source: Source): Scan {
   const { text } = source;
@@ -39,7 +41,7 @@ export function scan(source: Source): Scan {
   let copied = 0;
   let contentFrom = 0;
   for (let open = text.indexOf("{{"); open !== -1; open = text.indexOf("{{", contentFrom)) {
-    // `\{{` is literal text up to the next tag, `\\{{` is a backslash and then a tag
+    // `\{{` is literal text up to the next tag; `\\{{` is a backslash followed by a tag
     const content = text.slice(Math.max(contentFrom, open - 2), open);
     if (content.endsWith("\\") && content !== "\\\\") {
       contentFrom = search(ESCAPED_TAG_END, text, open + 2);
@@ -54,13 +56,13 @@ export function scan(source: Source): Scan {
       contentFrom = kind.end;
       continue;
     }
-    refuse(source, open, kind.name);
+    rejectUnsupported(source, open, kind.name);
     const isOutput = kind.name === "unescaped" || kind.name === "output";
     const close = kind.name === "unescaped" ? CLOSE_UNESCAPED : CLOSE;
     const tag: OutputTag = { offset: open, filters: [] };
     let at = expressionEnd(source, open, kind.end, close);
     if (text[at] === "|") {
-      if (!isOutput) throw source.invalidAt(at, "filters can only be used in output tags, not in blocks");
+      if (!isOutput) throw source.invalidAt(at, "filters are allowed in output tags only, not in blocks");
       const pipes = readPipes(source, at, close);
       masked += text.slice(copied, at) + text.slice(at, pipes.end).replace(/[^\r\n]/g, " ");
       copied = pipes.end;
@@ -98,25 +100,25 @@ function openingAt(text: string, offset: number): { name: Kind; end: number } {
 }
 
 function commentEnd(source: Source, open: number, terminator: RegExp): number {
-  // `{{!--}}` is complete: the dashes that open a comment may also end it
+  // `{{!--}}` is a complete comment: the opening dashes may also close it
   terminator.lastIndex = open + (source.text[open + 2] === "~" ? 4 : 3);
   if (!terminator.test(source.text)) {
-    throw source.invalidAt(open, "the comment that begins here is never closed");
+    throw source.invalidAt(open, "the comment that starts here is not closed");
   }
   return terminator.lastIndex;
 }
 
-function refuse(source: Source, open: number, kind: Kind): void {
-  const refused: Partial<Record<Kind, string>> = {
-    raw: "raw blocks (`{{{{ }}}}`) are not available",
-    partial: "partials (`{{> }}`) are not available",
-    decorator: "decorators (`{{* }}`) are not available",
+function rejectUnsupported(source: Source, open: number, kind: Kind): void {
+  const unsupported: Partial<Record<Kind, string>> = {
+    raw: "raw blocks (`{{{{ }}}}`) are not supported",
+    partial: "partials (`{{> }}`) are not supported",
+    decorator: "decorators (`{{* }}`) are not supported",
   };
-  const reason = refused[kind];
+  const reason = unsupported[kind];
   if (reason !== undefined) throw source.invalidAt(open, reason);
 }
 
-/** The offset of the first `|` outside of strings, or of the closing braces. */
+/** The offset of the first `|` outside of strings, or else of the closing braces. */
 function expressionEnd(source: Source, open: number, from: number, close: RegExp): number {
   const { text } = source;
   for (let at = from; at < text.length;) {
@@ -124,21 +126,21 @@ function expressionEnd(source: Source, open: number, from: number, close: RegExp
     if (close.test(text)) return at;
     const char = text[at];
     if (char === '"' || char === "'") {
-      at = skip(STRING, text, at) ?? fail(source, at, "the string that begins here is never closed");
+      at = skip(STRING, text, at) ?? fail(source, at, "the string that starts here is not closed");
     } else if (char === "[") {
-      at = skip(SEGMENT, text, at) ?? fail(source, at, "the `[` that begins here is never closed");
+      at = skip(SEGMENT, text, at) ?? fail(source, at, "the `[` that starts here is not closed");
     } else if (char === "a" && /\s/.test(text[at - 1] ?? "")) {
       at = skip(BLOCK_PARAMETERS, text, at) ?? at + 1;
     } else if (char === "(") {
-      fail(source, at, "sub-expressions in parentheses are not available");
+      fail(source, at, "sub-expressions in parentheses are not supported");
     } else if (char === "|") {
       return at;
     } else at++;
   }
-  return fail(source, open, "the tag that begins here is never closed");
+  return fail(source, open, "the tag that starts here is not closed");
 }
 
-/** Keeps blocks, and chains of `{{else if}}` that nest as well, shallow enough for recursion to be safe. */
+/** Limits the nesting of blocks and of `{{else if}}` chains, which nest too, so that recursion cannot overflow the stack. */
 function trackNesting(source: Source, open: number, kind: Kind, nesting: number[]): void {
   if (kind === "block" || kind === "inverse") nesting.push(1);
   else if (kind === "end") nesting.pop();
@@ -147,7 +149,7 @@ function trackNesting(source: Source, open: number, kind: Kind, nesting: number[
   if (nesting.reduce((sum, depth) => sum + depth, 0) > MAX_NESTING) {
     throw source.invalidAt(
       open,
-      `blocks may be nested at most ${MAX_NESTING} deep, \`{{else if}}\` included`,
+      `blocks may be nested at most ${MAX_NESTING} levels deep; \`{{else if}}\` counts as a level`,
     );
   }
 }

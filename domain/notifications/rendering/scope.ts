@@ -1,15 +1,15 @@
 import type { Budget } from "./budget.ts";
 
-/** What a block sees while it runs: its context, the contexts `../` leads to, loop values and named parameters. */
+/** The variables visible in a block at render time. */
 export interface Scope {
   context: unknown;
-  /** The scope whose context `../` names. */
+  /** The scope whose context is `../`. */
   parent: Scope | null;
-  /** The scope of the block around this one; named parameters are found along this chain. */
+  /** The scope of the surrounding block. Named parameters are looked up along this chain. */
   outer: Scope | null;
-  /** The nearest `each` at or around this scope; `@index` and its like are read from it. */
+  /** The innermost `each` around this scope; source of `@index`, `@key`, `@first` and `@last`. */
   loop: LoopScope | null;
-  /** Values of `as |a b|`, in order. */
+  /** Values of the names in `as |a b|`, in order. */
   parameters: readonly unknown[];
 }
 
@@ -19,34 +19,31 @@ export interface LoopScope extends Scope {
   isLast: boolean;
 }
 
-/** One render under way: the data it began with, what it has left, and its output so far. */
+/** The state of one render: its data, its remaining budget and its output so far. */
 export interface Run {
   root: unknown;
   budget: Budget;
   output: string;
 }
 
-/** A lowered expression. */
+/** A compiled expression: returns its value. */
 export type Read = (run: Run, scope: Scope) => unknown;
-/** A lowered statement: appends to `run.output`. */
+/** A compiled statement: appends to `run.output`. */
 export type Emit = (run: Run, scope: Scope) => void;
 
-/** Appends finished text, which counts against the size of the render. */
+/** Appends text to the output and counts its size. */
 export function write(run: Run, text: string): void {
   run.budget.addOutput(text);
   run.output += text;
 }
 
-/**
- * The scope inside `each` or `with`. As in Handlebars, a block whose context is the one it stands in adds no level
- * for `../` to climb.
- */
+/** The scope inside `with`. As in Handlebars, a block that does not change the context adds no level for `../`. */
 export function innerScope(outer: Scope, context: unknown, parameters: readonly unknown[]): Scope {
   const parent = context === outer.context ? outer.parent : outer;
   return { context, parent, outer, loop: outer.loop, parameters };
 }
 
-/** The scope of one turn of `each`. */
+/** The scope of one iteration of `each`. */
 export function loopScope(outer: Scope, context: unknown, turn: Omit<LoopScope, keyof Scope>): LoopScope {
   const parent = context === outer.context ? outer.parent : outer;
   const scope: LoopScope = { context, parent, outer, loop: null, parameters: [context, turn.key], ...turn };
@@ -54,7 +51,7 @@ export function loopScope(outer: Scope, context: unknown, turn: Omit<LoopScope, 
   return scope;
 }
 
-/** The scope a render begins with. */
+/** The outermost scope of a render. */
 export function rootScope(data: unknown): Scope {
   return { context: data, parent: null, outer: null, loop: null, parameters: [] };
 }

@@ -1,12 +1,12 @@
-/** The parts of Handlebars' syntax tree that templates are lowered from; positions count columns from 0. */
+/** The parts of Handlebars' syntax tree that templates use. Columns count from 0. */
 export interface Located {
   loc: { start: { line: number; column: number } };
 }
 export interface PathExpression extends Located {
   type: "PathExpression";
-  /** True for `@index` and its like. */
+  /** True for `@index`, `@root` and the like. */
   data: boolean;
-  /** How many `../` it begins with. */
+  /** The number of `../` at its start. */
   depth: number;
   parts: string[];
   original: string;

@@ -6,7 +6,7 @@ import { Source } from "./source.ts";
 import { missingVariables } from "./required_variables.ts";
 import { type Emit, rootScope } from "./scope.ts";
 
-/** A template as stored: up to three sources in one locale (a BCP 47 tag) and the variables it cannot do without. */
+/** The sources of a template. `locale` is a BCP 47 tag. A part is null if the template does not have it. */
 export interface TemplateSource {
   subject: string | null;
   html: string | null;
@@ -21,19 +21,19 @@ export interface RenderedTemplate {
   text: string | null;
 }
 
-/** A template ready to be rendered any number of times; it keeps no state between renders. */
+/** A compiled template. It can be rendered many times and keeps no state between renders. */
 export interface CompiledTemplate {
   /**
-   * Renders all parts within 100 ms and 1 MiB together. HTML output is escaped except in `{{{ }}}` and `{{& }}`;
-   * line breaks in the subject become spaces. Throws TemplateVariablesMissing, TemplateLimitExceeded, and
-   * TemplateInvalid where a filter argument taken from the data is unusable.
+   * Renders all parts. Together they may take 100 ms and 1 MiB. HTML output is escaped except in `{{{ }}}` and `{{& }}`.
+   * Line breaks in the subject become spaces. Throws TemplateVariablesMissing, TemplateLimitExceeded, and TemplateInvalid
+   * if a filter argument from the data is invalid.
    */
   render(data: Record<string, unknown>): RenderedTemplate;
 }
 
 const LINE_BREAKS = /\r\n|[\n\v\f\r\x85\u2028\u2029]/g;
 
-/** Checks a template completely and prepares it. Throws TemplateInvalid with part, line and column. */
+/** Compiles a template. Throws TemplateInvalid with part, line and column. */
 export function compileTemplate(source: TemplateSource): CompiledTemplate {
   const locale = canonicalLocale(source.locale);
   const subject = compilePart("subject", source.subject, locale);
@@ -71,8 +71,10 @@ function compilePart(part: TemplatePart, text: string | null, locale: string): E
     isHtml: part === "html",
     tags: remaining,
   });
-  const unclaimed = remaining.next();
-  if (!unclaimed.done) throw source.invalidAt(unclaimed.value.offset, "this tag could not be placed");
+  const unused = remaining.next();
+  if (!unused.done) {
+    throw source.invalidAt(unused.value.offset, "this tag matches no statement of the template");
+  }
   return emit;
 }
 

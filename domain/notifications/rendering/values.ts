@@ -2,21 +2,21 @@ import type { Budget } from "./budget.ts";
 
 const MAX_LIST_DEPTH = 8;
 
-/** A property that the value itself has; never one it inherits, and never one of a function. */
+/** An own property of a value. Inherited properties and properties of functions are undefined. */
 export function ownProperty(value: unknown, key: string): unknown {
   if (value === null || value === undefined || typeof value === "function") return undefined;
   return Object.hasOwn(value as object, key) ? (value as Record<string, unknown>)[key] : undefined;
 }
 
-/** What counts as false in a condition: null, undefined, false, "", NaN, an empty list, and 0 unless asked for. */
+/** True for values that are false in a condition: null, undefined, false, "", NaN, an empty list, and 0 unless `isZeroTrue`. */
 export function isFalsy(value: unknown, isZeroTrue: boolean): boolean {
   if (value === 0) return !isZeroTrue;
   return !value || (Array.isArray(value) && value.length === 0);
 }
 
 /**
- * The text a value is written as, as Handlebars writes it, except that no method of the value is called: functions
- * and symbols are empty, objects opaque, dates ISO 8601, lists joined by commas.
+ * Converts a value to text like Handlebars, but without calling methods of the value: functions and symbols become empty,
+ * objects "[object Object]", dates ISO 8601, lists their items joined by commas.
  */
 export function textOf(value: unknown, budget: Budget, depth = 0): string {
   switch (typeof value) {

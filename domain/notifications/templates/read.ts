@@ -4,7 +4,7 @@ import { matches, pageOf } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { canonicalLocale, localeChain, localeForms, readDefaultLocale } from "./locales.ts";
 
-/** A template as stored. `tenantId` null marks one of the service's own. */
+/** A stored template. `tenantId` is null for a shipped template. */
 export interface StoredTemplate {
   id: string;
   tenantId: string | null;
@@ -22,7 +22,7 @@ export interface StoredTemplate {
   changedBy: string | null;
 }
 
-/** A template as a message finds it: with the id of its present version. */
+/** A template with the id of its current version. */
 export type FoundTemplate = StoredTemplate & { versionId: string };
 
 export type TemplateSummary =
@@ -32,7 +32,7 @@ export type TemplateSummary =
   >
   & { isShipped: boolean };
 
-/** One of the caller's own templates, or one the service ships. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
+/** A template of the tenant, or a shipped one. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
 export async function readTemplate(
   q: Queryable,
   tenantId: string | null,
@@ -45,10 +45,11 @@ export async function readTemplate(
 }
 
 export const templateNotFound = (id: string) =>
-  problem("NOTIFICATION_TEMPLATE_NOT_FOUND", `There is no template ${id} here.`);
+  problem("NOTIFICATION_TEMPLATE_NOT_FOUND", `There is no template ${id} in this tenant.`);
 
 /**
- * The template of `slug` in the best fitting locale; in each locale a tenant's own comes before the shipped one.
+ * The template with `slug` in the best matching locale. In each locale, the tenant's own template has priority over the
+ * shipped one.
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND
  */
 export async function findTemplate(
@@ -58,29 +59,31 @@ export async function findTemplate(
   locale: string | null,
 ): Promise<FoundTemplate> {
   const wanted = locale === null ? null : canonicalLocale(locale);
-  // the tenant's default locale stands between the wanted ones and the last resort, its longer forms first
-  const fitsDefault = q`starts_with(lower(s.default_locale) || '-', lower(t.locale) || '-')`;
+  // order: the requested locale and its shorter forms, then the tenant's default (longest form first), then English
+  const matchesDefault = q`starts_with(lower(s.default_locale) || '-', lower(t.locale) || '-')`;
   const [row] = await q<FoundTemplate[]>`
     select t.*, v.id as version_id from notification_templates t
     join notification_template_versions v on v.template_id = t.id and v.version = t.version
     left join notification_settings s on s.tenant_id = ${tenantId}
     where t.slug = ${slug} and (t.tenant_id = ${tenantId} or t.tenant_id is null)
-      and (lower(t.locale) = any(${localeChain(wanted, null)}::text[]) or ${fitsDefault})
-    order by array_position(${localeForms(wanted)}::text[], lower(t.locale)), ${fitsDefault} desc nulls last,
+      and (lower(t.locale) = any(${localeChain(wanted, null)}::text[]) or ${matchesDefault})
+    order by array_position(${
+    localeForms(wanted)
+  }::text[], lower(t.locale)), ${matchesDefault} desc nulls last,
       length(t.locale) desc, t.tenant_id is null limit 1`;
   if (row) return row;
-  const looked = localeChain(wanted, await readDefaultLocale(q, tenantId));
+  const searched = localeChain(wanted, await readDefaultLocale(q, tenantId));
   throw problem(
     "NOTIFICATION_TEMPLATE_NOT_FOUND",
-    `No template has the slug "${slug}" in any of the locales ${looked.join(", ")}.`,
+    `No template has the slug "${slug}" in any of the locales ${searched.join(", ")}.`,
   );
 }
 
 export interface TemplateFilter {
   tenantId: string | null;
-  /** In any spelling a template may be made with, such as `pt_br`. */
+  /** A language tag in any accepted spelling, such as `pt_br`. */
   locale: string | null;
-  /** True: also those the service ships. */
+  /** True: includes the shipped templates. */
   includeShipped: boolean;
   /** Part of the slug or name. */
   search?: string | undefined;
@@ -101,7 +104,7 @@ export async function listTemplates(
   return pagedResult(rows.map(({ totalCount: _, ...row }) => row), total, page);
 }
 
-/** Only for a page beyond the end, where no row carries the total. */
+/** The total number of templates. Only needed for a page beyond the end, because then no row contains the total. */
 async function countTemplates(q: Queryable, filter: TemplateFilter): Promise<number> {
   const [row] = await q<{ count: number }[]>`
     select count(*) from notification_templates where ${fitting(q, filter)}`;

@@ -28,7 +28,7 @@ export interface Rendition {
   templateVersion: number;
 }
 
-/** Templates of one tenant that may wait to be filled in for requests; messages that are delivered wait without a limit. */
+/** Maximum waiting renders of one tenant for requests. Renders for deliveries have no limit. */
 const MAX_WAITING = 50;
 
 type Renderer = Pick<Platform, "sql" | "renderThreads">;
@@ -36,12 +36,12 @@ interface RenderOptions {
   slug: string;
   locale: string | null;
   data: Record<string, unknown>;
-  /** As `RenderThreads.run`. */
+  /** See `RenderThreads.run`. */
   maxWaiting?: number;
 }
 
 /**
- * Fills in the best fitting template of `slug`. A plain text is made from the HTML where the template has none.
+ * Renders the best matching template of `slug`. If it has no plain text, the text is made from the HTML.
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING, NOTIFICATION_TEMPLATE_INVALID
  */
 export async function renderTemplate(
@@ -53,14 +53,14 @@ export async function renderTemplate(
   return { ...await fillIn(p, tenantId, template.versionId, template, o), templateSlug: template.slug };
 }
 
-/** As `renderTemplate`, for a request: refused where many of its tenant wait already. @throws RATE_LIMITED */
+/** Like `renderTemplate`, for a request. @throws RATE_LIMITED if MAX_WAITING renders of the tenant wait already */
 export const renderForRequest = (
   p: Renderer,
   tenantId: string | null,
   o: RenderOptions,
 ): Promise<Rendition> => renderTemplate(p, tenantId, { ...o, maxWaiting: MAX_WAITING });
 
-/** Fills in the version a message was accepted with. @throws NOTIFICATION_TEMPLATE_INVALID */
+/** Renders the template version that a message refers to. @throws NOTIFICATION_TEMPLATE_INVALID */
 export async function renderVersionById(
   p: Renderer,
   tenantId: string | null,
@@ -77,17 +77,17 @@ async function fillIn(
   template: SourceFields & Pick<StoredTemplate, "version">,
   { data, maxWaiting }: Pick<RenderOptions, "data" | "maxWaiting">,
 ): Promise<Omit<Rendition, "templateSlug">> {
-  const order = { do: "render", key: versionId, source: sourceOf(template), data } as const;
-  const words = await refusing(p.renderThreads.run(order, { tenantId, maxWaiting }));
-  return { ...wordsOf(words), locale: template.locale, templateVersion: template.version };
+  const task = { do: "render", key: versionId, source: sourceOf(template), data } as const;
+  const rendered = await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting }));
+  return { ...textsOf(rendered), locale: template.locale, templateVersion: template.version };
 }
 
-const wordsOf = ({ subject, html, text }: RenderedTemplate) => ({ subject, htmlBody: html, textBody: text });
+const textsOf = ({ subject, html, text }: RenderedTemplate) => ({ subject, htmlBody: html, textBody: text });
 
 /**
- * Refuses a message whose template is missing or lacks variables, before it is stored; rendering itself waits until
- * the message is sent.
- * @returns the id of the version the message is to be filled in from; null where it has no template
+ * Refuses a message whose template is missing, or whose data lacks required variables, before it is stored. The template
+ * is rendered when the message is sent.
+ * @returns the id of the template version for the message; null without a template
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function requireRenderable(
@@ -101,13 +101,13 @@ export async function requireRenderable(
     parseRequiredVariables(template.requiredVariables),
     message.templateData ?? {},
   );
-  if (missing.length > 0) throw refusalOf(new TemplateVariablesMissing(missing));
+  if (missing.length > 0) throw problemOf(new TemplateVariablesMissing(missing));
   return template.versionId;
 }
 
 /**
- * Fills in a template that is not stored, to look at while it is written. A plain text is made from the HTML where
- * there is none.
+ * Renders a template that is not stored, for the preview in an editor. If it has no plain text, the text is made from the
+ * HTML.
  * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_VARIABLES_MISSING, NOTIFICATION_TEMPLATE_INVALID, RATE_LIMITED
  */
 export async function previewTemplate(
@@ -117,37 +117,37 @@ export async function previewTemplate(
   data: Record<string, unknown>,
 ): Promise<Pick<Rendition, "subject" | "htmlBody" | "textBody">> {
   const locale = canonicalLocale(template.locale);
-  const order = { do: "render", key: null, source: sourceOf({ ...template, locale }), data } as const;
-  return wordsOf(await refusing(p.renderThreads.run(order, { tenantId, maxWaiting: MAX_WAITING })));
+  const task = { do: "render", key: null, source: sourceOf({ ...template, locale }), data } as const;
+  return textsOf(await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING })));
 }
 
-/** Shorter HTML is turned into text at once: that takes less time than handing it over. */
-const SHORT = 10_000;
+/** HTML with fewer characters is converted on the main thread, which is faster than passing it to a render thread. */
+const SHORT_HTML = 10_000;
 
-/** The plain text of HTML. */
+/** Converts HTML to plain text. */
 export async function textOf(
   p: Renderer,
   tenantId: string | null,
   html: string,
   o: Pick<RenderOptions, "maxWaiting"> = {},
 ): Promise<string> {
-  if (html.length < SHORT) return htmlToText(html);
+  if (html.length < SHORT_HTML) return htmlToText(html);
   return (await p.renderThreads.run({ do: "text", html }, { tenantId, maxWaiting: o.maxWaiting })).text ??
     "";
 }
 
-/** As `textOf`, for a request: refused where many of its tenant wait already. @throws RATE_LIMITED */
+/** Like `textOf`, for a request. @throws RATE_LIMITED if MAX_WAITING renders of the tenant wait already */
 export const textForRequest = (p: Renderer, tenantId: string | null, html: string): Promise<string> =>
-  refusing(textOf(p, tenantId, html, { maxWaiting: MAX_WAITING }));
+  withProblems(textOf(p, tenantId, html, { maxWaiting: MAX_WAITING }));
 
-/** Refuses a template that cannot be understood. @throws NOTIFICATION_TEMPLATE_INVALID with line and column */
+/** Compiles a template to check it. @throws NOTIFICATION_TEMPLATE_INVALID with line and column, RATE_LIMITED */
 export async function requireValidTemplate(
   p: Renderer,
   tenantId: string | null,
   template: SourceFields,
 ): Promise<void> {
-  const order = { do: "compile", source: sourceOf(template) } as const;
-  await refusing(p.renderThreads.run(order, { tenantId, maxWaiting: MAX_WAITING }));
+  const task = { do: "compile", source: sourceOf(template) } as const;
+  await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING }));
 }
 
 type SourceFields = Pick<
@@ -163,16 +163,16 @@ const sourceOf = (template: SourceFields): TemplateSource => ({
   requiredVariables: parseRequiredVariables(template.requiredVariables),
 });
 
-/** What `work` comes to, its failures told as refusals of the catalogue. */
-async function refusing<T>(work: Promise<T>): Promise<T> {
+/** Awaits `work` and converts rendering errors to problems of the catalogue. */
+async function withProblems<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw refusalOf(error);
+    throw problemOf(error);
   }
 }
 
-/** The field of a request that holds each part. */
+/** The request field of each template part. */
 const PART_FIELDS: Record<TemplatePart, string> = {
   subject: "subjectTemplate",
   html: "htmlBodyTemplate",
@@ -180,7 +180,8 @@ const PART_FIELDS: Record<TemplatePart, string> = {
   locale: "locale",
 };
 
-function refusalOf(error: unknown): unknown {
+/** The problem of a rendering error; other errors are returned unchanged. */
+function problemOf(error: unknown): unknown {
   if (error instanceof TemplateVariablesMissing) {
     return problem("NOTIFICATION_TEMPLATE_VARIABLES_MISSING", error.message, {
       errors: Object.fromEntries(error.names.map((name) => [name, ["the template requires a value"]])),
@@ -197,7 +198,7 @@ function refusalOf(error: unknown): unknown {
   }
   if (error instanceof RenderQueueFull) {
     const headers = { "retry-after": "2" };
-    return problem("RATE_LIMITED", `This tenant has asked for too much at once: ${error.message}.`, {
+    return problem("RATE_LIMITED", `Too many requests: ${error.message} for this tenant.`, {
       headers,
     });
   }

@@ -3,54 +3,52 @@ import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { sharedTransaction } from "../../../infra/postgres/shared_transaction.ts";
 import { findTemplate, type FoundTemplate } from "./read.ts";
 
-/** A change made elsewhere is seen at the latest this much later, even when it was not heard of. */
-const FRESH_MS = 600;
-const REMEMBERED = 500;
+/** Lifetime of an entry. It bounds how long a change made by another instance is missed if its invalidation is lost. */
+const TTL_MS = 600;
+const MAX_ENTRIES = 500;
 
 type Requirements = Pick<FoundTemplate, "requiredVariables" | "versionId">;
 
-interface Remembered {
+interface Entry {
   found: Promise<Requirements>;
   foundAt: number;
 }
 
-const memories = new WeakMap<Sql, Map<string, Remembered>>();
+const entriesByPool = new WeakMap<Sql, Map<string, Entry>>();
 
-function memoryOf(sql: Sql): Map<string, Remembered> {
-  const known = memories.get(sql);
-  if (known) return known;
-  const memory = new Map<string, Remembered>();
-  memories.set(sql, memory);
-  onCacheInvalidation(sql, "templates", () => memory.clear());
-  return memory;
+/** The cache entries of a database pool; all TemplateCaches of the pool share them. */
+function entriesOf(sql: Sql): Map<string, Entry> {
+  const existing = entriesByPool.get(sql);
+  if (existing) return existing;
+  const entries = new Map<string, Entry>();
+  entriesByPool.set(sql, entries);
+  onCacheInvalidation(sql, "templates", () => entries.clear());
+  return entries;
 }
 
-/**
- * The version of a template that messages get, and what it requires of them, remembered for less than a second: many
- * messages are made of one template.
- */
+/** Caches the current version of templates and their required variables, because many messages use the same template. */
 export class TemplateCache {
-  readonly #memory: Map<string, Remembered>;
+  readonly #entries: Map<string, Entry>;
 
   constructor(private readonly sql: Sql) {
-    this.#memory = memoryOf(sql);
+    this.#entries = entriesOf(sql);
   }
 
-  /** @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for a locale that is none */
+  /** @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for an invalid locale */
   async find(tenantId: string | null, slug: string, locale: string | null): Promise<Requirements> {
-    // what is read within a transaction may fail with it, which is nobody else's matter
+    // a read in a shared transaction may fail with that transaction, so it is not cached
     if (sharedTransaction()) return await findTemplate(this.sql, tenantId, slug, locale);
     const key = JSON.stringify([tenantId, slug, locale]);
-    const known = this.#memory.get(key);
-    if (known && performance.now() - known.foundAt < FRESH_MS) return await known.found;
+    const cached = this.#entries.get(key);
+    if (cached && performance.now() - cached.foundAt < TTL_MS) return await cached.found;
     const entry = { found: this.#read(tenantId, slug, locale), foundAt: performance.now() };
-    this.#memory.delete(key);
-    if (this.#memory.size >= REMEMBERED) this.#memory.delete(this.#memory.keys().next().value ?? "");
-    this.#memory.set(key, entry);
+    this.#entries.delete(key);
+    if (this.#entries.size >= MAX_ENTRIES) this.#entries.delete(this.#entries.keys().next().value ?? "");
+    this.#entries.set(key, entry);
     try {
       return await entry.found;
     } catch (error) {
-      if (this.#memory.get(key) === entry) this.#memory.delete(key);
+      if (this.#entries.get(key) === entry) this.#entries.delete(key);
       throw error;
     }
   }
@@ -61,5 +59,5 @@ export class TemplateCache {
   }
 }
 
-/** Has templates looked up anew once `tx` has committed, on every instance. */
+/** Clears the template cache of every instance when `tx` commits. */
 export const invalidateTemplates = (sql: Sql, tx: Tx): void => invalidateCache(sql, tx, "templates");

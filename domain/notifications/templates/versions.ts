@@ -2,7 +2,7 @@ import type { Queryable } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { readTemplate, type StoredTemplate } from "./read.ts";
 
-/** A template as it was at one time; it never changes and outlives the template. */
+/** One version of a template. It never changes, and it is kept when the template is deleted. */
 export interface TemplateVersion extends
   Pick<
     StoredTemplate,
@@ -20,7 +20,7 @@ export interface TemplateVersion extends
   changedAt: Date;
 }
 
-/** When each version of a template was made and by whom, newest first. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
+/** The versions of a template with time and author, newest first. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
 export async function listTemplateVersions(
   q: Queryable,
   tenantId: string | null,
@@ -42,7 +42,7 @@ export async function readTemplateVersion(
   return await requireTemplateVersion(q, templateId, version);
 }
 
-/** The version of a template that the caller may read. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
+/** One version of a template, without a check of the tenant. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
 export async function requireTemplateVersion(
   q: Queryable,
   templateId: string,
@@ -54,9 +54,9 @@ export async function requireTemplateVersion(
   throw problem("NOTIFICATION_TEMPLATE_NOT_FOUND", `The template ${templateId} has no version ${version}.`);
 }
 
-/** The version a message was accepted with. */
+/** The template version with this id, as stored in a message. */
 export async function readVersionById(q: Queryable, id: string): Promise<TemplateVersion> {
   const [row] = await q<TemplateVersion[]>`select * from notification_template_versions where id = ${id}`;
-  if (!row) throw new Error(`the template version ${id} is not there; versions are never deleted`);
+  if (!row) throw new Error(`the template version ${id} is missing although versions are never deleted`);
   return row;
 }

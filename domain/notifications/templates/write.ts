@@ -22,10 +22,10 @@ export type NewTemplate = Pick<
   | "requiredVariables"
 >;
 type Writer = Pick<Platform, "sql" | "renderThreads">;
-/** What is left out stays as it is; null takes a text away. */
+/** A change of a template. A member that is left out stays unchanged; null removes a text. */
 export type TemplateChange = { templateId: string } & Partial<Omit<NewTemplate, "slug" | "locale">>;
 
-/** Makes a template of the caller's tenant. @throws NOTIFICATION_TEMPLATE_INVALID, NOTIFICATION_TEMPLATE_ALREADY_EXISTS, VALIDATION_ERROR */
+/** Creates a template in the caller's tenant. @throws NOTIFICATION_TEMPLATE_INVALID, NOTIFICATION_TEMPLATE_ALREADY_EXISTS, VALIDATION_ERROR */
 export async function createTemplate(
   p: Writer,
   caller: Caller,
@@ -42,15 +42,15 @@ export async function createTemplate(
         ${template.subjectTemplate}, ${template.htmlBodyTemplate}, ${template.textBodyTemplate},
         ${template.requiredVariables}, ${caller.userId})
       returning *`;
-    const made = row as StoredTemplate;
+    const created = row as StoredTemplate;
     invalidateTemplates(p.sql, tx);
-    await recordAudit(tx, caller, auditOf("create", made.id, undefined, made));
-    return made;
+    await recordAudit(tx, caller, auditOf("create", created.id, undefined, created));
+    return created;
   });
 }
 
 /**
- * Changes a template and raises its version.
+ * Changes a template and increases its version.
  * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_NOT_FOUND, PRECONDITION_FAILED, NOTIFICATION_TEMPLATE_INVALID
  */
 export async function updateTemplate(
@@ -68,7 +68,7 @@ export async function updateTemplate(
 }
 
 /**
- * Makes a new version with the texts of an earlier one; the name stays as it is.
+ * Creates a new version with the texts of an earlier version. The name is not changed.
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, PRECONDITION_FAILED, NOTIFICATION_TEMPLATE_INVALID
  */
 export async function restoreTemplateVersion(
@@ -85,7 +85,7 @@ export async function restoreTemplateVersion(
   return await changeTemplate(p, caller, id, texts, ifMatch);
 }
 
-/** Writes a change to a template as its next version. */
+/** Writes a change of a template as its next version. */
 async function changeTemplate(
   p: Writer,
   caller: Caller,
@@ -95,7 +95,8 @@ async function changeTemplate(
 ): Promise<StoredTemplate> {
   const stored = await requireOwnTemplate(p.sql, caller.tenantId, id);
   requireVersion(ifMatch, stored.version);
-  // before the row is locked, as it may take its time; each part is checked by itself, so a change in between is none here
+  // Checked before the row is locked, because compiling may be slow. Each part is checked on its own, so a concurrent
+  // change of another part does not matter.
   await requireValidTemplate(p, caller.tenantId, { ...stored, ...change });
   return await transact(p.sql, async (tx) => {
     const before = await requireOwnTemplate(tx, caller.tenantId, id, tx`for update`);
@@ -149,26 +150,26 @@ function requireSomeText(
   throw invalid({ htmlBodyTemplate: ["expected at least one of subject, HTML body and text body"] });
 }
 
-/** Texts are told by name and version only: the audit log is no archive of mail bodies. */
+/** The audit row of a change. It does not contain the texts, to keep mail bodies out of the audit log. */
 function auditOf(
   verb: string,
   id: string,
   before: StoredTemplate | undefined,
   after: StoredTemplate | undefined,
 ) {
-  const told = (t: StoredTemplate | undefined) =>
+  const summary = (t: StoredTemplate | undefined) =>
     t && { slug: t.slug, locale: t.locale, name: t.name, requiredVariables: t.requiredVariables };
   return {
     action: `notification-template.${verb}`,
     targetType: "notification-template",
     targetId: id,
-    before: before && { ...told(before), version: before.version },
-    after: told(after),
+    before: before && { ...summary(before), version: before.version },
+    after: summary(after),
   };
 }
 
 /**
- * Sets the tenant's default locale and returns its canonical spelling; null takes it away.
+ * Sets the tenant's default locale and returns its canonical form. Null removes it.
  * @throws VALIDATION_ERROR, PRECONDITION_FAILED
  */
 export async function setDefaultLocale(
@@ -179,7 +180,7 @@ export async function setDefaultLocale(
 ): Promise<string | null> {
   const canonical = locale === null ? null : canonicalLocale(locale, "defaultLocale");
   await transact(sql, async (tx) => {
-    // The first one makes the row, so that there is something to lock.
+    // insert the row if it is missing, so that it can be locked
     const { count: isFirst } = await tx`
       insert into notification_settings (tenant_id, default_locale) values (${tenantId}, ${canonical ?? ""})
       on conflict (tenant_id) do nothing`;

@@ -250,7 +250,7 @@ Deno.test("a template that fails while it is filled in ends that message alone, 
   );
   const detail = await settledDetail(t, ann, id);
   assert.equal(detail.status, "DeadLettered");
-  assert.match(detail.lastError, /most one render may/);
+  assert.match(detail.lastError, /limit of one render/);
   assert.deepEqual(detail.deliveryAttempts, []);
 });
 

@@ -8,7 +8,7 @@ import { json } from "./json.ts";
 import { currency, number } from "./numbers.ts";
 import { capitalize, fallback, lower, trim, truncate, upper, urlencode } from "./text.ts";
 
-/** Every filter by the name templates use. */
+/** All filters by their name in templates. */
 const FILTERS = new Map<string, Filter>(Object.entries({
   upper,
   lower,
@@ -23,10 +23,10 @@ const FILTERS = new Map<string, Filter>(Object.entries({
   urlencode,
 }));
 
-/** The names of all filters, in the order the documentation lists them. */
+/** The names of all filters, in the order of the documentation. */
 export const FILTER_NAMES: readonly string[] = [...FILTERS.keys()];
 
-/** Wraps a read in its chain of filters, checked as far as their arguments are known. Throws TemplateInvalid. */
+/** Wraps an expression in its filters. Checks literal arguments now and others at render time. Throws TemplateInvalid. */
 export function applyFilters(read: Read, filters: readonly FilterUse[], lowering: Lowering): Read {
   return filters.reduce((inner, use) => applyFilter(inner, use, lowering), read);
 }
@@ -35,10 +35,10 @@ function applyFilter(inner: Read, use: FilterUse, lowering: Lowering): Read {
   const { source, locale } = lowering;
   const invalid = (reason: string) => source.invalidAt(use.offset, `the filter \`${use.name}\` ${reason}`);
   const filter = FILTERS.get(use.name);
-  if (filter === undefined) throw invalid(`is unknown; known are ${FILTER_NAMES.join(", ")}`);
-  const { minArguments: least, maxArguments: most } = filter;
-  if (use.args.length < least || use.args.length > most) {
-    const expected = least === most ? `${most}` : `${least} to ${most}`;
+  if (filter === undefined) throw invalid(`is unknown; the filters are ${FILTER_NAMES.join(", ")}`);
+  const { minArguments: min, maxArguments: max } = filter;
+  if (use.args.length < min || use.args.length > max) {
+    const expected = min === max ? `${max}` : `${min} to ${max}`;
     throw invalid(`takes ${expected} argument${expected === "1" ? "" : "s"}, found ${use.args.length}`);
   }
   const check = (args: readonly unknown[]) => {
@@ -54,7 +54,7 @@ function applyFilter(inner: Read, use: FilterUse, lowering: Lowering): Read {
   const reads = use.args.map((arg) => readArgument(arg, lowering));
   return (run, scope) => {
     const args = reads.map((read) => read(run, scope));
-    // a value from the data may be long or need a formatter of its own
+    // an argument from the data may be long or need a new formatter
     run.budget.charge(4_096);
     check(args);
     return filter.apply(inner(run, scope), args, { locale, budget: run.budget });

@@ -1,12 +1,12 @@
 const MAX_ENTRIES = 256;
 
 /**
- * Remembers costly immutable values, Intl formatters above all, by key. Holds 256 at most and forgets the oldest
- * first, so that argument values taken from data cannot make it grow.
+ * Returns the cached value of `key`, or makes and caches it. For immutable values that are expensive to make, mostly Intl
+ * formatters. The oldest entry is evicted at MAX_ENTRIES, so that arguments from the data cannot fill the memory.
  */
 export function getOrCreate<T>(cache: Map<string, T>, key: string, make: () => T): T {
-  const known = cache.get(key);
-  if (known !== undefined) return known;
+  const cached = cache.get(key);
+  if (cached !== undefined) return cached;
   const made = make();
   const oldest = cache.keys().next();
   if (cache.size >= MAX_ENTRIES && !oldest.done) cache.delete(oldest.value);

@@ -1,16 +1,16 @@
 import type { ZonedFields } from "./zones.ts";
 
-/** One piece of a date pattern: writes its share of a moment. */
+/** One part of a date pattern: formats its part of a date. */
 export type DatePart = (fields: ZonedFields) => string;
 
 const pad = (value: number, width: number) => String(Math.abs(value)).padStart(width, "0");
-const twelve = (hour: number) => hour % 12 === 0 ? 12 : hour % 12;
+const twelveHour = (hour: number) => hour % 12 === 0 ? 12 : hour % 12;
 
 function offsetText(minutes: number): string {
   return `${minutes < 0 ? "-" : "+"}${pad(Math.trunc(minutes / 60), 2)}:${pad(minutes % 60, 2)}`;
 }
 
-/** Pattern letters as Unicode and .NET have them in common; where both differ, both spellings work. */
+/** The pattern letters that Unicode and .NET share. If they differ, both spellings are supported. */
 const LETTERS: Record<string, DatePart> = {
   y: (at) => String(at.year),
   yy: (at) => pad(at.year % 100, 2),
@@ -26,8 +26,8 @@ const LETTERS: Record<string, DatePart> = {
   dddd: (at) => at.word("weekday", "long"),
   H: (at) => String(at.hour),
   HH: (at) => pad(at.hour, 2),
-  h: (at) => String(twelve(at.hour)),
-  hh: (at) => pad(twelve(at.hour), 2),
+  h: (at) => String(twelveHour(at.hour)),
+  hh: (at) => pad(twelveHour(at.hour), 2),
   m: (at) => String(at.minute),
   mm: (at) => pad(at.minute, 2),
   s: (at) => String(at.second),
@@ -45,22 +45,22 @@ const LETTERS: Record<string, DatePart> = {
 const PIECE = /'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'/g;
 
 /**
- * Reads a date pattern such as `d 'de' MMMM yyyy, HH:mm`. Literal letters stand in single quotes, `''` is a quote.
- * Answers the pieces, or a sentence that names what is wrong.
+ * Parses a date pattern such as `d 'de' MMMM yyyy, HH:mm`. Literal letters are in single quotes; `''` is a quote.
+ * @returns the parts, or an error message
  */
 export function parseDatePattern(pattern: string): DatePart[] | string {
   const hasDay = /(^|[^d])dd?([^d]|$)/.test(pattern.replace(/'[^']*'/g, ""));
   const parts: DatePart[] = [];
   for (const [piece, quoted] of pattern.matchAll(PIECE)) {
     const literal = quoted === undefined ? piece : quoted === "" ? "'" : quoted.replaceAll("''", "'");
-    if (piece === "'") return "has a quote in its pattern that is never closed";
+    if (piece === "'") return "has a quote in its pattern that is not closed";
     if (piece === "MMM" || piece === "MMMM") {
       const width = piece === "MMM" ? "short" : "long";
       parts.push((at) => at.word("month", width, hasDay ? "day" : undefined));
     } else if (quoted === undefined && /^[A-Za-z]/.test(piece)) {
       const part = Object.hasOwn(LETTERS, piece) ? LETTERS[piece] : undefined;
       if (part === undefined) {
-        return `has \`${piece}\` in its pattern, which means nothing; quote literal text: '${piece}'`;
+        return `has the unknown letters \`${piece}\` in its pattern; put literal text in quotes: '${piece}'`;
       }
       parts.push(part);
     } else parts.push(() => literal);

@@ -12,8 +12,8 @@ const styles = new Map<string, Intl.DateTimeFormat>();
 const patterns = new Map<string, DatePart[] | string>();
 
 /**
- * The instant a value stands for: a date, milliseconds since 1970, or ISO 8601 text. Text without an offset is UTC;
- * a bare date has no instant at all and keeps its day in every zone.
+ * Parses a date value: a Date, milliseconds since 1970, or ISO 8601 text. Text without an offset is UTC. A date without
+ * a time is shown as the same day in every time zone. @returns null if the value is not a date
  */
 function instantIn(value: unknown): { instant: Date; isBareDate: boolean } | null {
   const isBareDate = typeof value === "string" && ISO_DATE.test(value);
@@ -45,8 +45,8 @@ function styled(locale: string, style: string, zone: string): Intl.DateTimeForma
 const isStyle = (pattern: unknown) => (STYLES as readonly unknown[]).includes(pattern);
 
 /**
- * `date`, `date:"yyyy-MM-dd HH:mm"`, `date:"long":"Europe/Lisbon"`: a pattern, or one of the locale's own styles
- * short, medium (assumed), long, full; in UTC unless a zone is named. What is not a date stays as it is.
+ * `date`, `date:"yyyy-MM-dd HH:mm"`, `date:"long":"Europe/Lisbon"`. The first argument is a pattern, or a style of the
+ * locale: short, medium (default), long or full. The default time zone is UTC. A value that is not a date is unchanged.
  */
 export const date: Filter = {
   minArguments: 0,

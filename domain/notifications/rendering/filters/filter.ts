@@ -1,6 +1,6 @@
 import type { Budget } from "../budget.ts";
 
-/** What a filter may know besides its value and arguments. */
+/** What a filter gets besides its value and arguments. */
 export interface FilterContext {
   /** Canonical BCP 47 tag of the template. */
   locale: string;
@@ -8,9 +8,9 @@ export interface FilterContext {
 }
 
 /**
- * One filter. `check` names what is wrong with the arguments, or answers null; it runs once when the template is
- * compiled if all of them are literals (which also prepares formatters outside of the render's time), else at each
- * render. `apply` must not call methods of the value and pays for long work through the budget.
+ * A filter. `check` returns an error message for invalid arguments, or null. If all arguments are literals, it runs once
+ * at compile time, which also creates formatters before the time limit of a render starts; otherwise it runs at each
+ * render. `apply` must not call methods of the value and must charge expensive work to the budget.
  */
 export interface Filter {
   minArguments: number;
@@ -19,7 +19,7 @@ export interface Filter {
   apply(value: unknown, args: readonly unknown[], context: FilterContext): unknown;
 }
 
-/** True for what `default` replaces: absent, null, "" and an empty list. */
+/** True for values that the filter `default` replaces: undefined, null, "" and an empty list. */
 export function isBlank(value: unknown): boolean {
   return value === undefined || value === null || value === "" ||
     (Array.isArray(value) && value.length === 0);

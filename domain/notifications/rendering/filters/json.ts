@@ -3,14 +3,14 @@ import type { Filter } from "./filter.ts";
 
 const MAX_DEPTH = 32;
 
-/** `json`: the value as compact JSON. No `toJSON` is called except for dates; below 32 levels all is null. */
+/** `json`: the value as compact JSON. `toJSON` is not called. Dates are ISO 8601. Values below 32 levels are null. */
 export const json: Filter = {
   minArguments: 0,
   maxArguments: 0,
   apply: (value, _args, { budget }) => stringify(value, budget, 0) ?? "null",
 };
 
-/** JSON.stringify's answer, made in steps that the budget can stop. Undefined for what JSON has no form for. */
+/** Like JSON.stringify, but in steps that the budget can stop. Returns undefined for values that JSON cannot represent. */
 function stringify(value: unknown, budget: Budget, depth: number): string | undefined {
   budget.charge(0);
   if (typeof value === "string") {

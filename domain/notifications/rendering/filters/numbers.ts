@@ -6,7 +6,7 @@ const DECIMAL = /^[+-]?\d{1,100}(\.\d{1,100})?$/;
 const MAX_DIGITS = 20;
 const formatters = new Map<string, Intl.NumberFormat>();
 
-/** The number a value stands for; decimal strings stay strings so that long amounts keep every digit. */
+/** Parses a number. Decimal strings stay strings, so that long amounts keep all digits. Null if it is not a number. */
 function numberIn(value: unknown): number | bigint | Intl.StringNumericLiteral | null {
   if (typeof value === "bigint") return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
@@ -35,7 +35,7 @@ function formatter(locale: string, currency: unknown, digits: unknown): Intl.Num
   );
 }
 
-/** `number` or `number:decimals`, written as the template's locale does. What is not a number stays as it is. */
+/** `number` or `number:decimals`, formatted for the template's locale. A value that is not a number is unchanged. */
 export const number: Filter = {
   minArguments: 0,
   maxArguments: 1,
@@ -52,7 +52,7 @@ export const number: Filter = {
   },
 };
 
-/** `currency:"EUR"` or `currency:"EUR":decimals`. What is not a number stays as it is. */
+/** `currency:"EUR"` or `currency:"EUR":decimals`. A value that is not a number is unchanged. */
 export const currency: Filter = {
   minArguments: 1,
   maxArguments: 2,

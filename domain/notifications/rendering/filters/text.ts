@@ -18,13 +18,13 @@ export const lower = perText((text, locale) => text.toLocaleLowerCase(locale));
 export const trim = perText((text) => text.trim());
 /** Percent-encodes for a URL component; lone surrogates become U+FFFD instead of an exception. */
 export const urlencode = perText((text) => encodeURIComponent(text.toWellFormed()));
-/** The first letter in upper case, the rest as it is. */
+/** The first letter in upper case, the rest unchanged. */
 export const capitalize = perText((text, locale) => {
   const first = text === "" ? "" : String.fromCodePoint(text.codePointAt(0) ?? 0);
   return first.toLocaleUpperCase(locale) + text.slice(first.length);
 });
 
-/** `truncate:n`: at most n characters as readers count them, the last of which is an ellipsis when text was cut. */
+/** `truncate:n`: at most n graphemes. If the text was cut, the last one is an ellipsis. */
 export const truncate: Filter = {
   minArguments: 1,
   maxArguments: 1,
@@ -35,28 +35,28 @@ export const truncate: Filter = {
   },
   apply(value, [length], context: FilterContext) {
     const text = textOf(value, context.budget);
-    const most = length as number;
-    if (text.length <= most) return text;
+    const max = length as number;
+    if (text.length <= max) return text;
     let kept = 0;
     let count = 0;
     for (const { index } of graphemes.segment(text)) {
       context.budget.charge(32);
-      if (count === most - 1) kept = index;
-      if (count === most) return text.slice(0, kept) + "…";
+      if (count === max - 1) kept = index;
+      if (count === max) return text.slice(0, kept) + "…";
       count++;
     }
     return text;
   },
 };
 
-/** `default:value`: the argument in place of a value that is absent, null, "" or an empty list. */
+/** `default:value`: the argument if the value is undefined, null, "" or an empty list. */
 export const fallback: Filter = {
   minArguments: 1,
   maxArguments: 1,
   apply: (value, [replacement]) => isBlank(value) ? replacement : value,
 };
 
-/** An argument as messages show it. */
+/** An argument as error messages show it. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return "nothing";
   return typeof value === "object" && value !== null ? "an object" : `\`${String(value).slice(0, 40)}\``;

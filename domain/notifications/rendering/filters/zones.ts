@@ -4,7 +4,7 @@ import { describeValue } from "./text.ts";
 const clocks = new Map<string, Intl.DateTimeFormat>();
 const names = new Map<string, Intl.DateTimeFormat>();
 
-/** A moment as a calendar and clock in one zone show it, with the words of one locale. */
+/** The fields of an instant in one time zone, with names in one locale. */
 export interface ZonedFields {
   year: number;
   month: number;
@@ -15,11 +15,11 @@ export interface ZonedFields {
   millisecond: number;
   /** Minutes east of UTC. */
   offset: number;
-  /** A word of the locale for one field of this moment. */
+  /** The name of a month, weekday or day period in the locale. `beside` "day": the form of the month next to a day. */
   word(field: "month" | "weekday" | "dayPeriod", width: "short" | "long", beside?: "day"): string;
 }
 
-/** Names what is wrong with a time zone argument, or answers null. */
+/** Checks a time zone argument. @returns an error message, or null */
 export function zoneProblem(zone: unknown): string | null {
   try {
     if (typeof zone === "string" && zone !== "") {
@@ -27,12 +27,12 @@ export function zoneProblem(zone: unknown): string | null {
       return null;
     }
   } catch {
-    // Intl refuses unknown zones with a RangeError; the message below says it better
+    // Intl throws a RangeError for an unknown zone; the message below is clearer
   }
   return `expects a time zone such as "Europe/Lisbon", found ${describeValue(zone)}`;
 }
 
-/** The fields of `instant` in `zone`, which `zoneProblem` must have accepted. */
+/** The fields of `instant` in `zone`. `zone` must be valid according to `zoneProblem`. */
 export function zonedFields(instant: Date, zone: string, locale: string): ZonedFields {
   const read = new Map(clock(zone).formatToParts(instant).map((part) => [part.type, part.value]));
   const at = (type: Intl.DateTimeFormatPartTypes) => Number(read.get(type) ?? 0);
@@ -72,7 +72,7 @@ function clock(zone: string): Intl.DateTimeFormat {
     }));
 }
 
-/** Many languages inflect the month beside a day ("5 de março", "5 марта"), hence `beside`. */
+/** Many languages inflect a month next to a day ("5 de março", "5 марта"). `beside` selects that form. */
 function word(
   instant: Date,
   zone: string,

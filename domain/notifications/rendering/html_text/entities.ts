@@ -1,4 +1,4 @@
-/** The named character references that mail uses; any other stays as it is written. */
+/** The named character references that are common in mail. Others stay unchanged in the text. */
 const NAMED: Record<string, string> = {
   amp: "&",
   lt: "<",
@@ -86,7 +86,7 @@ const NAMED: Record<string, string> = {
 };
 const REFERENCE = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,9}));/g;
 
-/** Replaces character references by what they stand for; what is none, or names no character, stays. */
+/** Decodes character references. Unknown names stay unchanged; an invalid code becomes U+FFFD. */
 export function decodeEntities(text: string): string {
   return text.replace(REFERENCE, (whole: string, decimal?: string, hex?: string, name?: string) => {
     if (name !== undefined) return Object.hasOwn(NAMED, name) ? NAMED[name] ?? whole : whole;

@@ -8,95 +8,95 @@ const BLOCKS = new Set([
 ]);
 const LINK = /^(https?:|mailto:|tel:)/i;
 
-interface Reading {
-  paper: TextBuilder;
-  /** One entry per open list: the number of its next item, or null where items are bullets. */
+interface Conversion {
+  builder: TextBuilder;
+  /** One entry per open list: the number of its next item, or null for a bullet list. */
   lists: (number | null)[];
   links: { url: string; text: string }[];
-  /** Whether the table row under way has a cell already. */
-  isRowBegun: boolean;
+  /** True if the current table row has a cell. */
+  hasCell: boolean;
 }
 
 /**
- * A plain-text alternative to an HTML body, in one pass over it: paragraphs, nested lists, quotes, `text (url)` for
- * links, ` | ` between the cells of a row, image descriptions, preformatted text. Never throws, whatever the input.
+ * Converts HTML to plain text in one pass. It supports paragraphs, nested lists, quotes, preformatted text and image
+ * descriptions. Links become `text (url)`, and ` | ` separates the cells of a row. It never throws.
  */
 export function htmlToText(html: string): string {
-  const reading: Reading = { paper: new TextBuilder(), lists: [], links: [], isRowBegun: false };
+  const conversion: Conversion = { builder: new TextBuilder(), lists: [], links: [], hasCell: false };
   for (const token of htmlTokens(html)) {
-    if (token.kind === "text") say(reading, token.text);
-    else if (token.kind === "open") begin(reading, token);
-    else end(reading, token.name);
+    if (token.kind === "text") appendText(conversion, token.text);
+    else if (token.kind === "open") openElement(conversion, token);
+    else closeElement(conversion, token.name);
   }
-  while (reading.links.length > 0) end(reading, "a");
-  return reading.paper.toString();
+  while (conversion.links.length > 0) closeElement(conversion, "a");
+  return conversion.builder.toString();
 }
 
-function say(reading: Reading, text: string): void {
-  const link = reading.links.at(-1);
+function appendText(conversion: Conversion, text: string): void {
+  const link = conversion.links.at(-1);
   if (link !== undefined) link.text += text;
-  reading.paper.words(text);
+  conversion.builder.append(text);
 }
 
-function begin(reading: Reading, token: Extract<HtmlToken, { kind: "open" }>): void {
-  const { paper, lists } = reading;
+function openElement(conversion: Conversion, token: Extract<HtmlToken, { kind: "open" }>): void {
+  const { builder, lists } = conversion;
   const { name } = token;
-  if (PARAGRAPHS.has(name)) paper.blank();
-  else if (BLOCKS.has(name)) paper.lineBreak();
-  if (name === "br") paper.lineBreak(true);
+  if (PARAGRAPHS.has(name)) builder.paragraphBreak();
+  else if (BLOCKS.has(name)) builder.lineBreak();
+  if (name === "br") builder.lineBreak(true);
   else if (name === "hr") {
-    paper.blank();
-    paper.words("----------");
-    paper.blank();
-  } else if (name === "img") say(reading, token.attribute("alt") ?? "");
-  else if (name === "a") reading.links.push({ url: token.attribute("href")?.trim() ?? "", text: "" });
+    builder.paragraphBreak();
+    builder.append("----------");
+    builder.paragraphBreak();
+  } else if (name === "img") appendText(conversion, token.attribute("alt") ?? "");
+  else if (name === "a") conversion.links.push({ url: token.attribute("href")?.trim() ?? "", text: "" });
   else if (name === "ul" || name === "ol") {
-    if (lists.length === 0) paper.blank();
-    else paper.lineBreak();
+    if (lists.length === 0) builder.paragraphBreak();
+    else builder.lineBreak();
     lists.push(name === "ol" ? Number.parseInt(token.attribute("start") ?? "1", 10) || 1 : null);
-    paper.indent(name === "ol" ? "   " : "  ");
-  } else if (name === "li") paper.item(nextMark(lists));
+    builder.indent(name === "ol" ? "   " : "  ");
+  } else if (name === "li") builder.item(nextMarker(lists));
   else if (name === "blockquote") {
-    paper.blank();
-    paper.indent("> ");
-  } else if (name === "pre") paper.plain(true);
-  else if (name === "tr") reading.isRowBegun = false;
+    builder.paragraphBreak();
+    builder.indent("> ");
+  } else if (name === "pre") builder.preformat(true);
+  else if (name === "tr") conversion.hasCell = false;
   else if (name === "td" || name === "th") {
-    if (reading.isRowBegun) paper.words(" | ");
-    reading.isRowBegun = true;
+    if (conversion.hasCell) builder.append(" | ");
+    conversion.hasCell = true;
   }
 }
 
-function end(reading: Reading, name: string): void {
-  const { paper, lists } = reading;
+function closeElement(conversion: Conversion, name: string): void {
+  const { builder, lists } = conversion;
   if (name === "a") {
-    const link = reading.links.pop();
-    if (link !== undefined) paper.words(linkTarget(link));
+    const link = conversion.links.pop();
+    if (link !== undefined) builder.append(linkTarget(link));
   } else if (name === "ul" || name === "ol") {
     if (lists.length === 0) return;
     lists.pop();
-    paper.outdent();
-    if (lists.length === 0) paper.blank();
+    builder.outdent();
+    if (lists.length === 0) builder.paragraphBreak();
   } else if (name === "blockquote") {
-    paper.outdent();
-    paper.blank();
-  } else if (name === "li") paper.lineBreak();
-  if (PARAGRAPHS.has(name)) paper.blank();
-  else if (BLOCKS.has(name)) paper.lineBreak();
-  if (name === "pre") paper.plain(false);
+    builder.outdent();
+    builder.paragraphBreak();
+  } else if (name === "li") builder.lineBreak();
+  if (PARAGRAPHS.has(name)) builder.paragraphBreak();
+  else if (BLOCKS.has(name)) builder.lineBreak();
+  if (name === "pre") builder.preformat(false);
 }
 
-function nextMark(lists: (number | null)[]): string {
+function nextMarker(lists: (number | null)[]): string {
   const number = lists.at(-1) ?? null;
   if (number === null) return "- ";
   lists[lists.length - 1] = number + 1;
   return `${number}. `;
 }
 
-/** What follows a link's text: its address, unless the text already is the address or it leads nowhere. */
+/** The text after a link: its URL in parentheses. Empty if the link text is the URL, or the URL is not a web, mail or phone link. */
 function linkTarget({ url, text }: { url: string; text: string }): string {
-  const said = text.trim();
+  const label = text.trim();
   const address = url.replace(/^(mailto|tel):/i, "");
-  if (!LINK.test(url) || said === url || said === address) return "";
-  return said === "" ? address : ` (${address})`;
+  if (!LINK.test(url) || label === url || label === address) return "";
+  return label === "" ? address : ` (${address})`;
 }

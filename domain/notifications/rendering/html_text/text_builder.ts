@@ -1,22 +1,22 @@
 const MAX_INDENT = 12;
 
 /**
- * Plain text under construction: collapses white space as HTML does, keeps at most one blank line between blocks
- * and begins every line with the indentation of the lists and quotes it stands in.
+ * Builds plain text. It collapses white space as HTML does, keeps at most one blank line between blocks, and indents
+ * every line for the lists and quotes around it.
  */
 export class TextBuilder {
   private readonly lines: string[] = [];
   private readonly indents: string[] = [];
   private line = "";
-  /** Whether the line is empty or ends with a space; asking the line itself would copy it each time. */
+  /** True if the line is empty or ends with a space. Testing the string each time would flatten (copy) it. */
   private isSpaced = true;
-  /** Written once in place of the innermost indentation: a list item's mark. */
-  private mark: string | null = null;
-  private isBlankDue = false;
+  /** The marker of a list item, such as `- `. It replaces the innermost indentation of the item's first line. */
+  private marker: string | null = null;
+  private isBlankLineDue = false;
   private preformatted = 0;
 
-  /** Running text; white space becomes one space, except inside `<pre>`. */
-  words(text: string): void {
+  /** Appends text. White space becomes one space, except inside `<pre>`. */
+  append(text: string): void {
     if (this.preformatted > 0) {
       for (const [index, line] of text.split(/\r\n?|\n/).entries()) {
         if (index > 0) this.flush(true);
@@ -31,15 +31,15 @@ export class TextBuilder {
     this.isSpaced = added.endsWith(" ");
   }
 
-  /** Ends the current line if it has begun. */
+  /** Ends the current line if it is not empty. @param isForced also if it is empty */
   lineBreak(isForced = false): void {
     this.flush(isForced);
   }
 
-  /** Ends the paragraph: the next text is set off by one blank line. */
-  blank(): void {
+  /** Ends the paragraph: one blank line precedes the next text. */
+  paragraphBreak(): void {
     this.flush(false);
-    this.isBlankDue = true;
+    this.isBlankLineDue = true;
   }
 
   indent(by: string): void {
@@ -52,14 +52,14 @@ export class TextBuilder {
     this.indents.pop();
   }
 
-  /** Marks the next line as the beginning of a list item. */
-  item(mark: string): void {
+  /** Starts a list item with its marker. */
+  item(marker: string): void {
     this.flush(false);
-    this.mark = mark;
+    this.marker = marker;
   }
 
-  /** Keeps white space as it is until the matching `plain(false)`. */
-  plain(isOn: boolean): void {
+  /** Keeps white space unchanged until the matching `preformat(false)`. */
+  preformat(isOn: boolean): void {
     this.preformatted = Math.max(0, this.preformatted + (isOn ? 1 : -1));
   }
 
@@ -73,11 +73,11 @@ export class TextBuilder {
     this.line = "";
     this.isSpaced = true;
     if (text === "" && !isForced) return;
-    if (this.isBlankDue && this.lines.length > 0) this.lines.push("");
-    this.isBlankDue = false;
+    if (this.isBlankLineDue && this.lines.length > 0) this.lines.push("");
+    this.isBlankLineDue = false;
     const indents = this.indents.slice(0, MAX_INDENT);
-    if (this.mark !== null) indents.pop();
-    this.lines.push((indents.join("") + (this.mark ?? "") + text).trimEnd());
-    this.mark = null;
+    if (this.marker !== null) indents.pop();
+    this.lines.push((indents.join("") + (this.marker ?? "") + text).trimEnd());
+    this.marker = null;
   }
 }

@@ -1,13 +1,13 @@
 import { decodeEntities } from "./entities.ts";
 
-/** A piece of an HTML document, as far as plain text has use for it. */
+/** A token of an HTML document that matters for plain text. */
 export type HtmlToken =
   | { kind: "text"; text: string }
   | { kind: "open"; name: string; attribute(name: string): string | null }
   | { kind: "close"; name: string };
 
-/** Elements whose content is no text for readers. */
-const SILENT = new Set([
+/** Elements whose content is not shown as text. */
+const HIDDEN = new Set([
   "script",
   "style",
   "head",
@@ -20,7 +20,7 @@ const SILENT = new Set([
 ]);
 const ATTRIBUTE = /([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?/g;
 
-/** Cuts HTML into tokens in one pass; what is no tag is text, an unclosed tag or comment ends the document. */
+/** Splits HTML into tokens in one pass. What is not a tag is text. An unclosed tag or comment ends the document. */
 export function* htmlTokens(html: string): Generator<HtmlToken> {
   let at = 0;
   while (at < html.length) {
@@ -46,12 +46,12 @@ export function* htmlTokens(html: string): Generator<HtmlToken> {
     at = end + 1;
     if (name === undefined) continue;
     if (html[open + 1] === "/") yield { kind: "close", name };
-    else if (SILENT.has(name) && html[end - 1] !== "/") at = afterElement(html, name, at);
+    else if (HIDDEN.has(name) && html[end - 1] !== "/") at = afterElement(html, name, at);
     else yield openToken(name, html.slice(open + 1 + name.length, end));
   }
 }
 
-/** The `>` that ends a tag, quoted attribute values skipped; a quote that never closes is read as plain text. */
+/** The offset of the `>` that ends a tag, skipping quoted attribute values. A quote that is not closed counts as text. */
 function tagEnd(html: string, open: number): number {
   const delimiter = /["'>]/g;
   delimiter.lastIndex = open;

@@ -174,7 +174,7 @@ Deno.test("tenants take turns, and who asks for too much at once is refused", as
   const run = (tenantId: string, maxWaiting?: number) =>
     threads.run({ do: "text", html: "<p>x</p>" }, { tenantId, maxWaiting }).then(() => done.push(tenantId));
   const all = [...["a", "a", "a", "a"].map((tenant) => run(tenant)), run("b"), run("b")];
-  await assert.rejects(run("a", 3), /3 templates wait/);
+  await assert.rejects(run("a", 3), /3 renders are waiting/);
   await Promise.all(all);
   assert.deepEqual(done, ["a", "a", "b", "a", "b", "a"]);
   threads.close();
