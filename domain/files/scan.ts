@@ -116,7 +116,7 @@ async function postponeOrFail(
     ...failure,
     nextInMs: (attemptNumber) => Math.min(MAX_RETRY_DELAY_MS, retryDelayMs(attemptNumber)),
   });
-  if (!noted) return; // another attempt has settled the file meanwhile
+  if (!noted) return; // another attempt has already decided the file
   if (noted.unreadableAlike >= failure.attemptsAllowed) await failScan(p, file.id);
   else throw new PostponeJob(failure.message, noted.delayMs);
 }

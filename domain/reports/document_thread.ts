@@ -46,12 +46,12 @@ export class DocumentThread {
     signal.addEventListener("abort", wake, { once: true });
     const kept: ArrayBuffer[] = [];
     let isRunning = true;
-    this.#tell({ do: "make", order, sources: this.sources });
+    this.#post({ do: "make", order, sources: this.sources });
     try {
       for (;;) {
         const answer = await this.#answer(signal);
         if ("bytes" in answer) {
-          this.#tell({ do: "more" });
+          this.#post({ do: "more" });
           yield answer.bytes;
           if (kept.push(answer.bytes.buffer) > KEPT_PIECES) kept.shift()?.transfer(0);
           continue;
@@ -87,7 +87,7 @@ export class DocumentThread {
     if (this.#lost) return;
     const patience = AbortSignal.timeout(STOP_MS);
     patience.addEventListener("abort", () => this.#wake(), { once: true });
-    this.#tell({ do: "stop" });
+    this.#post({ do: "stop" });
     try {
       while ("bytes" in await this.#answer(patience)); // discard chunks that were already sent
     } catch {
@@ -95,7 +95,7 @@ export class DocumentThread {
     }
   }
 
-  #tell(message: ToWorker): void {
+  #post(message: ToWorker): void {
     this.#worker.postMessage(message);
   }
 }

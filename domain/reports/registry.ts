@@ -56,7 +56,7 @@ function unreadable(folder: string, cause: Error): Error {
 async function importTemplate(path: string): Promise<ReportTemplate> {
   const { default: make } = await import(pathToFileURL(path).href);
   if (typeof make !== "function") {
-    throw new Error(`${path}: expected its default export to be a function that takes the report kit`);
+    throw new Error(`${path}: expected a default export that is a function and takes the report kit`);
   }
   const template = make(REPORT_KIT);
   if (typeof template?.id !== "string" || typeof template.query !== "function") {
