@@ -44,9 +44,9 @@ async function readDirectory(read: RangeReader, header: DataView, sectorSize: nu
     if (table?.index !== index) {
       table = { index, view: viewOf(await sectorAt(header.getUint32(76 + 4 * index, true))) };
     }
-    const within = 4 * (sector % (sectorSize / 4));
-    if (within + 4 > table.view.byteLength) break;
-    sector = table.view.getUint32(within, true);
+    const offset = 4 * (sector % (sectorSize / 4));
+    if (offset + 4 > table.view.byteLength) break;
+    sector = table.view.getUint32(offset, true);
   }
   return new Uint8Array(await new Blob(sectors.map((bytes) => Uint8Array.from(bytes))).arrayBuffer());
 }

@@ -42,15 +42,15 @@ export async function ensureFinalCopy(p: Platform, file: FileRow): Promise<strin
 async function claimFinalKey(p: Platform, file: FileRow, key: string, etag: string): Promise<boolean> {
   const now = p.clock.now();
   return await transact(p.sql, async (tx) => {
-    const named = await tx`update files set final_key = ${key}, final_etag = ${etag}, version = version + 1
+    const claimed = await tx`update files set final_key = ${key}, final_etag = ${etag}, version = version + 1
       where id = ${file.id} and status = 'Scanning' and final_key is null`;
-    if (named.count === 0) {
+    if (claimed.count === 0) {
       await discardObject(tx, key, now);
       return false;
     }
-    const kept = await tx`update file_objects set delete_at = null
+    const updated = await tx`update file_objects set delete_at = null
       where key = ${key} and delete_at > ${new Date(now.getTime() + MARGIN_MS)}`;
-    if (kept.count === 0) {
+    if (updated.count === 0) {
       throw new ContentUnreadable("the copy took too long and is already due for deletion");
     }
     await discardObject(tx, file.stagingKey, now);

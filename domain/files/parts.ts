@@ -20,13 +20,13 @@ export interface PartPlan {
 }
 
 /** Plans the parts of an upload. @returns null if this number of parts would break the store's size limits */
-export function planParts(sizeBytes: number, asked: RequestedParts): PartPlan | null {
-  const partBytes = asked === true
+export function planParts(sizeBytes: number, requested: RequestedParts): PartPlan | null {
+  const partBytes = requested === true
     ? Math.max(DEFAULT_PART_BYTES, Math.ceil(sizeBytes / MAX_PARTS / MEBIBYTE) * MEBIBYTE)
-    : Math.ceil(sizeBytes / asked);
+    : Math.ceil(sizeBytes / requested);
   const count = Math.ceil(sizeBytes / partBytes);
   if (partBytes > MAX_PART_BYTES || (count > 1 && partBytes < MIN_PART_BYTES)) return null;
-  return asked === true || count === asked ? { count, partBytes } : null;
+  return requested === true || count === requested ? { count, partBytes } : null;
 }
 
 /** The size in bytes of part `partNumber`; parts are numbered from 1. */

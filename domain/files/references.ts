@@ -84,9 +84,9 @@ export async function releaseReference(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
-    const known = await tx`select from file_references
+    const existing = await tx`select from file_references
       where id = ${referenceId} and file_id = ${fileId} and ${visibleReferences(tx, caller, file)}`;
-    if (known.length === 0) throw problem("FILE_NOT_FOUND", "The file never had this reference.");
+    if (existing.length === 0) throw problem("FILE_NOT_FOUND", "The file never had this reference.");
     const released = await tx`update file_references set released_at = now()
       where id = ${referenceId} and released_at is null`;
     if (released.count === 1) await decrementReferenceCounts(tx, [fileId]);

@@ -135,19 +135,19 @@ async function setWalk(
   { untilMs }: { untilMs: number | null },
 ): Promise<boolean> {
   const until = untilMs === null ? null : inMs(p.clock.now(), untilMs);
-  const kept = await p.sql`update scan_generations set walk_until = ${until}
+  const updated = await p.sql`update scan_generations set walk_until = ${until}
     where id = ${generation} and walk_batch = ${batch}`;
-  return kept.count === 1;
+  return updated.count === 1;
 }
 
 /** Enqueues the next batch. The compare-and-set of `walk_batch` prevents two runs of one job from both enqueuing it. */
 async function enqueueNext(p: Platform, args: BatchArgs): Promise<void> {
   await transact(p.sql, async (tx) => {
     const next = { ...args, batch: args.batch + 1 };
-    const moved = await tx`update scan_generations set walk_batch = ${next.batch},
+    const updated = await tx`update scan_generations set walk_batch = ${next.batch},
         walk_until = ${inMs(p.clock.now(), WALK_EXPIRY_MS)}
       where id = ${args.generation} and walk_batch = ${args.batch}`;
-    if (moved.count === 1) await enqueueJob(p, tx, rescanBatchJob, next, { priority: "Low" });
+    if (updated.count === 1) await enqueueJob(p, tx, rescanBatchJob, next, { priority: "Low" });
   });
 }
 

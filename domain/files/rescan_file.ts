@@ -29,7 +29,7 @@ export type RescanOutcome = "Clean" | "Infected" | "Error" | "Gone";
 export async function rescanFile(
   p: Platform,
   fileId: string,
-  knowledge: EngineGeneration,
+  engineGeneration: EngineGeneration,
   signal: AbortSignal,
 ): Promise<RescanOutcome> {
   const [file] = await p.sql<FileRow[]>`select * from files where id = ${fileId} and status = 'Available'`;
@@ -42,7 +42,7 @@ export async function rescanFile(
     if (found.verdict.verdict === "Clean" && found.sha256 !== file.sha256) {
       throw new ContentUnreadable("the content has another hash than in the first scan");
     }
-    const outcome = await settleRescan(p, fileId, found, { startedAt, ...knowledge });
+    const outcome = await settleRescan(p, fileId, found, { startedAt, ...engineGeneration });
     if (outcome === "Infected") await deleteDiscarded(p, [fileId]);
     return outcome;
   } catch (error) {
@@ -50,7 +50,7 @@ export async function rescanFile(
     const failure = failureOf(error);
     if (!failure) throw error;
     p.log.warn("a file could not be rescanned; it stays Available", { fileId, error });
-    return await recordFailedRescan(p, fileId, failure.message, { startedAt, ...knowledge });
+    return await recordFailedRescan(p, fileId, failure.message, { startedAt, ...engineGeneration });
   }
 }
 

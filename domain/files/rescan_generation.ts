@@ -16,13 +16,13 @@ export async function generationOf(
       select max(id) as id from scan_generations where engine = ${engine} and database_version = ${version}`;
     return row?.id ?? null;
   };
-  const known = await find();
-  if (known !== null) return known;
+  const existing = await find();
+  if (existing !== null) return existing;
   await q`insert into scan_generations (engine, database_version) values (${engine}, ${version})
     on conflict do nothing`;
-  const seen = await find();
-  if (seen === null) throw new Error(`the generation of ${engine} was not inserted`);
-  return seen;
+  const inserted = await find();
+  if (inserted === null) throw new Error(`the generation of ${engine} was not inserted`);
+  return inserted;
 }
 
 /**
@@ -30,7 +30,7 @@ export async function generationOf(
  * @returns false if no engine has scanned anything yet
  */
 export async function requestRescan(q: Queryable): Promise<boolean> {
-  const made = await q`
+  const inserted = await q`
     insert into scan_generations (engine, database_version, round)
     select engine, database_version,
       (select max(round) + 1 from scan_generations same
@@ -38,7 +38,7 @@ export async function requestRescan(q: Queryable): Promise<boolean> {
     from scan_generations newest order by id desc limit 1
     on conflict do nothing`;
   // On a conflict, another process requested a rescan at the same time. That request counts for both.
-  return made.count > 0 || (await q`select from scan_generations limit 1`).length > 0;
+  return inserted.count > 0 || (await q`select from scan_generations limit 1`).length > 0;
 }
 
 /** How far the rescan with the newest generation is. */

@@ -167,10 +167,10 @@ function requireProfile(p: Pick<Platform, "config">, name: string): FileProfile 
   const profiles = profilesOf(p.config);
   const profile = profiles.get(name);
   if (profile && !profile.serviceOnly) return profile;
-  const open = [...profiles.values()].filter((each) => !each.serviceOnly).map((each) => each.name);
+  const allowed = [...profiles.values()].filter((each) => !each.serviceOnly).map((each) => each.name);
   throw problem(
     "FILE_PROFILE_UNKNOWN",
-    `Callers cannot use a profile "${name}"; expected one of ${open.join(", ")}.`,
+    `Callers cannot use a profile "${name}"; expected one of ${allowed.join(", ")}.`,
   );
 }
 
@@ -191,12 +191,12 @@ function requireFit(profile: FileProfile, contentType: string, sizeBytes: number
   }
 }
 
-function requirePlan(sizeBytes: number, asked: RequestedParts): PartPlan {
-  const plan = planParts(sizeBytes, asked);
+function requirePlan(sizeBytes: number, requested: RequestedParts): PartPlan {
+  const plan = planParts(sizeBytes, requested);
   if (plan) return plan;
   throw invalid({
     parts: [
-      `expected parts of 5 MiB to 5 GiB, all of one size except the last; ${sizeBytes} bytes cannot be split into ${asked} such parts`,
+      `expected parts of 5 MiB to 5 GiB, all of one size except the last; ${sizeBytes} bytes cannot be split into ${requested} such parts`,
     ],
   });
 }

@@ -74,10 +74,10 @@ const retentionOf = ({ retentionClass, retainUntil, legalHold }: Retention): Ret
 /** The settings after the change. A file that becomes Permanent loses its `retainUntil`. */
 function mergeRetention(file: Retention, change: RetentionChange): Retention {
   const becomesPermanent = change.retentionClass === "Permanent";
-  const kept = becomesPermanent ? null : file.retainUntil;
+  const unchangedDate = becomesPermanent ? null : file.retainUntil;
   return {
     retentionClass: change.retentionClass ?? file.retentionClass,
-    retainUntil: change.retainUntil === undefined ? kept : change.retainUntil,
+    retainUntil: change.retainUntil === undefined ? unchangedDate : change.retainUntil,
     legalHold: change.legalHold ?? file.legalHold,
   };
 }

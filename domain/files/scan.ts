@@ -42,9 +42,9 @@ export async function scanFile(p: Platform, fileId: string, signal: AbortSignal)
     const finalKey = await ensureFinalCopy(p, file);
     if (finalKey !== null) {
       const profile = profileOf(p, file);
-      const found = await scanContent(p, { ...file, finalKey, isOwn: profile.serviceOnly }, signal);
-      const allowed = typeAllowed(profile, file.declaredContentType, found.detectedContentType ?? "");
-      await settleScan(p, file, { ...found, isTypeAllowed: allowed }, { startedAt, engine });
+      const scan = await scanContent(p, { ...file, finalKey, isOwn: profile.serviceOnly }, signal);
+      const allowed = typeAllowed(profile, file.declaredContentType, scan.detectedContentType ?? "");
+      await settleScan(p, file, { ...scan, isTypeAllowed: allowed }, { startedAt, engine });
     }
   } catch (error) {
     signal.throwIfAborted(); // the job was aborted: neither the engine nor the content failed
@@ -111,12 +111,12 @@ async function postponeOrFail(
   failure: Failure,
   attempt: { startedAt: Date; engine: ScannerStatus | null },
 ): Promise<void> {
-  const noted = await recordFailedAttempt(p, file.id, {
+  const recorded = await recordFailedAttempt(p, file.id, {
     ...attempt,
     ...failure,
-    nextInMs: (attemptNumber) => Math.min(MAX_RETRY_DELAY_MS, retryDelayMs(attemptNumber)),
+    delayAfterMs: (attemptNumber) => Math.min(MAX_RETRY_DELAY_MS, retryDelayMs(attemptNumber)),
   });
-  if (!noted) return; // another attempt has already decided the file
-  if (noted.unreadableAlike >= failure.attemptsAllowed) await failScan(p, file.id);
-  else throw new PostponeJob(failure.message, noted.delayMs);
+  if (!recorded) return; // another attempt has already decided the file
+  if (recorded.unreadableAlike >= failure.attemptsAllowed) await failScan(p, file.id);
+  else throw new PostponeJob(failure.message, recorded.delayMs);
 }

@@ -26,34 +26,34 @@ export async function settleScan(
   p: Pick<Platform, "sql" | "clock" | "wakeUps">,
   file: FileRow,
   found: ContentScan & { isTypeAllowed: boolean },
-  frame: AttemptStart,
+  attempt: AttemptStart,
 ): Promise<void> {
   const { id } = file;
   const signatureName = found.verdict.verdict === "Infected" ? found.verdict.signatureName : null;
   const { sha256, detectedContentType, isTypeAllowed } = found;
-  const tooMuch = found.verdict.verdict === "Rejected" ? found.verdict.reason : null;
+  const exceededLimit = found.verdict.verdict === "Rejected" ? found.verdict.reason : null;
   const verdict = signatureName !== null
     ? "Infected"
-    : tooMuch === null && isTypeAllowed
+    : exceededLimit === null && isTypeAllowed
     ? "Clean"
     : "TypeRejected";
   await transact(p.sql, async (tx) => {
     if (!await lockScanning(tx, id)) return;
     const now = p.clock.now();
     await insertScanAttempt(tx, id, {
-      ...frame,
+      ...attempt,
       completedAt: now,
       verdict,
       detectedContentType,
       signatureName,
-      ...(tooMuch === null ? {} : { errorMessage: tooMuch }),
+      ...(exceededLimit === null ? {} : { errorMessage: exceededLimit }),
     });
     await tx`update files set sha256 = ${sha256}, detected_content_type = ${detectedContentType} where id = ${id}`;
     if (verdict === "TypeRejected") {
       await markPurged(p, tx, {
         fileId: id,
         from: "Scanning",
-        ...(tooMuch === null ? TYPE_REJECTED : ARCHIVE_REJECTED),
+        ...(exceededLimit === null ? TYPE_REJECTED : ARCHIVE_REJECTED),
         now,
       });
     } else if (verdict === "Infected") {
@@ -70,7 +70,7 @@ export async function settleScan(
       });
       await emitFileInfected(p, tx, { ...file, detectedContentType, signatureName });
     } else {
-      const generation = frame.engine === null ? 0 : await generationOf(tx, frame.engine);
+      const generation = attempt.engine === null ? 0 : await generationOf(tx, attempt.engine);
       await tx`update files set status = 'Available', available_at = ${now}, scan_due_at = null,
         scan_generation = ${generation}, version = version + 1 where id = ${id}`;
       await emitFileAvailable(p, tx, { ...file, detectedContentType });
@@ -84,7 +84,7 @@ interface FailedAttempt extends AttemptStart {
   /** True if storage failed to give the content; false if the engine failed. */
   isUnreadable: boolean;
   /** Delay before the next attempt, in ms. */
-  nextInMs(attemptNumber: number): number;
+  delayAfterMs(attemptNumber: number): number;
 }
 
 /**
@@ -109,7 +109,7 @@ export async function recordFailedAttempt(
     const [counted] = await tx<{ unreadable: number }[]>`
       select count(*)::int as unreadable from file_scan_attempts
       where file_id = ${fileId} and is_unreadable and error_message = ${o.message}`;
-    const delayMs = o.nextInMs(attemptNumber);
+    const delayMs = o.delayAfterMs(attemptNumber);
     await tx`update files set scan_due_at = ${new Date(now.getTime() + delayMs)} where id = ${fileId}`;
     return { unreadableAlike: counted?.unreadable ?? 0, delayMs };
   });

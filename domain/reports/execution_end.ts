@@ -75,12 +75,12 @@ async function resetFailures(tx: Tx, scheduleId: string): Promise<void> {
 
 /** Counts a failed run; pauses the schedule after REPORT_SCHEDULE_FAILURES failures in a row. */
 async function countFailure(p: Platform, tx: Tx, scheduleId: string): Promise<ScheduleState | undefined> {
-  const most = p.config.REPORT_SCHEDULE_FAILURES;
+  const maxFailures = p.config.REPORT_SCHEDULE_FAILURES;
   const [schedule] = await tx<ScheduleState[]>`
     update report_schedules s set failures_in_a_row = s.failures_in_a_row + 1,
-      is_active = s.is_active and s.failures_in_a_row + 1 < ${most},
-      next_run_at = case when s.failures_in_a_row + 1 < ${most} then s.next_run_at end,
-      version = s.version + (s.is_active and s.failures_in_a_row + 1 >= ${most})::int
+      is_active = s.is_active and s.failures_in_a_row + 1 < ${maxFailures},
+      next_run_at = case when s.failures_in_a_row + 1 < ${maxFailures} then s.next_run_at end,
+      version = s.version + (s.is_active and s.failures_in_a_row + 1 >= ${maxFailures})::int
     from (select id, is_active from report_schedules where id = ${scheduleId} for update) was
     where s.id = was.id
     returning s.tenant_id, s.name, s.created_by, s.failures_in_a_row,

@@ -89,15 +89,15 @@ async function runWithin(p: Platform, id: string, signal: AbortSignal): Promise<
  * an abort, and the caller must not wait for it. A document stored later is released, because its run is no longer current.
  */
 async function withTimeLimit<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const late = Promise.withResolvers<never>();
+  const timeout = Promise.withResolvers<never>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const give = () => timer = setTimeout(() => late.reject(signal.reason), GRACE_MS);
-  if (signal.aborted) give();
-  else signal.addEventListener("abort", give, { once: true });
+  const startTimer = () => timer = setTimeout(() => timeout.reject(signal.reason), GRACE_MS);
+  if (signal.aborted) startTimer();
+  else signal.addEventListener("abort", startTimer, { once: true });
   try {
-    return await Promise.race([work, late.promise]);
+    return await Promise.race([work, timeout.promise]);
   } finally {
-    signal.removeEventListener("abort", give);
+    signal.removeEventListener("abort", startTimer);
     clearTimeout(timer);
   }
 }

@@ -8,7 +8,7 @@ import type { Execution } from "./execution.ts";
 import { FORMATS } from "./formats.ts";
 import { outageOf } from "./outage.ts";
 import { requireTemplate } from "./registry.ts";
-import { completeRun, FILE_SCOPE, isCurrent, type MadeDocument, type Run } from "./run.ts";
+import { completeRun, FILE_SCOPE, isCurrent, type Run, type StoredDocument } from "./run.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import { isTemplateFault } from "./rows.ts";
 import { readScope } from "./report_scope.ts";
@@ -27,9 +27,9 @@ export class RunSuperseded extends Error {
 export async function produceDocument(p: Platform, run: Run, signal: AbortSignal): Promise<Execution> {
   const watch = watchRun(p, run);
   try {
-    const made = await storeDocument(p, run, AbortSignal.any([signal, watch.signal]));
+    const stored = await storeDocument(p, run, AbortSignal.any([signal, watch.signal]));
     const completed = await transact(p.sql, async (tx) => {
-      const execution = await completeRun(tx, run, made, p.config.REPORT_KEEP_DAYS);
+      const execution = await completeRun(tx, run, stored, p.config.REPORT_KEEP_DAYS);
       if (execution) {
         await createDeliveries(p, tx, execution);
         await handleExecutionEnd(p, tx, execution);
@@ -45,7 +45,7 @@ export async function produceDocument(p: Platform, run: Run, signal: AbortSignal
   }
 }
 
-async function storeDocument(p: Platform, run: Run, signal: AbortSignal): Promise<MadeDocument> {
+async function storeDocument(p: Platform, run: Run, signal: AbortSignal): Promise<StoredDocument> {
   const startedAt = performance.now();
   const { templateId, format, requestedBy } = run;
   const template = requireTemplate(p.reports.templates, templateId);
@@ -56,14 +56,14 @@ async function storeDocument(p: Platform, run: Run, signal: AbortSignal): Promis
   const at = generatedAt.toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-");
   const fileName = `${templateId}-${at}.${extension}`;
   const done = new AbortController(); // stops the generation if storing fails
-  const made = { rowCount: 0, bytes: 0 };
+  const progress = { rowCount: 0, bytes: 0 };
   async function* pieces() {
     const order = { templateId, format, parameters, ...scope, requestedBy, generatedAt };
     const document = p.reports.threads.make(order, {
       signal: AbortSignal.any([signal, done.signal]),
       stopping: p.stopping,
     });
-    made.rowCount = yield* countBytes(document, made);
+    progress.rowCount = yield* countBytes(document, progress);
   }
   try {
     const { fileId, sizeBytes } = await storeServiceFile(p, {
@@ -75,11 +75,11 @@ async function storeDocument(p: Platform, run: Run, signal: AbortSignal): Promis
       scope: FILE_SCOPE,
       ownerId: run.runId,
     }, ReadableStream.from(pieces()));
-    if (sizeBytes !== made.bytes) {
-      throw new Error(`the document has ${made.bytes} bytes, but ${sizeBytes} were stored`);
+    if (sizeBytes !== progress.bytes) {
+      throw new Error(`the document has ${progress.bytes} bytes, but ${sizeBytes} were stored`);
     }
     const generationMs = performance.now() - startedAt;
-    return { fileId, sizeBytes, fileName, contentType, rowCount: made.rowCount, generationMs };
+    return { fileId, sizeBytes, fileName, contentType, rowCount: progress.rowCount, generationMs };
   } finally {
     done.abort();
   }
@@ -87,12 +87,12 @@ async function storeDocument(p: Platform, run: Run, signal: AbortSignal): Promis
 
 async function* countBytes<T>(
   pieces: AsyncGenerator<Uint8Array, T>,
-  made: { bytes: number },
+  progress: { bytes: number },
 ): AsyncGenerator<Uint8Array, T> {
   try {
     for (let next = await pieces.next();; next = await pieces.next()) {
       if (next.done) return next.value;
-      made.bytes += next.value.length;
+      progress.bytes += next.value.length;
       yield next.value;
     }
   } finally {

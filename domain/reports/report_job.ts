@@ -27,8 +27,8 @@ export const reportJob = defineJob({
   run: (request, { platform, db, jobId, tenantId, createdBy }) =>
     rethrowOutages(() =>
       transact(db, async (tx) => {
-        const [known] = await tx`select from report_executions where id = ${jobId}`;
-        if (known) return { executionId: jobId };
+        const [existing] = await tx`select from report_executions where id = ${jobId}`;
+        if (existing) return { executionId: jobId };
         const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
         if (!requester) {
           throw new HopelessJob("The job's creator is no longer an active user of the tenant.");

@@ -10,7 +10,7 @@ import { handleExecutionEnd } from "./execution_end.ts";
 export type Run = Execution & { runId: string };
 
 /** The document that a run generated and stored. */
-export interface MadeDocument {
+export interface StoredDocument {
   fileId: string;
   sizeBytes: number;
   fileName: string;
@@ -56,13 +56,15 @@ export async function isCurrent(q: Queryable, { id, runId }: Run): Promise<boole
 export async function completeRun(
   tx: Tx,
   run: Run,
-  made: MadeDocument,
+  document: StoredDocument,
   keepDays: number,
 ): Promise<Execution | null> {
   const [completed] = await tx<Execution[]>`
-    update report_executions set status = ${STATUS.Completed}, stored_file_id = ${made.fileId},
-      file_name = ${made.fileName}, content_type = ${made.contentType}, file_size_bytes = ${made.sizeBytes},
-      row_count = ${made.rowCount}, generation_ms = ${Math.round(made.generationMs)}, completed_at = now(),
+    update report_executions set status = ${STATUS.Completed}, stored_file_id = ${document.fileId},
+      file_name = ${document.fileName}, content_type = ${document.contentType}, file_size_bytes = ${document.sizeBytes},
+      row_count = ${document.rowCount}, generation_ms = ${
+    Math.round(document.generationMs)
+  }, completed_at = now(),
       expires_at = now() + make_interval(days => ${keepDays}), error_message = null
     where id = ${run.id} and run_id = ${run.runId} and status = ${STATUS.Generating} returning *`;
   if (!completed) await releaseOwnerReferences(tx, FILE_SCOPE, run.runId);

@@ -124,7 +124,7 @@ const noteLastRun = (p: Platform, tx: Tx, schedule: Schedule, { id }: Execution)
 
 const CREATOR_GONE =
   "The schedule's creator is no longer an active user of the tenant, so the schedule cannot run. " +
-  "Whoever changes the schedule becomes its new creator.";
+  "A user who changes the schedule becomes its creator.";
 
 /** A document to generate, or the reason why it cannot be generated, with its burst value. */
 type Part = { creator: Requester; request: CheckedRequest } | { reason: string; burstValue?: string };
