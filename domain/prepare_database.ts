@@ -3,7 +3,7 @@ import type { DatabaseClock } from "../infra/postgres/database_clock.ts";
 import { migrate, pendingMigrations } from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
 import { bootstrap } from "./access/bootstrap.ts";
-import { dateIdsBy } from "./shared/ids.ts";
+import { setIdClock } from "./shared/ids.ts";
 
 /**
  * Starts the database's clock, applies migrations if configured, and updates the catalog. Uses connections of its own:
@@ -16,7 +16,7 @@ export async function prepareDatabase(config: Config, clock: DatabaseClock): Pro
   const migrating = connectPostgres(url, { max: 1, prepare: false, work: "migration", pooled });
   try {
     await clock.start(migrating);
-    dateIdsBy(clock);
+    setIdClock(clock);
     if (config.MIGRATE_ON_START) await migrate(migrating);
     const pending = await pendingMigrations(migrating);
     if (pending.length > 0) {

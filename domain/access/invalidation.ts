@@ -7,7 +7,7 @@ type Rights = Pick<Platform, "rights">;
 export async function invalidateUsers(p: Rights, tx: Tx, userIds: string[]): Promise<void> {
   if (userIds.length === 0) return;
   await tx`update users set security_version = security_version + 1 where id = any(${userIds}::uuid[])`;
-  p.rights.changed(tx, userIds);
+  p.rights.invalidateAfterCommit(tx, userIds);
 }
 
 /** Invalidates the tokens of all users who hold one of these roles. Returns the number of users. */
@@ -15,7 +15,7 @@ export async function invalidateRoleHolders(p: Rights, tx: Tx, roleIds: string[]
   const rows = await tx<{ id: string }[]>`
     update users set security_version = security_version + 1
     where id in (select user_id from user_tenant_roles where role_id = any(${roleIds}::uuid[])) returning id`;
-  p.rights.changed(tx, rows.map((row) => row.id));
+  p.rights.invalidateAfterCommit(tx, rows.map((row) => row.id));
   return rows.length;
 }
 
@@ -27,6 +27,6 @@ export async function invalidateTenantUsers(p: Rights, tx: Tx, tenantId: string)
   const rows = await tx<{ id: string }[]>`
     update users set security_version = security_version + 1
     where id in (select user_id from user_tenants where tenant_id = ${tenantId} and is_active) returning id`;
-  p.rights.changed(tx, rows.map((row) => row.id));
+  p.rights.invalidateAfterCommit(tx, rows.map((row) => row.id));
   return rows.length;
 }

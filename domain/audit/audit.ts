@@ -2,7 +2,7 @@ import { type Queryable, type Tx, withCommit } from "../../infra/postgres/postgr
 import type { Caller } from "../access/caller.ts";
 import { newId } from "../shared/ids.ts";
 
-/** Who an audit row names: the caller, a visitor without a user, or the service itself (all null). */
+/** Actor of an audit row: a caller, a client without a user, or the service itself (null). */
 export type Actor =
   | Pick<Caller, "tenantId" | "traceId" | "ip">
     & { userId: string | null }
@@ -14,24 +14,24 @@ export interface AuditEntry {
   action: string;
   targetType: string;
   targetId: string;
-  /** What the target was and became; never secrets, keys or tokens. */
+  /** State of the target before and after; must not contain secrets, keys or tokens. */
   before?: unknown;
   after?: unknown;
-  /** Tenant whose log it belongs to; absent: the actor's. */
+  /** Tenant whose audit log contains the row; absent: the actor's tenant. */
   tenantId?: string | null;
 }
 
-/** Writes the audit row of a change, in the change's own transaction. */
+/** Writes the audit row of a change in the transaction of that change. */
 export async function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry): Promise<void> {
   await recordAudits(tx, actor, [entry]);
 }
 
-/** Writes the audit rows of many changes at once. */
+/** Writes the audit rows of several changes in one statement, in their transaction. */
 export async function recordAudits(tx: Tx, actor: Actor, entries: AuditEntry[]): Promise<void> {
   if (entries.length > 0) await withCommit(tx, insertion(tx, entries.map((entry) => ({ actor, entry }))));
 }
 
-/** An entry and who it names. */
+/** An entry and its actor. */
 export interface AuditRow {
   actor: Actor;
   entry: AuditEntry;

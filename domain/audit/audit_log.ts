@@ -4,14 +4,14 @@ import { type Caller, isSystemAdmin } from "../access/caller.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 
-/** One change: who made it, in which tenant, to what. */
+/** One row of the audit log: actor, tenant, action and target. */
 export interface AuditRow {
   id: string;
   at: Date;
-  /** Null: the service itself, or the operator at the shell. */
+  /** Null: the service itself or a CLI script. */
   actorId: string | null;
   actorEmail: string | null;
-  /** The key that acted in the actor's name; null: the actor in person. */
+  /** The API key that acted on behalf of the actor; null: the actor was signed in. */
   apiKeyId: string | null;
   tenantId: string | null;
   action: string;
@@ -23,7 +23,7 @@ export interface AuditRow {
   ip: string | null;
 }
 
-/** What is selected of the audit log; absent members select nothing. */
+/** Filter and page of the audit log; absent members do not filter. */
 export interface AuditLogRequest extends PageRequest {
   tenantId?: string | undefined;
   actorId?: string | undefined;
@@ -36,8 +36,8 @@ export interface AuditLogRequest extends PageRequest {
 }
 
 /**
- * The audit log as `caller` may read it, newest first: with admin:system all of it, else that of the caller's tenant,
- * where actors from elsewhere are known by their id only.
+ * Reads the part of the audit log that the caller may see, newest first: all of it with admin:system, else that of the
+ * caller's tenant. There, actors who do not belong to the tenant have no email, only their id.
  */
 export async function readAuditLog(
   sql: Sql,

@@ -4,8 +4,8 @@ import { sharedTransaction } from "../../infra/postgres/shared_transaction.ts";
 import { type Actor, type AuditEntry, type AuditRow, writeAuditRows } from "./audit.ts";
 
 /**
- * Writes audit rows that stand for themselves, where nothing is changed and only the deed is told (a download URL given).
- * Many callers share a commit. What is told of a change goes into the change's transaction: see `recordAudit`.
+ * Writes audit rows of actions that change nothing in the database, such as issuing a download URL. Rows of many callers
+ * share a commit. The audit row of a change belongs into the transaction of that change: see `recordAudit`.
  */
 export class AuditWriter {
   readonly #rows: GroupCommit<AuditRow, AuditRow>;
@@ -17,7 +17,7 @@ export class AuditWriter {
     });
   }
 
-  /** Resolves once the row is on the disk. */
+  /** Resolves when the row is committed. */
   async record(actor: Actor, entry: AuditEntry): Promise<void> {
     await this.#rows.write([{ actor, entry }]);
   }

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 
 /**
- * What failed sign-ins are counted by: an IPv4 address as it is (also when it comes mapped into IPv6), and the /64
- * network of an IPv6 address, since a single caller has all of it.
+ * Key for counting failed sign-ins: an IPv4 address (also one mapped into IPv6), or the /64 network of an IPv6 address,
+ * because one client usually has a whole /64 network. `unknown` if there is no valid address.
  */
 export function addressKey(ip: string | null): string {
   const plain = (ip ?? "").split("%")[0]?.replace(/^::ffff:(?=\d+\.)/i, "") ?? "";

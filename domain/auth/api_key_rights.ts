@@ -1,18 +1,18 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { permissionCodes } from "./held_permissions.ts";
-import { givenBy } from "./key_permissions.ts";
+import { mayGrantToKey } from "./key_permissions.ts";
 import { digest } from "./secrets.ts";
 
-/** What is known of a key is as fresh as what is known of a session: see Rights. */
+/** Maximum age of cached rights of a key; the same as for sessions, see `Rights`. */
 const FRESH_MS = 600;
-const KEYS_REMEMBERED = 5_000;
-const USE_NOTED_EVERY_MS = 60_000;
+const MAX_CACHED_KEYS = 5_000;
+const USE_WRITE_INTERVAL_MS = 60_000;
 
-/** What a key may do, as the database has it. */
+/** State and permissions of an API key. */
 export interface ApiKeyRights {
   id: string;
   tenantId: string;
-  /** Whoever made it, in whose name it acts. */
+  /** The user who created it, on whose behalf it acts. */
   userId: string;
   revoked: boolean;
   expired: boolean;
@@ -21,19 +21,19 @@ export interface ApiKeyRights {
   permissions: ReadonlySet<string>;
 }
 
-interface Remembered {
+interface CachedRights {
   rights: Promise<ApiKeyRights | null>;
   loadedAt: number;
 }
 
-/** Remembers what keys may do, for less than a second, and notes when they were last used. */
+/** Caches the rights of API keys for less than a second, and records when keys were last used. */
 export class ApiKeyRightsCache {
-  #keys = new Map<string, Remembered>();
-  #noted = new Map<string, number>();
+  #keys = new Map<string, CachedRights>();
+  #lastWrites = new Map<string, number>();
 
   constructor(private readonly sql: Sql) {}
 
-  /** The rights of a key; null for one that nobody has made. */
+  /** Returns the rights of a key; null for an unknown key. */
   async read(key: string): Promise<ApiKeyRights | null> {
     const hash = digest(key);
     const name = hash.toString("base64");
@@ -43,31 +43,31 @@ export class ApiKeyRightsCache {
     makeRoom(this.#keys);
     const entry = { rights: this.#load(hash), loadedAt: performance.now() };
     this.#keys.set(name, entry);
-    const unlessFound = () => {
-      if (this.#keys.get(name) === entry) this.#keys.delete(name); // guesses must not push out what is in use
+    const remove = () => {
+      if (this.#keys.get(name) === entry) this.#keys.delete(name); // unknown keys must not evict keys in use
     };
-    entry.rights.then((rights) => rights ?? unlessFound(), unlessFound);
+    entry.rights.then((rights) => rights ?? remove(), remove);
     return await entry.rights;
   }
 
-  /** Forgets everything: somebody's rights, or a key, have changed. */
-  forget(): void {
+  /** Clears the cache, because a user's rights or a key changed. */
+  invalidate(): void {
     this.#keys.clear();
   }
 
-  /** Notes that a key was used, at most once a minute. Nobody waits for it, and it may be lost. */
-  noteUse(keyId: string, ip: string | null): void {
+  /** Records a key's use, at most once a minute. Does not wait for the write; a failed write is dropped. */
+  recordUse(keyId: string, ip: string | null): void {
     const now = performance.now();
-    const before = this.#noted.get(keyId);
-    if (before !== undefined && now - before < USE_NOTED_EVERY_MS) return;
-    this.#noted.delete(keyId);
-    makeRoom(this.#noted);
-    this.#noted.set(keyId, now);
+    const before = this.#lastWrites.get(keyId);
+    if (before !== undefined && now - before < USE_WRITE_INTERVAL_MS) return;
+    this.#lastWrites.delete(keyId);
+    makeRoom(this.#lastWrites);
+    this.#lastWrites.set(keyId, now);
     this.sql`update api_keys set last_used_at = now(), last_used_ip = ${ip} where id = ${keyId}
       and (last_used_at is null or last_used_at < now() - make_interval(secs => ${
-      USE_NOTED_EVERY_MS / 1000 - 1
+      USE_WRITE_INTERVAL_MS / 1000 - 1
     }))`
-      .catch(() => this.#noted.delete(keyId)); // the next use is noted instead
+      .catch(() => this.#lastWrites.delete(keyId)); // the next use tries again
   }
 
   async #load(hash: Uint8Array): Promise<ApiKeyRights | null> {
@@ -84,12 +84,12 @@ export class ApiKeyRightsCache {
     if (!key) return null;
     const codes = await sql<{ code: string }[]>`${permissionCodes(sql, key.userId, key.tenantId)}`;
     const held = new Set(codes.map(({ code }) => code));
-    return { ...key, permissions: new Set(key.permissions.filter((code) => givenBy(held, code))) };
+    return { ...key, permissions: new Set(key.permissions.filter((code) => mayGrantToKey(held, code))) };
   }
 }
 
-/** Lets the oldest entry go where the map is full. */
+/** Deletes the oldest entry if the map is full. */
 function makeRoom(map: Map<string, unknown>): void {
   const [oldest] = map.keys();
-  if (map.size >= KEYS_REMEMBERED && oldest !== undefined) map.delete(oldest);
+  if (map.size >= MAX_CACHED_KEYS && oldest !== undefined) map.delete(oldest);
 }

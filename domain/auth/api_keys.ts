@@ -7,21 +7,21 @@ import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_ord
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
-import { givenBy } from "./key_permissions.ts";
+import { mayGrantToKey } from "./key_permissions.ts";
 import { digest, newSecret } from "./secrets.ts";
 
-/** What tells a key from a token. */
+/** Distinguishes API keys from access tokens. */
 export const KEY_PREFIX = "sk_";
-/** So much of a key is kept in the clear, for people to tell keys apart. */
+/** How many characters of a key are stored as plain text, so that people can recognise the key. */
 const START_LENGTH = KEY_PREFIX.length + 6;
-/** No key is made to expire later than this. */
-export const LONGEST_LIFE_DAYS = 731;
+/** Maximum lifetime of a key that expires. */
+export const MAX_LIFE_DAYS = 731;
 
-/** A key as it is shown; never the key itself. */
+/** A stored key, without its secret. */
 export interface ApiKey {
   id: string;
   name: string;
-  /** Its first characters. */
+  /** The first characters of the key. */
   start: string;
   permissions: string[];
   createdBy: string;
@@ -40,7 +40,7 @@ export interface NewApiKey {
   expiresAt: Date | null;
 }
 
-/** `sortBy` names and the SQL they order by. */
+/** SQL expression of each sort key. */
 const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
 export const API_KEY_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
 
@@ -48,7 +48,7 @@ export interface ApiKeyListRequest extends PageRequest {
   sortBy?: keyof typeof SORTS | undefined;
   sortDirection: SortDirection;
   search?: string | undefined;
-  /** Revoked ones too. */
+  /** Include revoked keys. */
   includeDeleted: boolean;
 }
 
@@ -56,7 +56,7 @@ const columns = (q: Queryable) =>
   q`id, name, start, permissions, created_by, created_at, expires_at, revoked_at, revoked_by, last_used_at,
     last_used_ip`;
 
-/** The tenant's keys; revoked ones only when asked for. */
+/** Lists the tenant's keys; revoked ones only with `includeDeleted`. */
 export async function listApiKeys(
   sql: Sql,
   { tenantId }: TenantCaller,
@@ -73,10 +73,10 @@ export async function listApiKeys(
   return pagedResult<ApiKey>([...items], count?.total ?? 0, request);
 }
 
-/** Revoking is a key's only change. */
+/** Version of a key, for its ETag. A key can only change by being revoked. */
 export const apiKeyVersion = ({ revokedAt }: ApiKey): number => revokedAt ? 2 : 1;
 
-/** One key of the tenant, also a revoked one. @throws API_KEY_NOT_FOUND */
+/** Reads a key of the tenant, also a revoked one. Throws API_KEY_NOT_FOUND. */
 export async function readApiKey(
   q: Queryable,
   { tenantId }: TenantCaller,
@@ -91,7 +91,7 @@ export async function readApiKey(
 }
 
 /**
- * Makes a key with at most the caller's own rights. This answer alone has the key itself: only its hash is kept.
+ * Creates a key with permissions that the caller holds. Only this result has the key itself; only its hash is stored.
  * @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED, PERMISSION_NOT_FOUND, VALIDATION_ERROR (expiresAt)
  */
 export async function createApiKey(
@@ -123,7 +123,7 @@ export async function createApiKey(
 }
 
 /**
- * Revokes a key, for the very next request. Again changes nothing.
+ * Revokes a key; the next request with it is rejected. Does nothing if it is already revoked.
  * @throws API_KEY_NOT_FOUND, PRECONDITION_FAILED
  */
 export async function revokeApiKey(
@@ -138,7 +138,7 @@ export async function revokeApiKey(
     if (key.revokedAt) return;
     const { name, createdBy } = key;
     await tx`update api_keys set revoked_at = now(), revoked_by = ${caller.userId} where id = ${id}`;
-    p.rights.changed(tx, [createdBy]);
+    p.rights.invalidateAfterCommit(tx, [createdBy]);
     await recordAudit(tx, caller, {
       action: "apiKey.revoke",
       targetType: "apiKey",
@@ -151,18 +151,18 @@ export async function revokeApiKey(
 function requireLife({ clock }: Pick<Platform, "clock">, expiresAt: Date | null): void {
   if (expiresAt === null) return;
   const days = (expiresAt.getTime() - clock.now().getTime()) / 86_400_000;
-  if (days > 0 && days <= LONGEST_LIFE_DAYS) return;
-  throw invalid({ expiresAt: [`expected an instant ahead, at most ${LONGEST_LIFE_DAYS} days`] });
+  if (days > 0 && days <= MAX_LIFE_DAYS) return;
+  throw invalid({ expiresAt: [`expected a time in the future, at most ${MAX_LIFE_DAYS} days from now`] });
 }
 
 function requireMayGive(caller: TenantCaller, permissions: string[]): void {
-  const beyond = permissions.filter((code) => !givenBy(caller.permissions, code));
+  const beyond = permissions.filter((code) => !mayGrantToKey(caller.permissions, code));
   if (beyond.length === 0) return;
   throw problem(
     "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-    `The key would give ${beyond.join(", ")}; the caller does not hold ${
-      beyond.length === 1 ? "it" : "these"
-    } in the tenant of the token.`,
+    `The key cannot get the permissions ${
+      beyond.join(", ")
+    }, which the caller does not hold in the token's tenant.`,
   );
 }
 
@@ -172,6 +172,6 @@ async function requirePermissions(q: Queryable, { tenantId }: TenantCaller, code
       and (tenant_id is null or tenant_id = ${tenantId})`;
   const unknown = codes.filter((code) => !known.some((row) => row.code === code));
   if (unknown.length > 0) {
-    throw problem("PERMISSION_NOT_FOUND", `There is no permission ${unknown.join(", ")}.`);
+    throw problem("PERMISSION_NOT_FOUND", `The key cannot get unknown permissions: ${unknown.join(", ")}.`);
   }
 }

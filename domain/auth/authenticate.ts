@@ -11,9 +11,9 @@ export interface Credentials {
   authorization: string | null;
   /** The X-Tenant-ID header. */
   tenantHeader: string | null;
-  /** The tenantId of the query, repeated ones as several. */
+  /** All values of the query parameter `tenantId`. */
   tenantQuery: string[];
-  /** True on routes where tenantId of the query is a filter and not a context. */
+  /** True on routes where the query parameter `tenantId` is a filter, not the tenant context. */
   queryIsFilter: boolean;
   traceId: string;
   ip: string | null;
@@ -23,8 +23,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 
 /**
- * Who a request's token or API key belongs to, and in which tenant's context it acts.
- * @returns null when the request carries no bearer token.
+ * Authenticates a request by its token or API key and determines its tenant context.
+ * @returns null if the request has no bearer token.
  * @throws TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, SESSION_INVALIDATED, TENANT_FORBIDDEN, VALIDATION_ERROR
  */
 export async function authenticate(
@@ -44,7 +44,7 @@ export async function authenticate(
   const tenantId = first !== null && UUID.test(first) ? first : null;
   let rights = await p.rights.read(claims.sub, claims.sid, tenantId);
   if (claims.ver > rights.securityVersion && rights.exists) {
-    p.rights.forget(claims.sub); // the token is newer than what is remembered here
+    p.rights.invalidate(claims.sub); // the token is newer than the cached rights
     rights = await p.rights.read(claims.sub, claims.sid, tenantId);
   }
   requireLiveSession(rights, claims.ver);
@@ -52,7 +52,7 @@ export async function authenticate(
   if (tenantId !== null && !rights.linked) {
     throw problem(
       "TENANT_FORBIDDEN",
-      `The caller has no active link to tenant ${tenantId}, or it is not active.`,
+      `The caller has no active link to tenant ${tenantId}, or the tenant is not active.`,
     );
   }
   return {
@@ -67,20 +67,20 @@ export async function authenticate(
   };
 }
 
-/** A key acts in its own tenant; a request that names another one by header is refused. */
+/** An API key acts only in its own tenant. A request that names another tenant in the header is rejected. */
 async function authenticateKey(
   p: Pick<Platform, "rights">,
   { traceId, ip, tenantHeader }: Credentials,
   key: string,
 ): Promise<Caller> {
   const rights = await p.rights.apiKeys.read(key);
-  if (!rights) throw problem("TOKEN_INVALID", "There is no such API key.");
+  if (!rights) throw problem("TOKEN_INVALID", "The API key is unknown.");
   if (rights.revoked) throw problem("TOKEN_REVOKED", "The API key was revoked.");
-  if (rights.expired) throw problem("TOKEN_EXPIRED", "The time of the API key is over.");
+  if (rights.expired) throw problem("TOKEN_EXPIRED", "The API key has expired.");
   if (!rights.usable) {
     throw problem(
       "SESSION_INVALIDATED",
-      "Whoever made the API key is no longer active in its tenant, or the tenant is not active.",
+      "The user who created the API key is no longer active in its tenant, or the tenant is not active.",
     );
   }
   const named = namedTenants({ tenantHeader, tenantQuery: [] });
@@ -88,7 +88,7 @@ async function authenticateKey(
   if (named.some((id) => id !== rights.tenantId)) {
     throw problem("TENANT_FORBIDDEN", `The API key acts in tenant ${rights.tenantId}, not in ${named[0]}.`);
   }
-  p.rights.apiKeys.noteUse(rights.id, ip);
+  p.rights.apiKeys.recordUse(rights.id, ip);
   const { id: apiKeyId, userId, tenantId, permissions } = rights;
   return { userId, sessionId: "", apiKeyId, tokenTenantId: tenantId, tenantId, permissions, traceId, ip };
 }
@@ -101,7 +101,7 @@ function requireLiveSession(rights: SessionRights, version: number): void {
   if (!rights.current || version !== rights.securityVersion) throw accessChanged();
 }
 
-/** The tenants a global token's request names, each once. */
+/** The distinct tenants that a request names in its header and query. */
 function namedTenants(c: Pick<Credentials, "tenantHeader" | "tenantQuery">): string[] {
   const named = [c.tenantHeader, ...c.tenantQuery];
   return [...new Set(named.flatMap((id) => id?.trim().toLowerCase() || []))];

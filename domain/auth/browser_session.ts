@@ -1,27 +1,28 @@
 import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { digest, newSecret } from "./secrets.ts";
-import { REFRESH_TOKEN_SECONDS, spendRefreshTokens } from "./sessions.ts";
+import { markRefreshTokensUsed, REFRESH_TOKEN_SECONDS } from "./sessions.ts";
 import { requireActiveLink } from "./tenant_choice.ts";
 
-/** A browser that showed nothing for so long must sign in again. */
+/** After this time without a request, the user must sign in again. */
 const IDLE_SECONDS = 12 * 60 * 60;
-/** How stale the note of the last visit may be, so that not every page writes a row. */
-const NOTED_EVERY_SECONDS = 60;
+/** Minimum time between updates of `last_seen_at`, so that not every request writes a row. */
+const SEEN_UPDATE_SECONDS = 60;
 
-/** What a browser's cookie stands for. */
+/** The session of a browser's cookie. */
 export interface BrowserSession {
   userId: string;
   sessionId: string;
   tenantId: string | null;
-  /** The session's; the user's is newer once their access has changed. */
+  /** Security version of the session. */
   securityVersion: number;
 }
 
 /**
- * Turns a fresh sign-in, known by its access token, into a browser session: a cookie's secret takes the place of the
- * refresh token, which is used up, so that no token ever reaches a browser.
- * @returns the secret for the cookie; only its hash is kept.
+ * Turns a new sign-in into a browser session. A cookie secret replaces the refresh token, which is marked as used, so
+ * that no token ever reaches the browser.
+ * @param accessToken token of the sign-in.
+ * @returns the secret for the cookie; only its hash is stored.
  */
 export async function openBrowserSession(
   p: Pick<Platform, "sql" | "tokens">,
@@ -30,7 +31,7 @@ export async function openBrowserSession(
   const { sid, tenantId } = await p.tokens.verify(accessToken);
   const secret = newSecret();
   await transact(p.sql, async (tx) => {
-    await spendRefreshTokens(tx, sid);
+    await markRefreshTokensUsed(tx, sid);
     await tx`insert into browser_sessions (secret_hash, session_id, tenant_id)
       values (${digest(secret)}, ${sid}, ${tenantId})`;
   });
@@ -38,23 +39,24 @@ export async function openBrowserSession(
 }
 
 /**
- * The session a cookie's secret stands for, while it is open, its user active, and it was used within the last twelve
- * hours. Each use keeps it alive. `"access-changed"` where a change to its user's role, permission or link has ended it.
+ * Reads the session of a cookie secret and extends it.
+ * @returns null if the session ended, its user is not active, or it was unused for 12 hours; `"access-changed"` if a
+ * change of its user's roles, permissions or links ended it.
  */
 export async function readBrowserSession(
   q: Queryable,
   secret: string,
 ): Promise<BrowserSession | "access-changed" | null> {
-  const [row] = await q<(BrowserSession & { noted: boolean; isCurrent: boolean })[]>`
+  const [row] = await q<(BrowserSession & { recentlySeen: boolean; isCurrent: boolean })[]>`
     select s.user_id, s.id as session_id, s.security_version, s.security_version = u.security_version as is_current,
-      b.tenant_id, b.last_seen_at > now() - make_interval(secs => ${NOTED_EVERY_SECONDS}) as noted
+      b.tenant_id, b.last_seen_at > now() - make_interval(secs => ${SEEN_UPDATE_SECONDS}) as recently_seen
     from browser_sessions b join sessions s on s.id = b.session_id join users u on u.id = s.user_id
     where b.secret_hash = ${digest(secret)} and s.revoked_at is null and s.expires_at > now()
       and b.last_seen_at > now() - make_interval(secs => ${IDLE_SECONDS}) and u.is_active and u.deleted_at is null`;
   if (!row) return null;
-  const { noted, isCurrent, ...session } = row;
+  const { recentlySeen, isCurrent, ...session } = row;
   if (!isCurrent) return "access-changed";
-  if (!noted) {
+  if (!recentlySeen) {
     await q`with seen as (
         update browser_sessions set last_seen_at = now() where secret_hash = ${
       digest(secret)
@@ -67,8 +69,8 @@ export async function readBrowserSession(
 }
 
 /**
- * Chooses the tenant a browser session acts in; null: none, with platform-reach permissions only.
- * @throws TENANT_FORBIDDEN without an active link.
+ * Sets the tenant that a browser session acts in; null: none, so only platform-reach permissions count.
+ * @throws TENANT_FORBIDDEN if the user has no active link to it.
  */
 export async function chooseBrowserTenant(
   p: Pick<Platform, "sql">,
@@ -81,7 +83,7 @@ export async function chooseBrowserTenant(
   });
 }
 
-/** An access token for one page's requests in the session's name. */
+/** Issues an access token of the session, for the API requests of one page. */
 export async function browserToken(p: Pick<Platform, "tokens">, s: BrowserSession): Promise<string> {
   return await p.tokens.sign({
     sub: s.userId,

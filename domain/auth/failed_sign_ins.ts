@@ -1,7 +1,7 @@
-// Wrong sign-ins are counted in Postgres and not in memory, so that the limits hold across instances and restarts. An
-// email nobody has is counted and locked as a user's is: neither the answer nor, but for two short statements when the
-// lock falls, its time tells the two apart. The table stays small: a row costs its maker a password hash, a limited address adds none, and rows are pruned when their window
-// is over.
+// Failed sign-ins are counted in Postgres, so that the limits hold across instances and restarts. An email without a
+// user is counted and locked like a user's email, so neither the answer nor its time reveals whether a user exists. (Only
+// the request that starts a user's lockout runs two more short statements.) The table stays small: each row costs the
+// client a password hash, an address over its limit adds no rows, and a job prunes rows after their time window.
 import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -12,19 +12,19 @@ const LOCKOUT_MINUTES = 15;
 
 const userSubject = (userId: string) => `user:${userId}`;
 const addressSubject = (address: string) => `address:${address}`;
-/** In the letter case users' emails are found in, and hashed: it may be somebody's elsewhere. */
+/** Lower-case, as users are looked up; hashed, because it may be a person's email at another service. */
 const emailSubject = (q: Queryable, email: string) =>
   q`'email:' || encode(sha256(convert_to(lower(${email}), 'UTF8')), 'hex')`;
 
-/** Whose password a sign-in tries. */
+/** The account of a sign-in attempt. */
 export interface TriedAccount {
-  /** Null: nobody has the email. */
+  /** Null: no user has the email. */
   id: string | null;
   email: string;
 }
 
 /**
- * Refuses an address that has failed too often of late.
+ * Checks that an address is below its limit of failed sign-ins.
  * @throws RATE_LIMITED with Retry-After
  */
 export async function requireAddressBelowLimit(q: Queryable, address: string): Promise<void> {
@@ -39,15 +39,15 @@ export async function requireAddressBelowLimit(q: Queryable, address: string): P
   if (!over) return;
   throw problem(
     "RATE_LIMITED",
-    `${ADDRESS_LIMIT.failures} sign-ins from this address have failed within ${ADDRESS_LIMIT.minutes} minutes.`,
+    `Sign-in rejected: ${ADDRESS_LIMIT.failures} sign-ins from this address failed within ${ADDRESS_LIMIT.minutes} minutes.`,
     { headers: { "retry-after": String(over.seconds) } },
   );
 }
 
 /**
- * Counts a failed sign-in for the address and, where a password was wrong, for the account; the account's fifth
- * within 15 minutes locks it for 15.
- * @param o.tried null where the password was not what was wrong.
+ * Counts a failed sign-in for the address and, if the password was wrong, for the account. The fifth wrong password
+ * within 15 minutes locks the account for 15 minutes.
+ * @param o.tried null if the sign-in failed for another reason than a wrong password.
  */
 export async function countFailedSignIn(
   p: Pick<Platform, "sql">,
@@ -60,7 +60,7 @@ export async function countFailedSignIn(
       where id = ${tried?.id ?? null} for no key update`;
     if (address !== null) await countFailure(tx, addressSubject(address), ADDRESS_LIMIT);
     if (user && !user.isLocked) await countWrongPassword(tx, user.id);
-    if (tried?.id === null) await countForNobody(tx, tried.email);
+    if (tried?.id === null) await countForUnknownEmail(tx, tried.email);
   });
 }
 
@@ -72,39 +72,40 @@ async function countWrongPassword(tx: Tx, userId: string): Promise<void> {
   await tx`delete from failed_sign_ins where subject = ${subject}`;
 }
 
-/** There is no user to keep a lock, so the full count is the lock: nothing is added to it while it holds. */
-async function countForNobody(tx: Tx, email: string): Promise<void> {
+/** An email without a user is locked while its count is full. No failures are added while the lock holds. */
+async function countForUnknownEmail(tx: Tx, email: string): Promise<void> {
   await countFailure(tx, emailSubject(tx, email), ACCOUNT_LIMIT, tx`(${lockEnd(tx)} > now()) is not true`);
 }
 
-/** When the lock of an email nobody has ends, over `failed_sign_ins f`; null where it has none. */
+/** SQL: end of the lock of an email without a user, over `failed_sign_ins f`; null if it is not locked. */
 const lockEnd = (q: Queryable) =>
   q`case when cardinality(f.failed_at) >= ${ACCOUNT_LIMIT.failures}
     then f.last_failed_at + make_interval(mins => ${LOCKOUT_MINUTES}) end`;
 
-/** The query for when the lock of an email nobody has ends. */
-export const nobodysLockEnd = (q: Queryable, email: string) =>
+/** Query for the end of the lock of an email without a user. */
+export const unknownEmailLockEnd = (q: Queryable, email: string) =>
   q`select ${lockEnd(q)} from failed_sign_ins f where f.subject = ${emailSubject(q, email)}`;
 
-/** Forgets the wrong passwords of an account. */
+/** Deletes the counted wrong passwords of an account. */
 export async function clearFailedSignIns(tx: Tx, userId: string): Promise<void> {
   await tx`delete from failed_sign_ins where subject = ${userSubject(userId)}`;
 }
 
-/** Refuses a locked account. Throws ACCOUNT_LOCKED_UNAUTHORIZED with Retry-After. */
+/** Checks that an account is not locked. Throws ACCOUNT_LOCKED_UNAUTHORIZED with Retry-After. */
 export function requireUnlocked(account: { lockedForSeconds: number | null }): void {
   const seconds = account.lockedForSeconds ?? 0;
   if (seconds <= 0) return;
   throw problem(
     "ACCOUNT_LOCKED_UNAUTHORIZED",
-    `Too many wrong passwords; the account is locked for ${seconds} s more.`,
+    `The account is locked after ${ACCOUNT_LIMIT.failures} wrong passwords; try again in ${seconds} s.`,
     { headers: { "retry-after": String(seconds) } },
   );
 }
 
 /**
- * Adds a failure now, forgets those before the window, keeps no more than count; returns how many there are.
- * @param mayCount a condition on `failed_sign_ins f`, without which the failure is not added.
+ * Adds a failure at the current time and removes those before the time window. Keeps at most `limit.failures`.
+ * @param mayCount SQL condition on `failed_sign_ins f`; if it is false, no failure is added to an existing row.
+ * @returns the number of failures in the window; 0 if none was added.
  */
 async function countFailure(
   tx: Tx,

@@ -2,9 +2,9 @@ import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { FILE_MODULE } from "../access/catalog.ts";
 
 /**
- * The query for the codes a user's roles give in `tenantId`'s context, which needs an active link to an active
- * tenant. Null stands for the service as a whole: there only the platform tenant's platform-reach codes count, and for
- * holders of admin:system, who reach product files there, its codes of the file module.
+ * Query for the codes of a user's permissions in a tenant. They need an active link to an active tenant.
+ * @param tenantId null: no tenant context. Then only permissions of the platform tenant count that have platform reach
+ * or, for holders of admin:system, belong to the file module (for files that belong to no tenant).
  */
 export const permissionCodes = (q: Queryable, userId: string, tenantId: string | null) =>
   q`

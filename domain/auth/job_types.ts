@@ -2,7 +2,7 @@ import type { AnyJobType } from "../jobs/job_type.ts";
 import { passwordResetMailJob } from "./password_reset.ts";
 import { pruneSignInJob } from "./pruning.ts";
 
-/** The background work of the auth area. */
+/** Job types of the auth area. */
 export const authJobTypes: AnyJobType[] = [
   passwordResetMailJob,
   pruneSignInJob,

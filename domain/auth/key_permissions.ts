@@ -1,5 +1,8 @@
 import { isOfFileModule } from "../access/catalog.ts";
 
-/** May whoever holds `held` give `code` to a key? What they hold, and with admin:system all but the file module's. */
-export const givenBy = (held: ReadonlySet<string>, code: string): boolean =>
+/**
+ * May a user with the permissions `held` grant `code` to an API key? True for held permissions and, with admin:system,
+ * for all except those of the file module.
+ */
+export const mayGrantToKey = (held: ReadonlySet<string>, code: string): boolean =>
   held.has(code) || held.has("admin:system") && !isOfFileModule(code);

@@ -4,13 +4,13 @@ import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { endSessions } from "./sessions.ts";
 
-const MOST = 100;
+const MAX_LISTED = 100;
 
-/** An open session as its user sees it. */
+/** An open session, as shown to its user. */
 export interface OwnSession {
   id: string;
   createdAt: Date;
-  /** When it last got new tokens. */
+  /** When tokens were last issued for it. */
   lastUsedAt: Date;
   expiresAt: Date;
   ip: string | null;
@@ -19,7 +19,7 @@ export interface OwnSession {
   isCurrent: boolean;
 }
 
-/** The caller's open sessions, newest first; the newest 100. */
+/** Lists the caller's 100 newest open sessions, newest first. */
 export async function listOwnSessions(
   q: Queryable,
   caller: Pick<Caller, "userId" | "sessionId">,
@@ -29,12 +29,12 @@ export async function listOwnSessions(
       coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
     from sessions s join users u on u.id = s.user_id and u.security_version = s.security_version
     where s.user_id = ${caller.userId} and s.revoked_at is null and s.expires_at > now()
-    order by s.id desc limit ${MOST}`;
+    order by s.id desc limit ${MAX_LISTED}`;
 }
 
 /**
- * Ends one of the caller's open sessions, the current one included.
- * @throws SESSION_NOT_FOUND (also for one of another user)
+ * Ends one of the caller's open sessions; it may be the current one.
+ * @throws SESSION_NOT_FOUND (also for another user's session)
  */
 export async function endOwnSession(
   p: Pick<Platform, "sql" | "rights">,

@@ -15,8 +15,8 @@ interface OwnAccount {
 }
 
 /**
- * Changes the caller's password and ends their other sessions. A wrong current password counts towards the lockout
- * of the account, else a stolen access token could be used to guess it.
+ * Changes the caller's password and ends their other sessions. A wrong current password counts towards the account's
+ * lockout. Otherwise a thief of an access token could guess the password.
  * @throws VALIDATION_ERROR (also for a wrong current password), ACCOUNT_LOCKED_UNAUTHORIZED
  */
 export async function changePassword(
@@ -28,13 +28,13 @@ export async function changePassword(
   const [account] = await p.sql<OwnAccount[]>`
     select email, password_hash, ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds
     from users where id = ${userId}`;
-  if (!account) throw problem("SESSION_INVALIDATED", "The user is gone.");
+  if (!account) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
   requireGoodPassword(o.newPassword, account.email, "newPassword");
   requireUnlocked(account);
   const { passwordHash } = account;
   if (passwordHash === null) {
     throw invalid({
-      currentPassword: ["the account has no password yet; forgot-password sends a link to set one"],
+      currentPassword: ["the account has no password; request a link with forgot-password to set one"],
     });
   }
   if (!await verifyPassword(passwordHash, o.currentPassword)) {
@@ -46,7 +46,7 @@ export async function changePassword(
     const changed = await tx`update users set password_hash = ${newHash}
       where id = ${userId} and password_hash = ${passwordHash}
         and (lockout_expires_at is null or lockout_expires_at <= now())`;
-    if (changed.count === 0) throw wrongPassword(); // it was changed, or the account locked, in the meantime
+    if (changed.count === 0) throw wrongPassword(); // a concurrent request changed it or locked the account
     await tx`delete from password_resets where user_id = ${userId}`;
     await clearFailedSignIns(tx, userId);
     await endSessions(p, tx, { userId, exceptSessionId: caller.sessionId, reason: "password changed" });
@@ -54,4 +54,4 @@ export async function changePassword(
   });
 }
 
-const wrongPassword = () => invalid({ currentPassword: ["is not the caller's current password"] });
+const wrongPassword = () => invalid({ currentPassword: ["this is not the caller's current password"] });

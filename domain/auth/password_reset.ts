@@ -14,18 +14,18 @@ import { digest, newSecret } from "./secrets.ts";
 import { endSessions } from "./sessions.ts";
 
 const LIFE_MINUTES = 30;
-/** Live links of one user: whoever types somebody's email again and again sends them no more mail than this. */
-const LINKS_AT_MOST = 5;
+/** Maximum number of unexpired links of one user. It limits the mail that repeated requests for one email cause. */
+const MAX_LIVE_LINKS = 5;
 
 /**
- * Has a reset link mailed to the user of this email, should there be one. All that happens here is that a job is
- * written, so that neither the answer nor its time tells whether there is.
+ * Requests a mail with a reset link to the active user with this email. Only enqueues a job, so that neither the answer
+ * nor its time reveals whether such a user exists.
  */
 export async function requestPasswordReset(p: Platform, email: string): Promise<void> {
   await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob, { email }));
 }
 
-/** Mails a one-use link, good for 30 minutes, to the active user of an email. */
+/** Mails a link to the active user with an email. The link works once, within 30 minutes. */
 export const passwordResetMailJob = defineJob({
   name: "steward.password-reset-mail",
   args: z.object({ email: z.string() }),
@@ -51,16 +51,16 @@ async function mailResetLink(p: Platform, email: string): Promise<void> {
     if (isActive.count === 0) return;
     const [live] = await tx<{ links: number }[]>`
       select count(*)::int as links from password_resets where user_id = ${user.id} and expires_at > now()`;
-    if ((live?.links ?? 0) >= LINKS_AT_MOST) return;
+    if ((live?.links ?? 0) >= MAX_LIVE_LINKS) return;
     await tx`insert into password_resets (token_hash, user_id, expires_at)
       values (${digest(token)}, ${user.id}, now() + make_interval(mins => ${LIFE_MINUTES}))`;
     await sendServiceMail(p, tx, mail);
   });
 }
 
-/** The page that takes the new password; the service's own unless RESET_URL names another. */
+/** URL of the page for the new password: RESET_URL, or the service's own page. */
 function resetUrl(p: Pick<Platform, "config" | "baseUrl">, token: string): string {
-  // In a fragment by default: it reaches neither a server's log nor a Referer header.
+  // The service's own page gets the token in the fragment, which appears in no server log and no Referer header.
   return (p.config.RESET_URL ?? `${p.baseUrl()}/auth/reset-password#token={token}`).replaceAll(
     "{token}",
     token,
@@ -68,8 +68,8 @@ function resetUrl(p: Pick<Platform, "config" | "baseUrl">, token: string): strin
 }
 
 /**
- * Sets a user's password by a reset token, which is then used up with all others of the user, and ends all of the
- * user's sessions. It also lifts a lockout: whoever reads the user's mail needs no more guesses.
+ * Sets a user's password by a reset token. Deletes all reset tokens of the user, ends all of the user's sessions and
+ * ends a lockout, because a client with the token does not need to guess the password.
  * @throws RESET_TOKEN_INVALID (unknown, used or expired), VALIDATION_ERROR (the password)
  */
 export async function resetPassword(
@@ -80,7 +80,7 @@ export async function resetPassword(
   const [owner] = await p.sql<{ email: string }[]>`
     select u.email from password_resets r join users u on u.id = r.user_id
     where r.token_hash = ${tokenHash} and r.expires_at > now()`;
-  if (!owner) throw badToken(); // before the hash, which costs more than a stranger may ask for
+  if (!owner) throw badToken(); // before hashing, which is too expensive for a request without a valid token
   requireGoodPassword(o.newPassword, owner.email, "newPassword");
   const newHash = await hashPassword(o.newPassword);
   await transact(p.sql, async (tx) => {
@@ -100,4 +100,7 @@ export async function resetPassword(
 }
 
 const badToken = (): Problem =>
-  problem("RESET_TOKEN_INVALID", "The reset token is unknown, was used before, or its 30 minutes are over.");
+  problem(
+    "RESET_TOKEN_INVALID",
+    `The password was not reset: the token is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
+  );

@@ -3,7 +3,7 @@ import { renderTemplate } from "../notifications/templates/render.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 
-/** What a reset mail tells its reader. */
+/** Data of a reset mail. */
 export interface ResetLink {
   resetUrl: string;
   firstName: string | null;
@@ -11,16 +11,15 @@ export interface ResetLink {
 }
 
 /**
- * The mail that carries a reset link. It is made of the service's template `password-reset`. Where that template is
- * missing, cannot be rendered or leaves the link out, the mail has a fixed text, since the user would otherwise wait
- * for a mail that never comes.
+ * Builds the mail with a reset link from the service's template `password-reset`. If the template is missing, cannot be
+ * rendered or omits the link, uses a default text instead, so that the user always gets a mail with the link.
  */
 export async function passwordResetMail(
   p: Pick<Platform, "sql" | "renderThreads" | "log">,
   to: TemplatedMail["to"],
   { token, ...link }: ResetLink & { token: string },
 ): Promise<TemplatedMail | PlainMail> {
-  // a tenant's staff may read its messages, and this one is a key to the account
+  // Users of a tenant may read the tenant's messages. The link gives access to the account, so no tenant owns this one.
   const mail = { tenantId: null, to };
   const template = { templateSlug: "password-reset", locale: null, data: { ...link } };
   const mistake = await templateMistake(p, template, token);
@@ -32,7 +31,7 @@ export async function passwordResetMail(
   return { ...mail, ...defaultText(link) };
 }
 
-/** Why the template does not give a mail with the link; null: it does. */
+/** Why the template cannot produce a mail with the link; null if it can. */
 async function templateMistake(
   p: Pick<Platform, "sql" | "renderThreads">,
   { templateSlug, locale, data }: Pick<TemplatedMail, "templateSlug" | "locale" | "data">,
@@ -41,14 +40,14 @@ async function templateMistake(
   try {
     const { textBody, htmlBody } = await renderTemplate(p, null, { slug: templateSlug, locale, data });
     const hasLink = [textBody, htmlBody].some((body) => body?.includes(token));
-    return hasLink ? null : "the rendered mail does not hold the link";
+    return hasLink ? null : "the rendered mail does not contain the link";
   } catch (error) {
     if (error instanceof Problem) return error.message;
     throw error;
   }
 }
 
-/** The English text that the service ships. */
+/** The built-in English text. */
 const defaultText = ({ resetUrl, firstName, expiresInMinutes }: ResetLink) => ({
   subject: "Reset your password",
   textBody: `Hello${firstName ? ` ${firstName}` : ""},

@@ -8,7 +8,7 @@ import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import { permissionCodes } from "./held_permissions.ts";
 
-/** The signed-in user as the sign-in routes answer it. */
+/** The signed-in user, as the sign-in routes return it. */
 export interface Profile {
   user: {
     id: string;
@@ -24,19 +24,19 @@ export interface Profile {
   };
   tenant: { id: string; name: string; type: string } | null;
   permissions: string[];
-  /** Tenants the user may switch to: active links to active tenants, the default one first, then by name. */
+  /** Tenants the user may switch to (active links to active tenants): the default first, then by name. */
   tenants: { id: string; name: string; type: string; isDefault: boolean }[];
 }
 
-/** What a user may change of their own; absent members stay as they are. */
+/** Fields a user may change of their own account; absent ones keep their value. */
 export interface ProfileChange {
   firstName?: string | undefined;
   lastName?: string | undefined;
-  /** Null takes it away. */
+  /** Null removes it. */
   phoneNumber?: string | null | undefined;
 }
 
-/** Reads a user's profile with roles and permissions in `tenantId`'s context; null stands for none. */
+/** Reads a user's profile with roles and permissions in the tenant context; `tenantId` null: no tenant context. */
 export async function readProfile(
   q: Queryable,
   userId: string,

@@ -4,7 +4,7 @@ import { defineJob } from "../jobs/job_type.ts";
 
 const BATCH = 1_000;
 
-/** Removes what sign-in no longer needs, every ten minutes; answers how many rows of each kind went. */
+/** Deletes expired rows of the auth area every ten minutes. Returns the number of deleted rows of each kind. */
 export const pruneSignInJob = defineJob({
   name: "steward.prune-sign-in",
   args: z.object({}),
@@ -14,9 +14,9 @@ export const pruneSignInJob = defineJob({
 });
 
 /**
- * Deletes in batches: sessions a day after their end (so that their tokens are told from unknown ones until then),
- * refresh tokens after their own time (a used one seen again before must be recognised), and what a password reset,
- * a failed sign-in or an OpenID sign-in left behind.
+ * Deletes expired rows in batches. Sessions and refresh tokens are deleted a day after they end or expire, so that until
+ * then an old token is recognised and gets a precise error. Password resets, failed sign-ins and OpenID flows are
+ * deleted when they expire.
  */
 export async function pruneSignIn(sql: Sql, signal: AbortSignal): Promise<Record<string, number>> {
   const batches: Record<string, () => PromiseLike<{ count: number }>> = {

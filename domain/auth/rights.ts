@@ -4,19 +4,19 @@ import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts
 import { ApiKeyRightsCache } from "./api_key_rights.ts";
 import { permissionCodes } from "./held_permissions.ts";
 
-/** A change made elsewhere is seen at the latest this much later, even when it was not heard of. */
+/** Maximum age of cached rights. It bounds the delay if a change on another instance is not broadcast to this one. */
 const FRESH_MS = 600;
-const USERS_REMEMBERED = 5_000;
-/** More changed users than this are told to other instances as "everyone". */
-const NAMED_AT_MOST = 100;
+const MAX_CACHED_USERS = 5_000;
+/** If more users than this change, the broadcast says "everyone" instead of naming them. */
+const MAX_NAMED = 100;
 
-/** What a session may do in one tenant's context, as the database has it. */
+/** State and permissions of a session in one tenant context. */
 export interface SessionRights {
   exists: boolean;
   revoked: boolean;
   /** The user is active and not deleted. */
   usable: boolean;
-  /** The session was opened after the last change to the user's role, permission or link. */
+  /** The session was opened after the last change of the user's roles, permissions or links. */
   current: boolean;
   securityVersion: number;
   /** The user has an active link to the tenant and the tenant is active. */
@@ -34,32 +34,32 @@ const NO_RIGHTS: SessionRights = {
   permissions: new Set(),
 };
 
-interface Remembered {
+interface CachedRights {
   rights: Promise<SessionRights>;
   loadedAt: number;
 }
 
 /**
- * Remembers what sessions may do, for less than a second. A change is forgotten before its answer is sent, on this
- * instance and on all others that hear of it; on one that does not, when the entry is too old.
+ * Caches the rights of sessions for less than a second. A change invalidates the cache on this instance and, by
+ * broadcast, on the others, before the request that made it is answered. If the broadcast fails, entries expire.
  */
 export class Rights {
-  #users = new Map<string, Map<string, Remembered>>();
-  #others: Broadcast | null = null;
-  /** The same for API keys: what changes a user's rights changes those of their keys. */
+  #users = new Map<string, Map<string, CachedRights>>();
+  #broadcast: Broadcast | null = null;
+  /** Cached rights of API keys. They depend on the rights of the keys' users. */
   readonly apiKeys: ApiKeyRightsCache;
 
   constructor(private readonly sql: Sql) {
     this.apiKeys = new ApiKeyRightsCache(sql);
   }
 
-  /** Exchanges changes of rights with other instances until the returned broadcast is stopped. */
+  /** Broadcasts changes of rights to other instances and receives theirs. The caller must stop the returned broadcast. */
   async connect(o: { sql: Sql; log: Log; listens: boolean }): Promise<Broadcast> {
-    const onMessage = (payload: string) => this.forget(payload);
-    return this.#others = await openBroadcast({ name: "steward_access", onMessage, ...o });
+    const onMessage = (payload: string) => this.invalidate(payload);
+    return this.#broadcast = await openBroadcast({ name: "steward_access", onMessage, ...o });
   }
 
-  /** The rights of a session in `tenantId`'s context; null stands for the service as a whole. */
+  /** Returns the rights of a session in a tenant; `tenantId` null: without tenant context. */
   async read(userId: string, sessionId: string, tenantId: string | null): Promise<SessionRights> {
     const key = `${sessionId} ${tenantId}`;
     const known = this.#users.get(userId)?.get(key);
@@ -67,28 +67,32 @@ export class Rights {
     const entry = { rights: this.#load(userId, sessionId, tenantId), loadedAt: performance.now() };
     let sessions = this.#users.get(userId);
     if (!sessions) {
-      if (this.#users.size >= USERS_REMEMBERED) this.#users.delete(this.#users.keys().next().value ?? "");
+      if (this.#users.size >= MAX_CACHED_USERS) this.#users.delete(this.#users.keys().next().value ?? "");
       this.#users.set(userId, sessions = new Map());
     }
     if (sessions.size >= 50) sessions.clear();
     sessions.set(key, entry);
-    entry.rights.catch(() => this.forget(userId));
+    entry.rights.catch(() => this.invalidate(userId));
     return await entry.rights;
   }
 
-  /** Forgets users here and on every instance once `tx` has committed; `"everyone"` where there are too many. */
-  changed(tx: Tx, userIds: string[] | "everyone"): void {
+  /** Invalidates the cached rights of users on every instance after `tx` commits. */
+  invalidateAfterCommit(tx: Tx, userIds: string[] | "everyone"): void {
     if (userIds.length === 0) return;
-    const payload = userIds === "everyone" || userIds.length > NAMED_AT_MOST ? "everyone" : userIds.join(",");
+    const payload = userIds === "everyone" || userIds.length > MAX_NAMED ? "everyone" : userIds.join(",");
     afterCommit(tx, async () => {
-      this.forget(payload);
-      await this.#others?.send(payload);
+      this.invalidate(payload);
+      await this.#broadcast?.send(payload);
     });
   }
 
-  /** Takes what was told: comma-separated user ids, or `everyone`, or nothing when something may have been missed. */
-  forget(payload: string): void {
-    this.apiKeys.forget();
+  /**
+   * Invalidates cached rights on this instance.
+   * @param payload a broadcast message: comma-separated user ids, or `everyone`. Empty if messages may have been lost;
+   * then all entries are removed.
+   */
+  invalidate(payload: string): void {
+    this.apiKeys.invalidate();
     if (payload === "" || payload === "everyone") this.#users.clear();
     else for (const userId of payload.split(",")) this.#users.delete(userId);
   }

@@ -7,7 +7,7 @@ import { digest, newSecret } from "./secrets.ts";
 
 export const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
 
-/** The tokens a sign-in, refresh or tenant switch answers. Lifetimes in seconds. */
+/** Tokens that a sign-in, refresh or tenant switch returns. Lifetimes are in seconds. */
 export interface TokenPair {
   accessToken: string;
   tokenType: "Bearer";
@@ -16,16 +16,16 @@ export interface TokenPair {
   refreshExpiresIn: number;
 }
 
-/** Whose session it is, and the security version they had when it was opened: another one ends it. */
+/** The user of a session, with the security version of the session. */
 interface SessionUser {
   id: string;
   securityVersion: number;
 }
 
 /**
- * Opens a session and gives its first tokens.
- * @param o.user as read under a lock of their row in this transaction: a change of rights then waits for this session
- * and ends it.
+ * Opens a session and issues its first tokens.
+ * @param o.user read under a row lock in this transaction. So a concurrent change of permissions waits for this session
+ * and then ends it.
  */
 export async function openSession(
   p: Pick<Platform, "tokens">,
@@ -36,14 +36,15 @@ export async function openSession(
   await tx`insert into sessions (id, user_id, security_version, expires_at, ip, user_agent)
     values (${sessionId}, ${o.user.id}, ${o.user.securityVersion},
       now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${o.ip}, ${o.userAgent})`;
-  return await giveTokens(p, tx, { user: o.user, sessionId, tenantId: o.tenantId });
+  return await issueTokens(p, tx, { user: o.user, sessionId, tenantId: o.tenantId });
 }
 
 /**
- * Gives a session new tokens and lets the session live as long as the new refresh token.
- * @param o.user with the session's security version, never a newer one: a change of rights must end these tokens too.
+ * Issues new tokens for a session and extends the session until the new refresh token expires.
+ * @param o.user has the session's security version, not the user's current one. Otherwise a concurrent change of
+ * permissions would not end these tokens.
  */
-export async function giveTokens(
+export async function issueTokens(
   p: Pick<Platform, "tokens">,
   tx: Tx,
   o: { user: SessionUser; sessionId: string; tenantId: string | null },
@@ -72,7 +73,7 @@ export async function giveTokens(
   };
 }
 
-/** Who a refresh token stands for, once it has been used up. */
+/** The session of a consumed refresh token. */
 export interface RefreshedSession {
   user: SessionUser;
   sessionId: string;
@@ -80,13 +81,13 @@ export interface RefreshedSession {
 }
 
 /**
- * Uses up a refresh token, in the transaction that gives the next ones: a crash between the two would leave the
- * client with a used token, whose next use ends the session.
- * @returns null when the token had been used before. Its session has then been ended, which must be committed: two
- * parties hold the token, and which of them is the thief cannot be told.
+ * Marks a refresh token as used. Call it in the transaction that issues the next tokens: a crash in between would leave
+ * the client with a used token, and using that again ends the session.
+ * @returns null if the token was already used. Two parties then have the token and one may be a thief, so this function
+ * ends the session. The caller must commit that.
  * @throws TOKEN_INVALID (unknown), TOKEN_EXPIRED, TOKEN_REVOKED (session ended), SESSION_INVALIDATED
  */
-export async function useRefreshToken(
+export async function consumeRefreshToken(
   p: Pick<Platform, "rights">,
   tx: Tx,
   token: string,
@@ -108,27 +109,32 @@ export async function useRefreshToken(
       r.expires_at < now() as expired, r.used_at is not null as used_before
     from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
     where r.token_hash = ${digest(token)} for update of r`;
-  if (!row) throw problem("TOKEN_INVALID", "The refresh token is unknown.");
+  if (!row) {
+    throw problem(
+      "TOKEN_INVALID",
+      "The refresh token is unknown; expected one from a sign-in, refresh or tenant switch.",
+    );
+  }
   const { sessionId, userId, tenantId, securityVersion } = row;
   if (row.ended) throw problem("TOKEN_REVOKED", "The session of this refresh token has ended.");
   if (row.usedBefore) {
     await endSessions(p, tx, { userId, sessionId, reason: "refresh token used twice" });
     return null;
   }
-  if (row.expired) throw problem("TOKEN_EXPIRED", "The refresh token's time is over.");
+  if (row.expired) throw problem("TOKEN_EXPIRED", "The refresh token has expired; sign in again.");
   if (!row.usable) throw problem("SESSION_INVALIDATED", "The user is not active.");
   if (!row.isCurrent) throw accessChanged();
   await tx`update refresh_tokens set used_at = now() where token_hash = ${digest(token)}`;
   return { user: { id: userId, securityVersion }, sessionId, tenantId };
 }
 
-/** The refusal of a session that was opened before a change to its user's role, permission or link. */
+/** The error for a session opened before a change of its user's roles, permissions or links. */
 export const accessChanged = () =>
-  problem("SESSION_INVALIDATED", "The user's access has changed since the sign-in; they sign in again.");
+  problem("SESSION_INVALIDATED", "The user's permissions have changed since the sign-in; sign in again.");
 
 /**
- * Ends sessions of a user: one, or all but one, or all. Their tokens are refused from the next request on.
- * @returns how many were still open.
+ * Ends one, all but one, or all sessions of a user. Their tokens are rejected from the next request on.
+ * @returns how many sessions were open.
  */
 export async function endSessions(
   p: Pick<Platform, "rights">,
@@ -141,11 +147,11 @@ export async function endSessions(
       and security_version = (select security_version from users where id = ${o.userId})
       and (${o.sessionId ?? null}::uuid is null or id = ${o.sessionId ?? null})
       and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
-  p.rights.changed(tx, [o.userId]);
+  p.rights.invalidateAfterCommit(tx, [o.userId]);
   return count;
 }
 
-/** Uses up every refresh token of a session that was not used yet, as a tenant switch does. */
-export async function spendRefreshTokens(tx: Tx, sessionId: string): Promise<void> {
+/** Marks all unused refresh tokens of a session as used. */
+export async function markRefreshTokensUsed(tx: Tx, sessionId: string): Promise<void> {
   await tx`update refresh_tokens set used_at = now() where session_id = ${sessionId} and used_at is null`;
 }

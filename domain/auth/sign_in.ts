@@ -13,26 +13,26 @@ import { addressKey } from "./address.ts";
 import {
   clearFailedSignIns,
   countFailedSignIn,
-  nobodysLockEnd,
   requireAddressBelowLimit,
   requireUnlocked,
   type TriedAccount,
+  unknownEmailLockEnd,
 } from "./failed_sign_ins.ts";
 import {
   accessChanged,
+  consumeRefreshToken,
   endSessions,
-  giveTokens,
+  issueTokens,
+  markRefreshTokensUsed,
   openSession,
-  spendRefreshTokens,
   type TokenPair,
-  useRefreshToken,
 } from "./sessions.ts";
 import { chooseTenant, requireActiveLink, type WantedTenant } from "./tenant_choice.ts";
 
-/** With more sign-ins than this waiting for their hash, the last would wait longer than callers do. */
-const WAITING_AT_MOST = 500;
+/** Limit of sign-ins that wait for a password hash. With more, the last ones would time out. */
+const MAX_WAITING = 500;
 
-/** Where a sign-in comes from, as its session keeps it. */
+/** Client of a sign-in, stored with its session. */
 export interface Origin {
   ip: string | null;
   userAgent: string | null;
@@ -43,14 +43,14 @@ export interface SignIn extends WantedTenant, Origin {
   password: string;
 }
 
-/** New tokens with the user and tenant they are for. */
+/** New tokens with their user and tenant. */
 export interface SignedIn {
   tokens: TokenPair;
   userId: string;
   tenantId: string | null;
 }
 
-/** What is known of an email: of one that nobody has, only whether it is locked. */
+/** The account of an email; if no user has the email, only its lock. */
 interface Account extends TriedAccount {
   passwordHash: string | null;
   usable: boolean | null;
@@ -58,15 +58,15 @@ interface Account extends TriedAccount {
 }
 
 /**
- * Signs in by email and password. Unknown email, wrong password and inactive user are one answer in one time, and are
- * locked alike. A hash made elsewhere is replaced by one of ours.
+ * Signs in by email and password. Unknown email, wrong password and inactive user get the same answer, take the same
+ * time and lock in the same way. An imported password hash is replaced by one with the service's own parameters.
  * @throws CREDENTIALS_INVALID_UNAUTHORIZED, ACCOUNT_LOCKED_UNAUTHORIZED and RATE_LIMITED (with Retry-After),
  * SIGN_IN_BUSY_UNAVAILABLE, TENANT_FORBIDDEN
  */
 export async function signIn(p: Platform, o: SignIn): Promise<SignedIn> {
   const address = addressKey(o.ip);
   await requireAddressBelowLimit(p.sql, address);
-  if (hashesWaiting() >= WAITING_AT_MOST) throw busy();
+  if (hashesWaiting() >= MAX_WAITING) throw busy();
   const account = await readAccount(p.sql, o.email);
   const { id } = account;
   const isLocked = (account.lockedForSeconds ?? 0) > 0;
@@ -79,8 +79,8 @@ export async function signIn(p: Platform, o: SignIn): Promise<SignedIn> {
   }
   const renewed = stored && needsRehash(stored) ? await hashPassword(o.password) : null;
   return await transact(p.sql, async (tx) => {
-    // What was read before the hash may be over: of many guesses at once, those that come after the lock or the
-    // limit must fail even when they are right, and so must an old password.
+    // Check again: while the hash was computed, concurrent attempts may have reached the lock or the limit, and the
+    // password may have changed. Then even the right password must fail.
     await requireAddressBelowLimit(tx, address);
     const [user] = await tx<{ id: string; securityVersion: number }[]>`
       update users set lockout_expires_at = null, last_login_at = now(),
@@ -100,24 +100,24 @@ export async function signIn(p: Platform, o: SignIn): Promise<SignedIn> {
 }
 
 /**
- * Gives new tokens for a refresh token, in the tenant it was given for.
+ * Exchanges a refresh token for new tokens of the same tenant.
  * @throws TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, SESSION_INVALIDATED
  */
 export async function refresh(p: Platform, refreshToken: string): Promise<SignedIn> {
   const refreshed = await transact(p.sql, async (tx) => {
-    const session = await useRefreshToken(p, tx, refreshToken);
+    const session = await consumeRefreshToken(p, tx, refreshToken);
     if (!session) return null;
-    const tokens = await giveTokens(p, tx, session);
+    const tokens = await issueTokens(p, tx, session);
     return { tokens, userId: session.user.id, tenantId: session.tenantId };
   });
   if (refreshed) return refreshed;
-  throw problem("TOKEN_REVOKED", "The refresh token was used before; its session has been ended.");
+  throw problem("TOKEN_REVOKED", "The refresh token was already used, so its session was ended.");
 }
 
 /**
- * Gives the caller's session tokens for another tenant and uses up its refresh token.
- * @throws TENANT_FORBIDDEN without an active link, whatever the caller's permissions; SESSION_INVALIDATED when the
- * user's access has changed meanwhile.
+ * Issues tokens of the caller's session for another tenant and marks its refresh tokens as used.
+ * @throws TENANT_FORBIDDEN (no active link, regardless of permissions), SESSION_INVALIDATED (a concurrent change of the
+ * user's permissions)
  */
 export async function switchTenant(p: Platform, caller: Caller, tenantId: string): Promise<SignedIn> {
   return await transact(p.sql, async (tx) => {
@@ -127,8 +127,8 @@ export async function switchTenant(p: Platform, caller: Caller, tenantId: string
       join users u on u.id = s.user_id and u.security_version = s.security_version
       where s.id = ${caller.sessionId} and u.id = ${caller.userId}`;
     if (!user) throw accessChanged();
-    await spendRefreshTokens(tx, caller.sessionId);
-    const tokens = await giveTokens(p, tx, { user, sessionId: caller.sessionId, tenantId });
+    await markRefreshTokensUsed(tx, caller.sessionId);
+    const tokens = await issueTokens(p, tx, { user, sessionId: caller.sessionId, tenantId });
     return { tokens, userId: user.id, tenantId };
   });
 }
@@ -143,18 +143,22 @@ async function readAccount(q: Queryable, email: string): Promise<Account> {
   const [account] = await q<Account[]>`
     select u.id, asked.email, u.password_hash, u.is_active and u.deleted_at is null as usable,
       ceil(extract(epoch from case when u.id is null then (${
-    nobodysLockEnd(q, email)
+    unknownEmailLockEnd(q, email)
   }) else u.lockout_expires_at end
         - now()))::int as locked_for_seconds
     from (select ${email}::text as email) asked left join users u on lower(u.email) = lower(asked.email)`;
-  if (!account) throw new Error("a left join of one row answered none");
+  if (!account) throw new Error("a left join of one row returned no row");
   return account;
 }
 
 const wrongCredentials = (): Problem =>
-  problem("CREDENTIALS_INVALID_UNAUTHORIZED", "No active user signs in with this email and password.");
+  problem("CREDENTIALS_INVALID_UNAUTHORIZED", "No active user has this email and password.");
 
 const busy = (): Problem =>
-  problem("SIGN_IN_BUSY_UNAVAILABLE", `More than ${WAITING_AT_MOST} sign-ins wait for their turn here.`, {
-    headers: { "retry-after": "5" },
-  });
+  problem(
+    "SIGN_IN_BUSY_UNAVAILABLE",
+    `The sign-in was not tried: ${MAX_WAITING} or more sign-ins are waiting on this instance.`,
+    {
+      headers: { "retry-after": "5" },
+    },
+  );

@@ -1,17 +1,17 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 
-/** The tenant a sign-in asks for. */
+/** The tenant that a sign-in requests. */
 export interface WantedTenant {
-  /** Null: none in particular. */
+  /** Null: the user's default tenant. */
   tenantId: string | null;
-  /** Wants a token without a tenant. */
+  /** True requests a token without a tenant. */
   global: boolean;
 }
 
 /**
- * The tenant a sign-in lands in: the one asked for, else the default link's, else the first active one, else none.
- * @throws TENANT_FORBIDDEN when the one asked for is not open to the user.
+ * Chooses the tenant of a sign-in: the requested one, else the user's default, else the oldest active link's, else none.
+ * @throws TENANT_FORBIDDEN if the user has no active link to the requested tenant.
  */
 export async function chooseTenant(
   q: Queryable,
@@ -30,16 +30,16 @@ export async function chooseTenant(
   return link?.tenantId ?? null;
 }
 
-/** Refuses a tenant the user has no active link to, whatever their permissions. Throws TENANT_FORBIDDEN. */
+/** Checks that the user has an active link to the tenant, regardless of permissions. Throws TENANT_FORBIDDEN. */
 export async function requireActiveLink(q: Queryable, userId: string, tenantId: string): Promise<void> {
   if (await hasActiveLink(q, userId, tenantId)) return;
   throw problem(
     "TENANT_FORBIDDEN",
-    `The caller has no active link to tenant ${tenantId}, or it is not active.`,
+    `The caller has no active link to tenant ${tenantId}, or the tenant is not active.`,
   );
 }
 
-/** Has the user an active link to the tenant, and is the tenant active? */
+/** Does the user have an active link to the tenant, and is the tenant active? */
 export async function hasActiveLink(q: Queryable, userId: string, tenantId: string): Promise<boolean> {
   const rows = await q`select from user_tenants l join tenants t on t.id = l.tenant_id
     where l.user_id = ${userId} and l.tenant_id = ${tenantId} and l.is_active and t.is_active and t.deleted_at is null`;

@@ -1,7 +1,7 @@
 import { transact, whenCommitted } from "../../infra/postgres/postgres.ts";
 import { holds } from "../access/caller.ts";
 import { invalid, Problem, problem } from "../problems/problem.ts";
-import { type BulkFailure, bulkFailure, type BulkOutcome, refuseAllFor } from "../shared/bulk.ts";
+import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
 import type { Platform } from "../shared/platform.ts";
 import { lockParents } from "./continuations.ts";
 import { type JobPriority, type NewJob, wakeFor, writeJobs } from "./enqueue.ts";
@@ -61,7 +61,7 @@ export async function enqueueRequestedJobs(
       jobs.push(toNewJob(p, caller, item));
     } catch (refusal) {
       if (!(refusal instanceof Problem)) throw refusal;
-      if (!continueOnError) throw refuseAllFor(index, refusal);
+      if (!continueOnError) throw wholeRequestProblem(index, refusal);
       failures.push(bulkFailure(index, refusal));
     }
   }

@@ -17,18 +17,18 @@ export const ATTENTION_KINDS = [
 ] as const;
 export type AttentionKind = typeof ATTENTION_KINDS[number];
 
-/** Something a person should look at. */
+/** A condition that needs a person's attention. */
 export interface Attention {
   kind: AttentionKind;
-  /** Critical: work does not go on until someone acts. */
+  /** Critical: work is blocked until someone acts. */
   level: "Critical" | "Warning" | "Notice";
-  /** How many it is about; null where that says nothing. */
+  /** Number of affected items; null if a number makes no sense. */
   count: number | null;
-  /** What it is about, where the kind alone does not say: a queue's name. */
+  /** What is affected, such as a queue's name; null if the kind says it. */
   subject: string | null;
 }
 
-/** What of an overview needs a person, the most pressing first. */
+/** Lists the conditions of an overview that need attention, critical ones first. */
 export function attentionOf(o: Omit<Overview, "attention">, now: Date): Attention[] {
   const found: Attention[] = [];
   const add = (

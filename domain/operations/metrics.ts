@@ -2,57 +2,57 @@ import { Counter, Histogram } from "../../infra/telemetry/instruments.ts";
 import { EventLoopDelay } from "../../infra/telemetry/event_loop.ts";
 
 /**
- * What this instance counts of itself. Labels are routes, statuses, job types, channels and the like: names the service
- * itself has, never a tenant, a user or what they wrote, so their number is bounded.
+ * Metrics of this instance. Label values are names that the service defines, such as routes, statuses, job types and
+ * channels, so their number is bounded. They never contain tenants, users or input.
  */
 export class Metrics {
   readonly requests = new Counter({
     name: "steward_http_requests_total",
-    help: "Requests answered, by the route's pattern.",
+    help: "Answered requests, by route pattern.",
     labels: ["method", "route", "status"],
   });
   readonly requestSeconds = new Histogram({
     name: "steward_http_request_duration_seconds",
-    help: "Time until a request was answered.",
+    help: "Time to answer a request.",
     labels: ["method", "route"],
   });
   readonly jobsClaimed = new Counter({
     name: "steward_jobs_claimed_total",
-    help: "Jobs this instance's worker took from the ledger.",
+    help: "Jobs that this instance's worker claimed.",
     labels: [],
   });
   readonly jobAttempts = new Counter({
     name: "steward_job_attempts_total",
     help:
-      "Attempts that ended, and what became of the job: a Failed one is retried, a DeadLettered one is not.",
+      "Ended job attempts, by the job's status afterwards: a Failed job is retried, a DeadLettered one is not.",
     labels: ["type", "outcome"],
   });
   readonly jobSeconds = new Histogram({
     name: "steward_job_duration_seconds",
-    help: "Time an attempt took.",
+    help: "Duration of a job attempt.",
     labels: ["type"],
   });
   readonly scans = new Counter({
     name: "steward_scans_total",
     help:
-      "Contents the scan engine was given, by its verdict; Unavailable where it gave none or the content could not be read.",
+      "Scanned contents, by verdict; Unavailable if the scan engine did not answer or the content could not be read.",
     labels: ["verdict"],
   });
   readonly deliveries = new Counter({
     name: "steward_notification_recipients_total",
-    help: "Recipients a notification was tried for, by what became of them; Owed ones are tried again.",
+    help: "Notification recipients, by the outcome of an attempt; those with Owed are tried again.",
     labels: ["channel", "outcome"],
   });
   readonly #eventLoop = new EventLoopDelay();
   #busy: () => number = () => 0;
 
-  /** @param route the route's pattern */
+  /** @param route pattern of the route */
   countRequest(method: string, route: string, status: number, seconds: number): void {
     this.requests.add([method, route, String(status)]);
     this.requestSeconds.observe([method, route], seconds);
   }
 
-  /** @param busy tells how many jobs run now. */
+  /** @param busy returns the number of running jobs. */
   watchWorker(busy: () => number): void {
     this.#busy = busy;
   }
@@ -65,7 +65,7 @@ export class Metrics {
     return this.#eventLoop.worstSeconds();
   }
 
-  /** Everything counted so far, in the text format. */
+  /** Returns all metrics in the Prometheus text format. */
   print(): string {
     const counted = [
       this.requests,

@@ -7,17 +7,18 @@ import type { Platform } from "../shared/platform.ts";
 import { VERSION } from "../../infra/version.ts";
 
 const STARTED_SECONDS = Date.now() / 1000;
-/** Connections of a state Postgres has no word for. */
+/** Label for queues and connection states without a known name. */
 const OTHER = "other";
 
-/** Jobs of one queue that are due and not yet taken, and how long the oldest of them has been; 0 when none waits. */
 interface QueueState {
   queue: string;
+  /** Number of jobs that are due and not claimed. */
   waiting: number;
+  /** How long the oldest of these jobs has been due; 0 if there is none. */
   oldestSeconds: number;
 }
 
-/** The whole page for a scrape: this instance's own counters, and what the ledger says of the service as a whole. */
+/** Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. */
 export async function metricsPage(p: Platform): Promise<string> {
   const [statuses, queues, connections] = await Promise.all([
     countJobsBy(p.sql, { everything: true }, {}, "status"),
@@ -25,7 +26,7 @@ export async function metricsPage(p: Platform): Promise<string> {
     countConnections(p.sql),
   ]);
   const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
-  const byQueue = underKnownNames(p, queues);
+  const byQueue = groupByKnownQueue(p, queues);
   return [
     p.metrics.print(),
     gauge(
@@ -33,13 +34,13 @@ export async function metricsPage(p: Platform): Promise<string> {
       JOB_STATUSES.map((status) => ({ values: [status], value: known.get(status) ?? 0 })),
     ),
     gauge(
-      { name: "steward_queue_depth", help: "Jobs due now that nobody has taken.", labels: ["queue"] },
+      { name: "steward_queue_depth", help: "Due jobs that no worker has claimed.", labels: ["queue"] },
       byQueue.map(({ queue, waiting }) => ({ values: [queue], value: waiting })),
     ),
     gauge(
       {
         name: "steward_queue_oldest_seconds",
-        help: "How long the oldest job has been due that nobody has taken.",
+        help: "How long the oldest unclaimed job has been due.",
         labels: ["queue"],
       },
       byQueue.map(({ queue, oldestSeconds }) => ({ values: [queue], value: oldestSeconds })),
@@ -48,7 +49,7 @@ export async function metricsPage(p: Platform): Promise<string> {
     gauge(
       {
         name: "steward_database_connections",
-        help: "Connections of the service's user to its database, of all instances.",
+        help: "Database connections of the service's user, of all instances.",
         labels: ["state"],
       },
       connections.map(({ state, n }) => ({ values: [state], value: n })),
@@ -61,26 +62,38 @@ function instanceGauges(p: Platform): string[] {
   const one = (name: string, help: string, value: number) =>
     gauge({ name, help, labels: [] }, [{ values: [], value }]);
   return [
-    one("steward_worker_slots", "Jobs this instance runs at once at most.", p.config.JOB_CONCURRENCY),
-    one("steward_worker_busy_slots", "Jobs this instance runs now.", p.metrics.busySlots),
-    one("steward_database_pool_size", "Most connections of this instance.", p.config.DATABASE_POOL),
+    one(
+      "steward_worker_slots",
+      "Maximum number of jobs that this instance runs at the same time.",
+      p.config.JOB_CONCURRENCY,
+    ),
+    one("steward_worker_busy_slots", "Jobs that this instance is running.", p.metrics.busySlots),
+    one(
+      "steward_database_pool_size",
+      "Maximum number of database connections of this instance.",
+      p.config.DATABASE_POOL,
+    ),
     one(
       "steward_event_loop_delay_seconds",
-      "Longest delay of a timer within the last half minute.",
+      "Longest delay of a timer in the last 30 seconds.",
       p.metrics.eventLoopDelaySeconds,
     ),
-    one("process_resident_memory_bytes", "Memory the system has given this process.", rss),
+    one("process_resident_memory_bytes", "Resident memory of this process.", rss),
     one("process_heap_used_bytes", "Heap in use.", heapUsed),
     one("process_heap_total_bytes", "Heap reserved.", heapTotal),
     one("process_start_time_seconds", "When the process started, in seconds since 1970.", STARTED_SECONDS),
-    gauge({ name: "steward_build_info", help: "What runs here.", labels: ["version", "deno"] }, [
+    gauge({
+      name: "steward_build_info",
+      help: "Version of the service and of Deno.",
+      labels: ["version", "deno"],
+    }, [
       { values: [VERSION, Deno.version.deno], value: 1 },
     ]),
   ];
 }
 
-/** Callers may name any queue: those the deployment has not named itself count together. */
-function underKnownNames(p: Platform, queues: QueueDepth[]): QueueState[] {
+/** Sums up queues that JOB_QUEUES does not name as one, because callers may use any queue name. */
+function groupByKnownQueue(p: Platform, queues: QueueDepth[]): QueueState[] {
   const named = ["default", ...p.config.JOB_QUEUES?.split(",").map((queue) => queue.trim()) ?? []];
   const all = new Map<string, QueueState>(
     [...named, OTHER].map((queue) => [queue, { queue, waiting: 0, oldestSeconds: 0 }]),

@@ -19,21 +19,21 @@ import { type Attention, attentionOf } from "./attention.ts";
 
 const DAY_MS = 86_400_000;
 const RUNS_SHOWN = 5;
-/** A scan engine that takes longer to say who it is counts as away. */
-const SCANNER_PATIENCE_MS = 1_500;
+/** A scan engine that takes longer to answer counts as unavailable. */
+const SCANNER_TIMEOUT_MS = 1_500;
 
 type ReportRun = Pick<Execution, "id" | "reportName" | "status" | "createdAt" | "completedAt">;
 
-/** How the service fares, as far as the caller may see it: what they may not is null. */
+/** State of the service. Parts that the caller may not see are null. */
 export interface Overview {
   jobs: JobDashboardStats;
   throughput: Throughput;
   queues: QueueDepth[];
   openDeadLetters: number;
   recurring: { total: number; paused: number };
-  /** Instances that work on jobs; for system administrators. */
+  /** Instances that run jobs; only for system administrators. */
   workers: LiveWorker[] | null;
-  /** Messages of the last 24 hours by what became of them. */
+  /** Messages of the last 24 hours, by outcome. */
   notifications: Awaited<ReturnType<typeof readStats>> | null;
   scanner: ({ isAvailable: boolean } & Partial<ScannerReport>) | null;
   reports: { latest: ReportRun[]; failed: number; pausedSchedules: number };
@@ -43,7 +43,10 @@ export interface Overview {
 
 type Parts = Pick<Platform, "sql" | "clock" | "jobTypes" | "scanner">;
 
-/** @param o.tenantId narrows the jobs of a system administrator to one tenant's. */
+/**
+ * Reads the overview for a caller.
+ * @param o.tenantId limits the jobs that a system administrator sees to one tenant.
+ */
 export async function readOverview(
   p: Parts,
   caller: Caller,
@@ -77,17 +80,25 @@ export async function readOverview(
     readTenants(p, caller),
   ]);
   const overview = {
-    ...{ jobs, throughput, queues, openDeadLetters, recurring, workers },
-    ...{ notifications, scanner, reports, tenants },
+    jobs,
+    throughput,
+    queues,
+    openDeadLetters,
+    recurring,
+    workers,
+    notifications,
+    scanner,
+    reports,
+    tenants,
   };
   return { ...overview, attention: attentionOf(overview, now) };
 }
 
 async function readScanner(p: Parts): Promise<Overview["scanner"]> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), SCANNER_PATIENCE_MS));
+  const late = new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), SCANNER_TIMEOUT_MS));
   const status = readScannerStatus(p).catch((error) => {
-    if (error instanceof Problem) return null; // it does not answer
+    if (error instanceof Problem) return null; // the engine does not answer
     throw error;
   });
   const report = await Promise.race([status, late]).finally(() => clearTimeout(timer));
@@ -116,14 +127,18 @@ async function readReports(p: Parts, caller: Caller, now: Date): Promise<Overvie
   ]);
   return {
     latest: latest.items.map(({ id, reportName, status, createdAt, completedAt }) => ({
-      ...{ id, reportName, status, createdAt, completedAt },
+      id,
+      reportName,
+      status,
+      createdAt,
+      completedAt,
     })),
     failed: failed.totalCount,
     pausedSchedules: paused.totalCount,
   };
 }
 
-/** Tenants are seen by who may read them, and only from within a tenant. */
+/** Counts the tenants the caller may read; null without the permission or without a tenant context. */
 async function readTenants(p: Parts, caller: Caller): Promise<TenantsSummary | null> {
   if (caller.tenantId === null || !holds(caller, "read:tenants")) return null;
   const acting: TenantCaller = { ...caller, tenantId: caller.tenantId };

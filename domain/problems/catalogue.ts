@@ -9,7 +9,7 @@ import { REPORT_PROBLEMS } from "./reports.ts";
 import { REQUEST_PROBLEMS } from "./request.ts";
 import { RESOURCE_PROBLEMS } from "./resources.ts";
 
-/** Every refusal the service can answer; the one source of statuses, problem documents and `/problems/{CODE}` pages. */
+/** All problems that the service can answer: the only source of statuses, problem documents and `/problems/{CODE}` pages. */
 export const CATALOGUE = {
   ...REQUEST_PROBLEMS,
   ...AUTH_PROBLEMS,

@@ -1,4 +1,4 @@
-/** One kind of refusal: its status, its name, what it means and how to mend it. */
+/** One problem: HTTP status, title, meaning, and how to fix it (`mend`). */
 export interface CatalogueEntry {
   status: number;
   title: string;

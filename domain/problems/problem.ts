@@ -2,19 +2,19 @@ import { CATALOGUE, type ProblemCode } from "./catalogue.ts";
 
 export type FieldErrors = Record<string, string[]>;
 
-/** What a problem may carry beyond its code and detail. */
+/** Optional parts of a problem besides its code and detail. */
 export interface ProblemExtras {
-  /** Field name → messages of a validation failure, or a plain list. */
+  /** Messages by field for a validation error, else a list. */
   errors?: FieldErrors | string[];
   headers?: Record<string, string>;
-  /** Status of this occurrence, where it differs from the catalogue's. */
+  /** Status, if it differs from the catalogue's. */
   status?: number;
-  /** True for a refusal that has no code of its own: its document has no `code` and the type `about:blank`. */
+  /** True: the problem document has no `code`, and its type is `about:blank`. */
   uncoded?: boolean;
   cause?: unknown;
 }
 
-/** A refusal of the catalogue: thrown anywhere below a route, answered as a problem document. */
+/** A problem of the catalogue. Any code below a route may throw it; the service answers it as a problem document. */
 export class Problem extends Error {
   override name = "Problem";
   readonly status: number;
@@ -26,21 +26,20 @@ export class Problem extends Error {
 }
 
 /**
- * Makes the refusal `code`; throw it. `detail` says what was attempted, the value found and the value expected.
+ * Creates a problem to throw.
+ * @param detail says what was attempted, the value found and the value expected.
  */
 export function problem(code: ProblemCode, detail: string, extras?: ProblemExtras): Problem {
   return new Problem(code, detail, extras);
 }
 
-/** The refusal of input that does not fit: `VALIDATION_ERROR` with messages by field. */
+/** Creates a `VALIDATION_ERROR` with messages by field. */
 export function invalid(errors: FieldErrors): Problem {
   const [first] = Object.entries(errors);
-  const detail = first
-    ? `The request does not fit: ${first[0]}: ${first[1][0]}`
-    : "The request does not fit.";
+  const detail = first ? `The request is invalid: ${first[0]}: ${first[1][0]}` : "The request is invalid.";
   return new Problem("VALIDATION_ERROR", detail, { errors });
 }
 
-/** The one 400 without a code: a well-formed body whose parts contradict each other. */
+/** The only 400 without a code: valid members of a body contradict each other. */
 export const incoherent = (detail: string): Problem =>
   new Problem("VALIDATION_ERROR", detail, { uncoded: true });

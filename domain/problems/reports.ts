@@ -1,65 +1,65 @@
 import { type CatalogueEntry, entry } from "./entry.ts";
 
-/** Refusals of the reports area. */
+/** Problems of the reports area. */
 export const REPORT_PROBLEMS = {
   REPORT_NOT_FOUND: entry(
     404,
-    "No such report",
-    "The execution does not exist, is deleted, or belongs to another tenant.",
+    "Report execution not found",
+    "The tenant has no report execution with this id. It may be deleted.",
     "Check the id.",
   ),
   REPORT_TEMPLATE_NOT_FOUND: entry(
     404,
-    "No such report template",
+    "Report template not found",
     "No report template has this id.",
-    "Use one of the ids GET /api/v1/reports lists.",
+    "Use one of the ids that GET /api/v1/reports lists.",
   ),
   REPORT_FORMAT_NOT_SUPPORTED: entry(
     400,
-    "Format not supported",
-    "The template cannot be generated in this format.",
+    "Report format not supported",
+    "The template cannot generate a report in this format.",
     "Use one of its supportedFormats.",
   ),
   REPORT_NOT_AVAILABLE: entry(
     409,
-    "Not completed",
-    "The execution has not completed, so there is nothing to download.",
+    "Report is not completed",
+    "The document cannot be downloaded because the execution is not completed.",
     "Poll the execution until its status is Completed.",
   ),
   REPORT_LINK_NOT_FOUND: entry(
     404,
-    "No such report link",
+    "Report link not found",
     "The link to the report is unknown or older than 24 hours, or the report was deleted.",
-    "Ask whoever sent the link for a new one.",
+    "Ask the sender for a new link.",
   ),
   REPORT_BUSY_UNAVAILABLE: entry(
     503,
-    "Too many reports at once",
-    "As many reports as may run at once are running, and none of them ended in time; nothing was generated.",
-    "Try again after as long as Retry-After says, or use generate-async, which waits for its turn.",
+    "Too many concurrent reports",
+    "No report was generated because the maximum number of reports was running until the time limit.",
+    "Try again after the number of seconds in Retry-After, or use generate-async, which waits in a queue.",
   ),
   REPORT_TOO_LARGE_FOR_SYNC: entry(
     400,
-    "Too large to wait for",
-    "A synchronous generation may take 60 seconds; this one would take longer.",
+    "Report takes too long for a synchronous request",
+    "A synchronous generation may take 60 seconds; this report would take longer.",
     "Use generate-async.",
   ),
   REPORT_SCHEDULE_NOT_FOUND: entry(
     404,
-    "No such report schedule",
-    "The schedule does not exist or belongs to another tenant.",
+    "Report schedule not found",
+    "The tenant has no report schedule with this id.",
     "Check the id.",
   ),
   REPORT_SCHEDULE_ALREADY_PAUSED: entry(
     400,
-    "Already paused",
-    "The schedule is paused; pausing it again changes nothing.",
-    "Nothing needs to be done.",
+    "Report schedule is already paused",
+    "The schedule was paused by an earlier request.",
+    "No action is needed.",
   ),
   REPORT_SCHEDULE_NOT_PAUSED: entry(
     400,
-    "Not paused",
+    "Report schedule is not paused",
     "Only a paused schedule can be resumed.",
-    "Nothing needs to be done.",
+    "No action is needed.",
   ),
 } satisfies Record<string, CatalogueEntry>;

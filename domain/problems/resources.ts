@@ -1,29 +1,29 @@
 import { type CatalogueEntry, entry } from "./entry.ts";
 
-/** Refusals of the resources that follow the generic contract. */
+/** Problems of the generic resources. */
 export const RESOURCE_PROBLEMS = {
   APPLICATION_NOT_FOUND: entry(
     404,
-    "No such application",
-    "The application does not exist, is deleted, or belongs to another tenant.",
+    "Application not found",
+    "The tenant has no application with this id. It may be deleted.",
     "Check the id.",
   ),
   APPLICATION_ALREADY_EXISTS: entry(
     409,
-    "The application code is taken",
-    "The tenant has an application with this code already.",
+    "Application code already in use",
+    "The application was not saved because the tenant has another one with this code.",
     "Use another code, or change the existing application.",
   ),
   SETTING_NOT_FOUND: entry(
     404,
-    "No such setting",
-    "The setting does not exist or belongs to another tenant.",
+    "Setting not found",
+    "The tenant has no such setting.",
     "Check the id.",
   ),
   SETTING_ALREADY_EXISTS: entry(
     409,
-    "The setting's key is taken",
-    "The tenant has a setting of this key already.",
+    "Setting key already in use",
+    "The setting was not saved because the tenant has another one with this key.",
     "Change the existing setting.",
   ),
 } satisfies Record<string, CatalogueEntry>;

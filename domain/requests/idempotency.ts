@@ -1,7 +1,7 @@
-// Work done under an Idempotency-Key. Where one transaction can hold it, key, work and answer commit together, so that a
-// crash at any instant leaves all or nothing. Work that reaches outside (a mail, a report's file) is claimed first. Its
-// instance renews the claim while the work runs; a repeat after the claim's end takes the key over. The key gives the
-// work an id that every repeat gets too, so a repeat finds what an interrupted request has made.
+// Work under an Idempotency-Key. If one transaction can do all the work, key, work and answer commit together, so a crash
+// leaves all or nothing. Work with effects outside the database (a mail, a report's file) claims the key first. Its
+// instance renews the claim while the work runs; after the claim expires, a repeat takes the key over. The key gives the
+// work an id, which is the same for every repeat, so a repeat finds what an interrupted request created.
 import { createHash } from "node:crypto";
 import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { outsideSharedTransaction, withTransactionSetup } from "../../infra/postgres/shared_transaction.ts";
@@ -12,70 +12,70 @@ import type { Platform } from "../shared/platform.ts";
 
 export const KEY_HOURS = 24;
 
-/** A request that is to have its effect once, however often it is sent. */
+/** A request that must take effect only once, even if it is sent several times. */
 export interface KeyedRequest {
   caller: Pick<Caller, "userId" | "apiKeyId" | "tenantId">;
-  /** Operation id: the same key on another route is another key. */
+  /** Operation id; keys of different routes are independent. */
   operation: string;
   key: string;
-  /** Everything that makes this request what it is. */
+  /** Path, query and body, to detect a different request with the same key. */
   content: (string | Uint8Array)[];
 }
 
-/** An answer as it is kept: its body is text by now. */
-export interface KeptAnswer {
+/** An answer as it is stored, with its body as text. */
+export interface StoredAnswer {
   status: number;
   headers: Record<string, string>;
   body: string | null;
 }
 
-export interface OnceAnswer extends KeptAnswer {
+export interface OnceAnswer extends StoredAnswer {
   isReplayed: boolean;
 }
 
-/** What work of several steps is told of its key. */
+/** The key's data that work of several steps gets. */
 export interface OnceWork {
-  /** For what the work makes; the same for every request that takes this key over. */
+  /** Id for the row that the work creates; the same for every request with this key. */
   id: string;
-  /** True where an earlier request with this key has begun to write and no final answer of it is known. */
+  /** True if an earlier request with this key started to write and has no final answer. */
   isRepeat: boolean;
 }
 
-/** An answer of such work. */
-export interface StepsAnswer extends KeptAnswer {
-  /** True where a repeat is to be answered anew. */
+/** An answer of work of several steps. */
+export interface StepsAnswer extends StoredAnswer {
+  /** True if the answer must not be stored, so that a repeat does the work again. */
   isProvisional?: boolean;
 }
 
-interface Held {
+interface KeyRow {
   isSame: boolean;
   status: number | null;
   headers: Record<string, string> | null;
   body: string | null;
-  /** Seconds until its claim ends; null where it has ended or was never made. */
+  /** Seconds until the claim expires; null if it has expired or there is none. */
   claimedSeconds: number | null;
 }
 
-/** Statuses that say "not now", like those of 500 and above. */
+/** Statuses below 500 after which a repeat may succeed. */
 const TRANSIENT = new Set([408, 425, 429]);
 
 /**
- * Answers a request whose work is all in the database. A failure of `work` undoes everything and frees the key.
- * @param work may run again from the start after a deadlock; what it does through `p.sql` is part of one transaction.
+ * Answers a request whose work is only in the database. If `work` fails, everything is rolled back, including the key.
+ * @param work what it does through `p.sql` is part of one transaction. After a deadlock it runs again from the start.
  * @throws IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE, IDEMPOTENCY_KEY_IN_USE_CONFLICT
  */
 export async function answerOnce(
   p: Pick<Platform, "sql">,
   request: KeyedRequest,
-  work: () => Promise<KeptAnswer>,
+  work: () => Promise<StoredAnswer>,
 ): Promise<OnceAnswer> {
-  const names = namesOf(request);
+  const hashes = keyHashes(request);
   return await shareTransaction(p.sql, async (tx) => {
-    const known = await lockKey(tx, names);
+    const known = await lockKey(tx, hashes);
     if (known) return replay(known);
     const answer = await work();
     await tx`insert into idempotency_keys (id, fingerprint, status, headers, body)
-      values (${names.id}, ${names.fingerprint}, ${answer.status}, ${
+      values (${hashes.id}, ${hashes.fingerprint}, ${answer.status}, ${
       JSON.stringify(answer.headers)
     }::text::jsonb,
         ${answer.body})`;
@@ -84,11 +84,11 @@ export async function answerOnce(
 }
 
 /**
- * Answers a request whose work goes on outside of the database too. Successes and definite refusals are kept; after any
- * other answer the key is free.
- * @param work answers its failures as well.
- * @param o.signal ends the claim: the request was answered that its time is over.
- * @param o.claimSeconds a claim that has not been renewed for so long has ended: its instance died, froze or lost the
+ * Answers a request whose work also has effects outside the database. Stores successes and final errors. After any other
+ * answer, the key can be used again.
+ * @param work must return its errors as answers, not throw them.
+ * @param o.signal aborts when the request has timed out; this releases the claim.
+ * @param o.claimSeconds how long a claim lasts without renewal. It expires if the instance crashes, hangs or loses the
  * database.
  * @throws IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE, IDEMPOTENCY_KEY_IN_USE_CONFLICT
  */
@@ -98,16 +98,16 @@ export async function answerOnceInSteps(
   work: (once: OnceWork) => Promise<StepsAnswer>,
   o: { signal?: AbortSignal; claimSeconds: number },
 ): Promise<OnceAnswer> {
-  const names = namesOf(request);
+  const hashes = keyHashes(request);
   const claim = newId();
   const { signal, claimSeconds } = o;
   const end = p.sql`now() + make_interval(secs => ${claimSeconds})`;
   const taken = await transact(p.sql, async (tx) => {
-    const held = await lockKey(tx, names);
-    if (held) return replay(held);
+    const stored = await lockKey(tx, hashes);
+    if (stored) return replay(stored);
     const [row] = await tx<OnceWork[]>`
       insert into idempotency_keys (id, fingerprint, claim, claimed_until, work_id)
-      values (${names.id}, ${names.fingerprint}, ${claim}, ${end}, ${newId()})
+      values (${hashes.id}, ${hashes.fingerprint}, ${claim}, ${end}, ${newId()})
       on conflict (id) do update set claim = excluded.claim, claimed_until = excluded.claimed_until,
         work_id = coalesce(idempotency_keys.work_id, excluded.work_id)
       returning work_id as id, begun as is_repeat`;
@@ -116,71 +116,72 @@ export async function answerOnceInSteps(
   });
   if ("isReplayed" in taken) return taken;
 
-  const mine = p.sql`id = ${names.id} and claim = ${claim}`;
+  const ownRow = p.sql`id = ${hashes.id} and claim = ${claim}`;
   const setEnd = (until: typeof end) =>
     outsideSharedTransaction(() =>
-      p.sql`update idempotency_keys set claimed_until = ${until} where ${mine} and status is null`
+      p.sql`update idempotency_keys set claimed_until = ${until} where ${ownRow} and status is null`
     )
-      .catch(() => {}); // with the database away the claim ends by itself
+      .catch(() => {}); // without the database the claim expires by itself
   const renewing = setInterval(() => setEnd(end), claimSeconds * 1000 / 3);
-  const letGo = () => {
+  const releaseClaim = () => {
     clearInterval(renewing);
     return setEnd(p.sql`now()`);
   };
-  signal?.addEventListener("abort", letGo, { once: true });
+  signal?.addEventListener("abort", releaseClaim, { once: true });
   try {
     const { isProvisional = false, ...answer } = await withTransactionSetup(async (tx) => {
-      const { count } = await tx`update idempotency_keys set begun = true where ${mine}`;
-      if (count === 0) throw inUse(claimSeconds); // this instance was slow and another has taken over
+      const { count } = await tx`update idempotency_keys set begun = true where ${ownRow}`;
+      if (count === 0) throw inUse(claimSeconds); // the claim expired and another request took the key over
     }, () => work(taken));
-    const isTransient = isProvisional || saysNotNow(answer);
+    const isTransient = isProvisional || isTransientError(answer);
     await transact(p.sql, async (tx) => {
-      if (answer.status >= 400) await tx`delete from idempotency_keys where ${mine} and not begun`;
+      if (answer.status >= 400) await tx`delete from idempotency_keys where ${ownRow} and not begun`;
       if (isTransient) return;
       const headers = JSON.stringify(answer.headers);
       await tx`update idempotency_keys set status = ${answer.status}, body = ${answer.body},
-        headers = ${headers}::text::jsonb where ${mine}`;
+        headers = ${headers}::text::jsonb where ${ownRow}`;
     });
-    if (isTransient) await letGo();
+    if (isTransient) await releaseClaim();
     return { ...answer, isReplayed: false };
   } finally {
     clearInterval(renewing);
-    signal?.removeEventListener("abort", letGo);
+    signal?.removeEventListener("abort", releaseClaim);
   }
 }
 
-const saysNotNow = ({ status, headers }: KeptAnswer): boolean =>
+const isTransientError = ({ status, headers }: StoredAnswer): boolean =>
   status >= 500 || TRANSIENT.has(status) || status >= 400 && headers["retry-after"] !== undefined;
 
 /**
- * Keeps others with the same key out until `tx` ends, and looks what is known of it: null where the work is still to
- * be done.
+ * Locks the key until `tx` ends and reads its stored answer.
+ * @returns null if the work has to be done.
+ * @throws IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE, IDEMPOTENCY_KEY_IN_USE_CONFLICT
  */
-async function lockKey(tx: Tx, { id, fingerprint }: Names): Promise<Held | null> {
-  const [[lock], , [held]] = await Promise.all([
+async function lockKey(tx: Tx, { id, fingerprint }: KeyHashes): Promise<KeyRow | null> {
+  const [[lock], , [stored]] = await Promise.all([
     tx<
       { taken: boolean }[]
     >`select pg_try_advisory_xact_lock(${id.readBigInt64BE().toString()}::bigint) as taken`,
     tx`delete from idempotency_keys where id = ${id} and created_at < now() - make_interval(hours => ${KEY_HOURS})`,
-    // A statement of its own: its snapshot is taken under the lock.
-    tx<Held[]>`select fingerprint = ${fingerprint} as is_same, status, headers, body,
+    // A separate statement, so that its snapshot is taken while the lock is held.
+    tx<KeyRow[]>`select fingerprint = ${fingerprint} as is_same, status, headers, body,
       case when claimed_until > now() then ceil(extract(epoch from claimed_until - now()))::int end as claimed_seconds
       from idempotency_keys where id = ${id}`,
   ]);
   if (!lock?.taken) throw inUse(1);
-  if (!held) return null;
-  if (!held.isSame) {
+  if (!stored) return null;
+  if (!stored.isSame) {
     throw problem(
       "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE",
-      "The Idempotency-Key was sent before with another path, query or body; a new request needs a new key.",
+      "The Idempotency-Key was already sent with another path, query or body; use a new key for a new request.",
     );
   }
-  if (held.status !== null) return held;
-  if (held.claimedSeconds !== null) throw inUse(held.claimedSeconds);
+  if (stored.status !== null) return stored;
+  if (stored.claimedSeconds !== null) throw inUse(stored.claimedSeconds);
   return null;
 }
 
-const replay = ({ status, headers, body }: Held): OnceAnswer => ({
+const replay = ({ status, headers, body }: KeyRow): OnceAnswer => ({
   status: status ?? 200,
   headers: headers ?? {},
   body,
@@ -190,16 +191,16 @@ const replay = ({ status, headers, body }: Held): OnceAnswer => ({
 const inUse = (retryAfterSeconds: number) =>
   problem(
     "IDEMPOTENCY_KEY_IN_USE_CONFLICT",
-    "A request with this Idempotency-Key is being worked on at this moment.",
+    "Another request with this Idempotency-Key is in progress; repeat this one later.",
     { headers: { "retry-after": String(retryAfterSeconds) } },
   );
 
-interface Names {
+interface KeyHashes {
   id: Buffer;
   fingerprint: Buffer;
 }
 
-function namesOf({ caller, operation, key, content }: KeyedRequest): Names {
+function keyHashes({ caller, operation, key, content }: KeyedRequest): KeyHashes {
   const fingerprint = createHash("sha256");
   for (const part of content) fingerprint.update(String(part.length)).update("\n").update(part);
   const scope = JSON.stringify([principalId(caller), caller.tenantId, operation, key]);

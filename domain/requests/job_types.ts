@@ -1,5 +1,5 @@
 import type { AnyJobType } from "../jobs/job_type.ts";
 import { pruneIdempotencyKeysJob } from "./prune_idempotency_keys.ts";
 
-/** The background work that belongs to requests themselves. */
+/** Job types of the requests area. */
 export const requestsJobTypes: AnyJobType[] = [pruneIdempotencyKeysJob];

@@ -5,7 +5,7 @@ import { KEY_HOURS } from "./idempotency.ts";
 
 const BATCH = 1_000;
 
-/** Removes keys whose time is over, every ten minutes; answers how many. */
+/** Deletes expired idempotency keys every ten minutes. Returns how many. */
 export const pruneIdempotencyKeysJob = defineJob({
   name: "steward.prune-idempotency-keys",
   args: z.object({}),
@@ -14,7 +14,7 @@ export const pruneIdempotencyKeysJob = defineJob({
   run: async (_args, { db, signal }) => ({ pruned: await pruneIdempotencyKeys(db, signal) }),
 });
 
-/** Deletes in batches until none are left or `signal` is aborted. */
+/** Deletes expired keys in batches until none are left or `signal` aborts. Returns how many. */
 export async function pruneIdempotencyKeys(sql: Sql, signal: AbortSignal): Promise<number> {
   let pruned = 0;
   let count = BATCH;

@@ -1,29 +1,29 @@
-// Quotas that refill steadily (GCRA): one number a caller, kept in this process. Every instance counts for itself.
+// Quotas that refill at a constant rate (GCRA). The state is one number per key, in memory; each instance counts alone.
 import { problem } from "../problems/problem.ts";
 
 const WINDOW_MS = 60_000;
-const REMEMBERED = 50_000;
+const MAX_KEYS = 50_000;
 
-/** Where a caller stands after a request. */
+/** State of a quota after a request. */
 export interface Quota {
-  /** Requests a minute, and at most at once. */
+  /** Requests per minute; also the maximum burst. */
   limit: number;
   remaining: number;
-  /** Seconds until all of `limit` can be had again. */
+  /** Seconds until the quota is full again. */
   resetSeconds: number;
-  /** Seconds until the next request is let through; null when this one was. */
+  /** Seconds until the next request is allowed; null if this one was allowed. */
   retryAfterSeconds: number | null;
 }
 
-/** So many requests a minute for each key. */
+/** Limits the requests per minute of each key. */
 export class RateLimit {
-  /** When each key's quota is full again, in ms; the one that asked last stands last. */
+  /** When each key's quota is full again, in ms. Ordered by last use, least recent first. */
   #fullAt = new Map<string, number>();
 
-  /** @param now a clock that never goes back, in ms. */
+  /** @param now a monotonic clock, in ms. */
   constructor(private readonly perMinute: number, private readonly now = () => performance.now()) {}
 
-  /** Takes one request from the key's quota, if there is one to take. */
+  /** Takes one request from the key's quota, if any is left. */
   take(key: string): Quota {
     const now = this.now();
     const cost = WINDOW_MS / this.perMinute;
@@ -38,7 +38,7 @@ export class RateLimit {
         retryAfterSeconds: Math.max(1, Math.ceil(over / 1000)),
       };
     }
-    if (known === undefined) this.#makeRoom(now);
+    if (known === undefined) this.#evict(now);
     else this.#fullAt.delete(key);
     this.#fullAt.set(key, fullAt);
     return {
@@ -49,27 +49,27 @@ export class RateLimit {
     };
   }
 
-  /** How many keys are remembered. */
+  /** Number of keys in memory. */
   get size(): number {
     return this.#fullAt.size;
   }
 
-  /** Two old keys go for each new one while theirs are full; beyond `REMEMBERED` the oldest goes whatever it has. */
-  #makeRoom(now: number): void {
-    let looked = 0;
+  /** Removes up to two of the oldest keys if their quota is full; above `MAX_KEYS`, even if it is not. */
+  #evict(now: number): void {
+    let checked = 0;
     for (const [key, fullAt] of this.#fullAt) {
-      if (looked++ === 2 || fullAt > now && this.#fullAt.size < REMEMBERED) return;
+      if (checked++ === 2 || fullAt > now && this.#fullAt.size < MAX_KEYS) return;
       this.#fullAt.delete(key);
     }
   }
 }
 
-/** @throws RATE_LIMITED with Retry-After when the quota was used up. */
+/** Throws RATE_LIMITED with Retry-After if the quota was used up. */
 export function requireQuota({ limit, retryAfterSeconds }: Quota): void {
   if (retryAfterSeconds === null) return;
   throw problem(
     "RATE_LIMITED",
-    `More than ${limit} requests a minute have come from this caller or address.`,
+    `This caller or address sent more than ${limit} requests per minute.`,
     {
       headers: { "retry-after": String(retryAfterSeconds) },
     },

@@ -2,7 +2,7 @@ import { inSavepoint, type Sql, transact } from "../../infra/postgres/postgres.t
 import type { TenantCaller } from "../access/caller.ts";
 import { constraintProblem } from "../problems/constraints.ts";
 import { Problem } from "../problems/problem.ts";
-import { bulkFailure, type BulkOutcome, refuseAllFor } from "../shared/bulk.ts";
+import { bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
 import type { ResourceSource } from "./resource.ts";
 
 /**
@@ -27,7 +27,7 @@ export async function createMany<Result, Create>(
       } catch (failure) {
         const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
         if (!refusal) throw failure;
-        if (!continueOnError) throw refuseAllFor(index, refusal);
+        if (!continueOnError) throw wholeRequestProblem(index, refusal);
         failures.push(bulkFailure(index, refusal));
       }
     }

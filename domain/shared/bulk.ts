@@ -1,6 +1,6 @@
 import { type FieldErrors, type Problem, problem } from "../problems/problem.ts";
 
-/** Outcome of a request that makes many at once; `failures` name the items by their position. */
+/** Result of a request that creates several items. */
 export interface BulkOutcome<T> {
   total: number;
   succeeded: number;
@@ -10,13 +10,14 @@ export interface BulkOutcome<T> {
 }
 
 export interface BulkFailure {
+  /** Position of the item in the request, from 0. */
   index: number;
   code: string;
   message: string;
   errors: FieldErrors | null;
 }
 
-/** Why one item of many was left out, while the others went on. */
+/** Failure of one item, while the others are created. */
 export const bulkFailure = (index: number, refusal: Problem): BulkFailure => ({
   index,
   code: refusal.code,
@@ -24,11 +25,11 @@ export const bulkFailure = (index: number, refusal: Problem): BulkFailure => ({
   errors: fieldErrorsOf(refusal),
 });
 
-/** The refusal of a whole request for the sake of one item of it. */
-export function refuseAllFor(index: number, refusal: Problem): Problem {
+/** Returns the problem of a request that is rejected as a whole because of one item. */
+export function wholeRequestProblem(index: number, refusal: Problem): Problem {
   const { code, message } = refusal;
   const errors = fieldErrorsOf(refusal);
-  return problem(code, `Item ${index}, and with it the whole request, is refused: ${message}`, {
+  return problem(code, `Item ${index} is invalid, so the whole request was rejected: ${message}`, {
     errors: errors
       ? Object.fromEntries(Object.entries(errors).map(([field, list]) => [`items.${index}.${field}`, list]))
       : { [`items.${index}`]: [message] },

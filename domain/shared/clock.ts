@@ -1,47 +1,48 @@
-/** Where "now" comes from; tests move it. */
+/** Source of the current time; tests can set it. */
 export interface Clock {
   now(): Date;
 }
 
-/** The clock of this process's host. It decides nothing in a running service: see `FollowedClock`. */
+/** The host's clock. A running service does not use it for decisions: see `RemoteClock`. */
 export const systemClock: Clock = { now: () => new Date() };
 
 /**
- * The clock of another machine, reckoned from its answers and from a base that never jumps. What was read lies between
- * asking and hearing, so each reading bounds how far that clock is ahead of the base; the reckoning moves only as far as
- * a reading forces it to, so a slow answer changes nothing.
+ * The clock of another machine, as an offset to a local monotonic clock (`base`). The remote clock was read at some time
+ * between request and response, so each reading gives a lower and an upper bound of the offset. The offset changes only
+ * as far as needed to stay within the bounds. So a slow response, whose bounds are wide, does not disturb it.
  */
-export class FollowedClock implements Clock {
-  #aheadMs: number | null = null;
+export class RemoteClock implements Clock {
+  #offsetMs: number | null = null;
 
-  /** @param base milliseconds, by default since this process began. */
+  /** @param base monotonic clock in milliseconds; by default the time since the process started. */
   constructor(protected readonly base: () => number = () => performance.now()) {}
 
-  /** Milliseconds it is ahead of the base; 0 before the first reading. */
-  get aheadMs(): number {
-    return this.#aheadMs ?? 0;
+  /** Offset of the remote clock to the base in milliseconds; 0 before the first reading. */
+  get offsetMs(): number {
+    return this.#offsetMs ?? 0;
   }
 
   /**
-   * Takes a reading.
-   * @param readMs what the other clock showed, in milliseconds since 1970.
-   * @param askedAt and `heardAt` times of the base.
-   * @param o.grainMs what `readMs` was cut down to: 1,000 where it has whole seconds.
-   * @param o.expectedMs where the reckoning begins; by default in the middle of what the first reading allows.
+   * Adjusts the offset by a reading.
+   * @param readMs time of the remote clock, in milliseconds since 1970.
+   * @param sentAt when the request was sent, in base time.
+   * @param receivedAt when the response arrived, in base time.
+   * @param o.resolutionMs resolution of `readMs`: 1,000 if it has whole seconds, cut off.
+   * @param o.expectedMs initial offset; by default the middle of the first reading's bounds.
    */
-  note(
+  addReading(
     readMs: number,
-    askedAt: number,
-    heardAt: number,
-    o: { grainMs?: number; expectedMs?: number } = {},
+    sentAt: number,
+    receivedAt: number,
+    o: { resolutionMs?: number; expectedMs?: number } = {},
   ): void {
-    const least = readMs - heardAt;
-    const most = readMs - askedAt + (o.grainMs ?? 0);
-    const former = this.#aheadMs ?? o.expectedMs ?? (least + most) / 2;
-    this.#aheadMs = Math.min(Math.max(former, least), most);
+    const min = readMs - receivedAt;
+    const max = readMs - sentAt + (o.resolutionMs ?? 0);
+    const former = this.#offsetMs ?? o.expectedMs ?? (min + max) / 2;
+    this.#offsetMs = Math.min(Math.max(former, min), max);
   }
 
   now(): Date {
-    return new Date(this.base() + this.aheadMs);
+    return new Date(this.base() + this.offsetMs);
   }
 }

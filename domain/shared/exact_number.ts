@@ -1,9 +1,9 @@
-/** Standard, and not in TypeScript's library yet: what `JSON.stringify` writes as it stands. */
+/** Standard JavaScript that TypeScript's library does not declare yet. `JSON.stringify` writes the text unchanged. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
 /**
- * A decimal as JSON carries it: a number where one holds it exactly, else all of its digits, which whoever reads with
- * decimals gets in full.
+ * Converts a decimal for JSON. Returns a number if that represents the decimal exactly. Otherwise returns a raw JSON
+ * value with all digits, so that a client which parses decimals gets the full precision.
  */
 export function exactNumber(decimal: string): number {
   const number = Number(decimal);
@@ -11,7 +11,7 @@ export function exactNumber(decimal: string): number {
   return rawJSON(decimal) as number;
 }
 
-/** Sign, digits without outer zeros, and the power of ten of the last one: the same for the same value. */
+/** Canonical form of a decimal: sign, digits without outer zeros, exponent of the last digit. Null if not a decimal. */
 function digitsOf(text: string): string | null {
   const parts = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(text);
   if (!parts) return null;

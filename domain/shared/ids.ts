@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "./clock.ts";
 
 const ids = { clock: systemClock, ms: 0, sequence: 0 };
 
-/** A new UUIDv7: ordered by time of making, so that primary keys stay local and `order by id` is order of creation. */
+/** Creates a UUIDv7. It sorts by creation time, so new rows are adjacent in indexes and `order by id` is creation order. */
 export function newId(): string {
   const now = ids.clock.now().getTime();
   if (now > ids.ms) {
@@ -16,13 +16,13 @@ export function newId(): string {
   return v7({ msecs: ids.ms, seq: ids.sequence });
 }
 
-/** The millisecond a UUIDv7 was made in. */
+/** Creation time of a UUIDv7, in milliseconds. */
 export const timeOfId = (id: string): Date => new Date(parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
 /**
- * Dates the ids of this process by `clock`, since lists go by the order of ids and jobs by the time in theirs. The one
- * thing all apps of a process share: whichever database's clock they follow, it is the time.
+ * Sets the clock for new ids of this process, because lists are sorted by id and jobs use the time in their id. This is
+ * the only state that all apps of a process share. That is safe, because their database clocks all show the real time.
  */
-export function dateIdsBy(clock: Clock): void {
+export function setIdClock(clock: Clock): void {
   Object.assign(ids, { clock, ms: 0 });
 }

@@ -1,4 +1,4 @@
-/** One page of a list, as every list route answers it. */
+/** One page of a list; the answer of all list routes. */
 export interface PagedResult<T> {
   items: T[];
   totalCount: number;
@@ -9,16 +9,16 @@ export interface PagedResult<T> {
   hasPrevious: boolean;
 }
 
-/** Which page is asked for; pages count from 1. */
+/** The requested page; the first page is 1. */
 export interface PageRequest {
   page: number;
   pageSize: number;
 }
 
-/** Rows before the page. */
+/** Number of rows before the page. */
 export const offsetOf = ({ page, pageSize }: PageRequest): number => (page - 1) * pageSize;
 
-/** Wraps `items` with the counts that follow from `totalCount`; no rows at all make `totalPages` 0. */
+/** Builds a page of `items`. Without any rows, `totalPages` is 0. */
 export function pagedResult<T>(
   items: T[],
   totalCount: number,

@@ -16,8 +16,8 @@ import type { Reports } from "../reports/reports.ts";
 import type { Clock } from "./clock.ts";
 
 /**
- * What the world is made of, handed to whoever needs it. Areas ask for the part they use, as in
- * `Pick<Platform, "sql" | "clock">`; nothing here is a singleton, so many apps run in one process.
+ * The dependencies of an app, passed as an argument. A function declares the part it uses, as in
+ * `Pick<Platform, "sql" | "clock">`. Nothing here is a singleton, so one process can run several apps.
  */
 export interface Platform extends Providers {
   config: Config;
@@ -26,23 +26,23 @@ export interface Platform extends Providers {
   sql: Sql;
   tokens: Tokens;
   rights: Rights;
-  /** Wakes workers for jobs that are due, now or when they come due. */
+  /** Wakes workers for jobs, at once or at a job's due time. */
   wakeUps: WakeUps;
   jobTypes: JobTypes;
-  /** Writes jobs that callers enqueue one by one. */
+  /** Writes single jobs of many requests in shared commits. */
   jobWriter: JobWriter;
-  /** Writes audit rows that come one by one and belong to no change. */
+  /** Writes audit rows that belong to no database change, in shared commits. */
   auditWriter: AuditWriter;
   objects: ObjectStore;
   scanner: Scanner;
-  /** Report templates, and how many documents are made at once. */
+  /** Report templates, and the limit of documents generated at the same time. */
   reports: Reports;
-  /** Where templates are filled in. */
+  /** Worker threads that render templates. */
   renderThreads: RenderThreads;
-  /** What this instance counts of itself. */
+  /** Metrics of this instance. */
   metrics: Metrics;
-  /** Aborted when the service begins to stop; answers without an end of their own end then. */
+  /** Aborts when the service starts to shut down; ends streaming answers. */
   stopping: AbortSignal;
-  /** The URL callers reach the service by, without a trailing slash. */
+  /** Public URL of the service, without a trailing slash. */
   baseUrl(): string;
 }

@@ -1,16 +1,18 @@
 import { invalid } from "../problems/problem.ts";
 
-/** Nothing is taken that is nested deeper than this; what walks through a document may then call itself. */
-export const DEEPEST = 200;
+/** Maximum nesting of a document, so that recursive functions cannot overflow the stack. */
+export const MAX_DEPTH = 200;
 
-/** Refuses a document nested so deep that walking through it would be the end of the stack. */
+/** Checks that a document is nested at most `MAX_DEPTH` levels deep. Throws VALIDATION_ERROR. */
 export function requireShallow(value: unknown, field = "body", depth = 0): void {
   if (typeof value !== "object" || value === null) return;
-  if (depth === DEEPEST) throw invalid({ [field]: [`expected a document at most ${DEEPEST} levels deep`] });
+  if (depth === MAX_DEPTH) {
+    throw invalid({ [field]: [`expected a document at most ${MAX_DEPTH} levels deep`] });
+  }
   for (const item of Object.values(value)) requireShallow(item, field, depth + 1);
 }
 
-/** Refuses what a Postgres text cannot hold: NUL characters and halves of surrogate pairs. */
+/** Checks that Postgres can store all texts: without NUL characters and lone surrogates. Throws VALIDATION_ERROR. */
 export function requireStorableText(value: unknown, field = ""): void {
   if (typeof value === "string") {
     if (value.includes("\0")) throw invalid({ [field || "body"]: ["must not contain the NUL character"] });

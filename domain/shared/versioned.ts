@@ -1,12 +1,12 @@
 import type { Problem } from "../problems/problem.ts";
 
-/** What was read, with the version of its row: what its ETag is made from. */
+/** A read value with the version of its row, for the ETag. */
 export interface Versioned<T> {
   value: T;
   version: number;
 }
 
-/** Takes a row that was read apart into value and version; throws the refusal where there is none. */
+/** Splits a row into value and version. Throws the problem `missing` if there is no row. */
 export function versioned<T extends { version: number }>(
   row: T | undefined,
   missing: () => Problem,

@@ -1,4 +1,4 @@
-import { type Clock, FollowedClock } from "../../domain/shared/clock.ts";
+import { type Clock, RemoteClock } from "../../domain/shared/clock.ts";
 
 /** Accuracy of Date headers: they have whole seconds, and servers may cache them. Smaller differences are ignored. */
 const RESOLUTION_MS = 2_000;
@@ -10,16 +10,16 @@ const RESIGN_MS = 60_000;
  * header shows a difference. So a store with a wrong clock accepts the service's requests, and signed URLs expire when
  * they should.
  */
-export class StoreClock extends FollowedClock {
+export class StoreClock extends RemoteClock {
   constructor(service: Clock) {
     super(() => service.now().getTime());
   }
 
   /** Calls `send`, which signs a request by this clock; again if the answer is 403 and shows another time. */
   async retryIfSkewed(send: () => Promise<Response>): Promise<Response> {
-    const expectedMs = this.aheadMs;
+    const expectedMs = this.offsetMs;
     const response = await this.#sendAndReadDate(send);
-    if (response.status !== 403 || Math.abs(this.aheadMs - expectedMs) < RESIGN_MS) return response;
+    if (response.status !== 403 || Math.abs(this.offsetMs - expectedMs) < RESIGN_MS) return response;
     await response.body?.cancel();
     return await this.#sendAndReadDate(send);
   }
@@ -29,18 +29,21 @@ export class StoreClock extends FollowedClock {
     const response = await send();
     const readMs = Date.parse(response.headers.get("date") ?? "");
     if (!Number.isNaN(readMs)) {
-      this.note(readMs - RESOLUTION_MS, askedAt, this.base(), { grainMs: 2 * RESOLUTION_MS, expectedMs: 0 });
+      this.addReading(readMs - RESOLUTION_MS, askedAt, this.base(), {
+        resolutionMs: 2 * RESOLUTION_MS,
+        expectedMs: 0,
+      });
     }
     return response;
   }
 
   /** Converts the service's `time` to the store's clock. */
   toStore(time: Date): Date {
-    return new Date(time.getTime() + this.aheadMs);
+    return new Date(time.getTime() + this.offsetMs);
   }
 
   /** Converts the store's `time` to the service's clock. */
   toService(time: Date): Date {
-    return new Date(time.getTime() - this.aheadMs);
+    return new Date(time.getTime() - this.offsetMs);
   }
 }

@@ -1,4 +1,4 @@
-import { FollowedClock } from "../../domain/shared/clock.ts";
+import { RemoteClock } from "../../domain/shared/clock.ts";
 import type { Log } from "../log.ts";
 import type { Sql } from "./postgres.ts";
 
@@ -11,7 +11,7 @@ const FIRST_READINGS = 3;
  * The database server's clock, used by all instances. A wrong or changed host clock therefore does not shift due times,
  * expiries or schedules. The time between readings comes from a monotonic clock, also while the database is unreachable.
  */
-export class DatabaseClock extends FollowedClock {
+export class DatabaseClock extends RemoteClock {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isFollowing = false;
 
@@ -45,6 +45,6 @@ export class DatabaseClock extends FollowedClock {
     const askedAt = performance.now();
     const [row] = await sql<{ ms: number }[]>`
       select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
-    if (row) this.note(row.ms, askedAt, performance.now());
+    if (row) this.addReading(row.ms, askedAt, performance.now());
   }
 }

@@ -6,7 +6,7 @@ import {
   apiKeyVersion,
   createApiKey,
   listApiKeys,
-  LONGEST_LIFE_DAYS,
+  MAX_LIFE_DAYS,
   readApiKey,
   revokeApiKey,
 } from "../../domain/auth/api_keys.ts";
@@ -71,7 +71,7 @@ export const apiKeyRoutes = (p: Platform): Endpoint[] => [
       name: requiredName(200),
       permissions: z.array(z.string().trim().min(1).max(200)).min(1).max(200),
       expiresAt: instant.nullish().transform((value) => value ?? null)
-        .meta({ description: `At most ${LONGEST_LIFE_DAYS} days ahead; absent: until it is revoked` }),
+        .meta({ description: `At most ${MAX_LIFE_DAYS} days ahead; absent: until it is revoked` }),
     }).meta({ id: "CreateApiKeyRequest" }),
     answers: { 201: { description: "Made; Location leads to its record", schema: ApiKeyCreatedDto } },
     showsSecret: true,

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
-import { DEEPEST, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
+import { MAX_DEPTH, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
 import { leaveOutNulls, shapeOf } from "./body_shape.ts";
 import { unknownMembers } from "./unknown_members.ts";
 import { fieldErrors } from "./validation.ts";
@@ -71,7 +71,7 @@ export class Call {
     } catch (error) {
       throw invalid({ body: [`expected a JSON document in UTF-8: ${(error as Error).message}`] });
     }
-    if (raw.length > 2 * DEEPEST) requireShallow(value);
+    if (raw.length > 2 * MAX_DEPTH) requireShallow(value);
     if (!anyText && (raw.includes("\\u") || raw.includes("\0"))) requireStorableText(value);
     if (this.request.method === "PUT") leaveOutNulls(schema, value);
     return this.parseBody(schema, value);

@@ -2,7 +2,7 @@
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import type { Clock } from "../../domain/shared/clock.ts";
-import { dateIdsBy } from "../../domain/shared/ids.ts";
+import { setIdClock } from "../../domain/shared/ids.ts";
 import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { pendingMigrations } from "../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
@@ -51,7 +51,7 @@ export async function withDatabase<T>(
   const clock = new DatabaseClock();
   try {
     await clock.start(sql);
-    dateIdsBy(clock);
+    setIdClock(clock);
     const pending = await pendingMigrations(sql);
     if (pending.length > 0) {
       throw new Failure(

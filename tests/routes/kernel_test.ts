@@ -25,7 +25,7 @@ Deno.test("the type of a problem leads to a page that tells what it means, as JS
   assert.equal(page.body.status, 404);
   assert.ok(page.body.mend.length > 0);
   const html = await t.nobody.get("/problems/ROUTE_NOT_FOUND", { accept: "text/html" });
-  assert.match(html.body, /<h1>No such route<\/h1>/);
+  assert.match(html.body, /<h1>Route not found<\/h1>/);
   assert.equal((await t.nobody.get("/problems/NO_SUCH_CODE")).body.code, "ROUTE_NOT_FOUND");
   assert.equal((await t.nobody.get("/problems/toString")).body.code, "ROUTE_NOT_FOUND");
 });

@@ -3,20 +3,20 @@ import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../secrets.ts";
 import type { WantedTenant } from "../tenant_choice.ts";
 import { findProvider, type Providers } from "./providers.ts";
-import { speakTo } from "./speak_to.ts";
+import { callProvider } from "./provider_call.ts";
 
 export const FLOW_MINUTES = 10;
 
-/** A sign-in that has been sent to the provider. */
+/** A started sign-in. */
 export interface StartedFlow {
-  /** Where the browser goes. */
+  /** URL of the provider to redirect the browser to. */
   location: string;
   state: string;
-  /** What the browser keeps as a cookie, so that nobody can have another browser finish this sign-in. */
+  /** Cookie value that binds the sign-in to this browser, so that no other browser can finish it. */
   browserSecret: string;
 }
 
-/** A sign-in that came back: what it was started with. */
+/** A sign-in that returned from the provider, with the values it was started with. */
 export interface ReturnedFlow extends WantedTenant {
   provider: string;
   nonce: string;
@@ -24,14 +24,14 @@ export interface ReturnedFlow extends WantedTenant {
   returnTo: string | null;
 }
 
-/** Where a provider sends the browser back to; what its client settings must name. */
+/** Redirect URI of a provider; must be registered there. */
 export const callbackUrl = (p: Pick<Platform, "baseUrl">, provider: string): string =>
   `${p.baseUrl()}/api/v1/auth/oidc/${provider}/callback`;
 
 /**
- * Begins a sign-in with a provider.
- * @param o.returnTo where the browser goes afterwards, a path of the service or a URL of an allowed origin; null: the
- * callback itself answers the tokens.
+ * Starts a sign-in by a provider.
+ * @param o.returnTo where to redirect the browser afterwards: a path of the service or a URL of an allowed origin. Null:
+ * the callback itself returns the tokens.
  * @throws OIDC_PROVIDER_NOT_FOUND, OIDC_PROVIDER_UNAVAILABLE, VALIDATION_ERROR (returnTo)
  */
 export async function startOpenIdSignIn(
@@ -43,7 +43,7 @@ export async function startOpenIdSignIn(
   const returnTo = o.returnTo === null ? null : requireAllowedReturn(p, o.returnTo);
   const [state, nonce, codeVerifier, browserSecret] = [newSecret(), newSecret(), newSecret(), newSecret()];
   const redirectUri = callbackUrl(p, provider.name);
-  const location = await speakTo(
+  const location = await callProvider(
     p,
     provider,
     (openId) => openId.authorizationUrl({ state, nonce, codeVerifier, redirectUri }),
@@ -59,14 +59,14 @@ export async function startOpenIdSignIn(
 }
 
 /**
- * Takes a sign-in that came back out of the ledger, so that it counts once whatever becomes of it.
+ * Deletes and returns the stored sign-in of `state`, so that it can be used only once, even if it then fails.
  * @throws OIDC_STATE_INVALID
  */
 export async function takeFlow(
   p: Pick<Platform, "sql">,
   o: { provider: string; state: string; browserSecret: string },
 ): Promise<ReturnedFlow> {
-  // In another browser it stays: whoever was lured there cannot spoil the sign-in of the one who began it.
+  // A request from another browser does not delete it, so an attacker cannot break someone's sign-in.
   const [flow] = await p.sql<(Omit<ReturnedFlow, "global"> & { isGlobal: boolean })[]>`
     delete from oidc_flows where state_hash = ${digest(o.state)} and provider = ${o.provider}
       and browser_hash = ${digest(o.browserSecret)} and expires_at > now()
@@ -74,14 +74,14 @@ export async function takeFlow(
   if (!flow) {
     throw problem(
       "OIDC_STATE_INVALID",
-      "The state is unknown, used, expired, or belongs to another browser.",
+      "The sign-in cannot be finished: its state is unknown, was already used, has expired, or belongs to another browser.",
     );
   }
   const { isGlobal, ...rest } = flow;
   return { ...rest, global: isGlobal };
 }
 
-/** Only the service's own origin and the configured ones: an open redirect would hand sign-ins to anyone. */
+/** Checks that the URL has the service's origin or a configured one. An open redirect would leak sign-in codes. */
 function requireAllowedReturn(p: Pick<Platform, "config" | "baseUrl">, returnTo: string): string {
   const url = URL.parse(returnTo, `${p.baseUrl()}/`);
   const allowed = [new URL(p.baseUrl()).origin, ...p.config.OIDC_RETURN_ORIGINS ?? []];

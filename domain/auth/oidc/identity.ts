@@ -5,15 +5,15 @@ import { recordAudit } from "../../audit/audit.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import { newId } from "../../shared/ids.ts";
 
-/** Where a sign-in comes from, as the audit log keeps it. */
+/** Origin of a sign-in, for the audit log. */
 export interface Trace {
   traceId: string;
   ip: string | null;
 }
 
 /**
- * The user of an identity: the one it was linked to before, whatever its email says now; else the active user of its
- * verified email, who is linked to it; else a new one, where `autoProvision` allows it.
+ * Returns the id of the user of an identity. That is the user already linked to it, even if the email changed. Else it
+ * is the active user with its verified email, who is now linked. Else it is a new user, if `autoProvision` is set.
  * @throws OIDC_EMAIL_UNVERIFIED_FORBIDDEN, OIDC_USER_UNKNOWN_FORBIDDEN, OIDC_IDENTITY_CONFLICT
  */
 export async function resolveIdentity(
@@ -28,7 +28,10 @@ export async function resolveIdentity(
   }
   const { email } = identity;
   if (!email || !identity.isEmailVerified) {
-    throw problem("OIDC_EMAIL_UNVERIFIED_FORBIDDEN", "The provider names no email that it has verified.");
+    throw problem(
+      "OIDC_EMAIL_UNVERIFIED_FORBIDDEN",
+      "The provider returned no verified email for this identity.",
+    );
   }
   if (o.autoProvision) await createUser(tx, identity, email, o.trace);
   const [user] = await tx<{ id: string }[]>`
@@ -48,10 +51,10 @@ export async function resolveIdentity(
     });
     return user.id;
   }
-  if ((await findLinkedUser(tx, identity))?.id === user.id) return user.id; // another request linked it just now
+  if ((await findLinkedUser(tx, identity))?.id === user.id) return user.id; // a concurrent request linked it
   throw problem(
     "OIDC_IDENTITY_CONFLICT",
-    "The user of this email is linked to another account of the provider.",
+    "The user with this email is already linked to another account at this provider.",
   );
 }
 
@@ -66,7 +69,7 @@ async function findLinkedUser(
   return user;
 }
 
-/** Creates the user of a verified email, without password or tenant, unless there is one. */
+/** Creates a user with a verified email, without password or tenant. Does nothing if the email is taken. */
 async function createUser(tx: Tx, identity: OpenIdIdentity, email: string, trace: Trace): Promise<void> {
   if (!z.email().max(254).safeParse(email).success) return;
   const id = newId();

@@ -3,7 +3,7 @@ import { type OpenIdProvider, openIdProvider } from "../../../infra/openid.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { problem } from "../../problems/problem.ts";
 
-/** A configured OpenID provider, ready to be spoken to. */
+/** A configured OpenID provider and its client. */
 export interface NamedProvider {
   name: string;
   settings: OpenIdSettings;
@@ -12,7 +12,7 @@ export interface NamedProvider {
 
 export type Providers = ReadonlyMap<string, NamedProvider>;
 
-/** The OpenID providers of the configuration; none is spoken to before somebody signs in by it. */
+/** The configured OpenID providers, by name. The service contacts a provider at the first sign-in by it. */
 export const openIdProviders = (
   { config, clock }: Pick<Platform, "config" | "clock">,
 ): Providers =>
@@ -27,5 +27,5 @@ export const openIdProviders = (
 export function findProvider(providers: Providers, name: string): NamedProvider {
   const provider = providers.get(name);
   if (provider) return provider;
-  throw problem("OIDC_PROVIDER_NOT_FOUND", `The service is not configured for an OpenID provider "${name}".`);
+  throw problem("OIDC_PROVIDER_NOT_FOUND", `No OpenID provider "${name}" is configured.`);
 }

@@ -9,26 +9,26 @@ import { chooseTenant, type WantedTenant } from "../tenant_choice.ts";
 import { callbackUrl, type ReturnedFlow, takeFlow } from "./flow.ts";
 import { resolveIdentity, type Trace } from "./identity.ts";
 import { findProvider, type Providers } from "./providers.ts";
-import { speakTo } from "./speak_to.ts";
+import { callProvider } from "./provider_call.ts";
 
 const HANDOVER_SECONDS = 60;
 
-/** What a browser brings back from a provider. */
+/** The request of a browser that returns from a provider. */
 export interface Callback extends Origin, Trace {
   provider: string;
-  /** The query as it came, with its question mark. */
+  /** The unchanged query string, with its question mark. */
   search: string;
   state: string;
-  /** Of the cookie; empty when the browser has none. */
+  /** Value of the cookie; empty if the browser sent none. */
   browserSecret: string;
 }
 
-/** The tokens themselves, or the page of the caller's own that fetches them. */
+/** The tokens, or the URL to redirect to, whose page exchanges the code for tokens. */
 export type OpenIdOutcome = { signedIn: SignedIn } | { returnTo: string };
 
 /**
- * Finishes a sign-in by a provider. Where it was begun with a `returnTo`, the browser goes there with `#code=` (to be
- * exchanged once, within a minute) or, when it was refused, `#error=` and the refusal's code.
+ * Finishes a sign-in by a provider. If it has a `returnTo`, returns that URL with `#code=` (which can be exchanged once,
+ * within a minute) or, after a failure, with `#error=` and the error code.
  * @throws OIDC_PROVIDER_NOT_FOUND, OIDC_STATE_INVALID, OIDC_REFUSED_UNAUTHORIZED, OIDC_PROVIDER_UNAVAILABLE,
  * OIDC_EMAIL_UNVERIFIED_FORBIDDEN, OIDC_USER_UNKNOWN_FORBIDDEN, OIDC_IDENTITY_CONFLICT, TENANT_FORBIDDEN,
  * ACCOUNT_LOCKED_UNAUTHORIZED
@@ -45,7 +45,7 @@ export async function finishOpenIdSignIn(
     return { signedIn: await withUser(p, providers, o, flow, (tx, id) => openFor(p, tx, id, flow, o)) };
   }
   try {
-    const code = await withUser(p, providers, o, flow, (tx, userId) => leaveHandover(tx, userId, flow));
+    const code = await withUser(p, providers, o, flow, (tx, userId) => createHandover(tx, userId, flow));
     return { returnTo: withFragment(returnTo, { code }) };
   } catch (failure) {
     if (!(failure instanceof Problem)) throw failure;
@@ -54,40 +54,44 @@ export async function finishOpenIdSignIn(
 }
 
 /**
- * Exchanges the code of a finished sign-in for its tokens.
+ * Exchanges the code of a finished sign-in for tokens.
  * @throws OIDC_HANDOVER_INVALID, OIDC_USER_UNKNOWN_FORBIDDEN, TENANT_FORBIDDEN, ACCOUNT_LOCKED_UNAUTHORIZED
  */
 export async function redeemHandover(p: Platform, code: string, origin: Origin): Promise<SignedIn> {
   return await transact(p.sql, async (tx) => {
-    const [left] = await tx<{ userId: string; tenantId: string | null; isGlobal: boolean }[]>`
+    const [handover] = await tx<{ userId: string; tenantId: string | null; isGlobal: boolean }[]>`
       delete from oidc_handovers where code_hash = ${digest(code)} and expires_at > now()
       returning user_id, tenant_id, is_global`;
-    if (!left) {
-      throw problem("OIDC_HANDOVER_INVALID", "The code is unknown, was used before, or its minute is over.");
+    if (!handover) {
+      throw problem(
+        "OIDC_HANDOVER_INVALID",
+        `The code cannot be exchanged: it is unknown, was already used, or is older than ${HANDOVER_SECONDS} s.`,
+      );
     }
-    return await openFor(p, tx, left.userId, { tenantId: left.tenantId, global: left.isGlobal }, origin);
+    const { userId, tenantId, isGlobal } = handover;
+    return await openFor(p, tx, userId, { tenantId, global: isGlobal }, origin);
   });
 }
 
-/** Asks the provider who came back, and goes on with their user in one transaction. */
+/** Gets the identity from the provider, then finds its user and runs `use` in one transaction. */
 async function withUser<T>(
   p: Platform,
   providers: Providers,
   o: Callback,
   flow: ReturnedFlow,
-  goOn: (tx: Tx, userId: string) => Promise<T>,
+  use: (tx: Tx, userId: string) => Promise<T>,
 ): Promise<T> {
   const provider = findProvider(providers, flow.provider);
-  // The address as the provider knows it: a proxy in front may have changed the request's own.
+  // The public URL that the provider knows. The request's own URL may differ behind a proxy.
   const callback = new URL(callbackUrl(p, provider.name) + o.search);
   const { nonce, codeVerifier } = flow;
   const binding = { state: o.state, nonce, codeVerifier };
-  const identity = await speakTo(p, provider, (openId) => openId.identify(callback, binding));
+  const identity = await callProvider(p, provider, (openId) => openId.identify(callback, binding));
   const { autoProvision } = provider.settings;
   const trace = { traceId: o.traceId, ip: o.ip };
   return await transact(
     p.sql,
-    async (tx) => await goOn(tx, await resolveIdentity(tx, identity, { autoProvision, trace })),
+    async (tx) => await use(tx, await resolveIdentity(tx, identity, { autoProvision, trace })),
   );
 }
 
@@ -109,7 +113,7 @@ async function openFor(
   return { tokens, userId, tenantId };
 }
 
-async function leaveHandover(tx: Tx, userId: string, wanted: WantedTenant): Promise<string> {
+async function createHandover(tx: Tx, userId: string, wanted: WantedTenant): Promise<string> {
   const code = newSecret();
   await tx`insert into oidc_handovers (code_hash, user_id, tenant_id, is_global, expires_at)
     values (${digest(code)}, ${userId}, ${wanted.tenantId}, ${wanted.global},

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { Problem } from "../../../domain/problems/problem.ts";
 import {
   answerOnceInSteps,
-  type KeptAnswer,
   type KeyedRequest,
   type OnceWork,
   type StepsAnswer,
+  type StoredAnswer,
 } from "../../../domain/requests/idempotency.ts";
 import { pruneIdempotencyKeys } from "../../../domain/requests/prune_idempotency_keys.ts";
 import { newId } from "../../../domain/shared/ids.ts";
@@ -24,7 +24,11 @@ const request = (content = "body"): KeyedRequest => ({
   key: "k",
   content: [content],
 });
-const sent: KeptAnswer = { status: 200, headers: { "content-type": "application/json" }, body: '{"sent":1}' };
+const sent: StoredAnswer = {
+  status: 200,
+  headers: { "content-type": "application/json" },
+  body: '{"sent":1}',
+};
 const inSteps = (
   keyed: KeyedRequest,
   work: (once: OnceWork) => Promise<StepsAnswer>,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
-import { FollowedClock } from "../../../domain/shared/clock.ts";
+import { RemoteClock } from "../../../domain/shared/clock.ts";
 import { readTime } from "../../../infra/postgres/timestamps.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
@@ -39,17 +39,17 @@ Deno.test("what is no instant of the calendar is an invalid date, and what lies 
   assert.equal(readTime("0050-01-02").toISOString(), "0050-01-02T00:00:00.000Z");
 });
 
-Deno.test("a followed clock goes on by its base, and a reading moves it only as far as it must", () => {
+Deno.test("a remote clock advances with its base, and a reading changes the offset only as far as needed", () => {
   let base = 0;
-  const clock = new FollowedClock(() => base);
-  clock.note(1_000_010, 0, 20);
-  assert.equal(clock.now().getTime(), 1_000_000, "halfway between asking and hearing");
+  const clock = new RemoteClock(() => base);
+  clock.addReading(1_000_010, 0, 20);
+  assert.equal(clock.now().getTime(), 1_000_000, "halfway between request and response");
   base = 500;
   assert.equal(clock.now().getTime(), 1_000_500);
-  clock.note(1_000_400, 100, 9_000); // read at some time in between
-  assert.equal(clock.aheadMs, 1_000_000, "a slow answer that agrees moves nothing");
-  clock.note(1_003_000, 500, 520);
-  assert.equal(clock.aheadMs, 1_002_480, "one that does not agree moves it to where it does");
-  clock.note(1_003_000_000, 500, 501, { grainMs: 1_000 });
-  assert.equal(clock.aheadMs, 1_002_999_499);
+  clock.addReading(1_000_400, 100, 9_000); // read at some time in between
+  assert.equal(clock.offsetMs, 1_000_000, "a slow response within its bounds changes nothing");
+  clock.addReading(1_003_000, 500, 520);
+  assert.equal(clock.offsetMs, 1_002_480, "a reading outside of the offset changes it to the nearest bound");
+  clock.addReading(1_003_000_000, 500, 501, { resolutionMs: 1_000 });
+  assert.equal(clock.offsetMs, 1_002_999_499);
 });

@@ -237,6 +237,9 @@ Deno.test("the last role that gives admin:system keeps it", async () => {
     assert.ok(await isSignedIn(heir), "nothing was changed");
   } finally {
     await sql`update users set is_active = true where id in ${sql(others.map((row) => row.id))}`;
-    await transact(sql, (tx) => Promise.resolve(t.steward.platform.rights.changed(tx, "everyone")));
+    await transact(
+      sql,
+      (tx) => Promise.resolve(t.steward.platform.rights.invalidateAfterCommit(tx, "everyone")),
+    );
   }
 });

@@ -276,6 +276,9 @@ Deno.test("the last holder of admin:system keeps their tenant", async () => {
     assert.ok(await isSignedIn(heir), "nothing was changed");
   } finally {
     await sql`update users set is_active = true where id in ${sql(others.map((row) => row.id))}`;
-    await transact(sql, (tx) => Promise.resolve(t.steward.platform.rights.changed(tx, "everyone")));
+    await transact(
+      sql,
+      (tx) => Promise.resolve(t.steward.platform.rights.invalidateAfterCommit(tx, "everyone")),
+    );
   }
 });

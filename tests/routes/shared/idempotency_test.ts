@@ -98,7 +98,7 @@ Deno.test("a replay needs the token and the permission the request itself needs"
   assert.equal((await t.nobody.post("/api/v1/roles", role, key)).body.code, "TOKEN_MISSING");
   await transact(sql, async (tx) => {
     await tx`delete from role_permissions where role_id = ${actor.roleId}`;
-    t.steward.platform.rights.changed(tx, "everyone");
+    t.steward.platform.rights.invalidateAfterCommit(tx, "everyone");
   });
   const refused = await actor.post("/api/v1/roles", role, key);
   assert.equal(refused.body.code, "MISSING_PERMISSION");

@@ -4,10 +4,10 @@ import type { Platform } from "../../shared/platform.ts";
 import type { NamedProvider } from "./providers.ts";
 
 /**
- * Asks a provider for something; its failures become refusals, whose reason is logged and not told.
+ * Runs a call to a provider. Turns its failures into problems; their reason is only logged.
  * @throws OIDC_REFUSED_UNAUTHORIZED, OIDC_PROVIDER_UNAVAILABLE
  */
-export async function speakTo<T>(
+export async function callProvider<T>(
   p: Pick<Platform, "log">,
   provider: NamedProvider,
   ask: (openId: OpenIdProvider) => Promise<T>,
@@ -19,6 +19,9 @@ export async function speakTo<T>(
     p.log.warn("a sign-in by an OpenID provider failed", { provider: provider.name, reason: error.message });
     throw error instanceof OpenIdRefused
       ? problem("OIDC_REFUSED_UNAUTHORIZED", `The provider ${provider.name} did not confirm this sign-in.`)
-      : problem("OIDC_PROVIDER_UNAVAILABLE", `The provider ${provider.name} does not answer as it should.`);
+      : problem(
+        "OIDC_PROVIDER_UNAVAILABLE",
+        `The provider ${provider.name} did not answer or gave an invalid answer.`,
+      );
   }
 }
