@@ -5,7 +5,7 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { instant, uuid } from "../shared/validation.ts";
+import { queryInstant, uuid } from "../shared/validation.ts";
 
 const AuditEntryDto = z.object({
   id: z.uuid(),
@@ -39,8 +39,8 @@ export const auditLogRoutes = (p: Platform): Endpoint[] => [
       action: z.string().max(200).optional().meta({ description: "Such as `role.update`" }),
       targetType: z.string().max(200).optional(),
       targetId: z.string().max(200).optional(),
-      fromDate: instant.optional(),
-      toDate: instant.optional(),
+      fromDate: queryInstant.optional(),
+      toDate: queryInstant.optional(),
     }),
     answers: {
       200: {

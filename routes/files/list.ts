@@ -9,7 +9,7 @@ import { ok } from "../shared/answer.ts";
 import { parse } from "../shared/call.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, instant, queryBoolean, uuid } from "../shared/validation.ts";
+import { enumName, queryBoolean, queryInstant, uuid } from "../shared/validation.ts";
 import { FileId, FileProfileDto, FileRecordDto, FileReferenceDto } from "./shapes.ts";
 
 const access = inFileModule("read:files");
@@ -38,8 +38,8 @@ export const listRoutes = (p: Platform): Endpoint[] => [
       createdBy: uuid.optional(),
       legalHold: queryBoolean.optional(),
       retentionClass: enumName(RETENTION_CLASSES).optional(),
-      fromDate: instant.optional(),
-      toDate: instant.optional().meta({ description: "Inclusive" }),
+      fromDate: queryInstant.optional(),
+      toDate: queryInstant.optional().meta({ description: "Inclusive" }),
       isProduct: queryBoolean.optional().meta({
         description: "true: the product files, which are everyone's",
       }),

@@ -12,7 +12,7 @@ import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { instant, uuid } from "../shared/validation.ts";
+import { instant, queryInstant, uuid } from "../shared/validation.ts";
 import {
   channel,
   NotificationDetailDto,
@@ -25,7 +25,7 @@ import {
 
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
-const dates = { fromDate: instant.optional(), toDate: instant.optional() };
+const dates = { fromDate: queryInstant.optional(), toDate: queryInstant.optional() };
 const refusals: ProblemCode[] = [
   "NOTIFICATION_CHANNEL_NOT_CONFIGURED",
   "NOTIFICATION_TEMPLATE_NOT_FOUND",

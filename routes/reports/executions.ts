@@ -10,7 +10,7 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import { accepted, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
-import { instant, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
+import { queryBoolean, queryInstant, queryInteger, uuid } from "../shared/validation.ts";
 import {
   DownloadDto,
   executionDetail,
@@ -54,8 +54,8 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
       burstId: uuid.optional(),
       status: queryInteger(1, 6).optional(),
       format: queryInteger(1, 4).optional(),
-      fromDate: instant.optional(),
-      toDate: instant.optional(),
+      fromDate: queryInstant.optional(),
+      toDate: queryInstant.optional(),
       includeDeleted: queryBoolean.default(false),
       ...reportPage,
     }),

@@ -61,6 +61,14 @@ export const instant = z.union([
   .transform((value) => new Date(value.includes("T") && !NAMES_ZONE.test(value) ? `${value}Z` : value))
   .refine(isStorable, "expected an instant of the years 1 to 9999");
 
+const OFFSET_AFTER_SPACE = /^(\S+T\S+) (\d\d:\d\d)$/;
+
+/** An `instant` of a query, where a `+` that is not percent-encoded arrives as a space: `12:00 02:00` is `12:00+02:00`. */
+export const queryInstant = z.preprocess(
+  (value) => typeof value === "string" ? value.replace(OFFSET_AFTER_SPACE, "$1+$2") : value,
+  instant,
+);
+
 /** At most `max` UUIDs of a query, repeated or comma-separated; repeated ids count once. */
 export const queryIds = (max: number) =>
   z.union([z.string(), z.array(z.string())])

@@ -79,6 +79,11 @@ for (const [path, { permissions, make, time }] of Object.entries(LISTS)) {
     };
     const within = (first: string, last: string) => times.filter((at) => first <= at && at <= last).length;
     const moved = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();
+    const [newest = ""] = times;
+    const east = `${moved(newest, 2 * 3_600_000).slice(0, -1)}+02:00`;
+    const offset = await actor.get(`${path}?fromDate=${east}&toDate=${east}`); // the + arrives as a space
+    const { totalCount, totalNotifications = totalCount } = offset.body;
+    assert.deepEqual([offset.status, totalNotifications], [200, within(newest, newest)], east);
     for (const own of times) {
       assert.equal(await count({ fromDate: own, toDate: own }), within(own, own), "itself");
       assert.equal(await count({ fromDate: own }), within(own, "9"), "from it on");
