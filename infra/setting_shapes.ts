@@ -1,4 +1,4 @@
-// How the texts of environment variables are read.
+// Schemas that parse environment variables.
 import { z } from "zod";
 import { readAllowList } from "./http_out/addresses.ts";
 import { parseSmsUrl } from "./sms/sms_url.ts";
@@ -11,7 +11,7 @@ export const url = (protocols: string[]) =>
     error: `expected a URL beginning with ${protocols.join(" or ")}`,
   });
 
-/** Text that holds JSON of `schema`'s shape. */
+/** Text that contains JSON with the shape of `schema`. */
 export const json = <T extends z.ZodType>(schema: T) =>
   z.string().transform((text, context): unknown => {
     try {
@@ -22,12 +22,12 @@ export const json = <T extends z.ZodType>(schema: T) =>
     }
   }).pipe(schema);
 
-/** Where credentials travel to: over TLS, unless it is this very machine. */
+/** A URL that credentials are sent to: https, or http only for localhost. */
 export const safeUrl = z.url().refine((value) => {
   const at = URL.parse(value);
   return at?.protocol === "https:" ||
     at?.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(at.hostname);
-}, { error: "expected an https URL (http only on this machine)" });
+}, { error: "expected an https URL (http only for localhost)" });
 
 export const openIdProviders = z.record(
   z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, "expected a name of a-z, 0-9 and -"),
@@ -39,21 +39,23 @@ export const openIdProviders = z.record(
     displayName: z.string().min(1).max(100).optional(),
     scopes: z.array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/)).default(["openid", "email", "profile"])
       .refine((scopes) => scopes.includes("openid"), { error: "expected `openid` among the scopes" }),
-    /** How the client secret travels. */
+    /** How the client secret is sent. */
     clientAuthentication: z.enum(["client_secret_basic", "client_secret_post"]).default(
       "client_secret_basic",
     ),
-    /** Create a user, without any tenant link, for a verified email nobody has. */
+    /** True: creates a user, without tenant links, for a verified email that no user has. */
     autoProvision: z.boolean().default(false),
   }),
 );
 
-/** One or more URLs of the given protocols, in order. A comma counts only before the next URL: passwords may hold one. */
+/**
+ * One or more URLs with the given protocols. A comma separates only before the next URL: passwords may contain commas.
+ */
 export const urlList = (protocols: string[]) =>
   z.string().transform((text) => text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i))
     .pipe(z.array(url(protocols)));
 
-/** Text message gateways in failover order, each as `parseSmsUrl` reads it. */
+/** SMS gateways in failover order, each in the format of `parseSmsUrl`. */
 export const smsUrls = urlList(["http:", "https:"]).superRefine((urls, context) => {
   for (const [index, text] of urls.entries()) {
     try {
@@ -64,7 +66,7 @@ export const smsUrls = urlList(["http:", "https:"]).superRefine((urls, context) 
   }
 });
 
-/** What Google's key file of a service account holds and we use of it. */
+/** The members of a Google service account key file that the service uses. */
 export const fcmServiceAccount = z.object({
   project_id: z.string().min(1),
   client_email: z.string().min(1),
@@ -74,7 +76,7 @@ export const fcmServiceAccount = z.object({
 });
 export type FcmServiceAccount = z.output<typeof fcmServiceAccount>;
 
-/** One OpenID provider as it is configured. */
+/** Settings of one OpenID provider. */
 export type OpenIdSettings = z.output<typeof openIdProviders>[string];
 
 export const origins = z.string().transform((text) =>
@@ -82,7 +84,7 @@ export const origins = z.string().transform((text) =>
 )
   .pipe(z.array(url(["http:", "https:"]).transform((value) => new URL(value).origin)));
 
-/** `*`, or origins. */
+/** `*`, or comma-separated origins. */
 export const corsOrigins = z.union([z.string().trim().pipe(z.literal("*")), origins], {
   error: "expected `*` or comma-separated http(s) origins",
 });

@@ -2,8 +2,8 @@ const FIRST = 15_000;
 const LAST = 30_000;
 
 /**
- * A loopback TCP port that nothing listens on. It is below the range from which systems give out ports by themselves,
- * so no other socket takes it before the program it is for has bound it.
+ * Returns a free loopback TCP port. It is below the range of ephemeral ports, so that no outgoing connection takes it
+ * before the caller's program listens on it.
  */
 export function freePort(): number {
   for (;;) {

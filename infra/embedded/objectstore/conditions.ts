@@ -1,25 +1,31 @@
 import type { ObjectMeta } from "./object_file.ts";
 import { S3Problem } from "./problem.ts";
 
-/** Names of the four conditional headers, which copying spells with a prefix. */
+/** Prefixes of the four conditional headers, for a read and for the source of a copy. */
 const READ = "";
 const COPY_SOURCE = "x-amz-copy-source-";
 
 /**
- * RFC 9110 section 13 for GET and HEAD: throws PreconditionFailed, or answers "not-modified" when a 304 is due.
+ * Checks the conditions of GET and HEAD (RFC 9110, section 13). Returns "not-modified" if the answer is 304. Throws
+ * PreconditionFailed.
  */
 export function checkReadConditions(headers: Headers, meta: ObjectMeta): "modified" | "not-modified" {
   checkMatch(headers, READ, meta);
   return isUnchanged(headers, READ, meta) ? "not-modified" : "modified";
 }
 
-/** The conditions on the source of a copy: here an unchanged source fails too. Throws PreconditionFailed. */
+/**
+ * Checks the conditions on the source of a copy. Unlike a read, an unmodified source fails too. Throws
+ * PreconditionFailed.
+ */
 export function checkCopyConditions(headers: Headers, meta: ObjectMeta): void {
   checkMatch(headers, COPY_SOURCE, meta);
   if (isUnchanged(headers, COPY_SOURCE, meta)) throw new S3Problem("PreconditionFailed");
 }
 
-/** If-Match and If-None-Match of a write, against the object it would replace. Throws PreconditionFailed, NoSuchKey. */
+/**
+ * Checks If-Match and If-None-Match of a write against the object it replaces. Throws PreconditionFailed, NoSuchKey.
+ */
 export function checkWriteConditions(headers: Headers, replaced: ObjectMeta | undefined): void {
   const match = headers.get("if-match");
   const noneMatch = headers.get("if-none-match");
@@ -34,7 +40,7 @@ function checkMatch(headers: Headers, prefix: string, meta: ObjectMeta): void {
   const match = headers.get(`${prefix}if-match`);
   if (match !== null) {
     if (!matches(match, meta.etag)) throw new S3Problem("PreconditionFailed");
-    return; // a match makes If-Unmodified-Since void
+    return; // If-Match takes precedence over If-Unmodified-Since
   }
   const since = readDate(headers.get(`${prefix}if-unmodified-since`));
   if (since !== null && wholeSeconds(meta.lastModified) > since) throw new S3Problem("PreconditionFailed");
@@ -42,12 +48,12 @@ function checkMatch(headers: Headers, prefix: string, meta: ObjectMeta): void {
 
 function isUnchanged(headers: Headers, prefix: string, meta: ObjectMeta): boolean {
   const noneMatch = headers.get(`${prefix}if-none-match`);
-  if (noneMatch !== null) return matches(noneMatch, meta.etag); // makes If-Modified-Since void
+  if (noneMatch !== null) return matches(noneMatch, meta.etag); // takes precedence over If-Modified-Since
   const since = readDate(headers.get(`${prefix}if-modified-since`));
   return since !== null && wholeSeconds(meta.lastModified) <= since;
 }
 
-/** Whether an If-Range header lets a range be answered: absent, or still the same object. */
+/** True if the If-Range header allows a range: it is absent, or the object is the same. */
 export function rangeStillHolds(headers: Headers, meta: ObjectMeta): boolean {
   const value = headers.get("if-range");
   if (value === null) return true;

@@ -8,7 +8,7 @@ import type { Storage } from "./storage.ts";
 import { element, xmlResponse } from "./xml.ts";
 
 /**
- * CopyObject within the store. The copy's ETag is the MD5 of its bytes, also when the source was made of parts.
+ * CopyObject inside the store. The copy's ETag is the MD5 of its bytes, also if the source was a multipart upload.
  * Throws NoSuchKey, PreconditionFailed, InvalidArgument, InvalidRequest.
  */
 export async function copyObject(storage: Storage, request: S3Request): Promise<Response> {
@@ -26,7 +26,7 @@ export async function copyObject(storage: Storage, request: S3Request): Promise<
   storage.bucket(request.bucket);
   const original = storage.find(source.bucket, source.key);
   checkCopyConditions(request.headers, original);
-  const from = storage.openSync(source.bucket, source.key); // in the same step as `find`
+  const from = storage.openSync(source.bucket, source.key); // no await since `find`, so it is the same object
   const bytes = streamFile(from, 0, original.sizeBytes);
   return await storage.withIncoming(async (incoming) => {
     const md5 = createHash("md5");

@@ -4,12 +4,12 @@ const METHODS = "GET, HEAD, PUT, POST, DELETE";
 const EXPOSED =
   "ETag, Content-Length, Content-Range, Content-Disposition, Accept-Ranges, Last-Modified, x-amz-request-id";
 
-/** Whether pages of `origin` may use the store: `origins` lists them, or holds "*". */
+/** True if pages of `origin` may use the store: `origins` contains it or "*". */
 function isAllowed(origins: readonly string[], origin: string): boolean {
   return origins.includes("*") || origins.includes(origin);
 }
 
-/** Answers a preflight, which is never signed. Throws BadRequest, AccessForbidden. */
+/** Answers a preflight request, which has no signature. Throws BadRequest, AccessForbidden. */
 export function answerPreflight(origins: readonly string[], headers: Headers): Response {
   const origin = headers.get("origin");
   const method = headers.get("access-control-request-method");
@@ -30,7 +30,7 @@ export function answerPreflight(origins: readonly string[], headers: Headers): R
   });
 }
 
-/** Lets the page that asked read the answer, refusals included. */
+/** Adds the headers that let the requesting page read the answer, also an error. */
 export function addCorsHeaders(origins: readonly string[], request: Headers, answer: Headers): void {
   const origin = request.get("origin");
   answer.append("vary", "Origin");

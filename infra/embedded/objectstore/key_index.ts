@@ -1,6 +1,6 @@
 import type { ObjectMeta } from "./object_file.ts";
 
-/** The objects of one bucket by key, and the keys in S3's order (bytes of UTF-8). */
+/** The objects of one bucket by key, and the sorted keys (by their UTF-8 bytes, as in S3). */
 export class KeyIndex {
   readonly #objects = new Map<string, ObjectMeta>();
   readonly #sorted: string[] = [];
@@ -22,7 +22,7 @@ export class KeyIndex {
     if (this.#objects.delete(key)) this.#sorted.splice(this.#lowerBound(key), 1);
   }
 
-  /** Objects from the first key not below `from`, in order. Do not change the index while iterating. */
+  /** Yields the objects in key order, starting at the first key >= `from`. Do not change the index while iterating. */
   *from(from: string): IterableIterator<ObjectMeta> {
     for (let i = this.#lowerBound(from); i < this.#sorted.length; i++) {
       const meta = this.#objects.get(this.#sorted[i] ?? "");
@@ -42,7 +42,7 @@ export class KeyIndex {
   }
 }
 
-/** Order of the UTF-8 bytes, found on UTF-16: only surrogates sort elsewhere (they stand for the highest points). */
+/** Compares by UTF-8 bytes. UTF-16 order differs only for surrogates, which stand for the highest code points. */
 export function compareUtf8(a: string, b: string): number {
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {

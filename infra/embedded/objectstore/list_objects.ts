@@ -11,7 +11,7 @@ type Entry = { object: ObjectMeta } | { commonPrefix: string };
 
 interface Page {
   entries: Entry[];
-  /** Where the next page goes on; null on the last. */
+  /** The entry after which the next page starts; null on the last page. */
   next: string | null;
 }
 
@@ -55,7 +55,7 @@ export function listObjects(storage: Storage, request: S3Request): Response {
   ]);
 }
 
-/** Keys that share the part up to the delimiter count, and are answered, once. */
+/** Reads one page. Keys with the same part up to the delimiter make one entry, a common prefix. */
 function readPage(
   index: KeyIndex,
   q: { prefix: string; delimiter: string; after: string; maxKeys: number },
@@ -73,7 +73,7 @@ function readPage(
   return { entries, next: null };
 }
 
-/** Whether the entry named `after` stands for this key: it is that key, or is rolled up in that common prefix. */
+/** True if an earlier page listed this key: it is `after`, or it belongs to the common prefix `after`. */
 function isDone(key: string, after: string, q: { prefix: string; delimiter: string }): boolean {
   if (after === "") return false;
   if (key === after) return true;
@@ -101,7 +101,7 @@ function makeToken(after: string): string {
 function readToken(token: string): string {
   const after = Buffer.from(token, "base64url").toString();
   if (token === "" || makeToken(after) !== token) {
-    throw new S3Problem("InvalidArgument", "continuation-token is not ours");
+    throw new S3Problem("InvalidArgument", "continuation-token was not issued by this store");
   }
   return after;
 }

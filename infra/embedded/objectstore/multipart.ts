@@ -23,7 +23,7 @@ export interface Upload {
 
 const MIN_PART_BYTES = 5 * 1024 * 1024;
 
-/** The running multipart uploads. They live in memory and in `incoming/`, and end with the process. */
+/** The running multipart uploads, in memory and in `incoming/`. They are lost when the process ends. */
 export class Uploads {
   readonly #uploads = new Map<string, Upload>();
   readonly #completions = new Map<string, { upload: Upload; result: Promise<string> }>();
@@ -37,7 +37,7 @@ export class Uploads {
     return uploadId;
   }
 
-  /** Throws NoSuchBucket, NoSuchUpload, also when the upload is of another key. */
+  /** Finds an upload. Throws NoSuchBucket, and NoSuchUpload, also if the upload has another key. */
   find(uploadId: string, bucket: string, key: string): Upload {
     this.storage.bucket(bucket);
     const upload = this.#uploads.get(uploadId);
@@ -45,7 +45,9 @@ export class Uploads {
     return upload;
   }
 
-  /** Keeps a received part, in place of an earlier one of that number. Throws NoSuchUpload when aborted meanwhile. */
+  /**
+   * Stores a received part. Replaces an earlier part with that number. Throws NoSuchUpload if the upload was aborted.
+   */
   addPart(uploadId: string, partNumber: number, incoming: Incoming, part: Omit<Part, "path">): void {
     const upload = this.#uploads.get(uploadId);
     if (!upload) throw new S3Problem("NoSuchUpload");
@@ -64,9 +66,9 @@ export class Uploads {
   }
 
   /**
-   * Takes an upload out for completion, so that nothing can change it any more, and runs `use`; when that throws, the
-   * upload goes on as it was. Whoever completes it meanwhile waits, and gets the same answer.
-   * Throws NoSuchBucket, NoSuchUpload, or as `choose` does.
+   * Completes an upload with `use`. Removes it from the map first, so that nothing can change it; puts it back if `use`
+   * throws. Concurrent completions wait and get the same answer.
+   * Throws NoSuchBucket, NoSuchUpload, and the errors of `choose`.
    */
   async complete(
     uploadId: string,
@@ -103,14 +105,14 @@ export async function joinParts(parts: Part[], file: Deno.FsFile): Promise<void>
   }
 }
 
-/** S3's ETag of an object made of parts: the MD5 of the parts' MD5s, and their number. */
+/** S3's ETag of a multipart object: the MD5 of the parts' MD5s, then the number of parts. */
 export function multipartEtag(parts: Part[]): string {
   const md5 = createHash("md5");
   for (const part of parts) md5.update(part.etag, "hex");
   return `${md5.digest("hex")}-${parts.length}`;
 }
 
-/** The parts a completion names. Throws InvalidPartOrder, InvalidPart, EntityTooSmall. */
+/** Returns the parts that a completion lists. Throws InvalidPartOrder, InvalidPart, EntityTooSmall. */
 function choose(upload: Upload, listed: ListedPart[]): Part[] {
   return listed.map(({ partNumber, etag }, i) => {
     const previous = listed[i - 1];

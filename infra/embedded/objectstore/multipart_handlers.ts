@@ -38,7 +38,7 @@ export async function putPart(uploads: Uploads, request: S3Request, payload: Pay
   });
 }
 
-/** ListParts, always the whole list: it has 10,000 entries at most. */
+/** ListParts. Always returns the whole list of at most 10,000 parts. */
 export function listParts(uploads: Uploads, request: S3Request): Response {
   const uploadId = readUploadId(request);
   const { parts } = uploads.find(uploadId, request.bucket, request.key);

@@ -1,8 +1,8 @@
-/** What is known of an object besides its bytes. */
+/** Metadata of an object. */
 export interface ObjectMeta {
   key: string;
   sizeBytes: number;
-  /** Hex without quotes, `-N` at the end when made of N parts. */
+  /** Hex without quotes; ends with `-N` for a multipart object of N parts. */
   etag: string;
   /** ms since the epoch. */
   lastModified: number;
@@ -14,8 +14,9 @@ const MAGIC = new TextEncoder().encode("STWOBJ01");
 const FOOTER_BYTES = MAGIC.length + 4;
 
 /**
- * An object is one file: its bytes, then its metadata as JSON, then the JSON's length (4 bytes, big-endian) and a magic
- * word. Bytes and metadata thus become visible, and vanish, in one rename; a file cut short is recognised.
+ * Appends the metadata to an object's file. The file has the object's bytes, the metadata as JSON, the length of the
+ * JSON (4 bytes, big-endian) and a magic number. So bytes and metadata appear and disappear together, and a truncated
+ * file is detected.
  */
 export async function writeTrailer(file: Deno.FsFile, meta: ObjectMeta): Promise<void> {
   const json = new TextEncoder().encode(JSON.stringify(meta));
@@ -26,7 +27,7 @@ export async function writeTrailer(file: Deno.FsFile, meta: ObjectMeta): Promise
   await writeAll(file, footer);
 }
 
-/** Reads the metadata back; null when the file is not a whole object. */
+/** Reads the metadata of an object's file; null if the file is not complete. */
 export async function readTrailer(path: string): Promise<ObjectMeta | null> {
   using file = await Deno.open(path);
   const { size } = await file.stat();
@@ -56,7 +57,10 @@ async function readAt(file: Deno.FsFile, offset: number, length: number): Promis
 
 const CHUNK_BYTES = 128 * 1024;
 
-/** Streams `length` bytes from `start`, one chunk per pull, and closes the file when read, failed or cancelled. */
+/**
+ * Streams `length` bytes from `start`, one chunk per pull. Closes the file at the end, after an error and when
+ * cancelled.
+ */
 export function streamFile(
   file: Deno.FsFile,
   start: number,
@@ -71,7 +75,7 @@ export function streamFile(
         positioned = true;
         const chunk = new Uint8Array(Math.min(left, CHUNK_BYTES));
         const read = left === 0 ? 0 : await file.read(chunk);
-        if (read === null) throw new Error(`object file: ended with ${left} bytes still to come`);
+        if (read === null) throw new Error(`object file: ended ${left} bytes too early`);
         left -= read;
         if (read > 0) controller.enqueue(chunk.subarray(0, read));
         if (left > 0) return;

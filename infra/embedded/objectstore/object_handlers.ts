@@ -6,7 +6,7 @@ import { readRange } from "./range.ts";
 import type { S3Request } from "./request.ts";
 import type { Storage } from "./storage.ts";
 
-/** GetObject and HeadObject: conditions, then range, then the bytes as the reader takes them. */
+/** GetObject and HeadObject: checks conditions and range, then streams the bytes. */
 export function readObject(storage: Storage, request: S3Request): Response {
   const meta = storage.find(request.bucket, request.key);
   const headers = answeredHeaders(request, meta);
@@ -20,15 +20,15 @@ export function readObject(storage: Storage, request: S3Request): Response {
   if (range) headers.set("content-range", `bytes ${start}-${end}/${meta.sizeBytes}`);
   const status = range ? 206 : 200;
   if (request.method === "HEAD") return new Response(null, { status, headers });
-  // In the same step as `find`: the file is the one the metadata speaks of.
+  // No await since `find`, so the file matches the metadata.
   const file = storage.openSync(request.bucket, request.key);
   return new Response(streamFile(file, start, end - start + 1), { status, headers });
 }
 
-/** PutObject: nothing is seen of it before the last byte is proved, and nothing stays when one is not. */
+/** PutObject: the object becomes visible only after the whole body was verified. If that fails, nothing is stored. */
 export async function putObject(storage: Storage, request: S3Request, payload: Payload): Promise<Response> {
   const check = (replaced: ObjectMeta | undefined) => checkWriteConditions(request.headers, replaced);
-  check(storage.bucket(request.bucket).get(request.key)); // spares the transfer; the commit decides
+  check(storage.bucket(request.bucket).get(request.key)); // fails early, before the transfer; the commit checks again
   const headers = storedHeaders(request);
   return await storage.withIncoming(async (incoming) => {
     const etag = await receive(payload, (chunk) => writeAll(incoming.file, chunk));

@@ -7,7 +7,7 @@ const OVERRIDABLE = [...STORED, "content-type"];
 const DEFAULT_TYPE = "binary/octet-stream";
 const MAX_METADATA_BYTES = 2048;
 
-/** The headers of a write that stay with the object. Throws MetadataTooLarge. */
+/** The headers of a write that are stored with the object. Throws MetadataTooLarge. */
 export function storedHeaders(request: S3Request): Record<string, string> {
   const kept: Record<string, string> = {
     "content-type": request.headers.get("content-type") || DEFAULT_TYPE,
@@ -24,8 +24,8 @@ export function storedHeaders(request: S3Request): Record<string, string> {
 }
 
 /**
- * The headers an object is answered with; `response-*` parameters replace the stored ones (they are part of the
- * signature, without which no request comes this far). Throws InvalidArgument for a value no header can carry.
+ * The response headers of an object. `response-*` parameters replace the stored headers. They are covered by the
+ * signature. Throws InvalidArgument for a value that a header cannot contain.
  */
 export function answeredHeaders(request: S3Request, meta: ObjectMeta): Headers {
   const headers = new Headers(meta.headers);

@@ -9,7 +9,7 @@ import { S3Problem } from "./problem.ts";
 import { param, type S3Request } from "./request.ts";
 import type { PayloadDigest } from "./signature.ts";
 
-/** What the operations work on. */
+/** The state that operations use. */
 export interface Store {
   uploads: Uploads;
   region: string;
@@ -93,7 +93,10 @@ async function runUploadOperation(
   return await putPart(uploads, request, payload());
 }
 
-/** A parameter or header that would be ignored is refused: nobody shall believe in an ACL or encryption never made. */
+/**
+ * Refuses unknown parameters and headers. If they were ignored, a client could rely on an ACL or encryption that is not
+ * applied.
+ */
 function refuseUnknown(request: S3Request): void {
   const parameter = request.query.find(([name]) => !QUERY_NAMES.has(name) && !QUERY_FAMILIES.test(name));
   if (parameter) {

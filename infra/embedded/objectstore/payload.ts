@@ -3,7 +3,7 @@ import { S3Problem } from "./problem.ts";
 import type { S3Request } from "./request.ts";
 import type { PayloadDigest } from "./signature.ts";
 
-/** The body of a verified request, and everything it must prove to be. */
+/** The body of a verified request, with its expected length and digests. */
 export interface Payload {
   body: ReadableStream<Uint8Array> | null;
   length: number;
@@ -14,7 +14,9 @@ export interface Payload {
 
 const MAX_PUT_BYTES = 5 * 1024 ** 3;
 
-/** Reads the promises of the headers. Throws MissingContentLength, EntityTooLarge, InvalidDigest. */
+/**
+ * Reads the expected length and digests from the headers. Throws MissingContentLength, EntityTooLarge, InvalidDigest.
+ */
 export function readPayloadHeaders(request: S3Request, sha256: PayloadDigest): Payload {
   const length = request.headers.get("content-length");
   if (length === null || !/^\d{1,15}$/.test(length)) throw new S3Problem("MissingContentLength");
@@ -26,8 +28,8 @@ export function readPayloadHeaders(request: S3Request, sha256: PayloadDigest): P
 }
 
 /**
- * Passes the body to `write` chunk by chunk and answers its MD5 in hex once length and digests are proved.
- * Throws IncompleteBody, XAmzContentSHA256Mismatch, BadDigest: the caller throws away what it wrote.
+ * Passes the body to `write` chunk by chunk, checks length and digests, and returns the MD5 in hex.
+ * Throws IncompleteBody, XAmzContentSHA256Mismatch, BadDigest; then the caller must discard what it wrote.
  */
 export async function receive(
   payload: Payload,
@@ -44,7 +46,7 @@ export async function receive(
       await write(chunk);
     }
   } catch (error) {
-    // A client that hangs up shows as a broken stream; a full disk is an error of ours.
+    // A broken stream means that the client closed the connection. A disk error is a server error.
     if (received < payload.length && !isDiskError(error)) throw new S3Problem("IncompleteBody");
     throw error;
   }
@@ -55,7 +57,7 @@ export async function receive(
   return digest;
 }
 
-/** Receives a small body as text. Throws as `receive` does, and EntityTooLarge above `maxBytes`. */
+/** Receives a small body as text. Throws the errors of `receive`, and EntityTooLarge above `maxBytes`. */
 export async function receiveText(payload: Payload, maxBytes: number): Promise<string> {
   if (payload.length > maxBytes) throw new S3Problem("EntityTooLarge");
   const bytes = new Uint8Array(payload.length);
@@ -69,8 +71,8 @@ export async function receiveText(payload: Payload, maxBytes: number): Promise<s
 }
 
 /**
- * Reads and drops what is left of a refused body, up to a bound: a client still sending would otherwise see its
- * connection reset instead of the refusal.
+ * Reads and discards the rest of a refused body, up to a limit. Otherwise a client that is still sending would see a
+ * connection reset instead of the error.
  */
 export async function drain(
   body: ReadableStream<Uint8Array>,
@@ -88,7 +90,7 @@ export async function drain(
     }
     await reader.cancel();
   } catch {
-    // The client has gone: nobody is left to answer.
+    // The client has closed the connection.
   } finally {
     clearTimeout(timer);
   }

@@ -43,7 +43,7 @@ const CATALOGUE = {
 
 export type S3Code = keyof typeof CATALOGUE;
 
-/** An answer of S3 other than success. `message` replaces the code's own text where it can say more. */
+/** An error answer of S3. `message` replaces the default text of the code. */
 export class S3Problem extends Error {
   override name = "S3Problem";
   readonly status: number;

@@ -1,14 +1,14 @@
 import { S3Problem } from "./problem.ts";
 
-/** Bytes `start` to `end`, both included. */
+/** Bytes `start` to `end`, inclusive. */
 export interface Range {
   start: number;
   end: number;
 }
 
 /**
- * Reads a Range header for an object of `size` bytes; null means the whole object, also for several ranges and for
- * forms that RFC 9110 says to ignore. Throws InvalidRange when not one byte of it exists.
+ * Parses a Range header for an object of `size` bytes. Returns null for the whole object, also for multiple ranges and
+ * for forms that RFC 9110 says to ignore. Throws InvalidRange if no byte is in the range.
  */
 export function readRange(header: string | null, size: number): Range | null {
   const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];

@@ -1,10 +1,10 @@
 import { S3Problem } from "./problem.ts";
 
-/** A request as the wire had it (the path undecoded, for the signature) and as S3 reads it. */
+/** A request with its undecoded path, which the signature needs, and with the parts that S3 reads from it. */
 export interface S3Request {
   method: string;
   rawPath: string;
-  /** Decoded names and values, in the order sent, repetitions included. */
+  /** Decoded names and values, in the order sent, with duplicates. */
   query: readonly (readonly [name: string, value: string])[];
   headers: Headers;
   body: ReadableStream<Uint8Array> | null;
@@ -15,8 +15,8 @@ export interface S3Request {
 }
 
 /**
- * Reads path-style (`/bucket/key`) and, for hosts below `.localhost`, virtual-host (`bucket.localhost`) requests.
- * The path is taken from the wire unnormalised: `..` and `//` are parts of a key like any other.
+ * Parses path-style requests (`/bucket/key`) and, for hosts below `.localhost`, virtual-host requests
+ * (`bucket.localhost`). The path is not normalised: `..` and `//` are ordinary parts of a key.
  * Throws InvalidURI, KeyTooLongError.
  */
 export function readRequest(request: Request): S3Request {
@@ -45,12 +45,12 @@ export function readRequest(request: Request): S3Request {
   };
 }
 
-/** The value of a query parameter; "" when it has none, null when it is absent. */
+/** The value of a query parameter; "" if it has no value, null if it is absent. */
 export function param(request: S3Request, name: string): string | null {
   return request.query.find(([given]) => given === name)?.[1] ?? null;
 }
 
-/** Percent-decodes strictly: `+` is a plus sign, and bytes that are not UTF-8 are refused. */
+/** Percent-decodes strictly: `+` stays a plus sign, and bytes that are not UTF-8 are refused. Throws InvalidURI. */
 export function decode(text: string): string {
   try {
     return decodeURIComponent(text);

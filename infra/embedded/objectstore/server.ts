@@ -10,19 +10,19 @@ import { Storage } from "./storage.ts";
 import { errorResponse } from "./xml.ts";
 
 export interface EmbeddedObjectStoreOptions extends Credentials {
-  /** Everything is kept under it; one store at a time. */
+  /** Data folder. Only one store may use it at a time. */
   dir: string;
   /** 0: any free port. */
   port: number;
   hostname?: string;
-  /** Origins whose pages may upload and download; by default every one. */
+  /** Origins whose pages may upload and download. Default: all. */
   corsOrigins?: string[];
 }
 
 export interface EmbeddedObjectStore {
   endpoint: string;
   port: number;
-  /** Gives running requests a second, then cuts every connection; downloads are cut at once. */
+  /** Waits one second for running requests, then closes every connection. Does not wait for downloads. */
   stop(): Promise<void>;
 }
 
@@ -31,8 +31,8 @@ const DRAIN_MAX_MS = 10_000;
 const STOP_GRACE_MS = 1_000;
 
 /**
- * Starts an S3-compatible store on files under `dir`, for development and tests. Every request must carry a valid
- * signature version 4. Throws when the directory is in use by another store or the port is taken.
+ * Starts an S3-compatible store on files under `dir`, for development and tests. Every request needs a valid signature
+ * version 4. Throws if another store uses the folder or if the port is taken.
  */
 export async function startEmbeddedObjectStore(o: EmbeddedObjectStoreOptions): Promise<EmbeddedObjectStore> {
   const { hostname = "127.0.0.1", corsOrigins = ["*"] } = o;
@@ -92,13 +92,13 @@ export async function startEmbeddedObjectStore(o: EmbeddedObjectStoreOptions): P
       clearTimeout(timer);
       ending.abort();
       await server.finished;
-      await Promise.all(running); // uploads that were cut off clear away what they wrote
+      await Promise.all(running); // interrupted uploads delete their files
       storage.close();
     },
   };
 }
 
-/** An error's text without the files under `dir`, whose paths name the bucket. */
+/** The text of an error without paths below `dir`, because they contain the bucket's name. */
 function withoutPaths(error: unknown, dir: string): string {
   const [text = "", ...paths] = (error instanceof Error ? error.stack ?? error.message : String(error)).split(
     dir,

@@ -3,22 +3,22 @@ import { S3Problem } from "./problem.ts";
 import { type Claim, readClaim } from "./signature_claim.ts";
 import { decode, type S3Request } from "./request.ts";
 
-/** The one key pair the store knows, and the region it is in. */
+/** The store's only key pair, and its region. */
 export interface Credentials {
   accessKey: string;
   secretKey: string;
   region: string;
 }
 
-/** SHA-256 in lower-case hex that the body must have, or null when the signature leaves the body open. */
+/** The body's expected SHA-256 in lower-case hex; null if the signature does not cover the body. */
 export type PayloadDigest = string | null;
 
 const MAX_SKEW_MS = 15 * 60 * 1000;
 
 /**
- * Verifies a signature version 4, in the query (presigned URL) or in the Authorization header, and says what the body
- * must hash to. Everything is refused that S3 refuses: see each message. Throws S3Problem (403, 400, 501).
- * Contract: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html
+ * Verifies a signature version 4, in the query (presigned URL) or in the Authorization header. Returns the expected
+ * digest of the body. Refuses everything that S3 refuses. Throws S3Problem (403, 400, 501).
+ * See https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html
  */
 export function verifySignature(request: S3Request, credentials: Credentials, now: Date): PayloadDigest {
   const claim = readClaim(request);
@@ -74,12 +74,12 @@ function canonicalRequest(claim: Claim, request: S3Request): string {
     .map(([name, value]) => `${encode(name)}=${encode(value)}`).sort().join("&");
   const headers = claim.signedHeaders
     .map((name) => `${name}:${request.headers.get(name)?.trim().replaceAll(/ +/g, " ")}\n`).join("");
-  const path = encode(decode(request.rawPath)).replaceAll("%2F", "/"); // as S3 does, "%2F" is a slash like any
+  const path = encode(decode(request.rawPath)).replaceAll("%2F", "/"); // S3 treats "%2F" as a slash too
   return [request.method, path, query, headers, claim.signedHeaders.join(";"), claim.payload].join("\n");
 }
 
 function sign(claim: Claim, canonical: string, credentials: Credentials): Uint8Array {
-  // Header values arrive as one character per byte, the rest is ASCII: "latin1" gives back the bytes sent.
+  // Header values have one character per byte, and the rest is ASCII. So "latin1" restores the bytes that were sent.
   const digest = createHash("sha256").update(canonical, "latin1").digest("hex");
   const text = `AWS4-HMAC-SHA256\n${claim.date}\n${claim.scope.join("/")}\n${digest}`;
   const key = claim.scope.reduce<string | Uint8Array>(

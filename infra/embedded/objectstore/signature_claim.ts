@@ -1,7 +1,7 @@
 import { S3Problem } from "./problem.ts";
 import { param, type S3Request } from "./request.ts";
 
-/** What a request says about its own signature, well-formed but not yet believed. */
+/** The signature data of a request: well-formed, but not verified yet. */
 export interface Claim {
   accessKey: string;
   /** Date, region, service, "aws4_request". */
@@ -9,22 +9,22 @@ export interface Claim {
   /** X-Amz-Date as sent (20260131T235959Z), and the same in ms since the epoch. */
   date: string;
   signedAt: number;
-  /** null for a header signature, which holds for the clock skew only. */
+  /** null for a header signature, which is only valid within the allowed clock skew. */
   expiresInSeconds: number | null;
   signedHeaders: readonly string[];
   /** 64 hex digits. */
   signature: string;
   /** 64 hex digits or UNSIGNED-PAYLOAD. */
   payload: string;
-  /** The problem for whatever is wrong with this kind of claim. */
+  /** Creates the error for malformed data of this kind of signature. */
   malformed(message: string): S3Problem;
 }
 
 const MAX_EXPIRES_SECONDS = 604_800;
 
 /**
- * Reads the claim from the query or from the header, never both. Throws AccessDenied for an unsigned request, and
- * AuthorizationQueryParametersError / AuthorizationHeaderMalformed for a claim that cannot be read.
+ * Reads the claim from the query or from the header. Throws InvalidArgument if both are present, AccessDenied for an
+ * unsigned request, and AuthorizationQueryParametersError or AuthorizationHeaderMalformed for malformed data.
  */
 export function readClaim(request: S3Request): Claim {
   const inHeader = request.headers.has("authorization");
@@ -79,7 +79,7 @@ function readParts(
   signedHeaders: string,
   signature: string,
 ) {
-  // The access key may hold slashes, the scope after it has none.
+  // The access key may contain slashes. The scope behind it has none.
   const [, accessKey, date, region, service, end] =
     /^(.+)\/(\d{8})\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(credential) ??
       fail(malformed("the credential is malformed"));

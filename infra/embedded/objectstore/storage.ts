@@ -4,19 +4,19 @@ import { KeyIndex } from "./key_index.ts";
 import { type ObjectMeta, readTrailer, writeTrailer } from "./object_file.ts";
 import { S3Problem } from "./problem.ts";
 
-/** A new object, completely received, under a name nobody looks for. */
+/** The temporary file of an object that is being received. */
 export interface Incoming {
   path: string;
   file: Deno.FsFile;
 }
 
 /**
- * The disk under the store:
+ * The files of the store:
  *   buckets/<name>/<first 2 hex digits>/<sha256 of the key>   one file per object, see object_file.ts
- *   incoming/<uuid>                                           what is being received, emptied at every start
- *   lock                                                      held while a store runs on this directory
- * File names never hold a byte of a key, so any key is safe. The index in memory is filled at start; afterwards index
- * and disk change together within one synchronous step, so no request sees one without the other.
+ *   incoming/<uuid>                                           temporary files, deleted at every start
+ *   lock                                                      locked while a store uses this folder
+ * File names are hashes of keys, so any key is safe. The index in memory is filled at start. Later, index and files
+ * change together in synchronous code, so that no request sees only one of the changes.
  */
 export class Storage {
   readonly #buckets = new Map<string, KeyIndex>();
@@ -26,7 +26,7 @@ export class Storage {
     this.#lock = lock;
   }
 
-  /** Opens the directory, making it when absent. Throws when another store runs on it. */
+  /** Opens the folder; creates it if needed. Throws if another store uses it. */
   static async open(dir: string): Promise<Storage> {
     await Deno.mkdir(join(dir, "buckets"), { recursive: true, mode: 0o700 });
     const lock = await Deno.open(join(dir, "lock"), { create: true, write: true });
@@ -76,12 +76,12 @@ export class Storage {
     return meta;
   }
 
-  /** Opens an object's file. It stays readable when the object is deleted or replaced meanwhile. */
+  /** Opens an object's file. It stays readable after the object was deleted or replaced. */
   openSync(bucket: string, key: string): Deno.FsFile {
     return Deno.openSync(this.#path(bucket, key));
   }
 
-  /** Runs `use` with a new file outside every bucket, removed unless `commit` has moved it away. */
+  /** Runs `use` with a new temporary file. Deletes the file afterwards, unless `commit` has moved it. */
   async withIncoming<T>(use: (incoming: Incoming) => Promise<T>): Promise<T> {
     const path = join(this.dir, "incoming", randomUUID());
     const file = await Deno.open(path, { createNew: true, write: true, read: true });
@@ -94,8 +94,8 @@ export class Storage {
   }
 
   /**
-   * Makes a received file the object. `check` sees the object it replaces, with nothing able to change in between,
-   * and throws to leave everything as it is. Throws NoSuchBucket when the bucket went away meanwhile.
+   * Makes a received file the object. First, `check` receives the object to be replaced, and may throw to prevent that;
+   * no other request runs in between. Throws NoSuchBucket if the bucket was deleted meanwhile.
    */
   async commit(
     bucket: string,
@@ -112,7 +112,7 @@ export class Storage {
     index.set(meta);
   }
 
-  /** Deletes an object; an absent one is fine. Throws NoSuchBucket. */
+  /** Deletes an object. Does nothing if it does not exist. Throws NoSuchBucket. */
   delete(bucket: string, key: string): void {
     const index = this.bucket(bucket);
     if (!index.get(key)) return;

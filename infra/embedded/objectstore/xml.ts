@@ -1,31 +1,31 @@
 import { S3Problem } from "./problem.ts";
 
-/** XML built by `element`, which may go into another element as it is. */
+/** XML built by `element`. It is put into other elements without escaping. */
 export class Xml {
   constructor(readonly text: string) {}
 }
 
-/** One element; strings and numbers are escaped, Xml is taken as it is. */
+/** Builds an element. Escapes strings and numbers, but not Xml. */
 export function element(name: string, ...content: (string | number | Xml)[]): Xml {
   const inside = content.map((part) => part instanceof Xml ? part.text : escapeText(String(part))).join("");
   return new Xml(`<${name}>${inside}</${name}>`);
 }
 
-// As S3 does, control characters become references, although XML 1.0 has none for most of them: a client that lists
-// such keys asks for encoding-type=url.
+// Control characters become character references, as in S3, although XML 1.0 forbids most of them. A client that lists
+// such keys uses encoding-type=url.
 function escapeText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
     // deno-lint-ignore no-control-regex
     .replaceAll(/[\u0000-\u001f\u007f]/g, (c) => `&#${c.charCodeAt(0)};`);
 }
 
-/** A whole answer in S3's namespace. */
+/** A complete XML answer in S3's namespace. */
 export function xmlResponse(root: string, content: Xml[], init: ResponseInit = {}): Response {
   const inside = content.map((part) => part.text).join("");
   return document(`<${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${inside}</${root}>`, init);
 }
 
-/** S3's Error document. For HEAD the body must be left out. */
+/** S3's Error document. The answer to a HEAD request must have no body. */
 export function errorResponse(problem: S3Problem, requestId: string, withBody: boolean): Response {
   const { status, headers } = problem;
   if (!withBody) return new Response(null, { status, headers });
@@ -48,7 +48,7 @@ export interface ListedPart {
   etag: string;
 }
 
-/** Reads a CompleteMultipartUpload body. Throws MalformedXML for anything but a list of 1 to 10,000 parts. */
+/** Parses a CompleteMultipartUpload body. Throws MalformedXML if it is not a list of 1 to 10,000 parts, InvalidPart. */
 export function parseCompletion(xml: string): ListedPart[] {
   const body =
     /^\s*(?:<\?xml[^>]*\?>\s*)?<CompleteMultipartUpload(?:\s[^>]*)?>([\s\S]*)<\/CompleteMultipartUpload>\s*$/

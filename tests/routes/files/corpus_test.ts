@@ -250,7 +250,7 @@ Deno.test("an archive with too many levels is rejected with its reason", () =>
       contentType: "application/zip",
       bytes: zip([["a", zip([["b", zip([["c", zip([["d", "x"]])]])]])]]),
     },
-    /More than 3 archives/,
+    /nested more than 3 levels/,
   ));
 
 for (
