@@ -1,4 +1,5 @@
-import { PostgresError, SQLSTATE, type Tx } from "../../infra/postgres/postgres.ts";
+import { PostgresError, SQLSTATE } from "../../infra/postgres/failures.ts";
+import { type Tx } from "../../infra/postgres/postgres.ts";
 import type { Problem } from "../problems/problem.ts";
 
 /**

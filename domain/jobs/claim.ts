@@ -1,4 +1,5 @@
-import { isLockTimeout, type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { isLockTimeout } from "../../infra/postgres/failures.ts";
+import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { type ClaimPlan, laneParts, limitPlan } from "./lanes.ts";
 
 const PROMOTED_AT_ONCE = 1_000;

@@ -1,10 +1,5 @@
-import {
-  databaseTrouble,
-  type Queryable,
-  type Sql,
-  transact,
-  type Tx,
-} from "../../infra/postgres/postgres.ts";
+import { databaseTrouble } from "../../infra/postgres/failures.ts";
+import { type Queryable, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { DELIVERY_JOB } from "../events/delivery_job.ts";
 import { emitEvents } from "../events/emit.ts";
 import { newId } from "../shared/ids.ts";

@@ -1,5 +1,6 @@
 import type { Log } from "../../infra/log.ts";
-import { PostgresError, type Sql } from "../../infra/postgres/postgres.ts";
+import { PostgresError } from "../../infra/postgres/failures.ts";
+import { type Sql } from "../../infra/postgres/postgres.ts";
 import { failed, type SettledJob, settleJobs, type Settlement } from "./settle.ts";
 
 const LARGEST_BATCH = 500;

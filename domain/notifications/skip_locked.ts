@@ -1,4 +1,5 @@
-import { LockNotAvailable, type Tx } from "../../infra/postgres/postgres.ts";
+import { LockNotAvailable } from "../../infra/postgres/failures.ts";
+import { type Tx } from "../../infra/postgres/postgres.ts";
 
 /**
  * Locks the messages of a batch and runs `work` for the items whose message is not locked by another transaction. One

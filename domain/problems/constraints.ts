@@ -1,4 +1,4 @@
-import { PostgresError } from "../../infra/postgres/postgres.ts";
+import { PostgresError } from "../../infra/postgres/failures.ts";
 import type { ProblemCode } from "./catalogue.ts";
 import { Problem } from "./problem.ts";
 

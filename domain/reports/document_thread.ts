@@ -1,4 +1,4 @@
-import { PostgresError } from "../../infra/postgres/postgres.ts";
+import { PostgresError } from "../../infra/postgres/failures.ts";
 import type { DocumentOrder } from "./document.ts";
 import type { DocumentSources, Failure, FromWorker, ToWorker } from "./document_worker.ts";
 

@@ -1,6 +1,6 @@
 // Worker thread that generates documents, one at a time. It reads rows over its own database connection and posts the
 // finished bytes, so that formatting a report does not block requests.
-import { PostgresError } from "../../infra/postgres/postgres.ts";
+import { PostgresError } from "../../infra/postgres/failures.ts";
 import { type DocumentOrder, makeDocument } from "./document.ts";
 import { loadReportTemplates, type ReportTemplates, requireTemplate } from "./registry.ts";
 

@@ -1,5 +1,5 @@
 import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
-import { databaseTrouble } from "../../infra/postgres/postgres.ts";
+import { databaseTrouble } from "../../infra/postgres/failures.ts";
 import { DependencyAway } from "../jobs/job_type.ts";
 
 /** Converts an error of an unavailable database or object store to DependencyAway; null for any other error. */

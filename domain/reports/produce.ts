@@ -1,4 +1,5 @@
-import { PostgresError, transact } from "../../infra/postgres/postgres.ts";
+import { PostgresError } from "../../infra/postgres/failures.ts";
+import { transact } from "../../infra/postgres/postgres.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";

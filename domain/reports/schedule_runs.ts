@@ -1,4 +1,5 @@
-import { databaseTrouble, shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { databaseTrouble } from "../../infra/postgres/failures.ts";
+import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { nextRun } from "../jobs/cron.ts";
 import { type MsRow, readMs, type TimedWork } from "../jobs/due_times.ts";

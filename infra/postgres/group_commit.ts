@@ -1,4 +1,4 @@
-import { PostgresError } from "./postgres.ts";
+import { PostgresError } from "./failures.ts";
 import { sharedTransaction } from "./shared_transaction.ts";
 
 export interface GroupCommitOptions<I> {

@@ -1,6 +1,8 @@
 import postgres from "postgres";
 import { inSpan } from "../telemetry/tracing.ts";
 import { arrayTypes } from "./arrays.ts";
+import { sendOnce, type TransactionConnection, unlessLost, whileConnected } from "./driver_workarounds.ts";
+import { isConnectionLost, PostgresError, SQLSTATE } from "./failures.ts";
 import { sessionSettings, statementLimitMs, transactionSettings, type Work } from "./session_limits.ts";
 import { ListenConnection } from "./listen_connection.ts";
 import { openSocket, type ServerAddress } from "./server_socket.ts";
@@ -17,41 +19,6 @@ export type PendingQuery<R extends readonly postgres.MaybeRow[]> = postgres.Pend
 /** Runs queries: the pool or a transaction. */
 export type Queryable = Sql | Tx;
 
-export const { PostgresError } = postgres;
-/** Postgres error codes that the service handles. */
-export const SQLSTATE = {
-  uniqueViolation: "23505",
-  foreignKeyViolation: "23503",
-  serializationFailure: "40001",
-  deadlock: "40P01",
-  lockNotAvailable: "55P03",
-} as const;
-
-/** Postgres error codes of temporary failures. Two digits stand for a whole class of codes. */
-const TEMPORARY = {
-  /** The server is shutting down or starting, accepts no more connections, or has closed this one. */
-  away: ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "53300", "08"],
-  /** The server lacks disk space, memory or another resource, or its disk fails. */
-  full: ["53", "58"],
-  /** Lock timeout, statement timeout, deadlock or serialization failure. */
-  busy: [SQLSTATE.lockNotAvailable, "57014", SQLSTATE.deadlock, SQLSTATE.serializationFailure],
-} as const;
-/** Error codes of connections that could not be opened or were lost. */
-const UNREACHABLE = [
-  "EAI_AGAIN",
-  "ECONNABORTED",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EPIPE",
-  "ETIMEDOUT",
-  "CONNECT_TIMEOUT",
-  "CONNECTION_CLOSED",
-  "CONNECTION_DESTROYED",
-];
-
 const CONNECT_SECONDS = 5;
 const ATTEMPTS = 4;
 const RETRIED: readonly string[] = [SQLSTATE.serializationFailure, SQLSTATE.deadlock];
@@ -64,7 +31,7 @@ interface TransactionState {
   /** Statements sent with `withCommit`; null in a savepoint, where they are awaited at once. */
   trailing: Promise<unknown>[] | null;
   /** Shared by a transaction and its savepoints. */
-  connection: { isLost: boolean };
+  connection: TransactionConnection;
 }
 const stateOf = new WeakMap<Tx, TransactionState>();
 
@@ -257,70 +224,6 @@ export async function inSavepoint<T>(around: Tx, work: (tx: Tx) => Promise<T>): 
   return result as T;
 }
 
-/**
- * Waits for a transaction's work. Never settles if the connection is lost: the driver then rejects the transaction
- * itself. If `work` settled, the driver would send a rollback or a commit on the closed connection. That crashes the
- * process, or reaches the next transaction on a new connection. See https://github.com/porsager/postgres/issues/1208.
- */
-async function unlessLost<T>(connection: TransactionState["connection"], work: Promise<T>): Promise<T> {
-  try {
-    const outcome = await work;
-    if (!connection.isLost) return outcome;
-  } catch (error) {
-    if (!connection.isLost && !isConnectionLost(error)) throw error;
-  }
-  return await new Promise<never>(() => {});
-}
-
-/** Wraps `tx`: after its connection is lost, queries send nothing and never settle, for the reason above. */
-function whileConnected(tx: Tx, connection: TransactionState["connection"]): Tx {
-  const never = () => new Promise<never>(() => {});
-  const query = (...args: Parameters<Tx>) => connection.isLost ? never() : tx(...args);
-  const unsafe = (...args: Parameters<Tx["unsafe"]>) => connection.isLost ? never() : tx.unsafe(...args);
-  return Object.assign(query, tx, { unsafe }) as unknown as Tx;
-}
-
-/** True if a query failed because its connection was lost. Only the driver sets `query` on an error. */
-function isConnectionLost(error: unknown): boolean {
-  if (!(error instanceof Error) || !("query" in error) || !("code" in error)) return false;
-  if (error instanceof PostgresError) return error.severity === "FATAL" || error.severity === "PANIC";
-  return UNREACHABLE.includes(String(error.code));
-}
-
-/**
- * Classifies temporary database failures; null for any other error. `away`: the database could not be reached, and it is
- * unknown whether the query took effect. `full`: it lacks disk space, memory or another resource. `busy`: a lock or
- * statement timeout, a deadlock or a serialization failure. After `full` and `busy`, nothing was changed.
- */
-export function databaseTrouble(error: unknown): "away" | "full" | "busy" | null {
-  if (!(error instanceof Error) || !("code" in error)) return null;
-  const code = String(error.code);
-  if (error instanceof LockNotAvailable) return "busy";
-  if (!(error instanceof PostgresError)) {
-    // Sockets of other clients fail with the same codes. Only the driver sets `query` or uses codes like
-    // CONNECT_TIMEOUT.
-    const isFromDriver = "query" in error || code.startsWith("CONNECT");
-    return isFromDriver && UNREACHABLE.includes(code) ? "away" : null;
-  }
-  for (const trouble of ["away", "full", "busy"] as const) {
-    if (TEMPORARY[trouble].some((known) => code.startsWith(known))) return trouble;
-  }
-  return null;
-}
-
-/** True if a query failed because the database could not be reached. */
-export const isDatabaseAway = (error: unknown): boolean => databaseTrouble(error) === "away";
-
-/** Another transaction holds a lock on the row to change. Nothing was changed. */
-export class LockNotAvailable extends Error {
-  override name = "LockNotAvailable";
-  readonly code = SQLSTATE.lockNotAvailable;
-}
-
-/** True if a query failed with a lock timeout. */
-export const isLockTimeout = (error: unknown): boolean =>
-  error instanceof PostgresError && error.code === SQLSTATE.lockNotAvailable;
-
 /** Runs `hook` after `tx` commits, before `transact` resolves. A rolled-back transaction does not run it. */
 export function afterCommit(tx: Tx, hook: Hook): void {
   const state = stateOf.get(tx);
@@ -344,19 +247,6 @@ export async function withCommit<R extends readonly postgres.MaybeRow[]>(
     if (isConnectionLost(error)) connection.isLost = true;
   });
   trailing.push(statement);
-}
-
-/**
- * Disables the driver's retry for `statement`. The driver resends a prepared statement whose cached plan is invalid, and
- * sets `retried`. A resend would run outside of the transaction, after its rollback. So the statement fails instead.
- */
-function sendOnce<R extends readonly postgres.MaybeRow[]>(statement: PendingQuery<R>): void {
-  Object.defineProperty(statement, "retried", {
-    set(this: { cancelled: unknown; reject(error: unknown): void }, error: unknown) {
-      this.cancelled = {}; // the driver does not send a cancelled query
-      this.reject(error);
-    },
-  });
 }
 
 /** Runs `hook` after the current shared transaction commits; immediately if there is no shared transaction. */

@@ -3,7 +3,7 @@ import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { type FieldErrors, Problem } from "../../domain/problems/problem.ts";
 import type { Log } from "../../infra/log.ts";
 import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
-import { databaseTrouble } from "../../infra/postgres/postgres.ts";
+import { databaseTrouble } from "../../infra/postgres/failures.ts";
 import type { Answer } from "./answer.ts";
 
 export interface ProblemContext {

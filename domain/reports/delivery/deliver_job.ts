@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { databaseTrouble } from "../../../infra/postgres/postgres.ts";
+import { databaseTrouble } from "../../../infra/postgres/failures.ts";
 import type { FileRecord } from "../../files/file.ts";
 import { readFileState } from "../../files/service_files.ts";
 import { defineJob, DependencyAway, type JobContext, PostponeJob } from "../../jobs/job_type.ts";

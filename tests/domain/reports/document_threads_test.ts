@@ -4,7 +4,7 @@ import type { DocumentOrder } from "../../../domain/reports/document.ts";
 import { DocumentThreadLost } from "../../../domain/reports/document_thread.ts";
 import { DocumentThreads } from "../../../domain/reports/document_threads.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
-import { databaseTrouble, PostgresError } from "../../../infra/postgres/postgres.ts";
+import { databaseTrouble, PostgresError } from "../../../infra/postgres/failures.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { until } from "../../routes/reports/support.ts";
 

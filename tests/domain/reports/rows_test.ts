@@ -10,7 +10,8 @@ import {
   text,
 } from "../../../domain/reports/report_template.ts";
 import { readRows, type Row } from "../../../domain/reports/rows.ts";
-import { PostgresError, type Sql } from "../../../infra/postgres/postgres.ts";
+import { PostgresError } from "../../../infra/postgres/failures.ts";
+import { type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
 const databaseUrl = await createTestDatabase();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { beginReading, connectReportReader } from "../../../infra/postgres/report_reader.ts";
-import { connectPostgres, databaseTrouble, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { databaseTrouble } from "../../../infra/postgres/failures.ts";
+import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { onUpkeepPool, transactionAwarePool } from "../../../infra/postgres/shared_transaction.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
+import { isDatabaseAway } from "../../../infra/postgres/failures.ts";
 import {
   afterCommit,
   connectPostgres,
-  isDatabaseAway,
   type Sql,
   transact,
   type Tx,

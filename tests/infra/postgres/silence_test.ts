@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "../../../infra/log.ts";
-import { connectPostgres, databaseTrouble, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { databaseTrouble } from "../../../infra/postgres/failures.ts";
+import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { PoolHealth } from "../../../infra/postgres/pool_health.ts";
 import { ProtocolTracker } from "../../../infra/postgres/protocol_tracker.ts";
 import { healthRoutes } from "../../../routes/operations/health.ts";

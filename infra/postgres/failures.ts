@@ -1,0 +1,77 @@
+import postgres from "postgres";
+
+export const { PostgresError } = postgres;
+/** Postgres error codes that the service handles. */
+export const SQLSTATE = {
+  uniqueViolation: "23505",
+  foreignKeyViolation: "23503",
+  serializationFailure: "40001",
+  deadlock: "40P01",
+  lockNotAvailable: "55P03",
+} as const;
+
+/** Postgres error codes of temporary failures. Two digits stand for a whole class of codes. */
+const TEMPORARY = {
+  /** The server is shutting down or starting, accepts no more connections, or has closed this one. */
+  away: ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "53300", "08"],
+  /** The server lacks disk space, memory or another resource, or its disk fails. */
+  full: ["53", "58"],
+  /** Lock timeout, statement timeout, deadlock or serialization failure. */
+  busy: [SQLSTATE.lockNotAvailable, "57014", SQLSTATE.deadlock, SQLSTATE.serializationFailure],
+} as const;
+/** Error codes of connections that could not be opened or were lost. */
+const UNREACHABLE = [
+  "EAI_AGAIN",
+  "ECONNABORTED",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EPIPE",
+  "ETIMEDOUT",
+  "CONNECT_TIMEOUT",
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+];
+
+/** True if a query failed because its connection was lost. Only the driver sets `query` on an error. */
+export function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error) || !("query" in error) || !("code" in error)) return false;
+  if (error instanceof PostgresError) return error.severity === "FATAL" || error.severity === "PANIC";
+  return UNREACHABLE.includes(String(error.code));
+}
+
+/**
+ * Classifies temporary database failures; null for any other error. `away`: the database could not be reached, and it is
+ * unknown whether the query took effect. `full`: it lacks disk space, memory or another resource. `busy`: a lock or
+ * statement timeout, a deadlock or a serialization failure. After `full` and `busy`, nothing was changed.
+ */
+export function databaseTrouble(error: unknown): "away" | "full" | "busy" | null {
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  const code = String(error.code);
+  if (error instanceof LockNotAvailable) return "busy";
+  if (!(error instanceof PostgresError)) {
+    // Sockets of other clients fail with the same codes. Only the driver sets `query` or uses codes like
+    // CONNECT_TIMEOUT.
+    const isFromDriver = "query" in error || code.startsWith("CONNECT");
+    return isFromDriver && UNREACHABLE.includes(code) ? "away" : null;
+  }
+  for (const trouble of ["away", "full", "busy"] as const) {
+    if (TEMPORARY[trouble].some((known) => code.startsWith(known))) return trouble;
+  }
+  return null;
+}
+
+/** True if a query failed because the database could not be reached. */
+export const isDatabaseAway = (error: unknown): boolean => databaseTrouble(error) === "away";
+
+/** Another transaction holds a lock on the row to change. Nothing was changed. */
+export class LockNotAvailable extends Error {
+  override name = "LockNotAvailable";
+  readonly code = SQLSTATE.lockNotAvailable;
+}
+
+/** True if a query failed with a lock timeout. */
+export const isLockTimeout = (error: unknown): boolean =>
+  error instanceof PostgresError && error.code === SQLSTATE.lockNotAvailable;
