@@ -1,5 +1,5 @@
-// Workarounds for faults of postgres.js 3.4.9. Check them at every update of the driver: `lost_connection_test.ts` fails
-// without them.
+// Workarounds for faults of postgres.js 3.4.9. Check them at every update of the driver: `lost_connection_test.ts` and
+// `with_commit_test.ts` fail without them.
 import type postgres from "postgres";
 import { isConnectionLost } from "./failures.ts";
 import type { PendingQuery, Tx } from "./postgres.ts";
