@@ -2,22 +2,22 @@
 import { parseArgs } from "node:util";
 import { type AccessExplanation, explainAccess } from "../domain/access/explain_access.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript, UUID, withDatabase } from "./shared/command_line.ts";
+import { EXIT, Failure, runScript, UUID, withDatabase } from "./shared/run_script.ts";
 
 const HELP =
   `Usage: DATABASE_URL=postgres://... deno task access --user EMAIL|ID --permission CODE [--tenant NAME|ID] [--json]
 
-Says whether a user may do what needs a permission, and why: each condition, and the roles that give it.
-  --user EMAIL|ID      who
-  --permission CODE    what, such as read:users
-  --tenant NAME|ID     where; absent: what a token without a tenant may do
+Shows whether a user has a permission, and why: each condition, and the roles that grant it.
+  --user EMAIL|ID      the user
+  --permission CODE    the permission, such as read:users
+  --tenant NAME|ID     the tenant; absent: for a token without a tenant
   --json               print the whole explanation as JSON
   -h, --help           this text
 
 Example: deno task access --user ada@example.com --permission read:users --tenant Acme
 
-Exit code 0 when the user may, 1 when not, 64 for wrong usage, 66 for an unknown user or tenant, 69 when the database
-cannot be used.`;
+Exit code 0 when the user has the permission, 1 when not, 64 for wrong usage, 66 for an unknown user or tenant, 69 when
+the database is not usable.`;
 
 interface Options {
   user: string;
@@ -40,7 +40,7 @@ function readOptions(args: string[]): Options | null {
     });
     if (values.help) return null;
     const { user, permission } = values;
-    if (!user || !permission) throw new Error("--user and --permission are needed");
+    if (!user || !permission) throw new Error("--user and --permission are required");
     return { user, permission, tenant: values.tenant ?? null, json: values.json };
   } catch (error) {
     throw new Failure(EXIT.usage, (error as Error).message);
@@ -52,7 +52,7 @@ async function findUser(sql: Sql, named: string): Promise<string> {
     where deleted_at is null and ${
     UUID.test(named) ? sql`id = ${named}` : sql`lower(email) = lower(${named})`
   }`;
-  if (!row) throw new Failure(EXIT.noInput, `no user ${named} is known`);
+  if (!row) throw new Failure(EXIT.noInput, `there is no user ${named}`);
   return row.id;
 }
 
@@ -61,7 +61,7 @@ async function findTenant(sql: Sql, named: string): Promise<string> {
     where deleted_at is null and ${
     UUID.test(named) ? sql`id = ${named}` : sql`lower(name) = lower(${named})`
   }`;
-  if (!row) throw new Failure(EXIT.noInput, `no tenant ${named} is known`);
+  if (!row) throw new Failure(EXIT.noInput, `there is no tenant ${named}`);
   return row.id;
 }
 

@@ -4,27 +4,27 @@ import { ObjectNotFound, type ObjectStore, ObjectStoreError } from "../infra/obj
 import { connectPostgres } from "../infra/postgres/postgres.ts";
 import { readArguments } from "./backup/arguments.ts";
 import { contentOf, dumpOf, holds, type IndexedObject, manifestOf, writeIndex } from "./backup/folder.ts";
-import { EXIT, Failure, runScript } from "./shared/command_line.ts";
+import { EXIT, Failure, runScript } from "./shared/run_script.ts";
 import { openConfiguredStore } from "./shared/object_store.ts";
 import { runTool } from "./shared/postgres_tools.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... S3_ENDPOINT=https://... deno task backup [options] FOLDER
 
-Writes a backup into FOLDER beside live traffic: first the database by pg_dump, a snapshot of one instant, then every
-object of the bucket. In this order whatever the database names is in the bucket when it is copied; what is purged in
-between is missing, as it would be after the purge. Objects never change, so a FOLDER that holds an earlier backup only
-gets what is new. Pending uploads are copied too; they may be incomplete.
+Writes a backup into FOLDER; the service may keep running. First pg_dump writes a snapshot of the database, then every
+object of the bucket is copied. In this order, the objects of all files in the snapshot are copied, except those purged
+in between. Objects never change, so a FOLDER with an earlier backup only gets new objects. Pending uploads are copied
+too and may be incomplete.
 
 Options:
-  --no-objects   the database only, where the bucket is kept by its provider (versions, replication)
+  --no-objects   the database only, if the provider backs up the bucket (versions, replication)
   -h, --help     this text
 
 Example: deno task backup /backups/steward
 
-Only the schema of the service is written; those of a product in the same database are left out and named.
-Needs pg_dump of the server's version or a later one. Keep TOKEN_KEYS and the other settings apart from it: they are
-not in the backup.
-Exit code 0 when the backup is complete, 64 for wrong usage, 69 when database or bucket cannot be used.`;
+Only the service's schema is written. Schemas of other applications in the same database are skipped and listed.
+Needs pg_dump of the server's version or a later one. The backup does not contain TOKEN_KEYS and the other settings:
+keep them separately.
+Exit code 0 when the backup is complete, 64 for wrong usage, 69 when the database or the bucket is not usable.`;
 
 await runScript(HELP, async () => {
   const given = readArguments();
@@ -36,7 +36,7 @@ await runScript(HELP, async () => {
   const store = withObjects ? openConfiguredStore() : null;
   const startedAt = new Date().toISOString();
   await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
-  await Deno.remove(manifestOf(folder)).catch(() => {}); // a backup without one is not complete
+  await Deno.remove(manifestOf(folder)).catch(() => {}); // without a manifest, the backup counts as incomplete
   const part = `${dumpOf(folder)}.part`;
   await runTool(
     "pg_dump",
@@ -45,7 +45,7 @@ await runScript(HELP, async () => {
       "--no-owner",
       "--no-privileges",
       `--file=${part}`,
-      ...await withoutOthers(databaseUrl),
+      ...await excludedSchemas(databaseUrl),
     ],
     databaseUrl,
   );
@@ -65,14 +65,14 @@ await runScript(HELP, async () => {
   return 0;
 });
 
-/** Leaves out the schemas of others, which a product beside the service may keep from its role. */
-async function withoutOthers(databaseUrl: string): Promise<string[]> {
+/** Options of pg_dump that skip the schemas of other applications: the service's role may lack access to them. */
+async function excludedSchemas(databaseUrl: string): Promise<string[]> {
   const sql = connectPostgres(databaseUrl, { max: 1, prepare: false, applicationName: "steward backup" });
   try {
     const others = await sql<{ name: string }[]>`select nspname as name from pg_namespace
       where nspname not like 'pg\\_%' and nspname not in ('public', 'information_schema') order by nspname`;
     if (others.length > 0) {
-      console.log(`left out what is not the service's: schema ${others.map(({ name }) => name).join(", ")}`);
+      console.log(`skipped schemas of other applications: ${others.map(({ name }) => name).join(", ")}`);
     }
     return others.map(({ name }) => `--exclude-schema="${name.replaceAll('"', '""')}"`);
   } finally {
@@ -88,7 +88,7 @@ async function copyObjects(store: ObjectStore, folder: string): Promise<IndexedO
         const path = contentOf(folder, key);
         await Deno.mkdir(dirname(path), { recursive: true });
         const content = await store.read(key).catch((error) => {
-          if (error instanceof ObjectNotFound) return null; // purged since it was listed
+          if (error instanceof ObjectNotFound) return null; // purged after it was listed
           throw error;
         });
         if (!content) continue;
@@ -99,7 +99,7 @@ async function copyObjects(store: ObjectStore, folder: string): Promise<IndexedO
     }
   } catch (error) {
     if (!(error instanceof ObjectStoreError)) throw error;
-    throw new Failure(EXIT.unavailable, `the bucket cannot be used: ${error.message}`);
+    throw new Failure(EXIT.unavailable, `the bucket is not usable: ${error.message}`);
   }
   return copied;
 }

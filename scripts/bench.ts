@@ -22,7 +22,7 @@ import { roleChange } from "./bench/role_change.ts";
 import { signIns } from "./bench/sign_ins.ts";
 import { startUp } from "./bench/start_up.ts";
 import { twoProcesses } from "./bench/two_processes.ts";
-import { readWords } from "./shared/words.ts";
+import { readPlainArguments } from "./shared/plain_arguments.ts";
 
 const CASES = {
   "read-user": readUser,
@@ -63,7 +63,7 @@ Example: deno task bench read-user list-users
 
 Exit code 0 when all benchmarks ran, 64 for an unknown name, 1 when one failed.`;
 
-const chosen = readWords(HELP, (words) => {
+const chosen = readPlainArguments(HELP, (words) => {
   const unknown = words.filter((name) => !Object.hasOwn(CASES, name));
   return unknown.length > 0 ? `unknown benchmark: ${unknown.join(", ")}` : null;
 });

@@ -1,22 +1,22 @@
-// Makes the typed client from the service's own routes and packs it for npm: `deno task client`.
+// Generates the typed client from the service's routes and packs it for npm: `deno task client`.
 import { join, resolve } from "node:path";
 import { VERSION } from "../infra/version.ts";
 import { documentOfRoutes } from "./client/document.ts";
 import { generateClient } from "./client/generate.ts";
-import { EXIT, readWords } from "./shared/words.ts";
+import { EXIT, readPlainArguments } from "./shared/plain_arguments.ts";
 
 const HELP = `Usage: deno task client [FOLDER]
 
-Makes the TypeScript client of this version of the service and packs it as steward-client-${VERSION}.tgz, in the
-folder given, which is made where it is missing, or here. Install it with: npm install ./steward-client-${VERSION}.tgz
+Generates the TypeScript client of this version of the service and packs it as steward-client-${VERSION}.tgz into FOLDER
+(default: the current folder; created if missing). Install it with: npm install ./steward-client-${VERSION}.tgz
 
 Example: deno task client ../my-product
 
-Exit code 0 when it is packed, 64 for wrong usage, 1 when it failed.`;
+Exit code 0 when the package is written, 64 for wrong usage, 1 when it failed.`;
 
 const here = import.meta.dirname ?? ".";
 
-/** Writes the package's sources into \`folder\`, formatted and ready to be packed. */
+/** Writes the package's sources into `folder`, formatted and type-checked. */
 async function writeSources(folder: string): Promise<void> {
   await Deno.writeTextFile(join(folder, "mod.ts"), generateClient(documentOfRoutes()));
   for (const name of ["transport.ts", "helpers.ts", "README.md"]) {
@@ -31,11 +31,11 @@ async function writeSources(folder: string): Promise<void> {
   await run(folder, ["check", "--quiet", "mod.ts"]);
 }
 
-async function makeFolder(path: string): Promise<void> {
+async function createFolder(path: string): Promise<void> {
   try {
     await Deno.mkdir(path, { recursive: true });
   } catch (error) {
-    throw new Error(`the folder ${path} cannot be made: ${(error as Error).message}`);
+    throw new Error(`the folder ${path} cannot be created: ${(error as Error).message}`);
   }
 }
 
@@ -46,7 +46,7 @@ async function run(cwd: string, args: string[]): Promise<void> {
   throw new Error(`deno ${args[0]} failed:\n${text.decode(stdout)}${text.decode(stderr)}`);
 }
 
-const [destination = "."] = readWords(
+const [destination = "."] = readPlainArguments(
   HELP,
   (words) =>
     words.length > 1 || words.some((word) => word.startsWith("-"))
@@ -56,7 +56,7 @@ const [destination = "."] = readWords(
 const target = join(resolve(destination), `steward-client-${VERSION}.tgz`);
 const folder = await Deno.makeTempDir({ prefix: "steward-client-" });
 try {
-  await makeFolder(resolve(destination));
+  await createFolder(resolve(destination));
   await writeSources(folder);
   await run(folder, ["pack", "--quiet", "--allow-dirty", "--no-source-maps", "--output", target]);
   console.log(`wrote ${target}`);
@@ -66,4 +66,4 @@ try {
 } finally {
   await Deno.remove(folder, { recursive: true });
 }
-Deno.exit(); // what the routes hold on to does not keep this running
+Deno.exit(); // the imported routes hold timers that would keep the process running

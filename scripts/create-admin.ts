@@ -1,26 +1,26 @@
-// Makes a system administrator: `deno task create-admin --email EMAIL`.
+// Creates a system administrator: `deno task create-admin --email EMAIL`.
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { createSystemAdmin, promoteToSystemAdmin } from "../domain/access/system_admins.ts";
 import { Rights } from "../domain/auth/rights.ts";
-import { EXIT, Failure, runScript, withDatabase } from "./shared/command_line.ts";
+import { EXIT, Failure, runScript, withDatabase } from "./shared/run_script.ts";
 
 const HELP =
   `Usage: DATABASE_URL=postgres://... ADMIN_PASSWORD=... deno task create-admin --email EMAIL [options]
 
-Creates a user who is SystemAdmin and Admin in the platform tenant. The password comes from ADMIN_PASSWORD or stdin,
-never from the arguments, which other users of the machine can see.
-  --email EMAIL         who
+Creates a user with the roles SystemAdmin and Admin in the platform tenant. The password comes from ADMIN_PASSWORD or
+stdin, never from the arguments, because other users of the machine can see them.
+  --email EMAIL         the user's email address
   --password-stdin      read the password from stdin
   --first-name NAME     default: System
   --last-name NAME      default: Administrator
-  --existing            give both roles to the user who has this email, activate them, and leave the password alone
+  --existing            give both roles to the existing user with this email and activate them; keeps the password
   -h, --help            this text
 
 Example: deno task create-admin --email ada@example.com --password-stdin < password.txt
 
 Exit code 0 when done, 1 when the service's rules refuse (such as a taken email), 64 for wrong usage, 69 when the
-database cannot be used.`;
+database is not usable.`;
 
 interface Options {
   email: string;
@@ -62,7 +62,9 @@ async function readPassword({ passwordFromStdin }: Options): Promise<string> {
   const password = passwordFromStdin
     ? (await new Response(Deno.stdin.readable).text()).replace(/\r?\n$/, "")
     : Deno.env.get("ADMIN_PASSWORD") ?? "";
-  if (password === "") throw new Failure(EXIT.usage, "ADMIN_PASSWORD is missing; or use --password-stdin");
+  if (password === "") {
+    throw new Failure(EXIT.usage, "ADMIN_PASSWORD is missing; set it or use --password-stdin");
+  }
   return password;
 }
 
@@ -75,7 +77,7 @@ async function main(): Promise<number> {
   const { email, firstName, lastName } = options;
   const password = options.existing ? null : await readPassword(options);
   return await withDatabase("create-admin", async (sql) => {
-    // Running instances see the change within a second, as they do any change made elsewhere.
+    // Running instances see the change within a second, like any change from another process.
     const p = { sql, rights: new Rights(sql) };
     const id = password === null
       ? await promoteToSystemAdmin(p, email)

@@ -1,4 +1,4 @@
-// Imports permissions straight into the database: `deno task import-permissions FILE`.
+// Imports permissions directly into the database: `deno task import-permissions FILE`.
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import { importPermissions, type ImportResult } from "../domain/access/permission_import.ts";
@@ -11,26 +11,26 @@ import {
 import type { PermissionOwner } from "../domain/access/permission_codes.ts";
 import { Problem } from "../domain/problems/problem.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript, UUID, withDatabase } from "./shared/command_line.ts";
+import { EXIT, Failure, runScript, UUID, withDatabase } from "./shared/run_script.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task import-permissions FILE [options]
 
-Imports permissions from a CSV or JSON file, into the catalog unless a tenant is named. Rows that do not fit are
-listed and fail alone.
-  --tenant ID     into this tenant
-  --mode MODE     Permissions (a flat list) or Catalog (groups); absent: told by the file
-  --upsert        update permissions whose code exists already
-  --dry-run       say what would happen, write nothing
+Imports permissions from a CSV or JSON file into the catalog, or into a tenant with --tenant. Rows that are not valid are
+listed and skipped; the others are imported.
+  --tenant ID     import into this tenant
+  --mode MODE     Permissions (a flat list) or Catalog (groups); absent: detected from the file
+  --upsert        update permissions whose code already exists
+  --dry-run       show the result without writing
   --json          print the whole result as JSON
   -h, --help      this text
 
 Example: deno task import-permissions permissions.csv --upsert --dry-run
 
-Exit code 0 when every row fitted, 1 when some failed, 64 for wrong usage, 65 when the file does not fit as a whole,
-66 when it cannot be read, 69 when the database cannot be used.`;
+Exit code 0 when every row is valid, 1 when some failed, 64 for wrong usage, 65 when the file as a whole is not valid,
+66 when it cannot be read, 69 when the database is not usable.`;
 
-/** sysexits' EX_DATAERR. */
-const UNFIT_DATA = 65;
+/** EX_DATAERR of sysexits. */
+const INVALID_DATA = 65;
 
 interface Options {
   file: string;
@@ -92,7 +92,7 @@ async function readRows({ file, mode }: Options): Promise<ImportRows> {
   try {
     return rowsOfFile({ fileName: basename(file), bytes }, mode);
   } catch (error) {
-    if (error instanceof Problem) throw new Failure(UNFIT_DATA, error.message);
+    if (error instanceof Problem) throw new Failure(INVALID_DATA, error.message);
     throw error;
   }
 }
@@ -100,7 +100,7 @@ async function readRows({ file, mode }: Options): Promise<ImportRows> {
 async function runImport(sql: Sql, document: ImportRows, o: Options): Promise<ImportResult> {
   if (o.owner !== null) {
     const found = await sql`select from tenants where id = ${o.owner} and deleted_at is null`;
-    if (found.length === 0) throw new Failure(EXIT.usage, `no tenant ${o.owner} is known`);
+    if (found.length === 0) throw new Failure(EXIT.usage, `there is no tenant ${o.owner}`);
   }
   return await importPermissions({ sql }, null, o.owner, document, { upsert: o.upsert, dryRun: o.dryRun });
 }

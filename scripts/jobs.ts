@@ -1,4 +1,4 @@
-// Looks at and acts on background jobs straight in the database: `deno task jobs COMMAND`.
+// Lists, enqueues and cancels background jobs directly in the database: `deno task jobs COMMAND`.
 import { httpRequest } from "../domain/jobs/built_in/http_request.ts";
 import { echo, fail, sleep } from "../domain/jobs/built_in/sample_jobs.ts";
 import { cancelJob } from "../domain/jobs/cancel.ts";
@@ -9,32 +9,32 @@ import { JobTypes } from "../domain/jobs/job_type.ts";
 import { JobWriter } from "../domain/jobs/job_writer.ts";
 import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../domain/jobs/lanes.ts";
 import { readJobStats } from "../domain/jobs/stats.ts";
-import { oneOf, runJobCommand, wantId, wantInteger, wantTime } from "./shared/cli.ts";
-import { EXIT, Failure } from "./shared/command_line.ts";
+import { parseChoice, parseId, parseInteger, parseTime, runJobCommand } from "./shared/database_command.ts";
+import { EXIT, Failure } from "./shared/run_script.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task jobs COMMAND [options]
 
 Commands:
-  stats                    the dashboard's counts
-  list                     newest jobs first
-  enqueue TYPE [ARGS]      a job of a built-in type, with ARGS as JSON (default {})
-  cancel ID                cancel a job that has not begun or waits for its retry
+  stats                    print the counts of the dashboard
+  list                     list jobs, newest first
+  enqueue TYPE [ARGS]      enqueue a job of a built-in type, with ARGS as JSON (default {})
+  cancel ID                cancel a job that has not started or waits for its retry
 
 Options:
-  --tenant ID      of this tenant only; enqueue: for this tenant instead of the service itself
+  --tenant ID      only this tenant's jobs; enqueue: for this tenant instead of the service itself
   --status STATUS  list: ${JOB_STATUSES.join(", ")}
-  --type-name TEXT list: part of the job type's name
-  --queue NAME     list: of this queue; enqueue: into it
+  --type-name TEXT list: only job types whose name contains TEXT
+  --queue NAME     list: only this queue; enqueue: into this queue
   --limit N        list: at most N jobs (20; up to 1000)
   --priority P     enqueue: ${PRIORITIES.join(", ")}
-  --at TIME        enqueue: not before this time (ISO 8601)
+  --at TIME        enqueue: run not before this time (ISO 8601)
   --max-retries N  enqueue: 0 to 25
   --json           print JSON
   -h, --help       this text
 
 Example: deno task jobs enqueue steward.echo '{"text":"hello"}' --queue mail --at 2026-01-31T12:00:00Z
 
-Exit code 0 when done, 1 when refused, 64 for wrong usage, 69 when the database cannot be used.`;
+Exit code 0 when done, 1 when refused, 64 for wrong usage, 69 when the database is not usable.`;
 
 await runJobCommand({
   help: HELP,
@@ -56,10 +56,10 @@ await runJobCommand({
     async list({ sql, reach, values, print }) {
       const page = await listJobs(sql, reach, {
         page: 1,
-        pageSize: wantInteger("--limit", values.limit, 1, 1000),
+        pageSize: parseInteger("--limit", values.limit, 1, 1000),
         orderBy: "CreatedAt",
         ascending: false,
-        ...(values.status ? { status: oneOf("--status", values.status, JOB_STATUSES) } : {}),
+        ...(values.status ? { status: parseChoice("--status", values.status, JOB_STATUSES) } : {}),
         ...(values.queue ? { queue: values.queue } : {}),
         ...(values["type-name"] ? { searchTerm: values["type-name"] } : {}),
       });
@@ -73,16 +73,16 @@ await runJobCommand({
         jobTypeName,
         serializedArgs,
         argsTypeName: null,
-        priority: oneOf("--priority", values.priority, PRIORITIES),
+        priority: parseChoice("--priority", values.priority, PRIORITIES),
         queue: queueName(values.queue),
-        scheduledAt: wantTime("--at", values.at),
-        maxRetries: retries ? wantInteger("--max-retries", retries, 0, 25) : null,
+        scheduledAt: parseTime("--at", values.at),
+        maxRetries: retries ? parseInteger("--max-retries", retries, 0, 25) : null,
         parentJobId: null,
       });
       print(job, line(job));
     },
     async cancel({ sql, actor, args: [id], print }) {
-      const job = await cancelJob({ sql }, actor, wantId("cancel", id));
+      const job = await cancelJob({ sql }, actor, parseId("cancel", id));
       print(job, line(job));
     },
   },
@@ -98,7 +98,7 @@ function line(job: JobSummary): string {
   return [id, status.padEnd(14), priority.padEnd(8), queue, jobTypeName, createdAt.toISOString()].join("  ");
 }
 
-/** Types that may be enqueued from here; nothing runs in this process. */
+/** The job types that this script can enqueue; it does not run them. */
 function builtInTypes(): JobTypes {
   const types = new JobTypes();
   types.register(echo, sleep, fail, httpRequest);

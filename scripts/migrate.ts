@@ -1,13 +1,13 @@
-// Runs pending migrations: `deno task migrate`. `--schema FILE` also writes the schema's description there.
+// Runs pending migrations: `deno task migrate`. `--schema FILE` also writes the description of the schema to FILE.
 import { parseArgs } from "node:util";
 import { describeSchema } from "../infra/postgres/describe_schema.ts";
 import { migrate } from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
-import { EXIT, Failure, isPooled, runScript } from "./shared/command_line.ts";
+import { EXIT, Failure, isPooled, runScript } from "./shared/run_script.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task migrate [--schema FILE]
 
-Runs the migrations the database still lacks, one process at a time, all or none.
+Runs pending migrations in one transaction, so either all or none are applied. Only one process runs them at a time.
   --schema FILE   write the description of the resulting schema to FILE
   -h, --help      this text
 

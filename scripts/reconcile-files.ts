@@ -1,36 +1,37 @@
-// Compares the registry with the bucket, both ways: `deno task reconcile-files`.
+// Compares the file registry with the bucket in both directions: `deno task reconcile-files`.
 import { type Difference, reconcileFiles } from "../domain/files/reconcile.ts";
 import { ObjectStoreError } from "../infra/objectstore/objectstore.ts";
-import { runCli, wantInteger } from "./shared/cli.ts";
-import { EXIT, Failure } from "./shared/command_line.ts";
+import { parseInteger, runDatabaseCommand } from "./shared/database_command.ts";
+import { EXIT, Failure } from "./shared/run_script.ts";
 import { openConfiguredStore } from "./shared/object_store.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... S3_ENDPOINT=https://... deno task reconcile-files [options]
 
-Compares the file registry with the bucket and lists the differences; may run beside live traffic. Files are told by
+Compares the file registry with the bucket and lists the differences; the service may keep running. Files are shown by
 their id, objects by a hash of their key.
-  orphan        an object without a row               --apply deletes it
-  upload        an unfinished multipart upload without a row   --apply ends it
-  unregistered  content whose object row is gone      --apply writes the row anew
-  missing       an Available file without content     --apply writes it to the audit log; restore the object, or purge
-  altered       content that is not what was scanned  the file, to be rid of it
+  orphan        an object without a row                        --apply deletes it
+  upload        an unfinished multipart upload without a row   --apply aborts it
+  unregistered  content without an object row                  --apply inserts the row
+  missing       an Available file without content              --apply writes it to the audit log
+  altered       content that differs from the scanned content  --apply writes it to the audit log
+For missing and altered files, restore the object or purge the file.
 
 Options:
-  --apply        mend; without it nothing is changed
-  --hours N      leave alone what is younger than N hours (24; at least 2)
-  --json         print JSON: counts, then nothing else
+  --apply        fix the differences; without it nothing is changed
+  --hours N      ignore everything younger than N hours (24; at least 2)
+  --json         print only the counts, as JSON
   -h, --help     this text
 
 Example: deno task reconcile-files --apply --hours 48
 
-The bucket is that of the service's own settings (S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY, ...).
-Exit code 0 when registry and bucket agree or all was mended, 1 when differences are left (in a dry run: any),
-64 for wrong usage, 69 when database or bucket cannot be used.`;
+The bucket comes from the service's settings (S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY, ...).
+Exit code 0 when registry and bucket agree or everything was fixed, 1 when differences remain (without --apply: any
+difference), 64 for wrong usage, 69 when the database or the bucket is not usable.`;
 
 const HOUR_MS = 3_600_000;
-const LEFT_TO_PEOPLE: readonly Difference["kind"][] = ["missing", "altered"];
+const NOT_FIXABLE: readonly Difference["kind"][] = ["missing", "altered"];
 
-await runCli({
+await runDatabaseCommand({
   help: HELP,
   name: "reconcile-files",
   options: {
@@ -38,35 +39,39 @@ await runCli({
     hours: { type: "string", default: "24" },
   },
   async run({ values, positionals, sql, clock, print }) {
-    if (positionals.length > 0) throw new Failure(EXIT.usage, `there is no command "${positionals[0]}"`);
-    // Twice an upload's own time: an object is there before anybody else could tell that it is wanted.
-    const safeAgeMs = wantInteger("--hours", values.hours, 2, 100_000) * HOUR_MS;
+    if (positionals.length > 0) throw new Failure(EXIT.usage, `unknown command "${positionals[0]}"`);
+    // At least twice the lifetime of an upload URL: an object can exist before the row that refers to it.
+    const safeAgeMs = parseInteger("--hours", values.hours, 2, 100_000) * HOUR_MS;
     const { apply, json } = values as { apply: boolean; json?: boolean };
     const counts: Record<Difference["kind"], number> = {
-      ...{ orphan: 0, upload: 0, unregistered: 0, missing: 0, altered: 0 },
+      orphan: 0,
+      upload: 0,
+      unregistered: 0,
+      missing: 0,
+      altered: 0,
     };
     const found = (difference: Difference) => {
       counts[difference.kind]++;
       if (!json) console.log(lineOf(difference));
     };
     const seen = await reconcileFiles({ sql, objects: openConfiguredStore(), clock }, {
-      ...{ apply, safeAgeMs, found },
+      apply,
+      safeAgeMs,
+      found,
     }).catch((error) => {
       if (!(error instanceof ObjectStoreError)) throw error;
-      throw new Failure(EXIT.unavailable, `the bucket cannot be used: ${error.message}`);
+      throw new Failure(EXIT.unavailable, `the bucket is not usable: ${error.message}`);
     });
     print({
-      ...{
-        apply,
-        objects: seen.objects,
-        files: seen.files,
-        uploads: seen.uploads ?? "not listed by this store",
-      },
+      apply,
+      objects: seen.objects,
+      files: seen.files,
+      uploads: seen.uploads ?? "not listed by this store",
       ...counts,
     });
     const kinds = Object.keys(counts) as Difference["kind"][];
-    const left = kinds.filter((kind) => counts[kind] > 0 && (!apply || LEFT_TO_PEOPLE.includes(kind)));
-    if (left.length > 0) throw new Failure(EXIT.refused, `differences are left: ${left.join(", ")}`);
+    const remaining = kinds.filter((kind) => counts[kind] > 0 && (!apply || NOT_FIXABLE.includes(kind)));
+    if (remaining.length > 0) throw new Failure(EXIT.refused, `differences remain: ${remaining.join(", ")}`);
   },
 });
 

@@ -1,16 +1,16 @@
-// Has files examined again, straight in the database: `deno task rescan-files COMMAND`.
+// Requests a new scan of all files, directly in the database: `deno task rescan-files COMMAND`.
 import { readRescanProgress, requestRescan } from "../domain/files/rescan_generation.ts";
-import { runCli } from "./shared/cli.ts";
-import { EXIT, Failure } from "./shared/command_line.ts";
+import { runDatabaseCommand } from "./shared/database_command.ts";
+import { EXIT, Failure } from "./shared/run_script.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task rescan-files COMMAND [options]
 
-Available files are examined again by themselves once the scan engine has newer signatures. This tells how far that is,
-or asks for it now; a running instance begins within a minute and goes on in the background, with low priority.
+The service scans Available files again when the scan engine has newer signatures. This script shows the progress of that
+scan, or requests one now. A running instance starts it within a minute, in the background and with low priority.
 
 Commands:
-  status   how many files wait to be examined again
-  all      have every Available file examined again, although the engine knows nothing new
+  status   show how many files wait for a new scan
+  all      request a new scan of every Available file, also without newer signatures
 
 Options:
   --json      print JSON
@@ -18,22 +18,21 @@ Options:
 
 Example: deno task rescan-files all
 
-Exit code 0 when done, 1 when no engine has examined anything yet, 64 for wrong usage, 69 when the database cannot be
-used.`;
+Exit code 0 when done, 1 when no file was ever scanned, 64 for wrong usage, 69 when the database is not usable.`;
 
-await runCli({
+await runDatabaseCommand({
   help: HELP,
   name: "rescan-files",
   options: {},
   async run({ positionals, sql, print }) {
     const command = positionals.join(" ");
     if (command !== "status" && command !== "all") {
-      throw new Failure(EXIT.usage, command ? `there is no command "${command}"` : "a command is missing");
+      throw new Failure(EXIT.usage, command ? `unknown command "${command}"` : "a command is missing");
     }
     if (command === "all" && !await requestRescan(sql)) {
       throw new Failure(
         EXIT.refused,
-        "no engine has examined anything yet: there is nothing to examine again",
+        "no file was scanned yet, so none can be scanned again",
       );
     }
     const { seenAt, walkUntil, ...progress } = await readRescanProgress(sql);

@@ -1,4 +1,4 @@
-// Brings a backup back into an empty database and a bucket: `deno task restore FOLDER`.
+// Restores a backup into an empty database and a bucket: `deno task restore FOLDER`.
 import { createHash } from "node:crypto";
 import { DatabaseClock } from "../infra/postgres/database_clock.ts";
 import { reconcileFiles } from "../domain/files/reconcile.ts";
@@ -7,25 +7,25 @@ import { type ObjectStore, ObjectStoreError } from "../infra/objectstore/objects
 import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
 import { readArguments } from "./backup/arguments.ts";
 import { contentOf, dumpOf, holds, manifestOf, readIndex } from "./backup/folder.ts";
-import { EXIT, Failure, isPooled, runScript } from "./shared/command_line.ts";
+import { EXIT, Failure, isPooled, runScript } from "./shared/run_script.ts";
 import { openConfiguredStore } from "./shared/object_store.ts";
 import { runTool } from "./shared/postgres_tools.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... S3_ENDPOINT=https://... deno task restore [options] FOLDER
 
-Brings a backup of \`deno task backup\` back: the database by pg_restore, all or nothing, into one that is empty; then
-every object the bucket lacks. Afterwards compares both, as \`deno task reconcile-files\` does, and tells what differs.
-Start no instance before it has ended; then run \`deno task migrate\` when the service is newer than the backup.
-What ran when the backup was made runs again: work done between the backup and the loss is repeated or gone.
+Restores a backup of \`deno task backup\`: first the database, with pg_restore in one transaction, into an empty database;
+then every object that the bucket lacks. Then compares both, like \`deno task reconcile-files\`, and prints the differences.
+Do not start an instance before the restore has ended. If the service is newer than the backup, run \`deno task migrate\`
+first. Jobs that ran during the backup run again. Work done after the backup is lost or repeated.
 
 Options:
-  --no-objects   the database only; the bucket is compared all the same
+  --no-objects   the database only; the bucket is still compared
   -h, --help     this text
 
 Example: deno task restore /backups/steward
 
-Exit code 0 when database and bucket agree, 1 when files lack their content, 64 for wrong usage (a database that is not
-empty among it), 66 when FOLDER holds no complete backup, 69 when database or bucket cannot be used.`;
+Exit code 0 when every file has its content, 1 when files lack it, 64 for wrong usage (also if the database is not empty),
+66 when FOLDER has no complete backup, 69 when the database or the bucket is not usable.`;
 
 const HOUR_MS = 3_600_000;
 
@@ -37,7 +37,7 @@ await runScript(HELP, async () => {
   }
   const { folder, withObjects, databaseUrl } = given;
   const manifest = await Deno.readTextFile(manifestOf(folder)).catch(() => null);
-  if (manifest === null) throw new Failure(EXIT.noInput, `${folder} holds no complete backup`);
+  if (manifest === null) throw new Failure(EXIT.noInput, `${folder} has no complete backup`);
   const objects = openConfiguredStore();
   const sql = connectPostgres(databaseUrl, {
     max: 1,
@@ -59,7 +59,7 @@ await runScript(HELP, async () => {
     return await compare(sql, objects);
   } catch (error) {
     if (!(error instanceof ObjectStoreError)) throw error;
-    throw new Failure(EXIT.unavailable, `the bucket cannot be used: ${error.message}`);
+    throw new Failure(EXIT.unavailable, `the bucket is not usable: ${error.message}`);
   } finally {
     await sql.end();
   }
@@ -72,11 +72,13 @@ async function requireEmpty(sql: Sql): Promise<void> {
   if (row?.n) throw new Failure(EXIT.usage, `the database has ${row.n} tables; expected an empty one`);
 }
 
-/** Brings back what the bucket lacks, and tells the registry where the store has given content another ETag. */
+/** Writes the objects that the bucket lacks, and updates their ETags in the registry. Returns how many were written. */
 async function copyObjects(sql: Sql, folder: string, store: ObjectStore): Promise<number> {
   let copied = 0;
   for (const object of await readIndex(folder)) {
-    if (!await holds(folder, object)) throw new Failure(EXIT.noInput, "the backup lacks an object it names");
+    if (!await holds(folder, object)) {
+      throw new Failure(EXIT.noInput, "the backup lacks an object that its index lists");
+    }
     if ((await store.head(object.key))?.sizeBytes === object.sizeBytes) continue;
     const hash = createHash("sha256");
     const file = await Deno.open(contentOf(folder, object.key));
@@ -95,6 +97,7 @@ async function copyObjects(sql: Sql, folder: string, store: ObjectStore): Promis
   return copied;
 }
 
+/** Prints the differences between registry and bucket; returns the exit code. */
 async function compare(sql: Sql, objects: ObjectStore): Promise<number> {
   const counts: Record<string, number> = {};
   const found = ({ kind }: { kind: string }) => counts[kind] = (counts[kind] ?? 0) + 1;
@@ -102,7 +105,7 @@ async function compare(sql: Sql, objects: ObjectStore): Promise<number> {
   await clock.start(sql);
   await reconcileFiles({ sql, objects, clock }, { apply: false, safeAgeMs: 2 * HOUR_MS, found });
   for (const [kind, n] of Object.entries(counts)) console.log(`${kind.padEnd(14)}${n}`);
-  const lost = (counts.missing ?? 0) + (counts.altered ?? 0);
-  console.log(lost === 0 ? "every file has its content" : "see `deno task reconcile-files`");
-  return lost === 0 ? 0 : EXIT.refused;
+  const withoutContent = (counts.missing ?? 0) + (counts.altered ?? 0);
+  console.log(withoutContent === 0 ? "every file has its content" : "see `deno task reconcile-files`");
+  return withoutContent === 0 ? 0 : EXIT.refused;
 }

@@ -1,18 +1,18 @@
-// Looks for keys and passwords in the files git keeps: `deno task scan-secrets`. Asks nobody, so it runs anywhere.
+// Searches the files in git for keys and passwords: `deno task scan-secrets`. Works offline.
 import { join } from "node:path";
-import { readWords, takesNone } from "./shared/words.ts";
+import { expectNone, readPlainArguments } from "./shared/plain_arguments.ts";
 
 const HELP = `Usage: deno task scan-secrets
 
-Looks through all files git keeps, and those it would, for private keys and tokens of known forms.
-A line that only looks like one says so: "not a secret", in a comment on it or on the line above.
+Searches all files that git tracks or would add for private keys, tokens and passwords in known formats.
+To accept a false positive, write "not a secret" in a comment on that line or on the line above.
 
 Example: deno task scan-secrets
 
-Exit code 0 when nothing is found, or nothing looked at where git keeps no files; 1 otherwise, 64 for wrong usage.`;
+Exit code 0 when nothing is found or the folder is not a git repository, 1 otherwise, 64 for wrong usage.`;
 
-/** Forms nothing else has, and long values that are given to a name that speaks of a secret. */
-const FORMS: Record<string, RegExp> = {
+/** Patterns of known secret formats, and of long values assigned to names such as `password` or `token`. */
+const PATTERNS: Record<string, RegExp> = {
   "a private key": /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----\s*[A-Za-z0-9+/=\\n]{40}/,
   "a JSON Web Key with its private part": /"d"\s*:\s*"[A-Za-z0-9_-]{43,}"/,
   "an AWS access key": /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/,
@@ -25,19 +25,19 @@ const FORMS: Record<string, RegExp> = {
   "a signed token": /\beyJ[A-Za-z0-9_-]{20,}\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{40,}/,
   "a password in a URL":
     /\b[a-z][a-z0-9+]*:\/\/[^\s:/@"'`$<{]+:(?=[^\s@"'`$<{]*\d)[^\s@"'`$<{]{12,}@(?!localhost|127\.)/,
-  "a value of a secret's name":
+  "a value assigned to a secret's name":
     /(?:[Ss]ecret|SECRET|[Pp]assword|PASSWORD|[Tt]oken|TOKEN|[Aa]pi_?[Kk]ey|API_KEY)["']?\s*[:=]\s*["'](?=[^"']*[A-Z])(?=[^"']*[a-z])(?=[^"']*\d)[A-Za-z0-9+/_=-]{32,}["']/,
 };
-const DECLARED = /not a secret/i;
-const LARGEST = 2_000_000;
+const ALLOWED = /not a secret/i;
+const MAX_FILE_BYTES = 2_000_000;
 
-/** Where `text` looks as if it held a secret: line and kind; never the secret itself. */
+/** Line number and kind of every possible secret in `text`; never the secret itself. */
 export function secretsIn(text: string): { line: number; kind: string }[] {
   const lines = text.split("\n");
   return lines.flatMap((line, index) => {
-    if (DECLARED.test(line) || DECLARED.test(lines[index - 1] ?? "")) return [];
-    const reach = line.includes("-----BEGIN") ? lines.slice(index, index + 3).join("\n") : line;
-    return Object.entries(FORMS).filter(([, form]) => form.test(reach))
+    if (ALLOWED.test(line) || ALLOWED.test(lines[index - 1] ?? "")) return [];
+    const context = line.includes("-----BEGIN") ? lines.slice(index, index + 3).join("\n") : line;
+    return Object.entries(PATTERNS).filter(([, pattern]) => pattern.test(context))
       .map(([kind]) => ({ line: index + 1, kind }));
   });
 }
@@ -50,15 +50,15 @@ async function scan(): Promise<number> {
   }).output();
   if (!success) {
     const message = new TextDecoder().decode(stderr).trim();
-    console.error(`nothing was looked at: ${message}`);
+    console.error(`no files were scanned: ${message}`);
     return message.includes("not a git repository") ? 0 : 1;
   }
   let found = 0;
   for (const path of new TextDecoder().decode(stdout).split("\0").filter((path) => path !== "")) {
     const bytes = await Deno.readFile(join(import.meta.dirname ?? ".", "..", path)).catch(() => null);
-    if (!bytes || bytes.length > LARGEST || bytes.includes(0)) continue; // gone, generated, or no text
+    if (!bytes || bytes.length > MAX_FILE_BYTES || bytes.includes(0)) continue; // deleted, generated or binary
     for (const { line, kind } of secretsIn(new TextDecoder().decode(bytes))) {
-      console.error(`${path}:${line}: looks like ${kind}`);
+      console.error(`${path}:${line}: possibly ${kind}`);
       found++;
     }
   }
@@ -67,6 +67,6 @@ async function scan(): Promise<number> {
 }
 
 if (import.meta.main) {
-  readWords(HELP, takesNone);
+  readPlainArguments(HELP, expectNone);
   Deno.exit(await scan() === 0 ? 0 : 1);
 }

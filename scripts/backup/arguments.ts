@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
-import { EXIT, Failure } from "../shared/command_line.ts";
+import { EXIT, Failure } from "../shared/run_script.ts";
 
-/** What a backup or restore is about. */
+/** Arguments of backup and restore. */
 export interface BackupArguments {
   folder: string;
   withObjects: boolean;
@@ -9,15 +9,15 @@ export interface BackupArguments {
 }
 
 const NO_DATABASE =
-  "DATABASE_URL is missing. In development database and bucket are embedded and lie in DATA_DIR " +
+  "DATABASE_URL is missing. In development, the database and the bucket are embedded and stored in DATA_DIR " +
   "(.data): stop the service and copy that folder.";
 
-/** Reads the command line; null where only help is wanted. @throws Failure for wrong usage. */
+/** Parses the command line; null for --help. @throws Failure for wrong usage */
 export function readArguments(): BackupArguments | null {
   const { values, positionals } = parsed();
   if (values.help) return null;
   const [folder] = positionals;
-  if (!folder || positionals.length > 1) throw new Failure(EXIT.usage, "name one folder");
+  if (!folder || positionals.length > 1) throw new Failure(EXIT.usage, "expected one folder");
   const databaseUrl = Deno.env.get("DATABASE_URL");
   if (!databaseUrl) throw new Failure(EXIT.unavailable, NO_DATABASE);
   return { folder, withObjects: !values["no-objects"], databaseUrl };

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 
-/** What a backup holds. Objects lie under the hash of their key, since keys are no file names. */
+/** Describes a complete backup. */
 export interface Manifest {
   format: 1;
-  /** When the database's snapshot was begun; the backup is the service as of this instant. */
+  /** Start of the database snapshot: the backup has the state of this instant. */
   startedAt: string;
   endedAt: string;
   objects: number;
@@ -20,13 +20,13 @@ export const dumpOf = (folder: string): string => join(folder, "database.dump");
 export const manifestOf = (folder: string): string => join(folder, "manifest.json");
 const indexOf = (folder: string): string => join(folder, "objects.jsonl");
 
-/** Where an object's content lies. */
+/** Path of an object's content: the hash of its key, because keys are not valid file names. */
 export function contentOf(folder: string, key: string): string {
   const name = createHash("sha256").update(key).digest("hex");
   return join(folder, "objects", name.slice(0, 2), name);
 }
 
-/** Is the content there in full? An interrupted copy has left a `.part` beside it. */
+/** True if the content is there in full. An interrupted copy leaves a `.part` file instead. */
 export async function holds(folder: string, { key, sizeBytes }: IndexedObject): Promise<boolean> {
   const found = await Deno.stat(contentOf(folder, key)).catch(() => null);
   return found?.size === sizeBytes;

@@ -1,14 +1,14 @@
 import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
 import type { Schema } from "../../routes/shared/openapi_examples.ts";
 
-/** Areas of the document whose name is no good name for a property. */
+/** Property names of areas whose own name does not make a good one. */
 const AREA_NAMES: Record<string, string> = {
   "Sign-in": "auth",
   "API keys": "apiKeys",
   "Operations": "service",
 };
 
-/** The generated part of the client: the types of the document, a class for each area, and `Steward` itself. */
+/** Source of the client's generated module: the types of the document, a class per area, and the class `Steward`. */
 export function generateClient(document: OpenApiDocument): string {
   const { schemas } = document.components;
   const areas = document.tags.map(({ name, description }) => ({
@@ -20,12 +20,12 @@ export function generateClient(document: OpenApiDocument): string {
     !code.endsWith("_WITH_LIST")
   );
   return [
-    `// Generated from the OpenAPI document of Steward ${document.info.version}. Do not edit: make it anew.`,
+    `// Generated from the OpenAPI document of Steward ${document.info.version}. Do not edit: regenerate it.`,
     `import { events, type StreamEvent, upload, type Upload } from "./helpers.ts";`,
     `import { type Page, type RequestOptions, segment, type StewardOptions, StewardProblem, type Tokens, Transport } from "./transport.ts";`,
     `export { each, type Page, type RequestOptions, type StewardOptions, StewardProblem, type Tokens, Transport } from "./transport.ts";`,
     `export type { StreamEvent, Upload } from "./helpers.ts";`,
-    `/** Every code a refusal can have. */\nexport type ProblemCode = ${
+    `/** Every error code of the service. */\nexport type ProblemCode = ${
       codes.map((code) => `"${code}"`).join(" | ")
     };`,
     IS_PROBLEM,
@@ -36,7 +36,8 @@ export function generateClient(document: OpenApiDocument): string {
   ].join("\n\n") + "\n";
 }
 
-const IS_PROBLEM = `/** Is \`error\` a refusal of the service, with one of \`codes\` where some are given? */
+const IS_PROBLEM =
+  `/** True if \`error\` is an error response of the service; with \`codes\`, only if it has one of them. */
 export function isProblem(error: unknown, ...codes: ProblemCode[]): error is StewardProblem {
   return error instanceof StewardProblem && (codes.length === 0 || codes.includes(error.code as ProblemCode));
 }`;
@@ -44,16 +45,17 @@ export function isProblem(error: unknown, ...codes: ProblemCode[]): error is Ste
 interface Area {
   name: string;
   description: string;
-  operations: Placed[];
+  operations: RoutedOperation[];
 }
 
-interface Placed {
+/** An operation with its method and path. */
+interface RoutedOperation {
   method: string;
   path: string;
   operation: Operation;
 }
 
-const operationsOf = (document: OpenApiDocument, tag: string): Placed[] =>
+const operationsOf = (document: OpenApiDocument, tag: string): RoutedOperation[] =>
   Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).filter(([, { tags }]) => tags.includes(tag))
       .map(([method, operation]) => ({ method: method.toUpperCase(), path, operation }))
@@ -66,12 +68,12 @@ const camel = (name: string): string =>
   );
 const pascal = (name: string): string => name.replace(/^./, (letter) => letter.toUpperCase());
 const comment = (lines: (string | undefined)[], indent = ""): string => {
-  const said = lines.filter((line) => line !== undefined && line !== "").map((line) =>
+  const texts = lines.filter((line) => line !== undefined && line !== "").map((line) =>
     line?.replaceAll("*/", "*\\/")
   );
-  if (said.length === 0) return "";
-  if (said.length === 1) return `${indent}/** ${said[0]} */\n`;
-  return `${indent}/**\n${said.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
+  if (texts.length === 0) return "";
+  if (texts.length === 1) return `${indent}/** ${texts[0]} */\n`;
+  return `${indent}/**\n${texts.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
 };
 
 /** A schema as a TypeScript type. */
@@ -131,17 +133,17 @@ interface Parameter {
   schema: Schema;
   description?: string;
 }
-const queriesOf = ({ operation }: Placed): Parameter[] =>
+const queriesOf = ({ operation }: RoutedOperation): Parameter[] =>
   (operation.parameters ?? []).filter((parameter) => parameter.in === "query") as unknown as Parameter[];
-const queryName = ({ operation }: Placed): string => `${pascal(operation.operationId)}Query`;
+const queryName = ({ operation }: RoutedOperation): string => `${pascal(operation.operationId)}Query`;
 
-function queryDeclaration(placed: Placed): string {
-  const queries = queriesOf(placed);
+function queryDeclaration(routed: RoutedOperation): string {
+  const queries = queriesOf(routed);
   if (queries.length === 0) return "";
   const lines = queries.map(({ name, required, schema, description }) =>
     `${comment([description])}${name}${required ? "" : "?"}: ${typeOf(schema)};`
   );
-  return `export interface ${queryName(placed)} {\n${lines.join("\n")}\n}`;
+  return `export interface ${queryName(routed)} {\n${lines.join("\n")}\n}`;
 }
 
 function areaClass({ name, description, operations }: Area): string {
@@ -156,27 +158,27 @@ ${operations.map(methodOf).join("\n\n")}
 }`;
 }
 
-/** A method: path parameters, then body, then query, then what any request can be given. */
-function methodOf(placed: Placed): string {
-  const { method, path, operation } = placed;
+/** Source of a method. Parameters: path parameters, body, query, request options. */
+function methodOf(routed: RoutedOperation): string {
+  const { method, path, operation } = routed;
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "");
   const json = operation.requestBody?.content["application/json"];
   const form = operation.requestBody?.content["multipart/form-data"];
-  const queries = queriesOf(placed);
+  const queries = queriesOf(routed);
   const needsQuery = queries.some(({ required }) => required);
   const bodyType = json ? typeOf(json.schema) : "";
   const parameters = [
     ...names.map((name) => `${name}: string${/number/i.test(name) ? " | number" : ""}`),
     ...(json ? [`body${operation.requestBody?.required ? "" : "?"}: ${bodyType}`] : []),
     ...(form ? ["file: Blob"] : []),
-    ...(queries.length > 0 ? [`query: ${queryName(placed)}${needsQuery ? "" : " = {}"}`] : []),
+    ...(queries.length > 0 ? [`query: ${queryName(routed)}${needsQuery ? "" : " = {}"}`] : []),
     "options: RequestOptions = {}",
   ];
-  const { type, as } = answerOf(operation);
-  const place = "`" + path.replaceAll(/\{(\w+)\}/g, "${segment($1)}") + "`";
+  const { type, as } = responseOf(operation);
+  const pathTemplate = "`" + path.replaceAll(/\{(\w+)\}/g, "${segment($1)}") + "`";
   const [part] = Object.keys(form?.schema.properties ?? {});
   const request = [
-    `method: "${method}", path: ${place}`,
+    `method: "${method}", path: ${pathTemplate}`,
     ...(queries.length > 0 ? ["query"] : []),
     ...(json ? ["body"] : []),
     ...(form ? [`body: formOf("${part}", file)`] : []),
@@ -189,7 +191,8 @@ function methodOf(placed: Placed): string {
   }`;
 }
 
-function answerOf({ responses }: Operation): { type: string; as?: string } {
+/** The TypeScript type of a successful response, and how the transport reads it. */
+function responseOf({ responses }: Operation): { type: string; as?: string } {
   const [[status, success] = ["204", {}]] = Object.entries(responses).filter(([status]) => status < "400");
   const content = "content" in success ? success.content ?? {} : {};
   const [type] = Object.keys(content);
@@ -207,7 +210,7 @@ function stewardClass(areas: Area[]): string {
   return form;
 };
 
-/** The service, in the name of whoever is signed in. */
+/** Client of the service. Sends requests as the signed-in user, or with the given token. */
 export class Steward extends Transport {
 ${
     all.map(({ name, description, type }) => `${comment([description], "  ")}  readonly ${name}: ${type};`)
@@ -219,32 +222,32 @@ ${
 ${all.map(({ name, type }) => `    this.${name} = new ${type}(this);`).join("\n")}
   }
 
-  /** Signs in by email and password, and goes on in that name. @throws StewardProblem */
+  /** Signs in with email and password; later requests use the new tokens. @throws StewardProblem */
   async signIn(email: string, password: string, o: { tenantId?: string; global?: boolean } = {}): Promise<SignInDto> {
     const signedIn = await this.auth.signIn({ email, password, ...o });
     this.useTokens(signedIn);
     return signedIn;
   }
 
-  /** Goes on in another tenant of the signed-in user. @throws StewardProblem */
+  /** Switches to another tenant of the signed-in user. @throws StewardProblem */
   async switchTenant(tenantId: string): Promise<SignInDto> {
     const signedIn = await this.auth.switchTenant({ tenantId });
     this.useTokens(signedIn);
     return signedIn;
   }
 
-  /** Ends the session. @throws StewardProblem */
+  /** Signs out: ends the session and removes the tokens. @throws StewardProblem */
   async signOut(): Promise<void> {
     await this.auth.signOut();
     this.useTokens(null);
   }
 
-  /** Reserves a file, sends its content straight to storage, and confirms it: it is then being scanned. */
+  /** Reserves a file, uploads its content to the object store, and completes it. The service then scans it. */
   upload(file: Upload): Promise<FileRecord> {
     return upload<FileRecord>(this, file);
   }
 
-  /** A user's new in-app notifications as they come, through broken connections, until \`signal\` is aborted. */
+  /** Yields a user's new in-app notifications. Reconnects when the connection breaks, until \`signal\` is aborted. */
   userNotifications(
     userId: string,
     o: { lastEventId?: string; signal?: AbortSignal } = {},

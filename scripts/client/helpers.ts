@@ -1,20 +1,20 @@
-// What takes more than one request; packed as it is.
+// Operations that need more than one request: uploads and event streams. Copied unchanged into the package.
 import { pause, StewardProblem, type Transport } from "./transport.ts";
 
-/** A file to upload: what it is called and said to be, and its content. */
+/** A file to upload. */
 export interface Upload {
   /** One of the service's profiles, such as `document` or `image`. */
   profile: string;
   fileName: string;
   contentType: string;
   content: Blob | Uint8Array | ArrayBuffer;
-  /** In parts: true for as many as suit the size, or their number. Each is sent again by itself when it fails. */
+  /** Multipart upload: true for a number of parts that suits the size, or the number. Each part is retried alone. */
   parts?: boolean | number;
   isProduct?: boolean;
-  /** Makes the reservation safe to repeat. */
+  /** Makes a retry of the reservation safe. */
   idempotencyKey?: string;
   signal?: AbortSignal;
-  /** Hears of every part that has arrived, in bytes. */
+  /** Called after every uploaded part, with bytes sent and total bytes. */
   onProgress?: (sent: number, total: number) => void;
 }
 
@@ -33,7 +33,7 @@ interface Reserved {
 const ATTEMPTS = 3;
 const RECONNECT_MS = 2_000;
 
-/** Reserves, sends the content straight to storage, and confirms: the file is then being scanned. */
+/** Reserves a file, uploads its content to the object store, and completes it. Returns the file; its scan has started. */
 export async function upload<R>(transport: Transport, file: Upload): Promise<R> {
   const { profile, fileName, contentType, parts, isProduct, idempotencyKey, signal } = file;
   const content = file.content instanceof Blob
@@ -75,7 +75,7 @@ async function put(
   body: Blob,
   signal?: AbortSignal,
 ): Promise<string> {
-  const own = Object.entries(headers).filter(([name]) => !/^(host|content-length)$/i.test(name)); // fetch sets these
+  const own = Object.entries(headers).filter(([name]) => !/^(host|content-length)$/i.test(name)); // set by fetch
   for (let attempt = 1;; attempt++) {
     const response = await fetch(url, {
       method: "PUT",
@@ -98,7 +98,7 @@ export interface StreamEvent<T> {
   data: T;
 }
 
-/** The events of a stream as they come; when it breaks off it is opened again, until `signal` is aborted. */
+/** Yields the events of a stream. Reconnects when the connection breaks, until `signal` is aborted. */
 export async function* events<T>(
   transport: Transport,
   path: string,
@@ -127,12 +127,12 @@ export async function* events<T>(
     } catch (error) {
       if (o.signal?.aborted) return;
       if (error instanceof StewardProblem) throw error;
-      await pause(RECONNECT_MS, o.signal).catch(() => {}); // the connection broke: the loop looks at the signal
+      await pause(RECONNECT_MS, o.signal).catch(() => {}); // the connection broke; the loop checks the signal
     }
   }
 }
 
-/** What a stream says, block by block; one without data tells only from where to go on. */
+/** Parses a stream into events. A block without data only sets the id to resume from. */
 async function* parse<T>(response: Response): AsyncGenerator<StreamEvent<T | undefined>, void, void> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -149,7 +149,7 @@ async function* parse<T>(response: Response): AsyncGenerator<StreamEvent<T | und
       }
     }
   } finally {
-    reader?.cancel().catch(() => {}); // whoever reads has had enough
+    reader?.cancel().catch(() => {}); // the consumer stopped reading
   }
 }
 

@@ -1,38 +1,39 @@
-// What every request of the client goes through; packed as it is, with nothing from outside it.
+// Sends the client's requests: authentication, retries, error responses. Copied unchanged into the package, so it must not
+// import anything.
 
-/** What one is signed in by. */
+/** Tokens of a session. */
 export interface Tokens {
   accessToken: string;
   refreshToken: string;
 }
 
 export interface StewardOptions {
-  /** Where the service is, such as `https://steward.example`. */
+  /** URL of the service, such as `https://steward.example`. */
   baseUrl: string;
-  /** An access token or an API key (`sk_` …) that is used as it is. */
+  /** An access token or an API key (`sk_` …), sent with every request and never renewed. */
   token?: string;
-  /** The tokens of an earlier sign-in; they are renewed when they are out of date. */
+  /** Tokens of an earlier sign-in. They are renewed when they have expired. */
   tokens?: Tokens;
-  /** Hears of new tokens, to keep them, and of `null` when they are of no more use. */
+  /** Called with new tokens, so that you can store them, and with `null` when they are no longer valid. */
   onTokens?: (tokens: Tokens | null) => void;
-  /** The tenant to act in, for tokens without one. */
+  /** Tenant of the requests, if the token has none. */
   tenantId?: string;
-  /** How often a request that is safe to repeat is sent again after 429 or 503; 2 by default. */
+  /** Retries of a request after 429 or 503, if a retry is safe; default 2. */
   retries?: number;
-  /** Another fetch than the platform's. */
+  /** Replacement for the platform's `fetch`. */
   fetch?: typeof fetch;
 }
 
-/** What any single request can be given besides. */
+/** Options of a single request. */
 export interface RequestOptions {
-  /** Makes a creating request safe to repeat: 1 to 255 visible ASCII characters, such as a UUID. */
+  /** Makes a retry of a creating request safe: 1 to 255 visible ASCII characters, such as a UUID. */
   idempotencyKey?: string;
-  /** The ETag the change is meant for; see `onResponse` for how to get it. */
+  /** ETag of the version to change; `onResponse` receives it. */
   ifMatch?: string;
   tenantId?: string;
   signal?: AbortSignal;
   headers?: Record<string, string>;
-  /** Sees the answer's status and headers, such as ETag and Location, before the body is handed over. */
+  /** Called with the response before its body is read, for headers such as ETag and Location. */
   onResponse?: (response: Response) => void;
 }
 
@@ -47,30 +48,30 @@ export interface Page<T> {
   hasPrevious: boolean;
 }
 
-/** A request as the areas make it. */
+/** A request that a method of the client sends. */
 export interface ClientRequest {
   method: string;
   path: string;
   query?: object;
-  /** JSON, or a form with a file. */
+  /** A value to send as JSON, or FormData with a file. */
   body?: unknown;
   options?: RequestOptions;
-  /** What the answer is read as; JSON by default. */
+  /** How the response body is read; default: JSON. */
   as?: "json" | "text" | "response" | "nothing";
 }
 
-/** A problem document (RFC 9457) the service answered. */
+/** An error response of the service: a problem document (RFC 9457). */
 export class StewardProblem extends Error {
   override name = "StewardProblem";
   readonly status: number;
-  /** The stable name of the refusal; absent where what answered was not the service. */
+  /** The error code; absent if the response did not come from the service. */
   readonly code: string | undefined;
   readonly title: string;
   readonly detail: string;
-  /** What was expected of which field, or the list the code speaks of. */
+  /** Messages by field, or a list whose meaning depends on the code. */
   readonly errors: Record<string, string[]> | string[] | undefined;
   readonly traceId: string | undefined;
-  /** Seconds after which to try again. */
+  /** Seconds to wait before a retry. */
   readonly retryAfter: number | undefined;
 
   constructor(response: Response, document: Record<string, unknown>) {
@@ -90,11 +91,14 @@ export class StewardProblem extends Error {
   }
 }
 
-/** Refused before anything was done, whatever the method. */
-const UNTOUCHED: ReadonlySet<string | undefined> = new Set(["RATE_LIMITED", "SIGN_IN_BUSY_UNAVAILABLE"]);
+/** Codes of requests refused before they had any effect, so a retry is always safe. */
+const ALWAYS_RETRYABLE: ReadonlySet<string | undefined> = new Set([
+  "RATE_LIMITED",
+  "SIGN_IN_BUSY_UNAVAILABLE",
+]);
 const LONGEST_WAIT_S = 30;
 
-/** Sends requests in the name of whoever is signed in, and renews their tokens. */
+/** Sends requests with the tokens in use and renews expired tokens. */
 export class Transport {
   readonly baseUrl: string;
   readonly #options: StewardOptions;
@@ -109,18 +113,18 @@ export class Transport {
     this.#tokens = options.tokens ?? null;
   }
 
-  /** The tokens in use, or null where there are none. */
+  /** The tokens in use; null if there are none. */
   get tokens(): Tokens | null {
     return this.#tokens;
   }
 
-  /** Goes on with other tokens, or with none. */
+  /** Replaces the tokens in use, or removes them. */
   useTokens(tokens: Tokens | null): void {
     this.#tokens = tokens && { accessToken: tokens.accessToken, refreshToken: tokens.refreshToken };
     this.#options.onTokens?.(this.#tokens);
   }
 
-  /** A URL of the service that is not called through the client. */
+  /** The full URL of a path and query, for calls outside the client. */
   url(path: string, query: object = {}): string {
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
@@ -133,9 +137,9 @@ export class Transport {
     return this.baseUrl + path + (search.size > 0 ? `?${search}` : "");
   }
 
-  /** Sends a request and reads its answer. @throws StewardProblem */
+  /** Sends a request and reads the response. @throws StewardProblem */
   async request<T>(request: ClientRequest): Promise<T> {
-    const response = await this.#answered(request);
+    const response = await this.#sendWithRetries(request);
     request.options?.onResponse?.(response);
     if (request.as === "response") return response as T;
     if (request.as === "nothing") await response.body?.cancel();
@@ -144,8 +148,8 @@ export class Transport {
     return (request.as === "text" ? text : text === "" ? undefined : JSON.parse(text)) as T;
   }
 
-  async #answered(request: ClientRequest): Promise<Response> {
-    const repeats = request.method === "GET" || request.options?.idempotencyKey !== undefined;
+  async #sendWithRetries(request: ClientRequest): Promise<Response> {
+    const isRepeatable = request.method === "GET" || request.options?.idempotencyKey !== undefined;
     let mayRenew = true;
     for (let retriesLeft = this.#options.retries ?? 2;;) {
       const used = this.#tokens;
@@ -159,7 +163,8 @@ export class Transport {
       const isBusy = problem.status === 429 || problem.status === 503;
       const wait = problem.retryAfter ?? 1;
       if (
-        !isBusy || retriesLeft-- <= 0 || wait > LONGEST_WAIT_S || !(repeats || UNTOUCHED.has(problem.code))
+        !isBusy || retriesLeft-- <= 0 || wait > LONGEST_WAIT_S ||
+        !(isRepeatable || ALWAYS_RETRYABLE.has(problem.code))
       ) {
         throw problem;
       }
@@ -189,7 +194,7 @@ export class Transport {
     });
   }
 
-  /** Renews stale tokens, once for all requests that found them so; false when they are of no more use. */
+  /** Renews expired tokens, once for all concurrent requests; false if they can no longer be renewed. */
   async #renew(stale: Tokens): Promise<boolean> {
     if (this.#tokens !== stale) return this.#tokens !== null;
     this.#renewing ??= this.#exchange(stale).finally(() => this.#renewing = null);
@@ -218,11 +223,11 @@ async function problemOf(response: Response): Promise<StewardProblem> {
   try {
     return new StewardProblem(response, JSON.parse(text));
   } catch {
-    return new StewardProblem(response, { detail: text.slice(0, 500) }); // a proxy's page, say
+    return new StewardProblem(response, { detail: text.slice(0, 500) }); // not JSON, such as a proxy's error page
   }
 }
 
-/** Waits; rejects with the signal's reason when it is aborted. */
+/** Waits; rejects with the signal's reason if it is aborted. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => reject(signal?.reason);
@@ -236,7 +241,7 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
 }
 
 /**
- * Every item of a list, page by page as they are asked for:
+ * Yields every item of a list and requests the pages one after another:
  * `for await (const user of each((page) => steward.users.listUsers({ page })))`.
  */
 export async function* each<T>(list: (page: number) => Promise<Page<T>>): AsyncGenerator<T, void, void> {
@@ -247,5 +252,5 @@ export async function* each<T>(list: (page: number) => Promise<Page<T>>): AsyncG
   }
 }
 
-/** Path parameters are texts: whatever is in them, they stay one segment. */
+/** Encodes a path parameter as one path segment. */
 export const segment = (value: string | number): string => encodeURIComponent(String(value));

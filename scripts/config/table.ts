@@ -1,6 +1,6 @@
 import { type Setting, SETTINGS } from "../../infra/settings.ts";
 
-/** Every setting as a Markdown table: name, meaning, and what is used in its absence. */
+/** Every setting as a Markdown table: name, meaning, and the values used if it is absent. */
 export function settingsTable(): string {
   const rows = Object.entries<Setting>(SETTINGS).map(
     ([name, { meaning, development, production, optional }]) => {

@@ -1,9 +1,9 @@
 import { ConfigurationError, processEnv, readConfig } from "../../infra/config.ts";
 import { objectStoreConfig } from "../../infra/objectstore/store_config.ts";
 import { connectObjectStore, type ObjectStore } from "../../infra/objectstore/objectstore.ts";
-import { EXIT, Failure } from "./command_line.ts";
+import { EXIT, Failure } from "./run_script.ts";
 
-/** The bucket of the service's own settings. @throws Failure when they name none. */
+/** Connects to the bucket in the service's settings. @throws Failure when the settings are missing or not valid */
 export function openConfiguredStore(): ObjectStore {
   try {
     const config = readConfig(processEnv());

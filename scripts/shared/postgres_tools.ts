@@ -1,6 +1,6 @@
-import { EXIT, Failure } from "./command_line.ts";
+import { EXIT, Failure } from "./run_script.ts";
 
-/** The connection of a URL as the client tools take it: not as arguments, which every user of the machine can read. */
+/** Connection settings as environment variables of the client tools; arguments would be visible to other users. */
 export function toolEnvironment(databaseUrl: string): Record<string, string> {
   const url = new URL(databaseUrl);
   const sslMode = url.searchParams.get("sslmode");
@@ -14,12 +14,16 @@ export function toolEnvironment(databaseUrl: string): Record<string, string> {
   };
 }
 
-/** Runs one of Postgres' client tools. @throws Failure when it is not installed, or with what it said when it failed. */
+/** Runs one of Postgres' client tools. @throws Failure when it is not installed or fails, with its first line of stderr */
 export async function runTool(name: string, args: string[], databaseUrl: string): Promise<void> {
   let outcome: Deno.CommandOutput;
   try {
     outcome = await new Deno.Command(name, {
-      ...{ args, env: toolEnvironment(databaseUrl), stdin: "null", stdout: "null", stderr: "piped" },
+      args,
+      env: toolEnvironment(databaseUrl),
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
     }).output();
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;

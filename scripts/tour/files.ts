@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Story } from "./story.ts";
+import type { Tour } from "./tour.ts";
 
 const NAME = "Zoë’s façade ✓ 図面.png";
 /** A real one-pixel PNG. */
@@ -7,15 +7,15 @@ const PNG = Uint8Array.from(
   atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="),
   (char) => char.charCodeAt(0),
 );
-/** The standard anti-virus test file, put together here so that no scanner stumbles over this one. */
+/** The standard anti-virus test file, built from parts so that no scanner reports this source file. */
 const EICAR = new TextEncoder().encode(
   ["X5O!P%@AP[4\\PZX54(P^)7CC)7}$", "EICAR-STANDARD-", "ANTIVIRUS-TEST-FILE!$H+H*"].join(""),
 );
 
-/** Files: straight to storage, scanned, served; what is infected or disguised never gets out. */
-export async function fileSteps(story: Story): Promise<void> {
-  story.chapter("Files");
-  const { member } = story;
+/** Files: upload, scan and download of a clean file; an infected file and one with a wrong type are not served. */
+export async function fileSteps(tour: Tour): Promise<void> {
+  tour.section("Files");
+  const { member } = tour;
 
   const upload = async (
     content: Uint8Array<ArrayBuffer>,
@@ -36,22 +36,22 @@ export async function fileSteps(story: Story): Promise<void> {
     return reserved.fileId;
   };
   const verdict = async (id: string) =>
-    await story.until("the scan", async () => {
+    await tour.until("the scan", async () => {
       const record = await member.expect(200, "GET", `/api/v1/files/${id}`);
       return record.status === "Scanning" ? null : record;
     });
 
-  const id = await story.step(
-    "Zoë reserves a file, PUTs a PNG to the signed URL, completes: Scanning",
+  const id = await tour.step(
+    "Zoë reserves a file, uploads a PNG to the signed URL and completes it: Scanning",
     async () => await upload(PNG, { profile: "image", fileName: NAME, contentType: "image/png" }),
   );
-  await story.step("a background job scans it: Available", async () => {
+  await tour.step("a background job scans it: Available", async () => {
     const record = await verdict(id);
     assert.equal(record.status, "Available");
     assert.equal(record.detectedContentType, "image/png");
   });
-  await story.step(
-    "the download URL gives the same bytes, as attachment under the original name",
+  await tour.step(
+    "the download URL returns the same bytes, as an attachment with the original name",
     async () => {
       const { url } = await member.expect(200, "GET", `/api/v1/files/${id}/download-url`);
       const download = await fetch(url);
@@ -62,7 +62,7 @@ export async function fileSteps(story: Story): Promise<void> {
       assert.equal(decodeURIComponent(/filename\*=UTF-8''([^;]+)/.exec(disposition)?.[1] ?? ""), NAME);
     },
   );
-  await story.step("the EICAR test file ends Infected and cannot be had", async () => {
+  await tour.step("the EICAR test file becomes Infected and cannot be downloaded", async () => {
     const infected = await upload(EICAR, {
       profile: "document",
       fileName: "letter.txt",
@@ -71,7 +71,7 @@ export async function fileSteps(story: Story): Promise<void> {
     assert.equal((await verdict(infected)).status, "Infected");
     await member.refused(409, "FILE_INFECTED_CONFLICT", "GET", `/api/v1/files/${infected}/download-url`);
   });
-  await story.step("a text renamed .png ends as a tombstone that says why", async () => {
+  await tour.step("a text file renamed to .png is purged; its record shows the reason", async () => {
     const text = new TextEncoder().encode("This is no picture.\n");
     const disguised = await upload(text, {
       profile: "image",

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import type { Story } from "./story.ts";
+import type { Tour } from "./tour.ts";
 
-/** Jobs: one that works, one that never will. */
-export async function jobSteps(story: Story): Promise<void> {
-  story.chapter("Jobs");
-  const { member } = story;
+/** Jobs: one that succeeds, one that always fails. */
+export async function jobSteps(tour: Tour): Promise<void> {
+  tour.section("Jobs");
+  const { member } = tour;
   const ended = async (id: string, statuses: string[]) =>
-    await story.until(`job ${statuses.join(" or ")}`, async () => {
+    await tour.until(`job ${statuses.join(" or ")}`, async () => {
       const job = await member.expect(200, "GET", `/api/v1/jobs/${id}`);
       return statuses.includes(job.status) ? job : null;
     });
 
-  await story.step("Zoë enqueues a job: Succeeded, its execution listed", async () => {
+  await tour.step("Zoë enqueues a job: Succeeded, and its execution is listed", async () => {
     const job = await member.expect(201, "POST", "/api/v1/jobs", {
       jobTypeName: "steward.echo",
       serializedArgs: JSON.stringify({ hello: "wörld" }),
@@ -22,7 +22,7 @@ export async function jobSteps(story: Story): Promise<void> {
     assert.equal(executions.items[0].status, "Succeeded");
     assert.match(executions.items[0].output, /wörld/);
   });
-  await story.step("one that always fails is retried, then dead-lettered", async () => {
+  await tour.step("a job that always fails is retried, then dead-lettered", async () => {
     const job = await member.expect(201, "POST", "/api/v1/jobs", {
       jobTypeName: "steward.fail",
       serializedArgs: JSON.stringify({ message: "it never works" }),

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import type { Story } from "./story.ts";
+import type { Tour } from "./tour.ts";
 
-/** Notifications: a template, a message made from it, read by the one it is for. */
-export async function notificationSteps(story: Story): Promise<void> {
-  story.chapter("Notifications");
-  const { member, memberId } = story;
+/** Notifications: a template, a message from it, and its recipient reading it. */
+export async function notificationSteps(tour: Tour): Promise<void> {
+  tour.section("Notifications");
+  const { member, memberId } = tour;
   const slug = `welcome-${crypto.randomUUID().slice(0, 8)}`;
-  await story.step("Zoë writes a template", async () => {
+  await tour.step("Zoë creates a template", async () => {
     const template = await member.expect(201, "POST", "/api/v1/notification-templates", {
       slug,
       name: "Welcome",
@@ -17,19 +17,19 @@ export async function notificationSteps(story: Story): Promise<void> {
     });
     assert.equal(template.version, 1);
   });
-  await story.step("sends herself an in-app notification made from it", async () => {
+  await tour.step("sends herself an in-app notification from it", async () => {
     const sent = await member.expect(200, "POST", "/api/v1/notifications/send", {
       channel: "InApp",
       recipients: [{ address: memberId, displayName: "Zoë" }],
       templateSlug: slug,
       templateData: { name: "Zoë", count: 1234 },
     });
-    await story.until("the delivery", async () => {
+    await tour.until("the delivery", async () => {
       const detail = await member.expect(200, "GET", `/api/v1/notifications/${sent.notificationId}`);
       return detail.status === "Sent" ? detail : null;
     });
   });
-  await story.step("and reads it", async () => {
+  await tour.step("and reads it", async () => {
     assert.equal(
       await member.expect(200, "GET", `/api/v1/user-notifications/unread-count?userId=${memberId}`),
       1,

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 
-export interface ToldService {
+export interface TourService {
   url: string;
   /** True when the tour started it. */
   isOurs: boolean;
   stop(): Promise<void>;
 }
 
-/** The service at STEWARD_URL or on the default port when one answers there, else a new one in a temporary folder. */
-export async function reachService(): Promise<ToldService> {
+/** Uses the service at STEWARD_URL or on the default port if it answers, else starts one in a temporary folder. */
+export async function openService(): Promise<TourService> {
   const given = Deno.env.get("STEWARD_URL");
   const url = given ?? "http://127.0.0.1:8000";
   if (await answers(url, given ? 15_000 : 2_000)) {
@@ -22,17 +22,17 @@ export async function reachService(): Promise<ToldService> {
   return await startOwn();
 }
 
-async function answers(url: string, patienceMs: number): Promise<boolean> {
+async function answers(url: string, timeoutMs: number): Promise<boolean> {
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(patienceMs) });
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) });
     const body = await response.json();
     return typeof body.checks === "object";
   } catch {
-    return false; // nobody there, or somebody else
+    return false; // no server, or a different one
   }
 }
 
-async function startOwn(): Promise<ToldService> {
+async function startOwn(): Promise<TourService> {
   const folder = await Deno.makeTempDir({ prefix: "steward-tour-" });
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", join(import.meta.dirname ?? ".", "..", "..", "main.ts")],

@@ -87,11 +87,11 @@ Deno.test({
         DATABASE_URL: narrow,
       });
       assert.equal(besideShop.code, 0, besideShop.text);
-      assert.match(besideShop.text, /left out what is not the service's: schema the shop/);
+      assert.match(besideShop.text, /skipped schemas of other applications: the shop/);
       const { DATABASE_URL: _, ...development } = from;
       const embedded = await script("backup", [join(folder, "embedded")], development);
       assert.equal(embedded.code, 69);
-      assert.match(embedded.text, /^DATABASE_URL is missing\. In development .* copy that folder\.\n$/);
+      assert.match(embedded.text, /^DATABASE_URL is missing\. In development, .* copy that folder\.\n$/);
 
       const refused = await script("restore", [kept], from);
       assert.equal(refused.code, 64, refused.text);

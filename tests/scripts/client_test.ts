@@ -44,7 +44,7 @@ Deno.test("a folder the client cannot be written to is one clear line", async ()
   }).output();
   assert.equal(code, 1);
   const said = new TextDecoder().decode(stderr).trim();
-  assert.match(said, /^the folder .* cannot be made: .*$/);
+  assert.match(said, /^the folder .* cannot be created: .*$/);
   await Deno.remove(file);
 });
 

@@ -43,7 +43,7 @@ Deno.test("registry and bucket are reconciled from the command line; a differenc
   const dry = await run("reconcile-files", []);
   assert.equal(dry.code, 1);
   assert.match(dry.out, new RegExp(`^missing +file ${id}$`, "m"));
-  assert.equal(dry.err, "differences are left: missing");
+  assert.equal(dry.err, "differences remain: missing");
   const json = await run("reconcile-files", ["--apply", "--json"]);
   assert.deepEqual([json.code, JSON.parse(json.out).missing, JSON.parse(json.out).apply], [1, 1, true]);
   for (const { out, err } of [young, dry, json]) {
@@ -67,11 +67,11 @@ Deno.test("wrong usage and absent stores are explained", async () => {
     ["reconcile-files", ["--help"], {}, 0, /Example:/],
     ["rescan-files", ["--help"], {}, 0, /Example:/],
     ["reconcile-files", ["--hours", "1"], {}, 64, /--hours/],
-    ["reconcile-files", ["everything"], {}, 64, /there is no command/],
+    ["reconcile-files", ["everything"], {}, 64, /unknown command/],
     ["reconcile-files", [], { S3_ENDPOINT: "" }, 64, /S3_ENDPOINT/],
-    ["reconcile-files", [], { S3_ENDPOINT: "http://127.0.0.1:1" }, 69, /the bucket cannot be used/],
+    ["reconcile-files", [], { S3_ENDPOINT: "http://127.0.0.1:1" }, 69, /the bucket is not usable/],
     ["rescan-files", [], {}, 64, /a command is missing/],
-    ["rescan-files", ["status", "all"], {}, 64, /there is no command "status all"/],
+    ["rescan-files", ["status", "all"], {}, 64, /unknown command "status all"/],
   ];
   await Promise.all(cases.map(async ([script, args, env, code, told]) => {
     const ended = await run(script, args, env);

@@ -11,7 +11,7 @@ const SECRETS: Record<string, string> = {
   "an API key": "sk_" + A64.slice(0, 43),
   "a signed token": ["eyJ" + A64, "eyJ" + A64, A64].join("."),
   "a password in a URL": "postgres://steward:" + "hunter2hunter2hunter2@db.example/steward",
-  "a value of a secret's name": `clientSecret` + `: "${A64.slice(0, 40)}"`,
+  "a value assigned to a secret's name": `clientSecret` + `: "${A64.slice(0, 40)}"`,
 };
 
 Deno.test("what looks like a key or token is found, by its line and kind", () => {

@@ -116,5 +116,5 @@ Deno.test("a problem that no page tells of is refused where the resource is decl
         problems: ["PRICE_TAG_ALREADY_EXISTS" as never],
       },
     });
-  assert.throws(declare, /resource priceTag: its problem PRICE_TAG_ALREADY_EXISTS is unknown/);
+  assert.throws(declare, /resource priceTag: its error code PRICE_TAG_ALREADY_EXISTS is unknown/);
 });

@@ -1,4 +1,4 @@
-// What administration scripts share: exit codes, their one way to end, and the database they work on.
+// Shared by the administration scripts: exit codes, error handling and the database connection.
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import type { Clock } from "../../domain/shared/clock.ts";
@@ -6,20 +6,20 @@ import { setIdClock } from "../../domain/shared/ids.ts";
 import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { pendingMigrations } from "../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
-import { EXIT } from "./words.ts";
+import { EXIT } from "./plain_arguments.ts";
 
 export { EXIT };
-/** How ids are written. */
+/** Pattern of ids. */
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Ends a script with a message on stderr. */
+/** Ends a script with this exit code and a message on stderr. */
 export class Failure extends Error {
   constructor(readonly exitCode: number, message: string) {
     super(message);
   }
 }
 
-/** Runs a script's `main` and ends with the exit code it comes to; wrong usage also prints `help`. */
+/** Runs a script's `main` and sets its exit code. Prints errors to stderr; for wrong usage also `help`. */
 export async function runScript(help: string, main: () => Promise<number>): Promise<void> {
   try {
     Deno.exitCode = await main();
@@ -31,10 +31,10 @@ export async function runScript(help: string, main: () => Promise<number>): Prom
   }
 }
 
-/** Is the database behind a pooler in transaction mode? */
+/** True if the database is behind a connection pooler in transaction mode. */
 export const isPooled = (): boolean => Deno.env.get("DATABASE_LISTEN")?.trim() === "false";
 
-/** Connects to DATABASE_URL for `work`, which goes by the database's clock. A database that lacks migrations is refused. */
+/** Connects to DATABASE_URL and runs `work` with the database's clock. @throws Failure when migrations are missing */
 export async function withDatabase<T>(
   script: string,
   work: (sql: Sql, clock: Clock) => Promise<T>,
@@ -56,7 +56,7 @@ export async function withDatabase<T>(
     if (pending.length > 0) {
       throw new Failure(
         EXIT.unavailable,
-        `the database lacks ${pending.join(", ")}; run \`deno task migrate\``,
+        `the database lacks the migrations ${pending.join(", ")}; run \`deno task migrate\``,
       );
     }
     return await work(sql, clock);
@@ -74,5 +74,5 @@ function asFailure(error: unknown): Failure {
     const lines = fields.map(([field, messages]) => `  ${field}: ${messages.join("; ")}`);
     return new Failure(EXIT.refused, [`${refusal.code}: ${refusal.message}`, ...lines].join("\n"));
   }
-  return new Failure(EXIT.unavailable, `the database cannot be used: ${(error as Error).message}`);
+  return new Failure(EXIT.unavailable, `the database is not usable: ${(error as Error).message}`);
 }

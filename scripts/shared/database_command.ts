@@ -3,7 +3,7 @@ import { type JobActor, type JobReach, jobReach, operator } from "../../domain/j
 import type { Clock } from "../../domain/shared/clock.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript, UUID, withDatabase } from "./command_line.ts";
+import { EXIT, Failure, runScript, UUID, withDatabase } from "./run_script.ts";
 
 type Options = Record<string, { type: "string"; default?: string } | { type: "boolean"; default?: boolean }>;
 type Values<O extends Options> = {
@@ -12,27 +12,27 @@ type Values<O extends Options> = {
     : string | undefined;
 };
 
-export interface CliRun<O extends Options> {
+export interface DatabaseCommand<O extends Options> {
   values: Values<O>;
   positionals: string[];
   sql: Sql;
-  /** The database's. */
+  /** The clock of the database. */
   clock: Clock;
-  /** Wakes the running instances once the script has done its work. */
+  /** Wakes the running instances when the script has finished. */
   wakeUps: WakeUps;
-  /** Prints `text` (by default: `value`, one `name  value` a line), or `value` as JSON with --json. */
+  /** Prints `text` (default: one line `name  value` per member of `value`); with --json, prints `value` as JSON. */
   print(value: unknown, text?: string): void;
 }
 
 /**
- * Runs a script against DATABASE_URL: reads its options (besides --json and --help, which all have), connects, runs,
- * and ends with an exit code: 1 when the service refuses, 64 for wrong usage, 69 when the database cannot be used.
+ * Runs a script that uses DATABASE_URL: parses its options (and --json and --help, which all scripts have), connects, and
+ * calls `run`. Sets the exit code: 1 when the service refuses, 64 for wrong usage, 69 when the database is not usable.
  */
-export async function runCli<const O extends Options>(o: {
+export async function runDatabaseCommand<const O extends Options>(o: {
   help: string;
   name: string;
   options: O;
-  run(cli: CliRun<O>): Promise<void>;
+  run(cli: DatabaseCommand<O>): Promise<void>;
 }): Promise<void> {
   await runScript(o.help, async () => {
     const { values, positionals } = readArgs(o.options);
@@ -45,17 +45,17 @@ export async function runCli<const O extends Options>(o: {
       throw new Failure(EXIT.usage, `--tenant is "${tenant}"; expected a tenant's id`);
     }
     return await withDatabase(o.name, async (sql, clock) => {
-      let isAsked = false;
+      let mustWake = false;
       await o.run({
         values: values as Values<O>,
         positionals,
         sql,
         clock,
-        wakeUps: { at: () => isAsked = true },
+        wakeUps: { at: () => mustWake = true },
         print: (value, text) =>
           console.log(values.json ? JSON.stringify(value, null, 2) : text ?? table(value)),
       });
-      if (isAsked) await sql`select pg_notify('steward_jobs', '')`;
+      if (mustWake) await sql`select pg_notify('steward_jobs', '')`;
       return 0;
     });
   });
@@ -63,16 +63,16 @@ export async function runCli<const O extends Options>(o: {
 
 const TENANT = { tenant: { type: "string" } } as const;
 
-/** What a command about jobs gets: whose jobs it is about by --tenant, and what was written behind its name. */
-export interface JobCommand<O extends Options> extends CliRun<O & typeof TENANT> {
+/** What a command about jobs gets: the actor and reach (set by --tenant), and the arguments after the command's name. */
+export interface JobCommand<O extends Options> extends DatabaseCommand<O & typeof TENANT> {
   actor: JobActor;
   reach: JobReach;
   args: string[];
 }
 
 /**
- * Runs that one of `commands` which the first word on the command line names, as the operator.
- * @param o.takes how many words may follow a command's name, where any may.
+ * Runs, as the operator, the command whose name is the first argument.
+ * @param o.takes how many arguments a command takes, by name; absent: none.
  */
 export async function runJobCommand<const O extends Options>(o: {
   help: string;
@@ -81,7 +81,7 @@ export async function runJobCommand<const O extends Options>(o: {
   options: O;
   commands: Record<string, (cli: JobCommand<O>) => Promise<void>>;
 }): Promise<void> {
-  await runCli<O & typeof TENANT>({
+  await runDatabaseCommand<O & typeof TENANT>({
     help: o.help,
     name: o.name,
     options: { ...o.options, ...TENANT },
@@ -89,9 +89,9 @@ export async function runJobCommand<const O extends Options>(o: {
       const [name, ...args] = cli.positionals;
       if (!name) throw new Failure(EXIT.usage, "a command is missing");
       const command = Object.hasOwn(o.commands, name) ? o.commands[name] : undefined;
-      if (!command) throw new Failure(EXIT.usage, `there is no command "${name}"`);
-      const surplus = args[o.takes[name] ?? 0];
-      if (surplus !== undefined) throw new Failure(EXIT.usage, `${name} does not take "${surplus}"`);
+      if (!command) throw new Failure(EXIT.usage, `unknown command "${name}"`);
+      const extra = args[o.takes[name] ?? 0];
+      if (extra !== undefined) throw new Failure(EXIT.usage, `unexpected argument "${extra}" of ${name}`);
       const { tenant } = cli.values as { tenant?: string };
       const actor = operator(tenant ?? null);
       await command({ ...cli, actor, reach: jobReach(actor, tenant), args });
@@ -117,29 +117,29 @@ function readArgs(options: Options) {
 const table = (value: unknown) =>
   Object.entries(value as Record<string, unknown>).map(([name, of]) => `${name.padEnd(28)}${of}`).join("\n");
 
-/** An option that must be one of these names, in any letter case. */
-export function oneOf<const N extends string>(option: string, given: string, names: readonly N[]): N {
+/** Parses an option that must be one of `names`, in any letter case. @throws Failure */
+export function parseChoice<const N extends string>(option: string, given: string, names: readonly N[]): N {
   const name = names.find((name) => name.toLowerCase() === given.toLowerCase());
   if (name) return name;
   throw new Failure(EXIT.usage, `${option} is "${given}"; expected one of ${names.join(", ")}`);
 }
 
-/** The id that a command is about. */
-export function wantId(command: string, given: string | undefined): string {
+/** Parses the id argument of a command. @throws Failure */
+export function parseId(command: string, given: string | undefined): string {
   if (given && UUID.test(given)) return given.toLowerCase();
-  throw new Failure(EXIT.usage, `${command} needs an id${given ? `; "${given}" is none` : ""}`);
+  throw new Failure(EXIT.usage, `${command} needs an id${given ? `; "${given}" is not an id` : ""}`);
 }
 
-/** An option that must be a time; null where it was not given. */
-export function wantTime(option: string, given: string | undefined): Date | null {
+/** Parses an option that must be a time; null if it is absent. @throws Failure */
+export function parseTime(option: string, given: string | undefined): Date | null {
   if (given === undefined) return null;
   const at = new Date(given);
   if (!Number.isNaN(at.getTime())) return at;
   throw new Failure(EXIT.usage, `${option} is "${given}"; expected an ISO 8601 time`);
 }
 
-/** An option that must be an integer within bounds. */
-export function wantInteger(option: string, given: string, min: number, max: number): number {
+/** Parses an option that must be an integer from `min` to `max`. @throws Failure */
+export function parseInteger(option: string, given: string, min: number, max: number): number {
   const value = /^-?\d{1,9}$/.test(given) ? Number(given) : NaN;
   if (value >= min && value <= max) return value;
   throw new Failure(EXIT.usage, `${option} is "${given}"; expected an integer from ${min} to ${max}`);

@@ -1,10 +1,10 @@
-// deno-lint-ignore-file no-explicit-any -- the tour looks into answers of every shape
+// deno-lint-ignore-file no-explicit-any -- the tour reads responses of every shape
 import assert from "node:assert/strict";
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
-/** Speaks HTTP as one caller of the service. */
-export class Visitor {
+/** Sends HTTP requests as one caller of the service. */
+export class ApiCaller {
   constructor(readonly baseUrl: string, readonly token: string | null = null) {}
 
   async send(
@@ -25,7 +25,7 @@ export class Visitor {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
   }
 
-  /** Sends and insists on the status; returns the body. */
+  /** Sends a request and checks the status; returns the body. */
   async expect(status: number, method: string, path: string, body?: unknown): Promise<any> {
     const answer = await this.send(method, path, body);
     assert.equal(
@@ -36,42 +36,42 @@ export class Visitor {
     return answer.body;
   }
 
-  /** Sends and insists on the refusal. */
+  /** Sends a request that must be refused with this status and error code. */
   async refused(status: number, code: string, method: string, path: string, body?: unknown): Promise<void> {
     const problem = await this.expect(status, method, path, body);
     assert.equal(problem.code, code);
   }
 }
 
-/** What the story has come to so far, and how its steps are told. */
-export class Story {
-  readonly nobody: Visitor;
-  administrator!: Visitor;
-  member!: Visitor;
+/** State that the steps of the tour share, and functions that run and print steps. */
+export class Tour {
+  readonly anonymous: ApiCaller;
+  administrator!: ApiCaller;
+  member!: ApiCaller;
   memberId = "";
   memberEmail = "";
-  told = 0;
+  passed = 0;
   readonly #started = performance.now();
 
   constructor(readonly url: string) {
-    this.nobody = new Visitor(url);
+    this.anonymous = new ApiCaller(url);
   }
 
   get elapsedMs(): number {
     return performance.now() - this.#started;
   }
 
-  chapter(title: string): void {
+  section(title: string): void {
     console.log(title);
   }
 
-  /** Does one step and prints it with a tick and its time; a false one ends the tour. */
+  /** Runs one step and prints it with its time. A failed step ends the tour. */
   async step<T>(sentence: string, work: () => Promise<T>): Promise<T> {
     const started = performance.now();
     try {
       const result = await work();
       console.log(`  ✓ ${sentence} ${dim(`${Math.round(performance.now() - started)} ms`)}`);
-      this.told++;
+      this.passed++;
       return result;
     } catch (error) {
       console.log(`  ✗ ${sentence}`);
@@ -79,14 +79,14 @@ export class Story {
     }
   }
 
-  /** Looks again and again until `look` gives something; the story goes on when background work is done. */
-  async until<T>(what: string, look: () => Promise<T | null>): Promise<T> {
-    for (const since = performance.now(); performance.now() - since < PATIENCE_MS;) {
-      const found = await look();
+  /** Polls until `read` returns a value, and returns it. @throws Error after a minute */
+  async until<T>(what: string, read: () => Promise<T | null>): Promise<T> {
+    for (const since = performance.now(); performance.now() - since < TIMEOUT_MS;) {
+      const found = await read();
       if (found !== null) return found;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    throw new Error(`${what} did not happen within ${PATIENCE_MS / 1000} s`);
+    throw new Error(`${what} did not happen within ${TIMEOUT_MS / 1000} s`);
   }
 }
 
