@@ -72,7 +72,7 @@ Deno.test("of many scopes that hold a file the detail names ten, the errors all"
     assert.equal((await actor.post(`/api/v1/files/${id}/references`, { scope, ownerId: "1" })).status, 201);
   }
   const { detail, errors } = (await actor.post(`/api/v1/files/${id}/purge`, { reason: "rule" })).body;
-  assert.match(detail, /has 101 reference\(s\), of scope-000, .*, scope-009 and others;/);
+  assert.match(detail, /has 101 reference\(s\) in scope-000, .*, scope-009 and others;/);
   assert.doesNotMatch(detail, /scope-010/);
   assert.deepEqual(errors, scopes);
 });
