@@ -10,10 +10,10 @@ import { JOB_REASONS, markPurged } from "./purge_file.ts";
 import { startScanning } from "./start_scanning.ts";
 
 /**
- * Confirms an upload: Pending → Scanning and the scan job are one transaction. Confirming again returns the file while it is
- * Scanning or Available. The scan later requires the size and ETag that the staging object has now.
- * @param readParts called only for a reservation with parts; returns the uploaded parts, which are then joined, or null if
- * the content was uploaded whole
+ * Confirms an upload: Pending → Scanning and the scan job are one transaction. Confirming again returns the file while
+ * it is Scanning or Available. The scan later requires the size and ETag that the staging object has now.
+ * @param readParts called only for a reservation with parts; returns the uploaded parts, which are then joined, or null
+ * if the content was uploaded whole
  * @throws FILE_NOT_FOUND, FILE_NOT_UPLOADED_CONFLICT, FILE_UPLOAD_EXPIRED_CONFLICT, FILE_SIZE_MISMATCH_UNPROCESSABLE,
  * FILE_STORAGE_UNAVAILABLE, the errors of `stateConflict`; VALIDATION_ERROR if the parts do not match the reservation
  */

@@ -29,7 +29,10 @@ export async function compoundContentType(read: RangeReader): Promise<string> {
   return found.size === 1 && only !== undefined ? only : "application/x-cfb";
 }
 
-/** Reads the directory's chain of sectors through the allocation table. If the file is damaged, returns what it has read. */
+/**
+ * Reads the directory's chain of sectors through the allocation table. If the file is damaged, returns what it has
+ * read.
+ */
 async function readDirectory(read: RangeReader, header: DataView, sectorSize: number): Promise<Uint8Array> {
   const sectorAt = (number: number) => read((number + 1) * sectorSize, (number + 2) * sectorSize);
   const sectors: Uint8Array[] = [];

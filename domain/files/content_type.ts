@@ -26,8 +26,8 @@ const textFormats: [type: string, beginning: string][] = [
 ];
 
 /**
- * Collects what `detectContentType` needs while the content is hashed and scanned in one pass: its size, its first 16 KiB,
- * whether all of it is text and whether it contains active markup. Memory use is constant.
+ * Collects what `detectContentType` needs while the content is hashed and scanned in one pass: its size, its first 16
+ * KiB, whether all of it is text and whether it contains active markup. Memory use is constant.
  */
 export class ContentProbe {
   #head = new Uint8Array(0);
@@ -72,11 +72,12 @@ export class ContentProbe {
 }
 
 /**
- * Detects the content type from the bytes alone. The file name and the declared type do not matter, except that the probe
- * may have used the declared charset.
+ * Detects the content type from the bytes alone. The file name and the declared type do not matter, except that the
+ * probe may have used the declared charset.
  * @param probe was fed the whole content
  * @param read reads ranges of the same content; used for containers and images only
- * @returns `application/octet-stream` for unknown types and polyglots; `text/plain` also for CSV, which has no signature
+ * @returns `application/octet-stream` for unknown types and polyglots; `text/plain` also for CSV, which has no
+ * signature
  */
 export async function detectContentType(probe: ContentProbe, read: RangeReader): Promise<string> {
   if (probe.sizeBytes === 0) return emptyContentType;
@@ -111,7 +112,8 @@ async function binaryType(probe: ContentProbe, read: RangeReader): Promise<strin
 
 async function detectBinary(head: Uint8Array): Promise<string> {
   // If the detector throws on broken content, the type is unknown.
-  const { fileTypeFromBuffer } = await import("file-type"); // imported late: half a megabyte of code that is not needed at startup
+  // Imported here, because it is half a megabyte of code that is not needed at startup.
+  const { fileTypeFromBuffer } = await import("file-type");
   const type = await fileTypeFromBuffer(head).catch(() => undefined);
   if (type?.mime === "image/apng") return "image/png"; // an animated PNG is accepted wherever a PNG is
   if (type?.mime === "image/gif" && !/^GIF8[79]a$/.test(latin1(head.subarray(0, 6)))) {

@@ -97,8 +97,8 @@ function throwNotFound(): never {
 }
 
 /**
- * Requires admin:system, in addition to a route's own permission. Needed for product files, for purging Permanent files and
- * for releasing legal holds.
+ * Requires admin:system, in addition to a route's own permission. Needed for product files, for purging Permanent files
+ * and for releasing legal holds.
  * @param action what the caller attempts; the message begins with it
  * @throws MISSING_PERMISSION
  */

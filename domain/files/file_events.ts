@@ -37,7 +37,9 @@ export const emitFileInfected = (
     data: { ...dataOf(file), signatureName: file.signatureName },
   }]);
 
-/** Emits `file.rejected` for files with a rejection code and `file.purged` for the others, each to the file's tenant. */
+/**
+ * Emits `file.rejected` for files with a rejection code and `file.purged` for the others, each to the file's tenant.
+ */
 export const emitFilesPurged = (
   p: EventContext,
   tx: Tx,

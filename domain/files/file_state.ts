@@ -4,8 +4,8 @@ import type { FileRow } from "./file.ts";
 type StateFields = Pick<FileRow, "status" | "purgedAt" | "purgeReason" | "rejectionCode">;
 
 /**
- * The problem for an operation that needs an Available file: FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT (with time and
- * reason) or FILE_NOT_AVAILABLE_CONFLICT.
+ * The problem for an operation that needs an Available file: FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT (with time
+ * and reason) or FILE_NOT_AVAILABLE_CONFLICT.
  */
 export function stateConflict(file: StateFields): Problem {
   if (file.status === "Purged") return purgedConflict(file);

@@ -12,9 +12,9 @@ const ORPHAN_COPY_MS = 60 * 60_000;
 const MARGIN_MS = 5 * 60_000;
 
 /**
- * Returns the key of the file's final copy; makes the copy if there is none. Each attempt copies to a new key and the first
- * one to finish sets `final_key`. So the final object is written once, before its key is known, and neither a repeated upload
- * nor another attempt can change it.
+ * Returns the key of the file's final copy; makes the copy if there is none. Each attempt copies to a new key and the
+ * first one to finish sets `final_key`. So the final object is written once, before its key is known, and neither a
+ * repeated upload nor another attempt can change it.
  * @returns null if the file is no longer Scanning
  * @throws ObjectStoreError, ContentUnreadable if the staging object is not the content that was confirmed
  */

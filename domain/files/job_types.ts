@@ -5,7 +5,9 @@ import { notifyOwnersJob } from "./rescan_notice.ts";
 import { scanFileJob } from "./scan_job.ts";
 import { fileSweeps } from "./sweeps.ts";
 
-/** The job types of the files area. The list erases argument types; each job's `args` schema checks them at run time. */
+/**
+ * The job types of the files area. The list erases argument types; each job's `args` schema checks them at run time.
+ */
 export const filesJobTypes: AnyJobType[] = [
   scanFileJob,
   watchScanJob,

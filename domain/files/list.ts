@@ -17,7 +17,9 @@ export interface FileFilter {
   fromDate?: Date | undefined;
   /** Inclusive. */
   toDate?: Date | undefined;
-  /** True: product files instead of the files of the caller's tenant. Without a tenant, only product files are listed. */
+  /**
+   * True: product files instead of the files of the caller's tenant. Without a tenant, only product files are listed.
+   */
   isProduct?: boolean | undefined;
 }
 

@@ -6,8 +6,8 @@ const documentType = /^<!doctype\s+([\w:.-]+)[^[>]*(?:\[[\s\S]*?\]\s*)?>/i;
 
 /**
  * The markup type of a text, judged by its beginning: `text/html`, `application/xhtml+xml`, `image/svg+xml` or
- * `application/xml`; null for other text. Leading comments and XML prologues are skipped. Many Markdown files begin with a
- * tag or a comment, so such a text counts as HTML only if its beginning also has a script, an iframe or a page.
+ * `application/xml`; null for other text. Leading comments and XML prologues are skipped. Many Markdown files begin
+ * with a tag or a comment, so such a text counts as HTML only if its beginning also has a script, an iframe or a page.
  */
 export function markupType(opening: string): string | null {
   let rest = opening;
@@ -24,8 +24,8 @@ export function markupType(opening: string): string | null {
 const longestPattern = 32;
 
 /**
- * Searches binary content, chunk by chunk, for markup that a browser or a PHP server would run. A genuine image has no use
- * for such markup; an image that contains it is probably a polyglot.
+ * Searches binary content, chunk by chunk, for markup that a browser or a PHP server would run. A genuine image has no
+ * use for such markup; an image that contains it is probably a polyglot.
  */
 export class ActiveMarkupProbe {
   #found = false;

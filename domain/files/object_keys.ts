@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { invalid } from "../problems/problem.ts";
 
 /**
- * All object keys of the bucket are made here. Keys of files are random: they cannot be guessed and reveal no name, tenant,
- * type or time. Keys of deliveries are readable, because people and programs collect deliveries from the bucket by key.
+ * All object keys of the bucket are made here. Keys of files are random: they cannot be guessed and reveal no name,
+ * tenant, type or time. Keys of deliveries are readable, because people and programs collect deliveries from the bucket
+ * by key.
  */
 
 const random = () => randomBytes(24).toString("base64url");

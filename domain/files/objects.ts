@@ -73,7 +73,8 @@ interface DueObject {
 async function deleteObject(p: Storage, { key, writableUntil, uploadId }: DueObject): Promise<boolean> {
   const now = p.clock.now();
   try {
-    if (uploadId !== null) await p.objects.abortParts(key, uploadId); // first, so that parts cannot be joined into an object later
+    // Abort first, so that the parts cannot be joined into an object after the deletion.
+    if (uploadId !== null) await p.objects.abortParts(key, uploadId);
     await p.objects.delete(key);
   } catch (error) {
     p.log.warn("an object could not be deleted; the sweep will retry", { error });

@@ -96,8 +96,8 @@ export function partMistakes(parts: readonly UploadedPart[], count: number): Fie
 }
 
 /**
- * Joins the parts at the store. The caller must check afterwards that the object exists: another request may have joined
- * the parts before, and an interrupted confirmation may be repeated.
+ * Joins the parts at the store. The caller must check afterwards that the object exists: another request may have
+ * joined the parts before, and an interrupted confirmation may be repeated.
  * @param etags of parts 1 to n, in order
  * @throws FILE_NOT_UPLOADED_CONFLICT naming parts that are missing or have another ETag, FILE_STORAGE_UNAVAILABLE
  */

@@ -11,7 +11,9 @@ export interface FileProfile {
 }
 
 const mebibyte = 1024 * 1024;
-/** S3's limit for one PUT and for one copy call. A larger file could be uploaded in parts but not copied for its scan. */
+/**
+ * S3's limit for one PUT and for one copy call. A larger file could be uploaded in parts but not copied for its scan.
+ */
 const LARGEST_FILE = 5 * 1024 * mebibyte;
 const ooxml = "application/vnd.openxmlformats-officedocument.";
 const openDocument = "application/vnd.oasis.opendocument.";
@@ -65,8 +67,8 @@ const profileOverride = z.strictObject({
 });
 
 /**
- * Parses the configured profiles: JSON text of an object `name → {maxBytes?, contentTypes?, serviceOnly?}`. Given members
- * replace those of the default profile. A new name adds a profile and needs `maxBytes` and `contentTypes`.
+ * Parses the configured profiles: JSON text of an object `name → {maxBytes?, contentTypes?, serviceOnly?}`. Given
+ * members replace those of the default profile. A new name adds a profile and needs `maxBytes` and `contentTypes`.
  */
 export const profileOverrides = z.string().transform((text, context): unknown => {
   try {
@@ -128,8 +130,9 @@ export function declaredTypeAllowed(profile: FileProfile, declared: string): boo
 }
 
 /**
- * Does the profile allow the detected type? The detected type decides, not the declared one: a JPEG named .png is allowed as
- * an image. Text types without a signature (CSV, JSON, …) are detected as `text/plain`; for them the declared type decides.
+ * Does the profile allow the detected type? The detected type decides, not the declared one: a JPEG named .png is
+ * allowed as an image. Text types without a signature (CSV, JSON, …) are detected as `text/plain`; for them the
+ * declared type decides.
  */
 export function typeAllowed(profile: FileProfile, declared: string, detected: string): boolean {
   if (profile.contentTypes.includes(detected)) return true;

@@ -9,8 +9,8 @@ import { registerObject } from "./objects.ts";
 type Parts = Pick<Platform, "sql" | "objects" | "clock">;
 
 /**
- * A difference between the registry and the bucket, and what `--apply` does about it. Objects are identified by a hash of
- * their key, so that the report contains no keys.
+ * A difference between the registry and the bucket, and what `--apply` does about it. Objects are identified by a hash
+ * of their key, so that the report contains no keys.
  * - `orphan`: an object without a row; it is deleted
  * - `upload`: an unfinished multipart upload without a row; it is aborted
  * - `unregistered`: a file's content without an object row, so that a purge would not delete it; the row is inserted
@@ -43,9 +43,9 @@ const BATCH = 500;
 const CONCURRENT_CHECKS = 8;
 
 /**
- * Compares the bucket with the registry in both directions, a page at a time. Deliveries have no rows and are not checked.
- * It is safe under live traffic: a row is inserted before its object and deleted after it, keys are never reused, and every
- * difference is checked again before it is reported.
+ * Compares the bucket with the registry in both directions, a page at a time. Deliveries have no rows and are not
+ * checked. It is safe under live traffic: a row is inserted before its object and deleted after it, keys are never
+ * reused, and every difference is checked again before it is reported.
  */
 export async function reconcileFiles(p: Parts, o: ReconcileOptions): Promise<ReconcileCounts> {
   let objects = 0;

@@ -50,8 +50,8 @@ export async function referenceFile(
 }
 
 /**
- * Inserts a reference, or returns the existing one of that tenant, scope and owner. The caller must hold the lock on the
- * file's row.
+ * Inserts a reference, or returns the existing one of that tenant, scope and owner. The caller must hold the lock on
+ * the file's row.
  */
 export async function holdFile(tx: Tx, o: NewReference): Promise<FileReference> {
   const [row] = await tx<FileReference[]>`

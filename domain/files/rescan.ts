@@ -8,9 +8,13 @@ import { rescanFile, type RescanOutcome, skipFile } from "./rescan_file.ts";
 import { generationOf } from "./rescan_generation.ts";
 import { SCAN_TIMEOUT_MS } from "./scan.ts";
 
-/** Files per batch job. They are scanned one after another, so that first scans get the rest of the engine's capacity. */
+/**
+ * Files per batch job. They are scanned one after another, so that first scans get the rest of the engine's capacity.
+ */
 const BATCH = 100;
-/** A batch stops after this time. The next batch takes the remaining files, so that other waiting jobs run in between. */
+/**
+ * A batch stops after this time. The next batch takes the remaining files, so that other waiting jobs run in between.
+ */
 const BATCH_MS = 4 * 60_000;
 /** A walk that reports no progress for this long has lost its job; a new walk may start. */
 const WALK_EXPIRY_MS = SCAN_TIMEOUT_MS + 15 * 60_000;

@@ -2,9 +2,9 @@ import type { Queryable } from "../../infra/postgres/postgres.ts";
 import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
 
 /**
- * The generation number of an engine and its signature version; inserts a new one if needed. Numbers grow in the order in
- * which engines and signature versions are first seen. A file with a smaller number was scanned with older signatures. All
- * instances get the same number.
+ * The generation number of an engine and its signature version; inserts a new one if needed. Numbers grow in the order
+ * in which engines and signature versions are first seen. A file with a smaller number was scanned with older
+ * signatures. All instances get the same number.
  */
 export async function generationOf(
   q: Queryable,
@@ -26,7 +26,8 @@ export async function generationOf(
 }
 
 /**
- * Makes every file outdated by adding a generation, as if the engine had newer signatures. The next check starts the walk.
+ * Makes every file outdated by adding a generation, as if the engine had newer signatures. The next check starts the
+ * walk.
  * @returns false if no engine has scanned anything yet
  */
 export async function requestRescan(q: Queryable): Promise<boolean> {

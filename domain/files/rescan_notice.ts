@@ -11,8 +11,8 @@ const UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 const RECIPIENTS_PER_MESSAGE = 500;
 
 /**
- * Notifies a file's owners in-app that a rescan found the file infected. It is a separate job, so that a failure to send
- * cannot keep an infected file Available. The owners get one notification, even if the job runs more than once.
+ * Notifies a file's owners in-app that a rescan found the file infected. It is a separate job, so that a failure to
+ * send cannot keep an infected file Available. The owners get one notification, even if the job runs more than once.
  */
 export const notifyOwnersJob = defineJob({
   name: "files.tell-owners",
@@ -48,7 +48,9 @@ export async function notifyOwners(p: Platform, fileId: string): Promise<number>
   });
 }
 
-/** Ids of possible owners: who created the file or one of its references, and owner ids of references that are UUIDs. */
+/**
+ * Ids of possible owners: who created the file or one of its references, and owner ids of references that are UUIDs.
+ */
 async function ownersOf(tx: Tx, { id, createdBy }: FileRow): Promise<string[]> {
   const rows = await tx<{ userId: string }[]>`
     select created_by as user_id from file_references

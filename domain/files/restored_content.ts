@@ -1,8 +1,8 @@
 import type { Queryable } from "../../infra/postgres/postgres.ts";
 
 /**
- * Updates the ETag of a file whose content was restored from a backup: a store can give the same bytes another ETag. The
- * file is changed only if the restored bytes have the SHA-256 of the scanned content.
+ * Updates the ETag of a file whose content was restored from a backup: a store can give the same bytes another ETag.
+ * The file is changed only if the restored bytes have the SHA-256 of the scanned content.
  * @returns whether a file was updated
  */
 export async function adoptRestoredContent(

@@ -16,7 +16,9 @@ import { purgedConflict } from "./file_state.ts";
 /** The settings that decide how long a file is kept. */
 export type Retention = Pick<FileRow, "retentionClass" | "retainUntil" | "legalHold">;
 
-/** Absent members stay unchanged. `retentionClass` and `legalHold` cannot be empty, so null also leaves them unchanged. */
+/**
+ * Absent members stay unchanged. `retentionClass` and `legalHold` cannot be empty, so null also leaves them unchanged.
+ */
 export interface RetentionChange {
   retentionClass?: RetentionClass | null | undefined;
   /** Null removes the date. */
@@ -27,8 +29,8 @@ export interface RetentionChange {
 }
 
 /**
- * Changes how long a file is kept. Checks run in this order: consistent values, file state, permissions, not shorter than
- * before, version.
+ * Changes how long a file is kept. Checks run in this order: consistent values, file state, permissions, not shorter
+ * than before, version.
  * @throws FILE_NOT_FOUND, 400 without code, FILE_PURGED_CONFLICT, MISSING_PERMISSION,
  * FILE_RETENTION_SHORTENED_UNPROCESSABLE, PRECONDITION_FAILED
  */

@@ -19,16 +19,17 @@ import { failScan, recordFailedAttempt, settleScan } from "./verdict.ts";
 export const SCAN_TIMEOUT_MS = 30 * 60_000;
 const MAX_RETRY_DELAY_MS = 10 * 60_000;
 /**
- * After how many unreadable attempts a file becomes Failed: few if storage says that the object is missing, many if storage
- * does not answer. Each error message is counted separately, so that one wrong answer after an outage does not decide.
+ * After how many unreadable attempts a file becomes Failed: few if storage says that the object is missing, many if
+ * storage does not answer. Each error message is counted separately, so that one wrong answer after an outage does not
+ * decide.
  */
 const ATTEMPTS_WHEN_GONE = 5;
 const ATTEMPTS_WHEN_UNAVAILABLE = 14;
 
 /**
- * Makes one attempt to scan a Scanning file: copies it to its final key, reads the copy once and applies the verdict. It may
- * run again after a crash and in parallel with another attempt: all attempts read the same final copy and only the first
- * verdict counts.
+ * Makes one attempt to scan a Scanning file: copies it to its final key, reads the copy once and applies the verdict.
+ * It may run again after a crash and in parallel with another attempt: all attempts read the same final copy and only
+ * the first verdict counts.
  * @returns the file's state afterwards; a file that is not Scanning is not changed
  * @throws PostponeJob if the engine or storage gave no answer; the file stays Scanning
  */

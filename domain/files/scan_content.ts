@@ -30,8 +30,8 @@ interface Content {
 }
 
 /**
- * Reads the final copy once and hashes, scans and probes it in the same pass, with constant memory. Containers and images
- * need further range reads to detect their type.
+ * Reads the final copy once and hashes, scans and probes it in the same pass, with constant memory. Containers and
+ * images need further range reads to detect their type.
  * @throws ScanUnavailable, ObjectStoreError, ContentUnreadable if the size differs from `sizeBytes`
  */
 export async function scanContent(
@@ -92,7 +92,9 @@ export async function hashAndScan(
   return { sha256: hash.digest("hex"), verdict };
 }
 
-/** Opens the source at the first read. A scan may wait in the engine's queue, and storage closes connections that idle. */
+/**
+ * Opens the source at the first read. A scan may wait in the engine's queue, and storage closes connections that idle.
+ */
 function openOnFirstRead(open: () => Promise<ReadableStream<Uint8Array>>) {
   let reader: Promise<ReadableStreamDefaultReader<Uint8Array>> | undefined;
   return {

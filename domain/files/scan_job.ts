@@ -6,8 +6,8 @@ import { SCAN_TIMEOUT_MS } from "./scan.ts";
 const ScanArgs = z.object({ fileId: z.uuid() });
 
 /**
- * Scans one file. Engine and storage failures postpone the job (see `scanFile`); retries are for failures of the service
- * itself. When the retries are used up, the sweep enqueues a new scan job.
+ * Scans one file. Engine and storage failures postpone the job (see `scanFile`); retries are for failures of the
+ * service itself. When the retries are used up, the sweep enqueues a new scan job.
  */
 export const scanFileJob = defineJob({
   name: "files.scan",

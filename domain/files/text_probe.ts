@@ -24,8 +24,9 @@ const byteOrderMarks: [encoding: string, mark: number[]][] = [
 const longestMark = 4;
 
 /**
- * Decides chunk by chunk, with constant memory, whether the whole content is text: valid UTF-8, or UTF-16 or UTF-32 with a
- * byte order mark, or valid in the declared charset; without any NUL character. Feed every byte once, then call `end`.
+ * Decides chunk by chunk, with constant memory, whether the whole content is text: valid UTF-8, or UTF-16 or UTF-32
+ * with a byte order mark, or valid in the declared charset; without any NUL character. Feed every byte once, then call
+ * `end`.
  */
 export class TextProbe {
   #start = new Uint8Array(0);

@@ -19,8 +19,9 @@ const ARCHIVE_REJECTED = {
 } as const;
 
 /**
- * Applies a scan result to a Scanning file: Available, Infected (content destroyed) or Purged (the profile does not allow
- * its type, or an archive exceeds the engine's limits). Only the first verdict counts: a file in another state is unchanged.
+ * Applies a scan result to a Scanning file: Available, Infected (content destroyed) or Purged (the profile does not
+ * allow its type, or an archive exceeds the engine's limits). Only the first verdict counts: a file in another state is
+ * unchanged.
  */
 export async function settleScan(
   p: Pick<Platform, "sql" | "clock" | "wakeUps">,

@@ -51,8 +51,9 @@ async function readTail(read: RangeReader, size: number): Promise<Tail> {
 }
 
 /**
- * Could an unzip program find an archive appended to this content? Unzip programs correct a wrong comment length and a wrong
- * directory offset, so neither is checked here; only whether there is room for the directory before the end record.
+ * Could an unzip program find an archive appended to this content? Unzip programs correct a wrong comment length and a
+ * wrong directory offset, so neither is checked here; only whether there is room for the directory before the end
+ * record.
  */
 export async function hasZipBehind(read: RangeReader, size: number): Promise<boolean> {
   const { from, view, endRecords } = await readTail(read, size);
@@ -63,8 +64,9 @@ export async function hasZipBehind(read: RangeReader, size: number): Promise<boo
 }
 
 /**
- * Finds the zip directory of this content; null if it has none. Only the last end record counts, and it must be correct.
- * With a wrong one, some programs correct it and others use an earlier end record, so they open different archives.
+ * Finds the zip directory of this content; null if it has none. Only the last end record counts, and it must be
+ * correct. With a wrong one, some programs correct it and others use an earlier end record, so they open different
+ * archives.
  */
 async function findZipDirectory(read: RangeReader, size: number): Promise<Directory | null> {
   const { from, view, endRecords: [at] } = await readTail(read, size);
@@ -84,9 +86,9 @@ function zip64Directory(view: DataView, at: number, from: number): Directory | n
 }
 
 /**
- * The content type of a zip, judged by its central directory as other programs do: an Office or OpenDocument type, EPUB, a
- * Java or Android archive, or plain `application/zip`. Null if the directory is missing or damaged.
- * Documents with a macro project get the macro-enabled types.
+ * The content type of a zip, judged by its central directory as other programs do: an Office or OpenDocument type,
+ * EPUB, a Java or Android archive, or plain `application/zip`. Null if the directory is missing or damaged. Documents
+ * with a macro project get the macro-enabled types.
  */
 export async function zipContentType(read: RangeReader, size: number): Promise<string | null> {
   const directory = await findZipDirectory(read, size);

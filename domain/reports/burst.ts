@@ -52,8 +52,8 @@ export function checkBurst(
 ): CheckedBurst {
   const { shape } = requireTemplate(p.reports.templates, request.templateId).parameters;
   const isKnown = Object.hasOwn(shape, burst.parameter);
-  // This error is reported only after the permission checks below. Otherwise it would reveal parameters of a template that
-  // the caller may not see.
+  // This error is reported only after the permission checks below. Otherwise it would reveal parameters of a template
+  // that the caller may not see.
   const errors: FieldErrors = isKnown ? {} : {
     "burst.parameter": [
       `the template has no parameter "${burst.parameter}"; it has ${Object.keys(shape).join(", ") || "none"}`,

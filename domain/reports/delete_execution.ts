@@ -10,8 +10,8 @@ import { FILE_SCOPE } from "./run.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 
 /**
- * Soft-deletes an execution and releases its file. A Queued or Generating execution also becomes Cancelled; its run, on any
- * instance, notices this within half a second and cancels its query.
+ * Soft-deletes an execution and releases its file. A Queued or Generating execution also becomes Cancelled; its run, on
+ * any instance, notices this within half a second and cancels its query.
  * @throws REPORT_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED
  */
 export async function deleteExecution(

@@ -17,8 +17,8 @@ export interface DocumentOrder {
 }
 
 /**
- * Generates a document as a stream of byte chunks; the generator's return value is the number of rows. Aborting `signal`
- * cancels the query at the server.
+ * Generates a document as a stream of byte chunks; the generator's return value is the number of rows. Aborting
+ * `signal` cancels the query at the server.
  * @throws the signal's reason, PostgresError, or an error of the template
  */
 export async function* makeDocument(

@@ -35,9 +35,10 @@ export class DocumentThread {
   }
 
   /**
-   * Generates a document as a stream of byte chunks; the generator's return value is the number of rows. Aborting `signal`
-   * or ending the iteration early cancels the query at the server. A chunk is valid until KEPT_PIECES more were yielded. Its
-   * memory is then freed without waiting for garbage collection, so memory use does not grow with the document.
+   * Generates a document as a stream of byte chunks; the generator's return value is the number of rows. Aborting
+   * `signal` or ending the iteration early cancels the query at the server. A chunk is valid until KEPT_PIECES more
+   * were yielded. Its memory is then freed without waiting for garbage collection, so memory use does not grow with the
+   * document.
    * @throws the signal's reason, DocumentThreadLost, PostgresError, or an error of the template
    */
   async *make(order: DocumentOrder, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {

@@ -5,8 +5,8 @@ import type { DocumentSources } from "./document_worker.ts";
 const IDLE_MS = 30_000;
 
 /**
- * A pool of document threads. A thread is started when none is idle and terminated after IDLE_MS without work. The slots
- * limit the number of concurrent documents, and so the number of threads.
+ * A pool of document threads. A thread is started when none is idle and terminated after IDLE_MS without work. The
+ * slots limit the number of concurrent documents, and so the number of threads.
  */
 export class DocumentThreads {
   #idle = new Map<DocumentThread, ReturnType<typeof setTimeout>>();

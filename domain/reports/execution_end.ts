@@ -16,12 +16,13 @@ interface ScheduleState {
 }
 
 /**
- * Handles the end of an execution; call it in the transaction that ends it. Emits the event to the tenant. For a scheduled
- * execution it also updates the schedule:
+ * Handles the end of an execution; call it in the transaction that ends it. Emits the event to the tenant. For a
+ * scheduled execution it also updates the schedule:
  * - Success resets the failure count.
- * - A failure is counted and the creator is notified in-app. REPORT_SCHEDULE_FAILURES failures in a row pause the schedule.
- * - A burst counts as one run. It ends with its last execution and fails if no execution succeeded. All failed values are
- *   reported to the creator in one message.
+ * - A failure is counted and the creator is notified in-app. REPORT_SCHEDULE_FAILURES failures in a row pause the
+ *   schedule.
+ * - A burst counts as one run. It ends with its last execution and fails if no execution succeeded. All failed values
+ *   are reported to the creator in one message.
  * - A single execution that was cancelled changes nothing.
  */
 export async function handleExecutionEnd(p: Platform, tx: Tx, execution: Execution): Promise<void> {

@@ -55,7 +55,9 @@ async function generate(run: Run, context: JobContext): Promise<unknown> {
   }
 }
 
-/** Takes a slot, waiting up to SLOT_PATIENCE_MS. Without one the job is postponed, so that it does not block its worker. */
+/**
+ * Takes a slot, waiting up to SLOT_PATIENCE_MS. Without one the job is postponed, so that it does not block its worker.
+ */
 async function takeSlot(p: Platform, signal: AbortSignal): Promise<() => void> {
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), SLOT_PATIENCE_MS);

@@ -85,8 +85,9 @@ async function runWithin(p: Platform, id: string, signal: AbortSignal): Promise<
 }
 
 /**
- * Awaits `work`, but rejects with the signal's reason GRACE_MS after the signal is aborted. The object store may not react to
- * an abort, and the caller must not wait for it. A document stored later is released, because its run is no longer current.
+ * Awaits `work`, but rejects with the signal's reason GRACE_MS after the signal is aborted. The object store may not
+ * react to an abort, and the caller must not wait for it. A document stored later is released, because its run is no
+ * longer current.
  */
 async function withTimeLimit<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const timeout = Promise.withResolvers<never>();

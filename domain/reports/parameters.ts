@@ -57,8 +57,8 @@ function readParameters(template: ReportTemplate): ParameterInfo[] {
 }
 
 /**
- * Validates a caller's parameters and fills in defaults. Unknown names are refused, because a misspelt filter would otherwise
- * be ignored and the document would have other rows than requested.
+ * Validates a caller's parameters and fills in defaults. Unknown names are refused, because a misspelt filter would
+ * otherwise be ignored and the document would have other rows than requested.
  * @throws VALIDATION_ERROR with messages per `parameters.<name>`
  */
 export function parseParameters(

@@ -17,9 +17,10 @@ export type ReportKit = typeof REPORT_KIT;
 export type ReportTemplates = ReadonlyMap<string, ReportTemplate>;
 
 /**
- * Loads the built-in templates and those of `folder`. The default export of each `.ts` or `.js` file there must be a function
- * that takes the kit and returns a report.
- * @throws Error if the folder cannot be read (names the setting), a file returns no report, or two templates share an id
+ * Loads the built-in templates and those of `folder`. The default export of each `.ts` or `.js` file there must be a
+ * function that takes the kit and returns a report.
+ * @throws Error if the folder cannot be read (names the setting), a file returns no report, or two templates share an
+ * id
  */
 export async function loadReportTemplates(folder: string | null): Promise<ReportTemplates> {
   const own = folder === null ? [] : await Promise.all(templateFiles(folder).map(importTemplate));

@@ -2,8 +2,8 @@ import type { Queryable } from "../../infra/postgres/postgres.ts";
 import { GROUP_DATA, type ReportScope, type ReportTemplate } from "./report_template.ts";
 
 /**
- * The tenants whose rows an execution of `tenantId` shows, and the tenant name in its document. A null `tenantId` is the
- * service itself: all tenants.
+ * The tenants whose rows an execution of `tenantId` shows, and the tenant name in its document. A null `tenantId` is
+ * the service itself: all tenants.
  */
 export async function readScope(
   q: Queryable,

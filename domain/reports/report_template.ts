@@ -52,7 +52,9 @@ export interface ReportDefinition<P extends z.ZodObject = z.ZodObject, C extends
   isGlobal?: boolean;
   /** Supported formats; absent: all. */
   formats?: ReportFormat[];
-  /** A zod object of JSON values. `.meta({ title, description })`, `.default()` and enums appear in the template list. */
+  /**
+   * A zod object of JSON values. `.meta({ title, description })`, `.default()` and enums appear in the template list.
+   */
   parameters: P;
   /** Columns in print order, by the query's column names (snake_case in SQL, camelCase here). */
   columns: Record<C, Column>;
@@ -90,8 +92,8 @@ export const GROUP_DATA = "read:group-data";
 
 /**
  * Declares a report. Templates that are not global get the extra parameter `includeChildTenants`.
- * @throws Error for an invalid definition: a malformed id, an unknown member, no columns, a chart of an unknown column, or
- * parameters that JSON Schema cannot express
+ * @throws Error for an invalid definition: a malformed id, an unknown member, no columns, a chart of an unknown column,
+ * or parameters that JSON Schema cannot express
  */
 export function defineReport<P extends z.ZodObject, C extends string>(
   definition: ReportDefinition<P, C>,
@@ -129,7 +131,9 @@ export const date = columnOf("date");
 
 const DAY_EXPECTED = "expected a date such as 2026-01-31";
 
-/** An optional parameter that is a calendar day, such as `2026-01-31`. ISO 8601 allows the year 0000, Postgres does not. */
+/**
+ * An optional parameter that is a calendar day, such as `2026-01-31`. ISO 8601 allows the year 0000, Postgres does not.
+ */
 export const dayParameter = (title: string, description: string) =>
   z.iso.date({ error: DAY_EXPECTED }).refine((day) => !day.startsWith("0000"), { error: DAY_EXPECTED })
     .optional()

@@ -10,7 +10,9 @@ export interface Reports {
   templates: ReportTemplates;
   /** Limits how many documents this instance generates at once; each needs a database connection and a CPU core. */
   slots: Slots;
-  /** How long a synchronous request waits for a slot. Together with the run's limit it is less than the request timeout. */
+  /**
+   * How long a synchronous request waits for a slot. Together with the run's limit it is less than the request timeout.
+   */
   slotWaitMs: number;
   /** The threads that generate documents. */
   threads: DocumentThreads;

@@ -4,8 +4,8 @@ import { permissionCodes } from "../auth/held_permissions.ts";
 import type { Requester } from "./request_report.ts";
 
 /**
- * A user with their current permissions, for reports that run in their name without a request. Null if they are no longer an
- * active user of the tenant.
+ * A user with their current permissions, for reports that run in their name without a request. Null if they are no
+ * longer an active user of the tenant.
  */
 export async function readRequester(
   q: Queryable,

@@ -94,8 +94,8 @@ export const isTemplateFault = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && error.code === FAULT;
 
 /**
- * Reads the rows of a template in batches, over its own connection, because a long report must not occupy a connection of the
- * pool. All batches see one snapshot. Aborting `signal` cancels the query at the server.
+ * Reads the rows of a template in batches, over its own connection, because a long report must not occupy a connection
+ * of the pool. All batches see one snapshot. Aborting `signal` cancels the query at the server.
  * @throws the signal's reason; a TemplateFault if the query was not made with the given `sql` or lacks a column;
  * PostgresError
  */

@@ -74,8 +74,8 @@ export async function listSchedules(
 }
 
 /**
- * Reads a schedule of the caller's tenant. The caller needs the permissions of its report; otherwise they could change its
- * delivery and so read rows with its creator's permissions.
+ * Reads a schedule of the caller's tenant. The caller needs the permissions of its report; otherwise they could change
+ * its delivery and so read rows with its creator's permissions.
  * @param lock locks the row until the transaction ends
  * @throws REPORT_SCHEDULE_NOT_FOUND, MISSING_PERMISSION
  */
@@ -97,8 +97,8 @@ export async function readVisibleSchedule(
 }
 
 /**
- * Reads and locks schedules that are due; skips those locked by another instance. `isRunning`: an earlier execution of the
- * schedule is unfinished.
+ * Reads and locks schedules that are due; skips those locked by another instance. `isRunning`: an earlier execution of
+ * the schedule is unfinished.
  */
 export async function lockDueSchedules(
   tx: Queryable,

@@ -72,10 +72,10 @@ export async function createSchedule(p: Platform, caller: Caller, given: NewSche
 }
 
 /**
- * Changes a schedule. The caller must be allowed to run the changed report. A caller who changes its content or delivery
- * becomes its creator. Otherwise it would still deliver to recipients the caller named after the caller has left or lost the
- * permission. A caller who changes anything of a schedule that its creator can no longer run also becomes its creator, so
- * that it can run again.
+ * Changes a schedule. The caller must be allowed to run the changed report. A caller who changes its content or
+ * delivery becomes its creator. Otherwise it would still deliver to recipients the caller named after the caller has
+ * left or lost the permission. A caller who changes anything of a schedule that its creator can no longer run also
+ * becomes its creator, so that it can run again.
  * @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED, and the errors of `createSchedule`
  */
 export async function updateSchedule(

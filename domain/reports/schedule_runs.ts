@@ -88,8 +88,8 @@ export async function triggerSchedule(p: Platform, caller: Caller, id: string): 
 }
 
 /**
- * Queues the schedule's report, or every document of its burst, with the creator's current permissions. A document that the
- * creator may not generate becomes a Failed execution; the other documents of a burst still run.
+ * Queues the schedule's report, or every document of its burst, with the creator's current permissions. A document that
+ * the creator may not generate becomes a Failed execution; the other documents of a burst still run.
  * @returns the execution; for a burst, the first one
  */
 async function runSchedule(

@@ -27,8 +27,8 @@ export const sweepJob = defineJob({
 });
 
 /**
- * Ends open executions whose job has ended: Cancelled if the job was cancelled through the job routes, Failed if the job
- * was dead-lettered after its worker died.
+ * Ends open executions whose job has ended: Cancelled if the job was cancelled through the job routes, Failed if the
+ * job was dead-lettered after its worker died.
  * @returns how many executions were ended
  */
 export async function endAbandoned(p: Platform): Promise<number> {

@@ -29,9 +29,10 @@ const WAIT_GROWTH = 1.4;
 type Deliverable = Execution & { storedFileId: string };
 
 /**
- * Waits for the scan of an execution's document, then makes the deliveries that are still open (`Owed`). While the scan or
- * a message is not finished, the job postpones itself with a growing delay. A recipient's server that does not answer is
- * treated as an outage. If the document fails its scan, its deliveries fail; without any delivery the execution fails.
+ * Waits for the scan of an execution's document, then makes the deliveries that are still open (`Owed`). While the scan
+ * or a message is not finished, the job postpones itself with a growing delay. A recipient's server that does not
+ * answer is treated as an outage. If the document fails its scan, its deliveries fail; without any delivery the
+ * execution fails.
  */
 export const deliverJob = defineJob({
   name: "steward.report-deliver",

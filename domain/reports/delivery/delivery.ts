@@ -13,7 +13,10 @@ export interface OwedDelivery {
   attempts: number;
 }
 
-/** The result of an attempt: delivered, failed for good, or still open. `isAway`: the recipient's server does not answer. */
+/**
+ * The result of an attempt: delivered, failed for good, or still open. `isAway`: the recipient's server does not
+ * answer.
+ */
 export type Outcome =
   | { status: "Delivered" }
   | { status: "Failed"; reason: string }
@@ -46,7 +49,8 @@ export async function recordOutcome(q: Queryable, deliveryId: string, outcome: O
 }
 
 /**
- * When no delivery is open: Completed → Delivered; if deliveries failed, the execution stays Completed with an error message.
+ * When no delivery is open: Completed → Delivered; if deliveries failed, the execution stays Completed with an error
+ * message.
  * @returns how many deliveries are still open
  */
 export async function finishDelivery(p: Pick<Platform, "sql">, executionId: string): Promise<number> {

@@ -14,8 +14,8 @@ export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 type Deliverable = Execution & { storedFileId: string };
 
 /**
- * Sends one recipient one message. It is sent once, because the message id is stored in the transaction that creates the
- * message. The delivery is Delivered when the mail provider has accepted the message.
+ * Sends one recipient one message. It is sent once, because the message id is stored in the transaction that creates
+ * the message. The delivery is Delivered when the mail provider has accepted the message.
  */
 export async function deliverByEmail(
   p: Platform,

@@ -12,9 +12,9 @@ const MAX_REFUSALS = 8;
 const TEMPORARY_REFUSALS: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * Posts a signed message with a link to the document (Standard Webhooks). The message id is the delivery's id, so that a
- * receiver can detect repetitions. Any 2xx status means delivered; 410 means failed at once. An unreachable or temporarily
- * failing receiver is retried for a day; one that refuses is tried MAX_REFUSALS times.
+ * Posts a signed message with a link to the document (Standard Webhooks). The message id is the delivery's id, so that
+ * a receiver can detect repetitions. Any 2xx status means delivered; 410 means failed at once. An unreachable or
+ * temporarily failing receiver is retried for a day; one that refuses is tried MAX_REFUSALS times.
  */
 export async function deliverByWebhook(
   p: Platform,

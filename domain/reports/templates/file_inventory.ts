@@ -2,8 +2,8 @@ import { z } from "zod";
 import { boolean, dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
 
 /**
- * Files: one row per file, newest first. Without a tenant it shows product files only, because nobody, not even a system
- * administrator, may read the files of another tenant. Uploaders from other tenants are shown by id only.
+ * Files: one row per file, newest first. Without a tenant it shows product files only, because nobody, not even a
+ * system administrator, may read the files of another tenant. Uploaders from other tenants are shown by id only.
  */
 export const fileInventoryReport = defineReport({
   id: "file-inventory",

@@ -10,8 +10,8 @@ const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
  * Writes CSV (RFC 4180) with a byte order mark, so that spreadsheet programs read it as UTF-8. A text that looks like a
- * formula gets a leading apostrophe; numbers are unchanged, signs included. For speed, cells are copied as bytes and never
- * become strings.
+ * formula gets a leading apostrophe; numbers are unchanged, signs included. For speed, cells are copied as bytes and
+ * never become strings.
  */
 export const writeCsv: ReportWriter = async function* ({ template }, batches) {
   const columns = Object.values(template.columns);
@@ -56,8 +56,8 @@ class LineWriter {
   constructor(private readonly types: ColumnType[]) {}
 
   write(batch: RowBatch): Uint8Array<ArrayBuffer> {
-    // Twice the input is enough. Each cell has a length field of four bytes, which is the space for its comma, two quotes and
-    // apostrophe. A quote inside a cell doubles. Other cells grow by less than their length.
+    // Twice the input is enough. Each cell has a length field of four bytes, which is the space for its comma, two
+    // quotes and apostrophe. A quote inside a cell doubles. Other cells grow by less than their length.
     const maxLength = 2 * batch.bytes.length;
     if (this.#to.length < maxLength) this.#to = new Uint8Array(maxLength);
     this.#from = batch.bytes;

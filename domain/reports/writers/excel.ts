@@ -33,8 +33,8 @@ const EPOCH = Date.UTC(1899, 11, 30);
 const FIRST_SAFE_DAY = 61;
 
 /**
- * Writes a workbook as a stream. Numbers, booleans and dates are typed cells, the head row is frozen and has filters, and
- * column widths come from the template. The last sheet, "About", describes the document.
+ * Writes a workbook as a stream. Numbers, booleans and dates are typed cells, the head row is frozen and has filters,
+ * and column widths come from the template. The last sheet, "About", describes the document.
  */
 export const writeExcel: ReportWriter = (head, batches) => zipStream(parts(head, batches));
 

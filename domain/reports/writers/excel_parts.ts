@@ -74,8 +74,8 @@ export function columnLetters(column: number): string {
 const MAX_CELL_LENGTH = 32_767;
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const SPECIAL = /[&<>"]/;
-// Spreadsheets write characters that XML does not allow as _x0001_. A text that already looks like this gets its underscore
-// escaped as _x005F_.
+// Spreadsheets write characters that XML does not allow as _x0001_. A text that already looks like this gets its
+// underscore escaped as _x005F_.
 const NEEDS_ESCAPE = /(?![\t\n])\p{Cc}|[\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/u;
 
 export const xml = (text: string): string =>

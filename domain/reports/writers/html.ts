@@ -28,11 +28,15 @@ svg { max-width: 100%; height: auto; } .empty { color: #4a5568; }
   tr, figure { break-inside: avoid; }
 }`;
 
-/** The minimum width of a text column in characters. With many columns the table scrolls instead of breaking every word. */
+/**
+ * The minimum width of a text column in characters. With many columns the table scrolls instead of breaking every word.
+ */
 const minCharacters = (width = 22): number =>
   Math.round(Math.max(Math.min(width, 18), Math.min(width * .6, 22)));
 
-/** Writes a self-contained HTML file: no scripts, no requests. It is accessible to screen readers and has a print style. */
+/**
+ * Writes a self-contained HTML file: no scripts, no requests. It is accessible to screen readers and has a print style.
+ */
 export const writeHtml: ReportWriter = async function* (head, batches) {
   const encoder = new TextEncoder();
   const { template } = head;

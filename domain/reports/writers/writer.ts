@@ -13,8 +13,8 @@ export interface DocumentHead {
 }
 
 /**
- * Writes rows as a document, in byte chunks. It keeps at most about one batch in memory. A chunk is valid until the next one
- * is requested.
+ * Writes rows as a document, in byte chunks. It keeps at most about one batch in memory. A chunk is valid until the
+ * next one is requested.
  */
 export type ReportWriter = (
   head: DocumentHead,

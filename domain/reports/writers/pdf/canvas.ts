@@ -162,7 +162,9 @@ export class Canvas {
     this.#document.addContent("EMC");
   }
 
-  /** Selects a font. It is registered under its PostScript name; under other names pdfkit reloads it at every change. */
+  /**
+   * Selects a font. It is registered under its PostScript name; under other names pdfkit reloads it at every change.
+   */
   #select(font: FontName, size: number): void {
     const loaded = loadFont(font);
     if (!this.#known.has(font)) {

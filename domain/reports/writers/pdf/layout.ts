@@ -45,7 +45,9 @@ const GAPS = 2.5;
 /** Width of a bold character relative to a regular one. */
 const BOLD = 1.15;
 
-/** Places the columns on a page in proportion to their widths. Many columns get A3 instead of A4, not a smaller font. */
+/**
+ * Places the columns on a page in proportion to their widths. Many columns get A3 instead of A4, not a smaller font.
+ */
 export function layOutTable(columns: Column[]): TableLayout {
   const wanted = columns.map(({ width, type, title }) =>
     Math.max(Math.min(width ?? WIDTHS[type], 48), longestWord(title) * BOLD) + GAPS

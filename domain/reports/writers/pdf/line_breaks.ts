@@ -3,8 +3,8 @@ import { decomposeMissing, graphemes, widthOf } from "./text_runs.ts";
 const MAX_CHARACTERS = 2_000;
 
 /**
- * Breaks a text into lines of at most `width` (at font size 1): at spaces if possible, otherwise inside a word. Text longer
- * than `maxLines` ends with an ellipsis.
+ * Breaks a text into lines of at most `width` (at font size 1): at spaces if possible, otherwise inside a word. Text
+ * longer than `maxLines` ends with an ellipsis.
  */
 export function breakLines(given: string, width: number, maxLines: number): string[] {
   const text = decomposeMissing(

@@ -5,8 +5,8 @@ import { layOutTable } from "./layout.ts";
 import { TablePages } from "./table_pages.ts";
 
 /**
- * Writes a PDF: title and metadata, a table with its head on every page, page numbers and the template's chart. Fonts are
- * embedded with the used glyphs only. Finished pages do not stay in memory.
+ * Writes a PDF: title and metadata, a table with its head on every page, page numbers and the template's chart. Fonts
+ * are embedded with the used glyphs only. Finished pages do not stay in memory.
  */
 export const writePdf: ReportWriter = async function* (head, batches) {
   const { template, requestedBy, generatedAt } = head;

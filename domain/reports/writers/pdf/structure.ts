@@ -27,8 +27,8 @@ interface Node {
 const MAX_NODES = 25_000;
 
 /**
- * The structure tree of a tagged PDF: headings, paragraphs and one table with its head, in reading order. Screen readers and
- * copying the table need it. A document with more than MAX_NODES nodes gets no tree.
+ * The structure tree of a tagged PDF: headings, paragraphs and one table with its head, in reading order. Screen
+ * readers and copying the table need it. A document with more than MAX_NODES nodes gets no tree.
  */
 export class Structure {
   #open: Node[] = [{ role: "Document", drawn: null, text: null, children: [] }];
