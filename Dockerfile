@@ -5,8 +5,8 @@ COPY infra infra
 COPY domain domain
 COPY routes routes
 COPY scripts scripts
-# As it was locked, without what only tests, benchmarks and development use. "manual" keeps Deno from bringing that back:
-# nothing is fetched when a container starts.
+# Installs the locked packages without those that only tests, benchmarks and development need. "manual" prevents Deno from
+# installing them again, so a container downloads nothing at start.
 RUN deno install --frozen --lockfile-only \
  && deno remove @seriousme/openapi-schema-validator ajv ajv-formats axe-core embedded-postgres fast-check \
       graphile-worker oidc-provider pg-boss playwright-core smtp-server yaml \
@@ -19,11 +19,11 @@ WORKDIR /app
 ENV STEWARD_ENV=production HOST=0.0.0.0 PORT=8000 NO_COLOR=1 DENO_NO_UPDATE_CHECK=1
 # Owned by root: the service cannot change its own code.
 COPY --from=packages /app /app
-# What was compiled once need not be compiled at every start.
+# The compiled modules, so that they are not compiled at every start.
 COPY --from=packages /deno-dir/gen /deno-dir/gen
 USER deno
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD ["deno", "eval", "const r = await fetch(`http://127.0.0.1:${Deno.env.get('PORT')}/healthz`); Deno.exit(r.ok ? 0 : 1)"]
-# What `deno task start` permits, without a task runner between the service and its signals.
+# The permissions of `deno task start`. Runs Deno directly, so that signals reach the service.
 CMD ["deno", "run", "--no-prompt", "--cached-only", "--allow-net", "--allow-env", "--allow-read=.,/usr/bin/ldd", "--allow-ffi=node_modules", "--allow-sys=hostname,cpus,uid,networkInterfaces", "main.ts"]

@@ -45,12 +45,14 @@ export interface Steward {
   url: string;
   /** Embedded parts in use. */
   parts: string[];
-  /** Called by Deno.cron once a minute. Several instances may call it at once: one of them does each piece of work. */
+  /**
+   * Deno.cron calls these once a minute. If several instances call them at the same time, each due run is done once.
+   */
   fireRecurringJobs(): Promise<void>;
   fireReportSchedules(): Promise<void>;
-  /** Does due work whose wake-ups were lost. */
+  /** Runs due work whose wake-ups were lost. */
   sweep(): Promise<void>;
-  /** Refuses new requests, lets running jobs finish within `drainMs`, and closes all parts. */
+  /** Accepts no new requests, waits up to `drainMs` for running jobs and requests, and closes all parts. */
   stop(drainMs?: number): Promise<void>;
 }
 
@@ -169,7 +171,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     },
     async stop(drainMs = DRAIN_MS) {
       stopping.abort();
-      // A part that does not answer must not keep the others from closing.
+      // A part that fails to stop must not prevent the others from closing.
       const stopAll = async (parts: Promise<unknown>[]) => {
         for (const outcome of await Promise.allSettled(parts)) {
           if (outcome.status === "fulfilled") continue;

@@ -1,7 +1,7 @@
 /**
- * The address a request comes from. Each trusted proxy adds the address it was called from to the end of
- * X-Forwarded-For, so with `trustedProxies` of them the caller's stands that far from the end; what stands before it
- * anyone could have written.
+ * Returns the client address of a request. Each trusted proxy appends the address of its client to X-Forwarded-For. So
+ * the caller's address is the entry number `trustedProxies` from the end. Earlier entries are not trusted: the caller
+ * can set them.
  */
 export function clientAddress(headers: Headers, peer: string | null, trustedProxies: number): string | null {
   if (trustedProxies === 0) return peer;

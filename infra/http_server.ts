@@ -1,15 +1,18 @@
 import { clientAddress } from "./client_address.ts";
 import type { Config } from "./config.ts";
 
-/** A server that takes requests. */
+/** A running HTTP server. */
 export interface HttpServer {
   url: string;
-  /** Stops taking requests and waits up to `graceMs` for running ones. A slow client does not hold it up longer. */
+  /**
+   * Accepts no new requests and waits up to `graceMs` for running ones. Requests of stalled clients end with the
+   * process.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
 /**
- * Serves HTTP on the configured address. `handle` receives the address the request comes from, seen past trusted proxies.
+ * Serves HTTP on the configured address. `handle` receives the request and the client's address (see `clientAddress`).
  * @throws Error if the port is in use
  */
 export function serveHttp(
@@ -31,7 +34,7 @@ export function serveHttp(
   return {
     url: `http://${hostname}:${server.addr.port}`,
     async stop(graceMs) {
-      // Not by an abort signal: aborting during a shutdown throws an error that nothing can catch.
+      // Does not use an abort signal: an abort during a shutdown throws an error that cannot be caught.
       const graceOver = Promise.withResolvers<void>();
       const timer = setTimeout(graceOver.resolve, graceMs);
       await Promise.race([server.shutdown(), graceOver.promise]);

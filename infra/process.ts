@@ -1,7 +1,9 @@
 import { type Config, ConfigurationError, processEnv, readConfig } from "./config.ts";
 import { createLog, redactText } from "./log.ts";
 
-/** A task runner forwards a Ctrl-C that the terminal has sent to all processes: a second signal this soon is the same. */
+/**
+ * A task runner forwards the terminal's Ctrl-C, so the process gets it twice. Signals within this time count as one.
+ */
 const SAME_SIGNAL_MS = 1_000;
 /** Exit code for a mistake in the configuration (EX_CONFIG of sysexits.h). */
 const CONFIGURATION_EXIT = 78;
@@ -17,14 +19,14 @@ export function readConfigOrExit(): Config {
   }
 }
 
-/** Reports why the service could not start and exits with code 1. */
+/** Prints or logs why the service could not start, and exits with code 1. */
 export function exitAfterFailedStart(config: Config, error: Error): never {
   if (config.isProduction) createLog(config.LOG_LEVEL).error("steward could not start", { error });
   else console.error(redactText(`steward could not start: ${error.message}\n${error.stack}`));
   Deno.exit(1);
 }
 
-/** On SIGTERM or SIGINT calls `stop` and exits with code 0. A second signal exits at once, with code 130. */
+/** On SIGTERM or SIGINT, calls `stop` and exits with code 0. A second signal exits immediately with code 130. */
 export function stopOnSignal(stop: () => Promise<void>): void {
   let signalledAt: number | null = null;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -40,7 +42,7 @@ export function stopOnSignal(stop: () => Promise<void>): void {
   }
 }
 
-/** Prints where the service answers; in development also how to sign in. */
+/** Prints the URL of the service; in development also the administrator's password and other URLs. */
 export function printReady(config: Config, { url, parts }: { url: string; parts: string[] }): void {
   console.log(`steward ready on ${url}`);
   if (config.isProduction) return;

@@ -3,7 +3,7 @@ import type { Log } from "../log.ts";
 import { connectPostgres, type Sql } from "./postgres.ts";
 
 const UPKEEP_CONNECTIONS = 2;
-/** Upkeep runs now and then. Its connections are open only while it does. */
+/** Idle connections of upkeep are closed after this time, because upkeep runs rarely. */
 const UPKEEP_IDLE_SECONDS = 10;
 const END_SECONDS = 5;
 
@@ -11,12 +11,12 @@ const END_SECONDS = 5;
 export interface Pools {
   /** For requests and jobs. */
   sql: Sql;
-  /** For recurring upkeep, whose statements may take long. */
+  /** For recurring upkeep, whose statements may run for a long time. */
   upkeepSql: Sql;
   end(): Promise<void>;
 }
 
-/** Connections are made by the first query. */
+/** Creates the pools. The first query opens a connection. */
 export function openPools(config: Config, log: Log): Pools {
   const url = config.DATABASE_URL ?? "";
   const pooled = !config.DATABASE_LISTEN;

@@ -9,19 +9,20 @@ import { untraced } from "../telemetry/tracing.ts";
 import { hasKvQueue, kvWakeUps } from "./kv_wakeups.ts";
 import { type DelayedWakeUps, timerWakeUps, type WakeUps } from "./wakeups.ts";
 
-const NOTICES_APART_MS = 20;
+/** Minimum interval between two notifications of this instance. */
+const NOTIFY_INTERVAL_MS = 20;
 
-/** Wake-ups of this instance and, for due jobs, of all others. */
+/** Wake-ups for this instance. Wake-ups for due jobs also reach all other instances. */
 export interface OpenWakeUps extends WakeUps {
-  /** Reads back delayed messages that were not delivered. */
+  /** Handles delayed messages that could not be delivered. */
   sweep(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Opens wake-ups. Those for a later time are kept in Deno KV, or in timers of this process if KV queues are missing.
- * @param o.wakeWorker has the worker of this instance search for due jobs
- * @param o.checkDueTimes does the timed work that is due
+ * Opens wake-ups. Later ones are stored in Deno KV, or in timers of this process if there is no KV queue.
+ * @param o.wakeWorker makes the worker of this instance query due jobs
+ * @param o.checkDueTimes runs the timed work that is due
  */
 export async function openWakeUps(
   config: Config,
@@ -34,7 +35,7 @@ export async function openWakeUps(
     onMessage: wakeWorker,
     log: o.log,
     listens: config.DATABASE_LISTEN,
-    minIntervalMs: NOTICES_APART_MS,
+    minIntervalMs: NOTIFY_INTERVAL_MS,
   });
   const delayed = await openDelayed(config, o.checkDueTimes, o);
   const wakeAll = () => {
@@ -61,7 +62,7 @@ async function openDelayed(
   try {
     return await kvWakeUps({ path: kvPath(config), wake, log, clock });
   } catch (error) {
-    log.warn("Deno KV could not be opened; timers take its place", { error });
+    log.warn("Deno KV could not be opened; timers are used instead", { error });
     return timers();
   }
 }
