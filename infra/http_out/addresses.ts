@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** Address ranges that are no public hosts: private, loopback, link-local, documentation, multicast and the like. */
+/** IPv4 ranges without public hosts: private, loopback, link-local, documentation, multicast and so on. */
 const PRIVATE_V4 = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -17,16 +17,16 @@ const PRIVATE_V4 = [
   "203.0.113.0/24",
   "224.0.0.0/3",
 ];
-/** All public IPv6 hosts are in here ... */
+/** The IPv6 range of all public hosts. */
 const GLOBAL_V6 = ["2000::/3"];
-/** ... except these: protocol assignments and Teredo, documentation, and 6to4, which hides an IPv4 address. */
+/** Parts of GLOBAL_V6 without public hosts: protocol assignments, Teredo, documentation, and 6to4, which embeds an IPv4 address. */
 const SPECIAL_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 
 const privateV4 = blockList(PRIVATE_V4);
 const globalV6 = blockList(GLOBAL_V6);
 const specialV6 = blockList(SPECIAL_V6);
 
-/** Is this IP address one of the public Internet? Anything unclear is not. */
+/** True if this IP address belongs to the public Internet. False for anything that cannot be parsed. */
 export function isPublicAddress(address: string): boolean {
   const mapped = mappedV4(address);
   if (mapped !== null) return isPublicAddress(mapped);
@@ -35,14 +35,14 @@ export function isPublicAddress(address: string): boolean {
   return false;
 }
 
-/** Hosts, host:port pairs and address ranges that may be reached although they are not public. */
+/** Hosts, host:port pairs and address ranges that are allowed although they are not public. */
 export interface AllowList {
   allows(hostname: string, port: number, address: string): boolean;
 }
 
 /**
- * Reads a comma-separated list of hosts, host:port and CIDR ranges; IPv6 hosts stand in brackets.
- * @throws Error naming an entry that is none of them.
+ * Parses a comma-separated list of hosts, host:port and CIDR ranges. IPv6 hosts are in brackets.
+ * @throws Error with the first invalid entry
  */
 export function readAllowList(text: string | null): AllowList {
   const hosts = new Set<string>();
@@ -50,7 +50,7 @@ export function readAllowList(text: string | null): AllowList {
   for (const entry of (text ?? "").split(",").map((part) => part.trim().toLowerCase()).filter(Boolean)) {
     if (entry.includes("/")) ranges.push(entry);
     else if (/^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/.test(entry)) hosts.add(entry);
-    else throw new Error(`"${entry}" is no host, host:port or CIDR range`);
+    else throw new Error(`"${entry}" is not a host, host:port or CIDR range`);
   }
   const list = blockList(ranges);
   return {
@@ -71,14 +71,14 @@ function blockList(ranges: string[]): BlockList {
     const family = isIP(network);
     const prefix = /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
     if (family === 0 || prefix < 0 || prefix > (family === 4 ? 32 : 128)) {
-      throw new Error(`"${range}" is no CIDR range`);
+      throw new Error(`"${range}" is not a CIDR range`);
     }
     list.addSubnet(network, prefix, family === 4 ? "ipv4" : "ipv6");
   }
   return list;
 }
 
-/** The IPv4 address an IPv4-mapped IPv6 address stands for, in whichever way it is written; null for others. */
+/** The IPv4 address in an IPv4-mapped IPv6 address, in any notation; null for other addresses. */
 function mappedV4(address: string): string | null {
   if (isIP(address) !== 6) return null;
   const [, text] = /^\[(.*)\]$/.exec(new URL(`http://[${address.split("%")[0]}]/`).hostname) ?? [];

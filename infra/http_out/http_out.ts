@@ -5,12 +5,12 @@ import { isIP } from "node:net";
 import { type AllowList, isPublicAddress, readAllowList } from "./addresses.ts";
 
 const CONNECT_MS = 10_000;
-/** A whole exchange takes at most so long. */
+/** Time limit of a whole exchange, redirects included. */
 export const OUTBOUND_MS = 30_000;
 const ANSWER_BYTES = 1024 * 1024;
 const REDIRECTS = 5;
-/** Headers the connection owns; a caller's own are left out. */
-const OWNED = new Set([
+/** Headers that the connection sets. They are removed from a caller's headers. */
+const CONNECTION_HEADERS = new Set([
   "host",
   "connection",
   "content-length",
@@ -34,25 +34,25 @@ export interface OutboundRequest {
 
 export interface OutboundAnswer {
   status: number;
-  /** Lower-case names; repeated ones joined by a comma. */
+  /** Names are in lower case. Repeated headers are joined by commas. */
   headers: Record<string, string>;
   /** At most 1 MiB. */
   body: Uint8Array;
-  /** There was more than that. */
+  /** The body was longer than 1 MiB; the rest was not read. */
   isTruncated: boolean;
 }
 
-/** The request must not be made as it is; trying again will not help. */
+/** The request is not allowed. A retry would be refused too. */
 export class OutboundRefused extends Error {
   override name = "OutboundRefused";
 }
 
-/** HTTP to addresses that callers name. */
+/** HTTP requests to URLs that callers provide. */
 export interface HttpOut {
   /**
-   * Sends one request and reads its answer, whatever its status. Redirects are followed on the same host only; one to
-   * another host is itself the answer.
-   * @throws OutboundRefused for a URL or address that may not be reached; Error when the exchange fails or takes too long.
+   * Sends one request and returns its answer, with any status. Redirects are followed on the same host only. A redirect
+   * to another host is returned as the answer.
+   * @throws OutboundRefused for a URL or address that is not allowed; Error if the exchange fails or takes too long
    */
   send(request: OutboundRequest): Promise<OutboundAnswer>;
 }
@@ -61,10 +61,11 @@ type Address = { address: string; family: number };
 type Resolve = (hostname: string) => Promise<Address[]>;
 
 /**
- * Safe outbound HTTP: http and https only, names resolved once and the connection made to the very address that was
- * judged, private addresses refused unless `allow` names them, 10 s to connect, 30 s in all, 1 MiB of answer read.
- * @param o.ca an authority trusted instead of the usual ones. @param o.resolve replaces DNS.
- * @param o.followsRedirects false: a redirect is itself the answer, also on the same host.
+ * Outbound HTTP with protection against SSRF: only http and https, and no private addresses unless `allow` has them. A
+ * name is resolved once, and the connection goes to the address that was checked (no DNS rebinding). Limits: 10 s to
+ * connect, 30 s in all, 1 MiB of answer.
+ * @param o.ca a PEM certificate authority that replaces the default ones. @param o.resolve replaces DNS.
+ * @param o.followsRedirects false: every redirect is returned as the answer
  */
 export function createHttpOut(
   o: {
@@ -85,11 +86,11 @@ export function createHttpOut(
       let url = readUrl(request.url);
       let { method = "GET", body = null } = request;
       for (let hop = 0;; hop++) {
-        const addresses = await judged(url, allow, resolve, signal);
+        const addresses = await allowedAddresses(url, allow, resolve, signal);
         const answer = await exchange(url, addresses, {
           method,
           body,
-          headers: ownHeaders(request.headers ?? {}, body),
+          headers: requestHeaders(request.headers ?? {}, body),
           signal,
           ca: o.ca,
           connectMs: o.connectMs ?? CONNECT_MS,
@@ -97,8 +98,8 @@ export function createHttpOut(
         const next = redirectTarget(url, answer);
         if (!next || o.followsRedirects === false) return answer;
         if (hop === REDIRECTS) throw new Error(`${url.host} redirected more than ${REDIRECTS} times`);
-        const isKept = answer.status === 307 || answer.status === 308 || method === "HEAD";
-        if (!isKept) [method, body] = ["GET", null];
+        const keepsMethod = answer.status === 307 || answer.status === 308 || method === "HEAD";
+        if (!keepsMethod) [method, body] = ["GET", null];
         url = next;
       }
     },
@@ -108,10 +109,10 @@ export function createHttpOut(
 function readUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new OutboundRefused("the URL is none that begins with http:// or https://");
+    throw new OutboundRefused("the URL must begin with http:// or https://");
   }
   if (url.username || url.password) {
-    throw new OutboundRefused("the URL carries credentials; send them as a header");
+    throw new OutboundRefused("the URL contains credentials; send them as a header");
   }
   return url;
 }
@@ -119,21 +120,26 @@ function readUrl(text: string): URL {
 const portOf = (url: URL): number => Number(url.port) || (url.protocol === "https:" ? 443 : 80);
 const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "");
 
-/** The addresses of the URL's host that may be reached. */
-async function judged(url: URL, allow: AllowList, resolve: Resolve, signal: AbortSignal): Promise<Address[]> {
+/** Resolves the URL's host. @returns its allowed addresses, at least one. @throws OutboundRefused */
+async function allowedAddresses(
+  url: URL,
+  allow: AllowList,
+  resolve: Resolve,
+  signal: AbortSignal,
+): Promise<Address[]> {
   const host = bareHost(url);
   const literal = isIP(host);
-  const all = literal ? [{ address: host, family: literal }] : await unlessAborted(resolve(host), signal);
-  const reachable = all.filter(({ address }) =>
+  const all = literal ? [{ address: host, family: literal }] : await rejectOnAbort(resolve(host), signal);
+  const allowed = all.filter(({ address }) =>
     isPublicAddress(address) || allow.allows(url.hostname, portOf(url), address)
   );
-  if (reachable.length > 0) return reachable;
+  if (allowed.length > 0) return allowed;
   throw new OutboundRefused(
-    `${url.host} is a private, loopback or link-local address, which OUTBOUND_ALLOW does not name`,
+    `${url.host} is a private, loopback or link-local address that is not in OUTBOUND_ALLOW`,
   );
 }
 
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([
     work,
     new Promise<never>((_, reject) => {
@@ -153,8 +159,8 @@ interface Exchange {
 }
 
 /**
- * One request over a connection of its own. fetch cannot be told which address to use for https, so this is node's
- * client: its `lookup` answers the judged addresses, while certificate and Host stay those of the name.
+ * Sends one request over a new connection. It uses node's HTTP client, because fetch cannot use a given address for https:
+ * `lookup` returns the checked addresses, while the certificate and the Host header are still checked for the name.
  */
 function exchange(url: URL, addresses: Address[], o: Exchange): Promise<OutboundAnswer> {
   const isTls = url.protocol === "https:";
@@ -180,7 +186,7 @@ function exchange(url: URL, addresses: Address[], o: Exchange): Promise<Outbound
     const fail = (error: unknown) => settle(() => reject(error));
     const abort = () => fail(new Error(`${url.host} did not answer in time`, { cause: o.signal.reason }));
     const connecting = setTimeout(
-      () => fail(new Error(`${url.host} could not be connected to within ${o.connectMs} ms`)),
+      () => fail(new Error(`could not connect to ${url.host} within ${o.connectMs} ms`)),
       o.connectMs,
     );
     o.signal.addEventListener("abort", abort, { once: true });
@@ -191,7 +197,7 @@ function exchange(url: URL, addresses: Address[], o: Exchange): Promise<Outbound
     request.on(
       "error",
       (error: Error) =>
-        fail(new Error(`the exchange with ${url.host} failed: ${error.message}`, { cause: error })),
+        fail(new Error(`the request to ${url.host} failed: ${error.message}`, { cause: error })),
     );
     request.on("response", (response) => {
       readAnswer(response).then((answer) => settle(() => resolve(answer)), fail);
@@ -206,10 +212,10 @@ async function readAnswer(response: http.IncomingMessage): Promise<OutboundAnswe
   let size = 0;
   let isTruncated = false;
   for await (const chunk of response as AsyncIterable<Uint8Array>) {
-    const room = ANSWER_BYTES - size;
-    body.set(chunk.subarray(0, room), size);
-    size += Math.min(chunk.length, room);
-    isTruncated = chunk.length > room;
+    const remaining = ANSWER_BYTES - size;
+    body.set(chunk.subarray(0, remaining), size);
+    size += Math.min(chunk.length, remaining);
+    isTruncated = chunk.length > remaining;
     if (isTruncated) break;
   }
   const headers = Object.entries(response.headers).map((
@@ -223,14 +229,18 @@ async function readAnswer(response: http.IncomingMessage): Promise<OutboundAnswe
   };
 }
 
-function ownHeaders(given: Record<string, string>, body: string | Uint8Array | null): Record<string, string> {
+/** The headers of a request: those of the caller except CONNECTION_HEADERS, plus user agent and content length. */
+function requestHeaders(
+  given: Record<string, string>,
+  body: string | Uint8Array | null,
+): Record<string, string> {
   const headers: Record<string, string> = { "user-agent": "steward" };
   for (const [name, value] of Object.entries(given)) {
     const lower = name.toLowerCase();
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(lower) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
       throw new OutboundRefused(`the header "${name}" is malformed`);
     }
-    if (!OWNED.has(lower)) headers[lower] = value;
+    if (!CONNECTION_HEADERS.has(lower)) headers[lower] = value;
   }
   if (body !== null) {
     headers["content-length"] = String(
@@ -240,7 +250,7 @@ function ownHeaders(given: Record<string, string>, body: string | Uint8Array | n
   return headers;
 }
 
-/** Where a redirect on the same host leads; null for anything else. A step down from https is not followed. */
+/** The target of a redirect to the same host; null for any other answer, also for a redirect from https to http. */
 function redirectTarget(from: URL, { status, headers }: OutboundAnswer): URL | null {
   if (![301, 302, 303, 307, 308].includes(status) || !headers.location) return null;
   if (!URL.canParse(headers.location, from.href)) return null;

@@ -1,32 +1,32 @@
-/** A provider's answer; `json` is null where the body was none. */
+/** A provider's answer. `json` is null if the body is not JSON. */
 export interface ProviderAnswer {
   status: number;
   json: unknown;
-  /** How long the provider asks to be left alone. */
+  /** The Retry-After header in milliseconds; null if absent. */
   retryAfterMs: number | null;
 }
 
-/** No answer came: the provider could not be reached, or was too slow. Its message names no host. */
+/** The provider could not be reached or did not answer in time. The message contains no host name. */
 export class ProviderUnreachable extends Error {
   override readonly name = "ProviderUnreachable";
 }
 
-const WAIT_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 const ANSWER_BYTES = 64 * 1024;
-/** However long a provider asks for, we come back after this. */
-const LONGEST_PAUSE_MS = 3_600_000;
+/** A longer Retry-After is reduced to this. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
- * Asks a provider that the configuration names, over kept-alive connections: 15 s in all, 64 KiB of answer, and no
- * redirect is followed, since the request carries credentials.
- * @throws ProviderUnreachable; the reason of `signal` when that ends the exchange
+ * Sends a POST request to a provider of the configuration, over keep-alive connections. Limits: 15 s in all, 64 KiB of
+ * answer. Redirects are not followed, because the request contains credentials.
+ * @throws ProviderUnreachable; the reason of `signal` if it aborts the request
  */
 export async function callProvider(
   url: string,
   request: { headers: Record<string, string>; body: string | URLSearchParams },
   signal?: AbortSignal,
 ): Promise<ProviderAnswer> {
-  const deadline = AbortSignal.timeout(WAIT_MS);
+  const deadline = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await fetch(url, {
       method: "POST",
@@ -34,12 +34,13 @@ export async function callProvider(
       ...request,
       signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
     });
-    const sentAt = Date.parse(response.headers.get("date") ?? ""); // its own clock: only the difference counts
+    // a Retry-After date is relative to the provider's own clock
+    const sentAt = Date.parse(response.headers.get("date") ?? "");
     const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), sentAt || Date.now());
     return { status: response.status, json: await readJson(response), retryAfterMs };
   } catch (cause) {
     signal?.throwIfAborted();
-    const reason = deadline.aborted ? `did not answer within ${WAIT_MS / 1000} s` : "could not be reached";
+    const reason = deadline.aborted ? `did not answer within ${TIMEOUT_MS / 1000} s` : "could not be reached";
     throw new ProviderUnreachable(`the provider ${reason}`, { cause });
   }
 }
@@ -59,24 +60,24 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-/** Reads Retry-After, seconds or an HTTP date, as milliseconds from now, an hour at most. */
+/** Parses Retry-After (seconds or an HTTP date) to milliseconds from `now`, at most MAX_RETRY_AFTER_MS. */
 export function readRetryAfter(value: string | null, now: number): number | null {
   if (value === null || value.trim() === "") return null;
   const ms = /^\s*\d+\s*$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), LONGEST_PAUSE_MS);
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }
 
-/** Runs `work` for every item, at most `limit` at once, until one run says "stop"; those under way still end. */
+/** Runs `work` for every item, at most `limit` at the same time. After a "stop" it starts no more and awaits the running ones. */
 export async function forEachConcurrent<T>(
   items: T[],
   limit: number,
   work: (item: T) => Promise<"stop" | void>,
 ): Promise<void> {
   let next = 0;
-  const lane = async () => {
+  const worker = async () => {
     while (next < items.length) {
       if (await work(items[next++] as T) === "stop") next = items.length;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
 }

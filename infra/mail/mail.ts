@@ -1,4 +1,4 @@
-/** What the notification rules need from any way of sending mail; smtp.ts and outbox.ts provide it. */
+/** An address with the name that mail programs show. */
 export interface MailAddress {
   address: string;
   displayName: string | null;
@@ -8,12 +8,12 @@ export interface MailAttachment {
   fileName: string;
   contentType: string;
   sizeBytes: number;
-  /** Opens the content from its beginning; called once per attempt, when the content is about to be sent. */
+  /** Opens the content. It is called once per attempt, immediately before the content is sent. */
   open(): Promise<ReadableStream<Uint8Array>>;
 }
 
 export interface MailMessage {
-  /** RFC 5322 id without angle brackets, the same at every attempt so that receivers can tell a repeat. */
+  /** RFC 5322 id without angle brackets. It is the same at every attempt, so that receivers can detect duplicates. */
   messageId: string;
   from: MailAddress;
   to: MailAddress[];
@@ -28,47 +28,48 @@ export interface MailMessage {
 
 export interface RefusedRecipient {
   address: string;
-  /** The receiver's answer. */
+  /** The server's answer. */
   reason: string;
-  /** True when asking again with the same message is pointless. */
+  /** True if the same message would be refused again. */
   permanent: boolean;
 }
 
-/** The outcome of a message that at least one recipient's server took. */
+/** The result of a message that was accepted for at least one recipient. */
 export interface MailReceipt {
   accepted: string[];
   refused: RefusedRecipient[];
   response: string;
 }
 
+/** A way to send mail; implemented in smtp.ts and outbox.ts. */
 export interface MailTransport {
   readonly name: string;
-  /** Hands the message over, or throws MailDeliveryFailed when no recipient's server took it. */
+  /** Sends the message. Throws MailDeliveryFailed if it was accepted for no recipient. */
   send(message: MailMessage, signal?: AbortSignal): Promise<MailReceipt>;
-  /** Proves that the provider can be reached and lets us in, or throws MailDeliveryFailed. */
+  /** Connects and signs in. Throws MailDeliveryFailed if that fails. */
   ping(): Promise<void>;
-  /** Finishes what is under way and releases every connection. */
+  /** Finishes running deliveries and closes all connections. */
   close(): Promise<void>;
 }
 
-/** Where a delivery stopped; what does not apply is null. */
+/** Details of a failed delivery. A member that does not apply is null. */
 export interface DeliveryFailure {
   permanent: boolean;
-  /** What the sender of the message may read: names no host of ours. The error's message does, for the log. */
+  /** The reason that the sender of the message may read. It contains no internal host name; the error's message may. */
   reason: string;
-  /** ECONNECTION, ETIMEDOUT, EAUTH, EENVELOPE, EMESSAGE, ETLS, ESOCKET, EABORT, EINVALID and the like. */
+  /** Error code, such as ECONNECTION, ETIMEDOUT, EAUTH, EENVELOPE, EMESSAGE, ETLS, ESOCKET, EABORT or EINVALID. */
   code: string;
   responseCode: number | null;
   response: string | null;
   refused: RefusedRecipient[];
-  /** The server takes no message of this size. */
+  /** The message is larger than the server accepts. */
   isTooLarge: boolean;
 }
 
 /**
- * A message that nobody took. `permanent` says that the same message would be refused again: its content or all its
- * recipients are at fault. What is wrong with the connection or the sign-in never is, since it can be mended
- * without touching the message.
+ * Thrown if a message was accepted for no recipient. `permanent`: the same message would be refused again, because of its
+ * content or of all its recipients. Errors of the connection or the sign-in are never permanent, because they can be
+ * fixed without changing the message.
  */
 export class MailDeliveryFailed extends Error implements DeliveryFailure {
   override readonly name = "MailDeliveryFailed";

@@ -4,15 +4,14 @@ const ADDRESS = /^[^\s\p{C}<>()[\]\\,;:"@]{1,64}@[^\s\p{C}<>()[\]\\,;:"@]{1,255}
 const MESSAGE_ID = /^[!-9;=?A-~]{1,200}@[!-9;=?A-~]{1,200}$/;
 const HEADER_NAME = /^[A-Za-z0-9][A-Za-z0-9-]{0,75}$/;
 const CONTENT_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w-]+=("[\w .+/-]*"|[\w.+/-]*))*$/;
-/** Headers that follow from the message's own fields and must not be said twice. */
+/** Headers that are made from the message's fields and cannot be set as extra headers. */
 const DERIVED =
   /^(from|sender|to|cc|bcc|subject|date|message-id|mime-version|return-path|received|content-.*|dkim-.*)$/i;
 const CONTROLS = /[\p{Cc}\u2028\u2029]+/gu;
 
 /**
- * The message with nothing in it that could end a header line: names, subject and file names lose their control
- * characters, addresses, the message id and extra headers must be well formed. Throws MailDeliveryFailed
- * (permanent, EINVALID) naming what is not.
+ * Protects against header injection. Control characters are removed from names, subject and file names. Addresses, the
+ * message id and extra headers must be well formed. Throws MailDeliveryFailed (permanent, EINVALID) with what is not.
  */
 export function safeMessage(message: MailMessage): MailMessage {
   if (message.to.length + message.cc.length + message.bcc.length === 0) {
@@ -23,7 +22,7 @@ export function safeMessage(message: MailMessage): MailMessage {
   }
   for (const [name, value] of Object.entries(message.headers)) {
     if (!HEADER_NAME.test(name)) {
-      throw invalid(`the header name ${quote(name)} is not made of letters, digits, -`);
+      throw invalid(`the header name ${quote(name)} may only contain letters, digits and -`);
     }
     if (DERIVED.test(name)) throw invalid(`the header ${name} is made from the message and cannot be set`);
     if (/[\p{Cc}\u2028\u2029]/u.test(value)) {
@@ -48,12 +47,12 @@ export function safeMessage(message: MailMessage): MailMessage {
   };
 }
 
-/** Every address the message goes to, each once, in the order to, cc, bcc. */
+/** All recipient addresses without duplicates, in the order to, cc, bcc. */
 export function recipientsOf(message: MailMessage): string[] {
   return [...new Set([...message.to, ...message.cc, ...message.bcc].map((recipient) => recipient.address))];
 }
 
-/** Free text from outside made fit for one line of a header, a log or an error message. */
+/** Makes external text fit for one line of a header, a log or an error message: control characters become spaces. */
 export function oneLine(text: string): string {
   return text.replace(CONTROLS, " ").trim();
 }

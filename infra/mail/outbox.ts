@@ -15,10 +15,10 @@ const storedMessage = z.object({
   sentAt: z.iso.datetime(),
 });
 
-/** A message as the outbox lists it. `to` holds every recipient, copies included; sizes are those received. */
+/** A stored message. `to` contains all recipients, also cc and bcc. Attachment sizes are the stored bytes. */
 export type OutboxMessage = { id: string } & z.infer<typeof storedMessage>;
 
-/** A message to keep; mail comes in through the transport. */
+/** A message to store. Mail is added through the transport instead. */
 export interface OutboxAddition {
   channel: OutboxMessage["channel"];
   to: string[];
@@ -29,21 +29,21 @@ export interface OutboxAddition {
   attachments?: MailAttachment[];
 }
 
-/** Stands in for all providers in development: what would have been sent is kept on disk and can be looked at. */
+/** Replaces all providers in development: messages are stored on disk instead of being sent, and can be viewed. */
 export interface Outbox {
-  /** Sends mail into the outbox. Every recipient is accepted, the same message twice is kept twice. */
+  /** A transport that stores mail in the outbox. It accepts every recipient and does not remove duplicates. */
   readonly mail: MailTransport;
   add(message: OutboxAddition): Promise<OutboxMessage>;
   /** Newest first. */
   list(): Promise<OutboxMessage[]>;
-  /** The bytes of one attachment (`index` from 0), or null when there is none such. */
+  /** The content of one attachment (`index` from 0), or null if it does not exist. */
   openAttachment(id: string, index: number): Promise<ReadableStream<Uint8Array> | null>;
 }
 
 const MESSAGE_FILE = "message.json";
 const encoder = new TextEncoder();
 
-/** Opens the outbox in `directory`, which is made if need be. It keeps the newest `keep` messages. */
+/** Opens the outbox in `directory` and creates the directory if it is missing. It keeps the newest `keep` messages. */
 export async function openOutbox(
   directory: string,
   { keep = 500, now = () => new Date() }: { keep?: number; now?: () => Date } = {},
@@ -59,7 +59,7 @@ export async function openOutbox(
     },
     async openAttachment(id, index) {
       const path = Number.isInteger(index) && index >= 0 ? store.path(id, String(index)) : null;
-      const file = path === null ? null : await unlessGone(Deno.open(path));
+      const file = path === null ? null : await nullIfMissing(Deno.open(path));
       return file?.readable ?? null;
     },
   };
@@ -87,12 +87,12 @@ async function addMessage(
 
 async function readMessage(store: EntryStore, id: string): Promise<OutboxMessage | null> {
   const path = store.path(id, MESSAGE_FILE);
-  const text = path === null ? null : await unlessGone(Deno.readTextFile(path));
+  const text = path === null ? null : await nullIfMissing(Deno.readTextFile(path));
   return text === null ? null : { id, ...storedMessage.parse(JSON.parse(text)) };
 }
 
-/** A listing may meet a message that is being thinned out at that moment. */
-async function unlessGone<T>(opening: Promise<T>): Promise<T | null> {
+/** Null if the file does not exist: a listed message may be pruned before it is read. */
+async function nullIfMissing<T>(opening: Promise<T>): Promise<T | null> {
   try {
     return await opening;
   } catch (error) {
@@ -114,7 +114,7 @@ function mailTransport(
         { channel: "Email", to, subject, htmlBody, textBody, messageId, attachments },
         signal,
       );
-      return { accepted: to, refused: [], response: `250 kept in the outbox as ${id}` };
+      return { accepted: to, refused: [], response: `250 stored in the outbox as ${id}` };
     },
     ping: () => Promise.resolve(),
     close: () => Promise.resolve(),

@@ -1,22 +1,22 @@
 import { join } from "node:path";
 
-/** A directory of entries, each a directory of its own that appears whole or not at all. */
+/** A directory of entries. Each entry is a directory that is added atomically. */
 export interface EntryStore {
-  /** The newest ones that are kept, newest first. */
+  /** The ids of the kept entries, newest first. */
   ids(): Promise<string[]>;
-  /** Fills a new entry; it becomes visible when `fill` is done, under the id that is answered. */
+  /** Adds an entry. It becomes visible when `fill` has finished. @returns its id */
   add(fill: (directory: string) => Promise<void>): Promise<string>;
-  /** Where a file of an entry lies, or null when `id` is not the name of an entry. */
+  /** The path of a file of an entry, or null if `id` is not a valid entry id. */
   path(id: string, file: string): string | null;
 }
 
 const ENTRY = /^\d{13}-\d{6}-[0-9a-f]{8}$/;
 const UNFINISHED = ".adding-";
 const STALE_MILLISECONDS = 3_600_000;
-/** So many entries are added between two looks for surplus ones: reading the directory costs more than adding. */
-const THINNED_EVERY = 50;
+/** Surplus entries are pruned once per this many additions, because reading the directory costs more than adding. */
+const PRUNE_EVERY = 50;
 
-/** Opens (and makes) the directory; keeps the newest `keep` entries and clears what a crash left half-written. */
+/** Opens the directory, creates it if it is missing, and deletes unfinished entries of a crash. Keeps `keep` entries. */
 export async function openEntryStore(directory: string, keep: number, now: () => Date): Promise<EntryStore> {
   await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   for await (const { name } of Deno.readDir(directory)) {
@@ -44,7 +44,7 @@ export async function openEntryStore(directory: string, keep: number, now: () =>
         await removeEntry(unfinished);
         throw error;
       }
-      if (number % THINNED_EVERY === 0) {
+      if (number % PRUNE_EVERY === 0) {
         for (const surplus of (await all()).slice(keep)) await removeEntry(join(directory, surplus));
       }
       return id;
@@ -53,7 +53,7 @@ export async function openEntryStore(directory: string, keep: number, now: () =>
   };
 }
 
-/** Writes a whole file and waits until it is on the disk. */
+/** Writes a file and waits until it is on disk (fdatasync). @returns the bytes written */
 export async function writeDurably(
   path: string,
   content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -72,7 +72,7 @@ export async function writeDurably(
   return written;
 }
 
-/** Another process may still be adding, so only what has long been abandoned is cleared. */
+/** Deletes an unfinished entry if it is old. A recent one may belong to another process that is still writing it. */
 async function removeIfStale(path: string): Promise<void> {
   const changed = (await Deno.stat(path)).mtime?.getTime() ?? 0;
   if (Date.now() - changed > STALE_MILLISECONDS) await removeEntry(path);
@@ -82,7 +82,7 @@ async function removeEntry(path: string): Promise<void> {
   try {
     await Deno.remove(path, { recursive: true });
   } catch (error) {
-    // two writers may thin the same directory at once
+    // another process may prune the same entry at the same time
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }

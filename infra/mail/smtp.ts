@@ -7,12 +7,12 @@ import { recipientsOf, safeMessage } from "./message_safety.ts";
 import { refusedRecipient, shortened, type SmtpError, smtpFailure } from "./smtp_failure.ts";
 import { parseSmtpUrl, type SmtpSettings } from "./smtp_url.ts";
 
-/** How long `close` lets deliveries under way finish before it cuts their connections. */
+/** How long `close` waits for running deliveries before it closes their connections. */
 const CLOSE_MILLISECONDS = 10_000;
 
 /**
- * A pool of connections to the server named by an SMTP URL (see parseSmtpUrl). Certificates are always verified,
- * against `ca` (PEM) where a private authority signs. Nothing is connected before the first message.
+ * A pool of connections to the server of an SMTP URL (see parseSmtpUrl). Certificates are always verified; `ca` (PEM)
+ * replaces the default authorities. It connects when the first message is sent.
  */
 export function createSmtpTransport(
   smtpUrl: string,
@@ -22,7 +22,7 @@ export function createSmtpTransport(
   const { clock = systemClock } = options;
   const server = `${settings.host}:${settings.port}`;
   const pool = createTransport(poolOptions(settings, options.ca));
-  const underWay = new Set<Promise<unknown>>();
+  const running = new Set<Promise<unknown>>();
 
   const deliver = async (message: MailMessage, signal: AbortSignal): Promise<MailReceipt> => {
     const info = await pool.sendMail({ ...compose(message), date: clock.now(), signal });
@@ -40,15 +40,15 @@ export function createSmtpTransport(
       const deadline = new AbortController();
       const timer = setTimeout(() => deadline.abort(), settings.sendTimeout);
       const delivery = deliver(safe, AbortSignal.any([deadline.signal, ...(signal ? [signal] : [])]));
-      underWay.add(delivery);
+      running.add(delivery);
       const attempted = `Sending <${safe.messageId}> through ${server}`;
       try {
         return await delivery;
       } catch (error) {
         if (deadline.signal.aborted) {
-          const late = `was not finished within ${settings.sendTimeout} ms`;
+          const timedOut = `was not finished within ${settings.sendTimeout} ms`;
           const reason = "the mail server did not finish in time";
-          throw new MailDeliveryFailed(`${attempted} ${late}`, {
+          throw new MailDeliveryFailed(`${attempted} ${timedOut}`, {
             permanent: false,
             code: "ETIMEDOUT",
             reason,
@@ -57,7 +57,7 @@ export function createSmtpTransport(
         throw smtpFailure(error as SmtpError, attempted);
       } finally {
         clearTimeout(timer);
-        underWay.delete(delivery);
+        running.delete(delivery);
       }
     },
     async ping() {
@@ -70,7 +70,7 @@ export function createSmtpTransport(
     async close() {
       pool.close();
       const timer = setTimeout(() => pool.close({ force: true }), CLOSE_MILLISECONDS);
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(running);
       clearTimeout(timer);
     },
   };
@@ -92,7 +92,7 @@ function poolOptions(settings: SmtpSettings, ca: string | undefined) {
     dnsTimeout: settings.connectionTimeout,
     greetingTimeout: settings.greetingTimeout,
     socketTimeout: settings.socketTimeout,
-    // only a message of which nothing was sent is tried on a second connection: a pooled one may have gone stale
+    // retries once on a new connection if nothing was sent yet, because a pooled connection may be stale
     maxRequeues: 1,
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -121,18 +121,18 @@ function compose(message: MailMessage) {
   };
 }
 
-/** About the size of the message on its way: attachments in base64, lines of 76 characters. Servers hold it to their limit. */
+/** Estimated size of the message for SMTP SIZE. Attachments are base64 in lines of 76 characters. */
 function encodedSize({ html, text, attachments }: MailMessage): number {
-  const words = (html?.length ?? 0) + (text?.length ?? 0);
+  const bodies = (html?.length ?? 0) + (text?.length ?? 0);
   const content = attachments.reduce((sum, { sizeBytes }) => sum + Math.ceil(sizeBytes / 57) * 78 + 300, 0);
-  return 2_000 + words + content;
+  return 2_000 + bodies + content;
 }
 
 function mailbox({ address, displayName }: MailAddress) {
   return { address, name: displayName ?? "" };
 }
 
-/** Opened when nodemailer reads it, so that a message waiting in the pool holds no file open. */
+/** The content is opened when nodemailer reads it, so that messages waiting in the pool keep no file open. */
 async function* contentOf(attachment: MailAttachment): AsyncGenerator<Uint8Array> {
   yield* await attachment.open();
 }

@@ -1,7 +1,7 @@
 import { MailDeliveryFailed, type RefusedRecipient } from "./mail.ts";
 import { oneLine } from "./message_safety.ts";
 
-/** What nodemailer puts on its errors. */
+/** The members of nodemailer's errors. */
 export interface SmtpError extends Error {
   code?: string;
   command?: string;
@@ -14,9 +14,9 @@ export interface SmtpError extends Error {
 const MAX_RESPONSE = 500;
 
 /**
- * Translates an error of nodemailer. Permanent is only what the server (or the client, having looked at the
- * message) said about this message: a 5xx to sender, recipients or content. A refused sign-in, a missing TLS, a
- * greeting of 554 or a lost connection concern the server or its settings, and can be mended without the message.
+ * Converts an error of nodemailer. It is permanent only if it is about this message: a 5xx answer to sender, recipients
+ * or content, or an error that nodemailer found in the message. A refused sign-in, missing TLS, a greeting of 554 or a
+ * lost connection is not permanent, because it is about the server or its settings.
  */
 export function smtpFailure(error: SmtpError, attempted: string): MailDeliveryFailed {
   const refused = (error.rejectedErrors ?? []).map(refusedRecipient);
@@ -36,8 +36,8 @@ export function smtpFailure(error: SmtpError, attempted: string): MailDeliveryFa
 }
 
 /**
- * Is it the message's size the server minds? 552 alone is a full mailbox where it answers RCPT. Without an answer it was
- * nodemailer that compared the size with the limit the server had announced.
+ * True if the message was refused for its size. 552 as an answer to RCPT means a full mailbox instead. Without an answer,
+ * nodemailer compared the size with the limit that the server announced.
  */
 function isTooLarge({ code, command, message, response, responseCode }: SmtpError): boolean {
   if (response === undefined) return code === "EMESSAGE" && message.startsWith("Message size larger than");
@@ -45,20 +45,20 @@ function isTooLarge({ code, command, message, response, responseCode }: SmtpErro
   return responseCode === 552 && command !== "RCPT TO" && !/\b5\.\d\.\d\b/.test(response);
 }
 
-/** Our hosts and accounts are not the sender's business: only the server's words about the message are passed on. */
+/** The reason for the sender of the message. It contains no host or account of the service. */
 function publicReason(code: string, response: string | null, error: SmtpError): string {
   if (code === "EAUTH") return "the mail server refused the sign-in";
   if (code === "ETLS") return "the mail server offered no secure connection";
   if (response !== null) return response;
   if (code === "EENVELOPE" || code === "EMESSAGE" || code === "EINVALID") return shortened(error.message);
-  if (code === "EABORT") return "the attempt was ended before the mail server had taken the message";
+  if (code === "EABORT") return "the attempt was stopped before the mail server accepted the message";
   if (error.command === "CONN" || ["ECONNECTION", "ESOCKET", "EDNS", "ETIMEDOUT"].includes(code)) {
     return `the mail server could not be reached (${code})`;
   }
   return `the message could not be handed over (${code})`;
 }
 
-/** One recipient the server refused while it took others. */
+/** Converts nodemailer's error of one refused recipient. */
 export function refusedRecipient(error: SmtpError): RefusedRecipient {
   return {
     address: error.recipient ?? "",
@@ -67,15 +67,15 @@ export function refusedRecipient(error: SmtpError): RefusedRecipient {
   };
 }
 
-/** One line of a server's answer, short enough for a database column and a log. */
+/** A server's answer as one line of limited length, for the database and the log. */
 export function shortened(text: string): string {
   return oneLine(text).slice(0, MAX_RESPONSE);
 }
 
 function isPermanent({ code, responseCode }: SmtpError): boolean {
   if (code !== "EENVELOPE" && code !== "EMESSAGE") return false;
-  // without an answer it was the client that found the message unfit
+  // without an answer, nodemailer itself refused the message
   if (responseCode === undefined) return true;
-  // 503 is a confused session, 530 and 538 ask for a sign-in or TLS: none of them is about the message
+  // 503 (bad sequence of commands), 530 (sign-in required) and 538 (TLS required) are not about the message
   return responseCode >= 500 && responseCode < 600 && ![503, 530, 538].includes(responseCode);
 }

@@ -1,15 +1,15 @@
 import { isIP } from "node:net";
 
-/** How to reach and use one SMTP server, as read from SMTP_URL. Times are in milliseconds. */
+/** The settings of one SMTP server, parsed from SMTP_URL. Times are in milliseconds. */
 export interface SmtpSettings {
   host: string;
   port: number;
   /** TLS from the first byte (smtps). */
   secure: boolean;
-  /** Refuse to go on without STARTTLS; assumed when a password would otherwise travel in clear to another machine. */
+  /** Requires STARTTLS. Default: true if a password would otherwise be sent unencrypted to another machine. */
   requireTLS: boolean;
   auth: { user: string; pass: string } | null;
-  /** Name given in EHLO. */
+  /** Host name sent in EHLO. */
   name: string | undefined;
   maxConnections: number;
   maxMessages: number;
@@ -20,28 +20,30 @@ export interface SmtpSettings {
 }
 
 const NUMBERS = {
-  maxConnections: { assumed: 5, most: 100 },
-  maxMessages: { assumed: 100, most: 100_000 },
-  connectionTimeout: { assumed: 10_000, most: 600_000 },
-  greetingTimeout: { assumed: 10_000, most: 600_000 },
-  socketTimeout: { assumed: 60_000, most: 600_000 },
-  sendTimeout: { assumed: 300_000, most: 3_600_000 },
+  maxConnections: { byDefault: 5, max: 100 },
+  maxMessages: { byDefault: 100, max: 100_000 },
+  connectionTimeout: { byDefault: 10_000, max: 600_000 },
+  greetingTimeout: { byDefault: 10_000, max: 600_000 },
+  socketTimeout: { byDefault: 60_000, max: 600_000 },
+  sendTimeout: { byDefault: 300_000, max: 3_600_000 },
 };
 type NumberName = keyof typeof NUMBERS;
 const KNOWN = ["requireTLS", "name", ...Object.keys(NUMBERS)];
 
 /**
- * Reads `smtp://user:pass@host:587?requireTLS=true&maxConnections=5` or `smtps://…` (ports 587 and 465 when absent;
- * user and password percent-encoded). Throws an Error that names the setting, never the URL, which holds a password.
+ * Parses `smtp://user:pass@host:587?requireTLS=true&maxConnections=5` or `smtps://…`. Default ports are 587 and 465. User
+ * and password are percent-encoded. Throws an Error that names the setting but not the URL, because it has a password.
  */
 export function parseSmtpUrl(text: string): SmtpSettings {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== "smtp:" && url.protocol !== "smtps:") || url.hostname === "") {
-    throw new Error("SMTP_URL could not be read: expected smtp://host:port or smtps://host:port");
+    throw new Error("SMTP_URL is not valid: expected smtp://host:port or smtps://host:port");
   }
   const unknown = [...url.searchParams.keys()].find((key) => !KNOWN.includes(key));
   if (unknown !== undefined) {
-    throw new Error(`SMTP_URL has the unknown parameter \`${unknown}\`; known are ${KNOWN.join(", ")}`);
+    throw new Error(
+      `SMTP_URL has the unknown parameter \`${unknown}\`; the parameters are ${KNOWN.join(", ")}`,
+    );
   }
   const secure = url.protocol === "smtps:";
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -65,18 +67,18 @@ export function parseSmtpUrl(text: string): SmtpSettings {
 }
 
 function numberIn(url: URL, key: NumberName): number {
-  const { assumed, most } = NUMBERS[key];
+  const { byDefault, max } = NUMBERS[key];
   const text = url.searchParams.get(key);
-  const value = text === null ? assumed : Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw new Error(`SMTP_URL has ${key}=${text?.slice(0, 20)}, expected a whole number from 1 to ${most}`);
+  const value = text === null ? byDefault : Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw new Error(`SMTP_URL has ${key}=${text?.slice(0, 20)}, expected a whole number from 1 to ${max}`);
 }
 
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Error("SMTP_URL has a user or password whose percent-encoding is broken");
+    throw new Error("SMTP_URL has a user or password with invalid percent-encoding");
   }
 }
 

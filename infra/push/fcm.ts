@@ -5,13 +5,13 @@ import { readFcmAnswer, type Verdict } from "./fcm_answer.ts";
 import type { PushMessage, PushReceipt, PushTransport } from "./push.ts";
 
 export const FCM_URL = "https://fcm.googleapis.com";
-/** Messages of one call under way at once. */
-const AT_ONCE = 20;
+/** How many requests of one call run at the same time. */
+const CONCURRENCY = 20;
 
 /**
- * Firebase Cloud Messaging, HTTP v1: one request a token. When the service or the account is at fault the tokens not
- * yet asked for stay untried.
- * @param o.url where FCM is; @param o.now the clock access tokens are measured by.
+ * Firebase Cloud Messaging, HTTP v1: one request per token. After an error of the service or the account, the remaining
+ * tokens are not tried.
+ * @param o.url base URL of FCM; @param o.now the clock for the expiry of access tokens, in milliseconds
  */
 export function createFcm(
   account: FcmServiceAccount,
@@ -24,7 +24,7 @@ export function createFcm(
     name: "fcm",
     async send(message, signal) {
       const receipt: PushReceipt = { accepted: [], refused: [], retryAfterMs: null };
-      await forEachConcurrent(message.tokens, AT_ONCE, async (token) => {
+      await forEachConcurrent(message.tokens, CONCURRENCY, async (token) => {
         const verdict = await sendOne(endpoint, access, message, token, signal);
         if (verdict.kind === "accepted") return void receipt.accepted.push(token);
         const { permanent, isDead } = verdict.kind === "refused"
@@ -57,7 +57,7 @@ async function sendOne(
     const bearer = await access.get();
     const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
     const verdict = readFcmAnswer(await callProvider(endpoint, { headers, body: request }, signal));
-    if (verdict.kind === "signed-out") access.forget(bearer);
+    if (verdict.kind === "signed-out") access.invalidate(bearer);
     return verdict;
   };
   try {
@@ -72,7 +72,7 @@ async function sendOne(
     if (signal?.aborted) {
       return {
         kind: "halted",
-        reason: "the attempt was ended before the provider answered",
+        reason: "the attempt was stopped before the provider answered",
         retryAfterMs: null,
       };
     }

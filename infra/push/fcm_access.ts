@@ -6,34 +6,34 @@ import type { FcmServiceAccount } from "../setting_shapes.ts";
 const SCOPE = "https://www.googleapis.com/auth/firebase.messaging";
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const ASSERTION_SECONDS = 3600;
-/** A token this close to its end is no longer used: it must outlive the request it travels with. */
+/** A token is replaced this long before it expires, so that it does not expire during a request. */
 const MARGIN_MS = 60_000;
 
 const granted = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
 const refused = z.object({ error: z.string(), error_description: z.string().optional() });
 
-/** The provider would not let us in; a matter of the configuration, of no message. */
+/** The provider refused the sign-in. The cause is the configuration, not a message. */
 export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
 }
 
-/** Gives the access token of a service account, a new one shortly before the last one ends. */
+/** The access token of a service account. */
 export interface AccessTokens {
-  /** @throws SignInRefused, ProviderUnreachable */
+  /** The cached token, or a new one shortly before it expires. @throws SignInRefused, ProviderUnreachable */
   get(): Promise<string>;
-  /** `token` was turned down: the next `get` asks for another, unless somebody has already. */
-  forget(token: string): void;
+  /** Removes a token that the provider refused from the cache. Has no effect if it was already replaced. */
+  invalidate(token: string): void;
 }
 
 /**
- * Exchanges assertions signed by a Google service account (RS256) for access tokens at its `token_uri`. Simultaneous
+ * Exchanges assertions signed by a Google service account (RS256) for access tokens at its `token_uri`. Concurrent
  * callers share one exchange.
  */
 export function openAccessTokens(account: FcmServiceAccount, now: () => number = Date.now): AccessTokens {
   const key = importPKCS8(account.private_key, "RS256");
-  key.catch(() => {}); // told to whoever asks for a token
+  key.catch(() => {}); // `exchange` awaits the key and throws the error
   let current: { value: string; usableUntil: number } | null = null;
-  let underWay: Promise<string> | null = null;
+  let running: Promise<string> | null = null;
 
   async function exchange(): Promise<string> {
     const issuedAt = Math.floor(now() / 1000);
@@ -56,16 +56,16 @@ export function openAccessTokens(account: FcmServiceAccount, now: () => number =
   return {
     async get() {
       if (current && now() < current.usableUntil) return current.value;
-      return await (underWay ??= exchange().finally(() => underWay = null));
+      return await (running ??= exchange().finally(() => running = null));
     },
-    forget(token) {
+    invalidate(token) {
       if (current?.value === token) current = null;
     },
   };
 }
 
 function whyRefused({ status, json }: { status: number; json: unknown }): string {
-  const told = refused.safeParse(json);
-  const reason = told.success ? `: ${told.data.error_description ?? told.data.error}` : "";
+  const error = refused.safeParse(json);
+  const reason = error.success ? `: ${error.data.error_description ?? error.data.error}` : "";
   return `the provider refused the sign-in (${status}${reason})`;
 }

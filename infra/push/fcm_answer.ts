@@ -1,17 +1,17 @@
 import { z } from "zod";
 import type { ProviderAnswer } from "../http_out/provider_http.ts";
 
-/** What one answer of FCM means. */
+/** The meaning of one answer of FCM. */
 export type Verdict =
   | { kind: "accepted" }
-  /** About this token or this message; the others may fare better. */
+  /** An error of this token or this message. Other tokens may succeed. */
   | { kind: "refused"; reason: string; permanent: boolean; isDead: boolean }
-  /** Our access token has ended or was withdrawn. */
+  /** The access token has expired or was revoked. */
   | { kind: "signed-out"; reason: string }
-  /** About the service or the account: pointless to go on with other tokens now. */
+  /** An error of the service or the account. Other tokens would fail now too. */
   | { kind: "halted"; reason: string; retryAfterMs: number | null; isUnreachable?: boolean };
 
-/** FCM asks for a minute where a 429 names no time. */
+/** Pause after a 429 without Retry-After, as FCM's documentation asks for. */
 const QUOTA_PAUSE_MS = 60_000;
 
 const failure = z.object({
@@ -27,8 +27,8 @@ const failure = z.object({
 });
 
 /**
- * Reads an answer of `messages:send`. Only what FCM itself says of a token makes it dead: a 404 without its error code
- * is an outage or a wrong project, and an invalid argument may be the message's as well as the token's.
+ * Interprets an answer of `messages:send`. A token is dead only if FCM's error says so: a 404 without FCM's error code
+ * means an outage or a wrong project, and an invalid argument may be in the message instead of the token.
  */
 export function readFcmAnswer({ status, json, retryAfterMs }: ProviderAnswer): Verdict {
   if (status === 200) return { kind: "accepted" };

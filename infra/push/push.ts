@@ -1,6 +1,6 @@
 import type { Outbox } from "../mail/outbox.ts";
 
-/** A push message for one or more devices. `data` travels beside the text, for the app to act on. */
+/** A push message for one or more devices. `data` is extra data for the app. */
 export interface PushMessage {
   title: string | null;
   body: string | null;
@@ -11,30 +11,30 @@ export interface PushMessage {
 export interface RefusedToken {
   token: string;
   reason: string;
-  /** True when the same message would be refused again for this token. */
+  /** True if the same message would be refused again for this token. */
   permanent: boolean;
-  /** True when no message will ever reach this token. */
+  /** True if the token is not valid any more, so every message would be refused. */
   isDead: boolean;
 }
 
-/** What became of each token; one in neither list was not tried. */
+/** The result for each token. A token in neither list was not tried. */
 export interface PushReceipt {
   accepted: string[];
   refused: RefusedToken[];
-  /** How long the provider asks to be left alone, where it does. */
+  /** The provider's Retry-After in milliseconds; null if absent. */
   retryAfterMs: number | null;
-  /** It could not be reached, or did not answer; who is in neither list was not tried for that reason. */
+  /** The provider could not be reached or did not answer. This is why the remaining tokens were not tried. */
   isUnreachable?: boolean;
 }
 
 /** A way to send push messages. */
 export interface PushTransport {
   readonly name: string;
-  /** Hands the message over for every token, or throws when the provider could not be used at all. */
+  /** Sends the message to every token. Throws if the provider could not be used at all. */
   send(message: PushMessage, signal?: AbortSignal): Promise<PushReceipt>;
 }
 
-/** Keeps push messages in the development outbox. */
+/** Stores push messages in the development outbox. */
 export function outboxPush(outbox: Outbox): PushTransport {
   return {
     name: "outbox",

@@ -9,14 +9,14 @@ export interface SmsMessage {
 /** A way to send text messages. */
 export interface SmsTransport {
   readonly name: string;
-  /** Hands the message over, or throws SmsRefused, or another error when the provider could not be used at all. */
+  /** Sends the message. Throws SmsRefused, or another error if the provider could not be used at all. */
   send(message: SmsMessage, signal?: AbortSignal): Promise<void>;
 }
 
 /**
- * The provider's answer about one message. `permanent`: the same message would be refused again. `stopsBatch`: others
- * would fare no better now; `retryAfterMs` is how long the provider then asks to be left alone. `isUnreachable`: it could not
- * be reached, or did not answer.
+ * The provider did not accept a message. `permanent`: the same message would be refused again. `stopsBatch`: other
+ * messages would fail now too; `retryAfterMs` is the provider's Retry-After. `isUnreachable`: the provider could not be
+ * reached or did not answer.
  */
 export class SmsRefused extends Error {
   override readonly name = "SmsRefused";
@@ -37,7 +37,7 @@ export class SmsRefused extends Error {
   }
 }
 
-/** Keeps text messages in the development outbox. */
+/** Stores text messages in the development outbox. */
 export function outboxSms(outbox: Outbox): SmsTransport {
   return {
     name: "outbox",

@@ -1,10 +1,10 @@
-/** One Twilio-compatible gateway, as read from SMS_URL. */
+/** The settings of one Twilio-compatible gateway, parsed from SMS_URL. */
 export interface SmsGatewaySettings {
-  /** Where messages are posted to. */
+  /** URL that messages are posted to. */
   endpoint: string;
   user: string;
   password: string;
-  /** Either a sender number (or name), or a pool of senders kept at the provider. */
+  /** Either a sender number (or name), or a messaging service: a pool of senders configured at the provider. */
   sender: { From: string } | { MessagingServiceSid: string };
 }
 
@@ -12,20 +12,20 @@ const KNOWN = ["from", "messagingService", "account"];
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Reads `https://ACCOUNT_SID:AUTH_TOKEN@api.twilio.com?from=+15550100`. `messagingService=MG…` may stand instead of
- * `from`; with an API key as user and password, `account=AC…` names the account. Throws an Error that names the
- * mistake, never the URL, which holds a password.
+ * Parses `https://ACCOUNT_SID:AUTH_TOKEN@api.twilio.com?from=+15550100`. `messagingService=MG…` can replace `from`. With
+ * an API key as user and password, `account=AC…` is the account. Throws an Error that describes the mistake but does not
+ * contain the URL, because it has a password.
  */
 export function parseSmsUrl(text: string): SmsGatewaySettings {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isSafe = url?.protocol === "https:" || url?.protocol === "http:" && LOOPBACK.includes(url.hostname);
   if (!url || !isSafe) throw new Error("expected https://ACCOUNT_SID:AUTH_TOKEN@host?from=NUMBER");
   if (!url.username || !url.password) throw new Error("expected the account and its token before the host");
-  // a number's + is meant as it stands, not as a space
+  // keep the + of a phone number, which would decode to a space
   const parameters = new URLSearchParams(url.search.replaceAll("+", "%2B"));
   const unknown = [...parameters.keys()].find((key) => !KNOWN.includes(key));
   if (unknown !== undefined) {
-    throw new Error(`the parameter \`${unknown}\` is unknown; known are ${KNOWN.join(", ")}`);
+    throw new Error(`the parameter \`${unknown}\` is unknown; the parameters are ${KNOWN.join(", ")}`);
   }
   const [from, service] = [parameters.get("from"), parameters.get("messagingService")];
   if (!from === !service) throw new Error("expected either `from` or `messagingService`");

@@ -4,11 +4,11 @@ import { SmsRefused, type SmsTransport } from "./sms.ts";
 import { parseSmsUrl } from "./sms_url.ts";
 
 /**
- * Codes of a 400 that are about the recipient or the text, so that nothing changes by asking again: no valid number,
- * a short code, a premium number, the text missing, no recipient, opted out, unreachable, no mobile, too long, landline.
- * Any other is left to be retried: it may be the sender's or the account's, which can be mended.
+ * Error codes of a 400 that are permanent, because they are about the recipient or the text: invalid number, short code,
+ * premium number, no text, no recipient, opted out, unreachable, not a mobile number, too long, landline. Other codes are
+ * retried, because they may be about the sender or the account, which can be fixed.
  */
-const FOR_GOOD = [21211, 21265, 21268, 21602, 21604, 21610, 21612, 21614, 21617, 21635];
+const PERMANENT = [21211, 21265, 21268, 21602, 21604, 21610, 21612, 21614, 21617, 21635];
 
 const failure = z.object({ code: z.number().optional(), message: z.string().optional() });
 
@@ -40,10 +40,10 @@ export function createTwilio(smsUrl: string, name = "sms"): SmsTransport {
 
 function refusalOf({ status, json, retryAfterMs }: ProviderAnswer): SmsRefused {
   const { code, message } = failure.safeParse(json).data ?? {};
-  const told = [code, message].filter((part) => part !== undefined).join(" ");
-  const reason = `the gateway answered ${status}` + (told ? `: ${told}` : "");
+  const details = [code, message].filter((part) => part !== undefined).join(" ");
+  const reason = `the gateway answered ${status}` + (details ? `: ${details}` : "");
   if (status === 400) {
-    return new SmsRefused(reason, { permanent: code !== undefined && FOR_GOOD.includes(code) });
+    return new SmsRefused(reason, { permanent: code !== undefined && PERMANENT.includes(code) });
   }
   return new SmsRefused(reason, { stopsBatch: true, retryAfterMs });
 }

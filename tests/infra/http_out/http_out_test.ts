@@ -149,7 +149,7 @@ Deno.test("who does not connect or answer in time is given up on, as is what the
   const { port: closedPort } = closed.addr;
   closed.close();
   const any = createHttpOut({ allow: "127.0.0.0/8" });
-  await assert.rejects(any.send({ url: `http://127.0.0.1:${closedPort}/` }), /the exchange with .* failed/);
+  await assert.rejects(any.send({ url: `http://127.0.0.1:${closedPort}/` }), /the request to .* failed/);
 });
 
 Deno.test({
@@ -164,7 +164,7 @@ Deno.test({
     const hasty = createHttpOut({ allow: "127.0.0.0/8", connectMs: 150 });
     await assert.rejects(
       hasty.send({ url: `https://127.0.0.1:${mute.addr.port}/` }),
-      /could not be connected to/,
+      /could not connect to/,
     );
     mute.close();
     await accepted;
