@@ -111,9 +111,9 @@ async function binaryType(probe: ContentProbe, read: RangeReader): Promise<strin
 }
 
 async function detectBinary(head: Uint8Array): Promise<string> {
-  // If the detector throws on broken content, the type is unknown.
   // Imported here, because it is half a megabyte of code that is not needed at startup.
   const { fileTypeFromBuffer } = await import("file-type");
+  // The detector may throw on broken content; then the type is unknown.
   const type = await fileTypeFromBuffer(head).catch(() => undefined);
   if (type?.mime === "image/apng") return "image/png"; // an animated PNG is accepted wherever a PNG is
   if (type?.mime === "image/gif" && !/^GIF8[79]a$/.test(latin1(head.subarray(0, 6)))) {

@@ -128,9 +128,9 @@ async function describeMismatch(
   return problem(
     "FILE_NOT_UPLOADED_CONFLICT",
     wrong.length > 0
-      ? `Storage does not have part ${
+      ? `Storage does not have the given ETag of part ${
         listed(wrong)
-      } with the given ETag; upload it again and give the new ETag.`
+      }; upload it again and give the new ETag.`
       : "Storage refused to join the uploaded parts.",
     { errors },
   );

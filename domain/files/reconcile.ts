@@ -6,7 +6,7 @@ import type { Platform } from "../shared/platform.ts";
 import { FINAL_PREFIX, STAGING_PREFIX } from "./object_keys.ts";
 import { registerObject } from "./objects.ts";
 
-type Parts = Pick<Platform, "sql" | "objects" | "clock">;
+type ReconcilePlatform = Pick<Platform, "sql" | "objects" | "clock">;
 
 /**
  * A difference between the registry and the bucket, and what `--apply` does about it. Objects are identified by a hash
@@ -47,7 +47,7 @@ const CONCURRENT_CHECKS = 8;
  * checked. It is safe under live traffic: a row is inserted before its object and deleted after it, keys are never
  * reused, and every difference is checked again before it is reported.
  */
-export async function reconcileFiles(p: Parts, o: ReconcileOptions): Promise<ReconcileCounts> {
+export async function reconcileFiles(p: ReconcilePlatform, o: ReconcileOptions): Promise<ReconcileCounts> {
   let objects = 0;
   for (const prefix of [STAGING_PREFIX, FINAL_PREFIX]) objects += await findOrphans(p, prefix, o);
   const uploads = await findUploads(p, o);
@@ -57,7 +57,7 @@ export async function reconcileFiles(p: Parts, o: ReconcileOptions): Promise<Rec
 /** Identifies an object without revealing its key. */
 const hashOf = (key: string) => createHash("sha256").update(key).digest("hex").slice(0, 12);
 
-async function findOrphans(p: Parts, prefix: string, o: ReconcileOptions): Promise<number> {
+async function findOrphans(p: ReconcilePlatform, prefix: string, o: ReconcileOptions): Promise<number> {
   const before = p.clock.now().getTime() - o.safeAgeMs;
   let seen = 0;
   for await (const page of pagesOf(p.objects.list(prefix))) {
@@ -90,7 +90,7 @@ async function findOrphans(p: Parts, prefix: string, o: ReconcileOptions): Promi
   return seen;
 }
 
-async function findUploads(p: Parts, o: ReconcileOptions): Promise<number | null> {
+async function findUploads(p: ReconcilePlatform, o: ReconcileOptions): Promise<number | null> {
   const before = p.clock.now().getTime() - o.safeAgeMs;
   let seen = 0;
   try {
@@ -122,7 +122,7 @@ interface Stored {
   sizeBytes: number;
 }
 
-async function findMissing(p: Parts, o: ReconcileOptions): Promise<number> {
+async function findMissing(p: ReconcilePlatform, o: ReconcileOptions): Promise<number> {
   let seen = 0;
   for (let after = "00000000-0000-0000-0000-000000000000";;) {
     const page = await p.sql<Stored[]>`
@@ -143,21 +143,21 @@ async function findMissing(p: Parts, o: ReconcileOptions): Promise<number> {
   }
 }
 
-async function compareContent(p: Parts, file: Stored): Promise<"missing" | "altered" | null> {
+async function compareContent(p: ReconcilePlatform, file: Stored): Promise<"missing" | "altered" | null> {
   const stored = await p.objects.head(file.finalKey);
   if (!stored) return "missing";
   return stored.sizeBytes === file.sizeBytes && stored.etag === file.finalEtag ? null : "altered";
 }
 
 /** Is the file still Available with the same key? It may have been purged in the meantime. */
-async function isUnchanged(p: Parts, { id, finalKey }: Stored): Promise<boolean> {
+async function isUnchanged(p: ReconcilePlatform, { id, finalKey }: Stored): Promise<boolean> {
   return (await p
     .sql`select from files where id = ${id} and status = 'Available' and final_key = ${finalKey}`)
     .length === 1;
 }
 
 async function reportContentDifference(
-  p: Parts,
+  p: ReconcilePlatform,
   { id, tenantId }: Stored,
   kind: "missing" | "altered",
   o: ReconcileOptions,

@@ -118,6 +118,6 @@ async function postponeOrFail(
     delayAfterMs: (attemptNumber) => Math.min(MAX_RETRY_DELAY_MS, retryDelayMs(attemptNumber)),
   });
   if (!recorded) return; // another attempt has already decided the file
-  if (recorded.unreadableAlike >= failure.attemptsAllowed) await failScan(p, file.id);
+  if (recorded.unreadableCount >= failure.attemptsAllowed) await failScan(p, file.id);
   else throw new PostponeJob(failure.message, recorded.delayMs);
 }

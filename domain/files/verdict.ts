@@ -97,7 +97,7 @@ export async function recordFailedAttempt(
   p: Pick<Platform, "sql" | "clock">,
   fileId: string,
   o: FailedAttempt,
-): Promise<{ unreadableAlike: number; delayMs: number } | null> {
+): Promise<{ unreadableCount: number; delayMs: number } | null> {
   return await transact(p.sql, async (tx) => {
     if (!await lockScanning(tx, fileId)) return null;
     const now = p.clock.now();
@@ -112,7 +112,7 @@ export async function recordFailedAttempt(
       where file_id = ${fileId} and is_unreadable and error_message = ${o.message}`;
     const delayMs = o.delayAfterMs(attemptNumber);
     await tx`update files set scan_due_at = ${new Date(now.getTime() + delayMs)} where id = ${fileId}`;
-    return { unreadableAlike: counted?.unreadable ?? 0, delayMs };
+    return { unreadableCount: counted?.unreadable ?? 0, delayMs };
   });
 }
 
