@@ -1,4 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { ShortMemory } from "../shared/short_memory.ts";
 import { permissionCodes } from "./held_permissions.ts";
 import { mayGrantToKey } from "./key_permissions.ts";
 import { digest } from "./secrets.ts";
@@ -21,33 +22,22 @@ export interface ApiKeyRights {
   permissions: ReadonlySet<string>;
 }
 
-interface CachedRights {
-  rights: Promise<ApiKeyRights | null>;
-  loadedAt: number;
-}
-
 /** Caches the rights of API keys for less than a second, and records when keys were last used. */
 export class ApiKeyRightsCache {
-  #keys = new Map<string, CachedRights>();
-  #lastWrites = new Map<string, number>();
+  /** Unknown keys are not cached: they would evict keys in use. */
+  readonly #keys = new ShortMemory<ApiKeyRights | null>({
+    ttlMs: FRESH_MS,
+    maxEntries: MAX_CACHED_KEYS,
+    keeps: (rights) => rights !== null,
+  });
+  readonly #lastWrites = new Map<string, number>();
 
   constructor(private readonly sql: Sql) {}
 
   /** Returns the rights of a key; null for an unknown key. */
   async read(key: string): Promise<ApiKeyRights | null> {
     const hash = digest(key);
-    const name = hash.toString("base64");
-    const known = this.#keys.get(name);
-    if (known && performance.now() - known.loadedAt < FRESH_MS) return await known.rights;
-    this.#keys.delete(name);
-    makeRoom(this.#keys);
-    const entry = { rights: this.#load(hash), loadedAt: performance.now() };
-    this.#keys.set(name, entry);
-    const remove = () => {
-      if (this.#keys.get(name) === entry) this.#keys.delete(name); // unknown keys must not evict keys in use
-    };
-    entry.rights.then((rights) => rights ?? remove(), remove);
-    return await entry.rights;
+    return await this.#keys.read(hash.toString("base64"), () => this.#load(hash));
   }
 
   /** Clears the cache, because a user's rights or a key changed. */
@@ -61,12 +51,12 @@ export class ApiKeyRightsCache {
     const before = this.#lastWrites.get(keyId);
     if (before !== undefined && now - before < USE_WRITE_INTERVAL_MS) return;
     this.#lastWrites.delete(keyId);
-    makeRoom(this.#lastWrites);
+    const [oldest] = this.#lastWrites.keys();
+    if (oldest !== undefined && this.#lastWrites.size >= MAX_CACHED_KEYS) this.#lastWrites.delete(oldest);
     this.#lastWrites.set(keyId, now);
+    const sinceSeconds = USE_WRITE_INTERVAL_MS / 1000 - 1;
     this.sql`update api_keys set last_used_at = now(), last_used_ip = ${ip} where id = ${keyId}
-      and (last_used_at is null or last_used_at < now() - make_interval(secs => ${
-      USE_WRITE_INTERVAL_MS / 1000 - 1
-    }))`
+      and (last_used_at is null or last_used_at < now() - make_interval(secs => ${sinceSeconds}))`
       .catch(() => this.#lastWrites.delete(keyId)); // the next use tries again
   }
 
@@ -86,10 +76,4 @@ export class ApiKeyRightsCache {
     const held = new Set(codes.map(({ code }) => code));
     return { ...key, permissions: new Set(key.permissions.filter((code) => mayGrantToKey(held, code))) };
   }
-}
-
-/** Deletes the oldest entry if the map is full. */
-function makeRoom(map: Map<string, unknown>): void {
-  const [oldest] = map.keys();
-  if (map.size >= MAX_CACHED_KEYS && oldest !== undefined) map.delete(oldest);
 }

@@ -1,12 +1,15 @@
 import type { Log } from "../../infra/log.ts";
 import { type Broadcast, openBroadcast } from "../../infra/postgres/broadcast.ts";
 import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+import { ShortMemory } from "../shared/short_memory.ts";
 import { ApiKeyRightsCache } from "./api_key_rights.ts";
 import { permissionCodes } from "./held_permissions.ts";
 
 /** Maximum age of cached rights. It bounds the delay if a change on another instance is not broadcast to this one. */
 const FRESH_MS = 600;
 const MAX_CACHED_USERS = 5_000;
+/** Maximum number of cached sessions and tenant contexts of one user. */
+const MAX_CACHED_SESSIONS = 50;
 /** If more users than this change, the broadcast says "everyone" instead of naming them. */
 const MAX_NAMED = 100;
 
@@ -34,17 +37,12 @@ const NO_RIGHTS: SessionRights = {
   permissions: new Set(),
 };
 
-interface CachedRights {
-  rights: Promise<SessionRights>;
-  loadedAt: number;
-}
-
 /**
  * Caches the rights of sessions for less than a second. A change invalidates the cache on this instance and, by
  * broadcast, on the others, before the request that made it is answered. If the broadcast fails, entries expire.
  */
 export class Rights {
-  #users = new Map<string, Map<string, CachedRights>>();
+  readonly #users = new Map<string, ShortMemory<SessionRights>>();
   #broadcast: Broadcast | null = null;
   /** Cached rights of API keys. They depend on the rights of the keys' users. */
   readonly apiKeys: ApiKeyRightsCache;
@@ -61,19 +59,14 @@ export class Rights {
 
   /** Returns the rights of a session in a tenant; `tenantId` null: without tenant context. */
   async read(userId: string, sessionId: string, tenantId: string | null): Promise<SessionRights> {
-    const key = `${sessionId} ${tenantId}`;
-    const known = this.#users.get(userId)?.get(key);
-    if (known && performance.now() - known.loadedAt < FRESH_MS) return await known.rights;
-    const entry = { rights: this.#load(userId, sessionId, tenantId), loadedAt: performance.now() };
     let sessions = this.#users.get(userId);
     if (!sessions) {
-      if (this.#users.size >= MAX_CACHED_USERS) this.#users.delete(this.#users.keys().next().value ?? "");
-      this.#users.set(userId, sessions = new Map());
+      const [oldest] = this.#users.keys();
+      if (oldest !== undefined && this.#users.size >= MAX_CACHED_USERS) this.#users.delete(oldest);
+      sessions = new ShortMemory<SessionRights>({ ttlMs: FRESH_MS, maxEntries: MAX_CACHED_SESSIONS });
+      this.#users.set(userId, sessions);
     }
-    if (sessions.size >= 50) sessions.clear();
-    sessions.set(key, entry);
-    entry.rights.catch(() => this.invalidate(userId));
-    return await entry.rights;
+    return await sessions.read(`${sessionId} ${tenantId}`, () => this.#load(userId, sessionId, tenantId));
   }
 
   /** Invalidates the cached rights of users on every instance after `tx` commits. */

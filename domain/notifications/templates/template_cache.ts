@@ -1,6 +1,7 @@
 import { invalidateCache, onCacheInvalidation } from "../../../infra/postgres/cache_invalidation.ts";
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { sharedTransaction } from "../../../infra/postgres/shared_transaction.ts";
+import { ShortMemory } from "../../shared/short_memory.ts";
 import { findTemplate, type FoundTemplate } from "./read.ts";
 
 /** Lifetime of an entry. It bounds how long a change made by another instance is missed if its invalidation is lost. */
@@ -9,29 +10,24 @@ const MAX_ENTRIES = 500;
 
 type Requirements = Pick<FoundTemplate, "requiredVariables" | "versionId">;
 
-interface Entry {
-  found: Promise<Requirements>;
-  foundAt: number;
-}
+const cachesByPool = new WeakMap<Sql, ShortMemory<Requirements>>();
 
-const entriesByPool = new WeakMap<Sql, Map<string, Entry>>();
-
-/** The cache entries of a database pool; all TemplateCaches of the pool share them. */
-function entriesOf(sql: Sql): Map<string, Entry> {
-  const existing = entriesByPool.get(sql);
+/** The cache of a database pool. All TemplateCaches of the pool share it. */
+function cacheOf(sql: Sql): ShortMemory<Requirements> {
+  const existing = cachesByPool.get(sql);
   if (existing) return existing;
-  const entries = new Map<string, Entry>();
-  entriesByPool.set(sql, entries);
-  onCacheInvalidation(sql, "templates", () => entries.clear());
-  return entries;
+  const cache = new ShortMemory<Requirements>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+  cachesByPool.set(sql, cache);
+  onCacheInvalidation(sql, "templates", () => cache.clear());
+  return cache;
 }
 
 /** Caches the current version of templates and their required variables, because many messages use the same template. */
 export class TemplateCache {
-  readonly #entries: Map<string, Entry>;
+  readonly #cache: ShortMemory<Requirements>;
 
   constructor(private readonly sql: Sql) {
-    this.#entries = entriesOf(sql);
+    this.#cache = cacheOf(sql);
   }
 
   /** @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for an invalid locale */
@@ -39,18 +35,7 @@ export class TemplateCache {
     // a read in a shared transaction may fail with that transaction, so it is not cached
     if (sharedTransaction()) return await findTemplate(this.sql, tenantId, slug, locale);
     const key = JSON.stringify([tenantId, slug, locale]);
-    const cached = this.#entries.get(key);
-    if (cached && performance.now() - cached.foundAt < TTL_MS) return await cached.found;
-    const entry = { found: this.#read(tenantId, slug, locale), foundAt: performance.now() };
-    this.#entries.delete(key);
-    if (this.#entries.size >= MAX_ENTRIES) this.#entries.delete(this.#entries.keys().next().value ?? "");
-    this.#entries.set(key, entry);
-    try {
-      return await entry.found;
-    } catch (error) {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key);
-      throw error;
-    }
+    return await this.#cache.read(key, () => this.#read(tenantId, slug, locale));
   }
 
   async #read(tenantId: string | null, slug: string, locale: string | null): Promise<Requirements> {
