@@ -4,7 +4,7 @@ import type { Platform } from "../shared/platform.ts";
 import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { newId, timeOfId } from "./job_ids.ts";
-import { HopelessJob, type JobTypes, PostponeJob } from "./job_type.ts";
+import { type JobTypes, PermanentJobFailure, PostponeJob } from "./job_type.ts";
 import { failed, interrupted, type Settlement, succeeded, waitsForDependencies } from "./settle.ts";
 
 const OUTPUT_LENGTH = 64_000;
@@ -45,7 +45,7 @@ export function runAttempt(
   if (!type) {
     fail(unknownType(job));
   } else if (!args?.success) {
-    fail(new HopelessJob(`the arguments do not fit ${type.name}: ${args?.reason}`));
+    fail(new PermanentJobFailure(`the arguments do not fit ${type.name}: ${args?.reason}`));
   } else {
     timer = setTimeout(() => {
       const error = new Error(`the attempt took longer than the ${type.timeoutMs} ms ${type.name} may take`);
@@ -102,7 +102,7 @@ function unknownType(job: ClaimedJob): Error {
   const isNew = timeOfId(newId()).getTime() - timeOfId(job.id).getTime() < UNKNOWN_TYPE_MS;
   return isNew
     ? new PostponeJob(`${reason} in this instance`, UNKNOWN_TYPE_DELAY_MS)
-    : new HopelessJob(reason);
+    : new PermanentJobFailure(reason);
 }
 
 type ArgsShape = { safeParse(value: unknown): { success: boolean; data?: unknown; error?: Error } };

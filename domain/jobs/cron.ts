@@ -60,7 +60,7 @@ function cronMistake(expression: string): string | null {
     return `"${expression}" has characters that are not allowed in cron; ${expected}`;
   }
   try {
-    return patternOf(expression).nextRun() ? null : `"${expression}" never comes due`;
+    return patternOf(expression).nextRun() ? null : `"${expression}" is never due`;
   } catch (error) {
     return `"${expression}" is not a cron expression: ${
       (error as Error).message.replace(/^CronPattern: /, "")

@@ -21,7 +21,7 @@ export interface JobContext {
   failures: number;
   maxRetries: number;
   /**
-   * True while the job may wait for an unavailable dependency: the handler may throw `DependencyAway`. False after 24
+   * True while the job may wait for an unavailable dependency: the handler may throw `DependencyUnavailable`. False after 24
    * hours of consecutive outages: another one counts as a failure, and the handler should treat it as one.
    */
   waitsForDependencies: boolean;
@@ -103,16 +103,16 @@ export class PostponeJob extends Error {
 }
 
 /** How long a job waits for an unavailable dependency before each further outage counts as a failed attempt. */
-export const LONGEST_OUTAGE_MS = 24 * 3_600_000;
+export const MAX_OUTAGE_MS = 24 * 3_600_000;
 
 /**
  * Thrown by a job whose dependency (object store, mail server, database) is unavailable. The job runs again after
  * growing delays, from 2 s to 5 min, and uses up no retries. After 24 h of consecutive outages, another one counts as a
  * failed attempt. Use it only for outages that end without action; for a refusal, throw an ordinary error or
- * `HopelessJob`.
+ * `PermanentJobFailure`.
  */
-export class DependencyAway extends Error {
-  override name = "DependencyAway";
+export class DependencyUnavailable extends Error {
+  override name = "DependencyUnavailable";
   /** Minimum delay that the dependency asked for, in ms. */
   readonly retryAfterMs: number;
   constructor(reason: string, o: { retryAfterMs?: number; cause?: unknown } = {}) {
@@ -122,8 +122,8 @@ export class DependencyAway extends Error {
 }
 
 /** Thrown by a job that no retry can help. It becomes a dead letter at once. */
-export class HopelessJob extends Error {
-  override name = "HopelessJob";
+export class PermanentJobFailure extends Error {
+  override name = "PermanentJobFailure";
 }
 
 /** A job type with any arguments; its `args` schema checks them at run time. */

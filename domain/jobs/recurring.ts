@@ -74,8 +74,8 @@ export async function readRecurringJob(sql: Sql, caller: JobActor, jobId: string
 }
 
 /**
- * When its schedule comes due next, whether it is paused or not.
- * @throws JOB_RECURRING_NOT_FOUND, VALIDATION_ERROR (its time zone is none any more)
+ * The next `count` times at which its schedule is due, also while it is paused.
+ * @throws JOB_RECURRING_NOT_FOUND, VALIDATION_ERROR (its time zone no longer exists)
  */
 export async function readNextRuns(
   p: Pick<Platform, "sql" | "clock">,

@@ -5,7 +5,7 @@ import { emitEvents } from "../events/emit.ts";
 import { newId } from "../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { releaseContinuations } from "./continuations.ts";
-import { DependencyAway, HopelessJob, LONGEST_OUTAGE_MS, PostponeJob } from "./job_type.ts";
+import { DependencyUnavailable, MAX_OUTAGE_MS, PermanentJobFailure, PostponeJob } from "./job_type.ts";
 
 const FIRST_DELAY_MS = 5_000;
 const LONGEST_DELAY_MS = 3_600_000;
@@ -64,19 +64,19 @@ export function failed(job: ClaimedJob, error: unknown, times: Times): Settlemen
   if (error instanceof PostponeJob) {
     return { ...base, next: "Failed", countsAsFailure: false, isOutage: null, delayMs: error.delayMs };
   }
-  const isOutage = error instanceof DependencyAway || databaseTrouble(error) !== null;
+  const isOutage = error instanceof DependencyUnavailable || databaseTrouble(error) !== null;
   if (isOutage && waitsForDependencies(job)) {
-    const askedMs = error instanceof DependencyAway ? error.retryAfterMs : 0;
+    const askedMs = error instanceof DependencyUnavailable ? error.retryAfterMs : 0;
     const delayMs = Math.max(outagePauseMs(job.outageMs ?? 0), askedMs);
     return { ...base, next: "Failed", countsAsFailure: false, isOutage, delayMs };
   }
-  const isLast = error instanceof HopelessJob || job.failures >= job.maxRetries;
+  const isLast = error instanceof PermanentJobFailure || job.failures >= job.maxRetries;
   const delayMs = isLast ? 0 : retryDelayMs(job.failures + 1);
   return { ...base, next: isLast ? "DeadLettered" : "Failed", countsAsFailure: true, isOutage, delayMs };
 }
 
 /** True if the job may still wait for an unavailable dependency without using up a retry. */
-export const waitsForDependencies = (job: ClaimedJob): boolean => (job.outageMs ?? 0) < LONGEST_OUTAGE_MS;
+export const waitsForDependencies = (job: ClaimedJob): boolean => (job.outageMs ?? 0) < MAX_OUTAGE_MS;
 
 /** Delay after an attempt that met an outage: half of the outage's duration so far, from 2 s to 5 min, ± 20 %. */
 function outagePauseMs(outageMs: number): number {

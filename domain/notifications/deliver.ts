@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, DependencyAway, HopelessJob, PostponeJob } from "../jobs/job_type.ts";
+import { defineJob, DependencyUnavailable, PermanentJobFailure, PostponeJob } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -56,9 +56,9 @@ export const deliveryJob = defineJob({
     const result = resultOf(held, run, isWaitedOut || failures < maxRetries);
     await settleRun(result);
     if (held.templateSlug === DIGEST_TEMPLATE) await settleDigests(platform, held.id);
-    if (result.status === "DeadLettered") throw new HopelessJob(result.error ?? "");
+    if (result.status === "DeadLettered") throw new PermanentJobFailure(result.error ?? "");
     if (result.status === "Failed" && pauseMs !== null) throw new PostponeJob(result.error ?? "", pauseMs);
-    if (result.status === "Failed" && isAway) throw new DependencyAway(result.error ?? "");
+    if (result.status === "Failed" && isAway) throw new DependencyUnavailable(result.error ?? "");
     if (result.status === "Failed") throw new Error(result.error ?? "");
     return { status: result.status };
   },

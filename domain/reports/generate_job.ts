@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineJob, HopelessJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
+import { defineJob, type JobContext, PermanentJobFailure, PostponeJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
 import { outageOf, rethrowOutages } from "./outage.ts";
 import { describeFailure, isPermanentFailure, produceDocument, RunSuperseded } from "./produce.ts";
@@ -43,7 +43,7 @@ async function generate(run: Run, context: JobContext): Promise<unknown> {
     const outage = context.waitsForDependencies ? outageOf(error) : null;
     if (!outage && (isPermanentFailure(error) || run.failures + 1 >= MAX_FAILURES)) {
       await failRun(platform, run, message);
-      throw new HopelessJob(message);
+      throw new PermanentJobFailure(message);
     }
     await requeueRun(
       db,

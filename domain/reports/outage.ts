@@ -1,21 +1,21 @@
 import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
 import { databaseTrouble } from "../../infra/postgres/failures.ts";
-import { DependencyAway } from "../jobs/job_type.ts";
+import { DependencyUnavailable } from "../jobs/job_type.ts";
 
-/** Converts an error of an unavailable database or object store to DependencyAway; null for any other error. */
-export function outageOf(error: unknown): DependencyAway | null {
-  if (error instanceof DependencyAway) return error;
+/** Converts an error of an unavailable database or object store to DependencyUnavailable; null for any other error. */
+export function outageOf(error: unknown): DependencyUnavailable | null {
+  if (error instanceof DependencyUnavailable) return error;
   if (error instanceof ObjectStoreUnavailable) {
-    return new DependencyAway("The object store does not answer.", { cause: error });
+    return new DependencyUnavailable("The object store does not answer.", { cause: error });
   }
   const trouble = databaseTrouble(error);
   // "busy" (a query timeout) is not an outage: the same query would time out again.
   return trouble === "away" || trouble === "full"
-    ? new DependencyAway("The database is currently unavailable.", { cause: error })
+    ? new DependencyUnavailable("The database is currently unavailable.", { cause: error })
     : null;
 }
 
-/** Runs a job's work and rethrows outage errors as DependencyAway, so that the job waits until the outage ends. */
+/** Runs a job's work and rethrows outage errors as DependencyUnavailable, so that the job waits until the outage ends. */
 export async function rethrowOutages<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

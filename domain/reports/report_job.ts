@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { defineJob, HopelessJob } from "../jobs/job_type.ts";
+import { defineJob, PermanentJobFailure } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { DeliveryOptionsShape } from "./delivery/options.ts";
 import type { ReportFormat } from "./formats.ts";
@@ -31,13 +31,13 @@ export const reportJob = defineJob({
         if (existing) return { executionId: jobId };
         const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
         if (!requester) {
-          throw new HopelessJob("The job's creator is no longer an active user of the tenant.");
+          throw new PermanentJobFailure("The job's creator is no longer an active user of the tenant.");
         }
         try {
           const checked = checkRequest(platform, requester, { ...request, requestedBy: null });
           await queueReport(platform, tx, requester, checked, { id: jobId });
         } catch (error) {
-          throw error instanceof Problem ? new HopelessJob(error.message) : error;
+          throw error instanceof Problem ? new PermanentJobFailure(error.message) : error;
         }
         return { executionId: jobId };
       })

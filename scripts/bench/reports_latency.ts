@@ -6,8 +6,8 @@ const ROWS = { csv: 1_000_000, html: 200_000, xlsx: 200_000, pdf: 20_000 };
 /** p95 of other requests while a report of each format runs: a list from the database, and a response from memory. */
 export async function reportsLatency(setup: BenchSetup): Promise<void> {
   const reports = await openReportsSetup(setup, ROWS.csv);
-  const measure = (path: string, goesOn: () => boolean) =>
-    latencies(`http://127.0.0.1:${reports.service.port}${path}`, reports.headers, goesOn);
+  const measure = (path: string, isRunning: () => boolean) =>
+    latencies(`http://127.0.0.1:${reports.service.port}${path}`, reports.headers, isRunning);
   const end = performance.now() + 1_000;
   await measure("/api/v1/users?pageSize=20", () => performance.now() < end);
   for (const [kind, rows] of Object.entries(ROWS)) {
@@ -36,10 +36,10 @@ export async function reportsLatency(setup: BenchSetup): Promise<void> {
 async function latencies(
   url: string,
   headers: Record<string, string>,
-  goesOn: () => boolean,
+  isRunning: () => boolean,
 ): Promise<number[]> {
   const measured: number[] = [];
-  while (goesOn()) {
+  while (isRunning()) {
     const started = performance.now();
     const response = await fetch(url, { headers });
     await response.arrayBuffer();

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createHttpOut, OUTBOUND_MS, OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
-import { defineJob, HopelessJob, type JobType, type SecretArg } from "../job_type.ts";
+import { defineJob, type JobType, PermanentJobFailure, type SecretArg } from "../job_type.ts";
 import { HIDDEN, secretsOf } from "../secret_args.ts";
 
 /** Characters of the response body kept as the job's output; well below the limit of an output. */
@@ -51,7 +51,7 @@ export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
       body: isJson ? JSON.stringify(body) : (body as string | null | undefined) ?? null,
       signal,
     }).catch((error) => {
-      throw error instanceof OutboundRefused ? new HopelessJob(error.message) : error;
+      throw error instanceof OutboundRefused ? new PermanentJobFailure(error.message) : error;
     });
     const { status } = answer;
     const text = hide(secretsOf(httpRequest, args), new TextDecoder().decode(answer.body));

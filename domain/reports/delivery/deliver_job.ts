@@ -2,7 +2,7 @@ import { z } from "zod";
 import { databaseTrouble } from "../../../infra/postgres/failures.ts";
 import type { FileRecord } from "../../files/file.ts";
 import { readFileState } from "../../files/service_files.ts";
-import { defineJob, DependencyAway, type JobContext, PostponeJob } from "../../jobs/job_type.ts";
+import { defineJob, DependencyUnavailable, type JobContext, PostponeJob } from "../../jobs/job_type.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Execution, listDeliveries } from "../execution.ts";
 import { rethrowOutages } from "../outage.ts";
@@ -61,7 +61,7 @@ async function deliverDocument(p: Platform, executionId: string, context: JobCon
     await recordOutcome(p.sql, delivery.id, outcome);
   }
   const owed = await finishDelivery(p, executionId);
-  if (owed > 0 && away !== null) throw new DependencyAway(away);
+  if (owed > 0 && away !== null) throw new DependencyUnavailable(away);
   if (owed > 0) throw new PostponeJob(`${owed} deliveries are not settled yet`, wait);
   return { delivered: deliveries.length };
 }

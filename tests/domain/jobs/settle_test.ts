@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { claimFromLanes } from "../../../domain/jobs/claim.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
-import { DependencyAway, HopelessJob, PostponeJob } from "../../../domain/jobs/job_type.ts";
+import { DependencyUnavailable, PermanentJobFailure, PostponeJob } from "../../../domain/jobs/job_type.ts";
 import { laneName } from "../../../domain/jobs/lanes.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
 import { failed, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
@@ -31,7 +31,7 @@ for (const end of ["succeeded", "failed"] as const) {
     const times = { startedAt: performance.now(), endedAt: performance.now() };
     const settlement = end === "succeeded"
       ? succeeded(job, null, times)
-      : failed(job, new HopelessJob("no"), times);
+      : failed(job, new PermanentJobFailure("no"), times);
     await settleJobs(sql, workerId, [settlement]);
     const [row] = await sql`
       select j.completed_at >= j.started_at as job, e.completed_at >= e.started_at and e.started_at >= j.started_at as execution
@@ -44,7 +44,7 @@ Deno.test("outages of a dependency are waited out with growing pauses and leave 
   const { workerId, job } = await claimed("outage");
   const plan = { lanes: [laneName("outage")], take: 1 };
   /** One more attempt, `hours` after the first outage. */
-  async function attemptAfter(hours: number, error: Error = new DependencyAway("the store is away")) {
+  async function attemptAfter(hours: number, error: Error = new DependencyUnavailable("the store is away")) {
     await sql`
       update jobs set status = 'Enqueued', due_at = now(), outage_since = now() - make_interval(secs => ${
       hours * 3600
@@ -66,12 +66,16 @@ Deno.test("outages of a dependency are waited out with growing pauses and leave 
   const between = (low: number, value: number, high: number) =>
     assert.ok(low <= value && value <= high, `${value} is not between ${low} and ${high}`);
 
-  const first = await settle(job, new DependencyAway("the store is away"));
+  const first = await settle(job, new DependencyUnavailable("the store is away"));
   assert.deepEqual([first.status, first.failures, first.isOutage], ["Failed", 0, true]);
   between(1.5, first.pause, 2.5);
   between(23, (await attemptAfter(1 / 60)).pause, 37);
   between(235, (await attemptAfter(23.9)).pause, 365);
-  between(598, (await attemptAfter(1, new DependencyAway("busy", { retryAfterMs: 600_000 }))).pause, 600);
+  between(
+    598,
+    (await attemptAfter(1, new DependencyUnavailable("busy", { retryAfterMs: 600_000 }))).pause,
+    600,
+  );
 
   const other = await attemptAfter(1, new PostponeJob("not yet", 0));
   assert.equal(other.isOutage, true, "a postponement tells nothing of the outage");

@@ -3,7 +3,7 @@ import { cancelJob } from "../../../domain/jobs/cancel.ts";
 import { type ClaimedJob, claimFromLanes, promoteDueJobs } from "../../../domain/jobs/claim.ts";
 import { releaseContinuations } from "../../../domain/jobs/continuations.ts";
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
-import { HopelessJob } from "../../../domain/jobs/job_type.ts";
+import { PermanentJobFailure } from "../../../domain/jobs/job_type.ts";
 import { recoverLostJobs } from "../../../domain/jobs/lease.ts";
 import { retryJobNow } from "../../../domain/jobs/retry_now.ts";
 import { failed, giveBackJobs, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
@@ -56,7 +56,8 @@ const ACTIONS: Record<string, (subject: Subject) => Promise<unknown>> = {
   "parent is lost": (subject) => endParent(subject, "DeadLettered"),
   "succeed": (subject) => settle(subject, succeeded(subject.job, null, times)),
   "fail": (subject) => settle(subject, failed(subject.job, new Error("no"), times)),
-  "fail for the last time": (subject) => settle(subject, failed(subject.job, new HopelessJob("no"), times)),
+  "fail for the last time": (subject) =>
+    settle(subject, failed(subject.job, new PermanentJobFailure("no"), times)),
   "give back": ({ workerId, job }) => giveBackJobs(sql, workerId, [job]),
   "lose the lease": async ({ workerId }) => {
     await sql`delete from job_workers where id = ${workerId}`;

@@ -117,7 +117,7 @@ Deno.test("what one server refuses for good is not given to the next", async () 
   const [first, second] = [server("first", () => away(true)), server("second", () => null)];
   await withServers([first, second], async () => {
     const id = await queue(mail());
-    assert.match(String(await run(id)), /HopelessJob/);
+    assert.match(String(await run(id)), /PermanentJobFailure/);
     const detail = await read(id);
     assert.deepEqual([detail.status, detail.recipients[0]?.status, second.took.length], [
       "DeadLettered",
@@ -132,7 +132,7 @@ Deno.test("without any provider a message fails with that reason, and is dead-le
     const id = await queue(mail());
     assert.match(String(await run(id)), /No provider is configured/);
     assert.equal((await read(id)).status, "Failed");
-    assert.match(String(await run(id, { attempt: 4, failures: 3 })), /HopelessJob/);
+    assert.match(String(await run(id, { attempt: 4, failures: 3 })), /PermanentJobFailure/);
     const detail = await read(id);
     assert.deepEqual([detail.status, detail.retryCount], ["DeadLettered", 3]);
   });

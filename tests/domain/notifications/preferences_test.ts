@@ -287,7 +287,7 @@ Deno.test("a retry asks again whom it was kept from, by what they want then", as
   await prefer(ann.userId, { categories: [without("news", "email")] });
   server.refusals.set(bob.email, "550 5.7.1 policy");
   const id = await queue(mail([ann.userId, bob.userId], { category: "news" }));
-  failure(await run(id), /HopelessJob/);
+  failure(await run(id), /PermanentJobFailure/);
   assert.equal((await read(id)).status, "DeadLettered");
   server.refusals.clear();
   await prefer(ann.userId, {});

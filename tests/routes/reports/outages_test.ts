@@ -5,7 +5,7 @@ import { startEmbeddedObjectStore } from "../../../infra/embedded/objectstore/se
 import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
 import { generateJob } from "../../../domain/reports/generate_job.ts";
 import { beginRun } from "../../../domain/reports/run.ts";
-import { DependencyAway } from "../../../domain/jobs/job_type.ts";
+import { DependencyUnavailable } from "../../../domain/jobs/job_type.ts";
 import type { Actor } from "../../support/setup.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
@@ -134,7 +134,7 @@ Deno.test("a receiver that has been away for a day is given up, one that refuses
     () => analyst.get(`/api/v1/reports/${id}`),
     ({ body }) => body.deliveries[0]?.errorMessage?.startsWith("The receiver could not be reached"),
   );
-  await assert.rejects(deliver(deliveryJobId, true), DependencyAway);
+  await assert.rejects(deliver(deliveryJobId, true), DependencyUnavailable);
   assert.deepEqual(await deliver(deliveryJobId, false), { delivered: 1 });
   const { body: detail } = await analyst.get(`/api/v1/reports/${id}`);
   assert.equal(detail.status, STATUS.Completed);
@@ -183,7 +183,7 @@ Deno.test("three runs that fail on their own make the execution Failed", async (
       assert.equal(row?.failures, failures);
     }
     await assert.rejects(generateJob.run({ executionId: id }, jobContext(t.steward.platform)), {
-      name: "HopelessJob",
+      name: "PermanentJobFailure",
     });
   } finally {
     objects.write = write;
