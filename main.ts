@@ -1,5 +1,8 @@
 import { AuditWriter } from "./domain/audit/audit_writer.ts";
+import { createOpenIdProviders } from "./domain/auth/oidc/providers.ts";
 import { Rights } from "./domain/auth/rights.ts";
+import { profilesOf } from "./domain/files/configured_profiles.ts";
+import { ReservationWriter } from "./domain/files/reserve.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/engine.ts";
 import { fireDueRecurringJobs } from "./domain/jobs/fire_recurring.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
@@ -7,7 +10,10 @@ import { JobWriter } from "./domain/jobs/job_writer.ts";
 import type { SettledJob } from "./domain/jobs/settle.ts";
 import { allJobTypes } from "./domain/job_types.ts";
 import { finishDirectMessages } from "./domain/notifications/direct.ts";
+import { UserWakeUps } from "./domain/notifications/in_app/user_wake_up.ts";
 import { RenderThreads } from "./domain/notifications/rendering/mod.ts";
+import { MessageWriter } from "./domain/notifications/send.ts";
+import { instanceChecks, InstanceHealth } from "./domain/operations/health.ts";
 import { Metrics } from "./domain/operations/metrics.ts";
 import { prepareDatabase } from "./domain/prepare_database.ts";
 import { openReports } from "./domain/reports/reports.ts";
@@ -33,7 +39,7 @@ import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp } from "./routes/app.ts";
 import { createConsole } from "./routes/console/console.tsx";
-import { allEndpoints } from "./routes/endpoints.ts";
+import { endpointsOf } from "./routes/endpoints.ts";
 import { authenticateCall } from "./routes/shared/authenticate_call.ts";
 import { withMounts } from "./routes/shared/mounts.ts";
 
@@ -105,12 +111,22 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     checkDueTimes: async () => await engine?.checkDueTimes(),
   });
 
+  profilesOf(config); // throws now, not at the first upload, if FILE_PROFILES is wrong
   const objects = connectObjectStore(objectStoreConfig(config), clock);
   if (!config.isProduction) await objects.ensureBucket();
   const providers = await openProviders(config, clock);
   const metrics = new Metrics();
   const scanner = countVerdicts(openScanner(config), (verdict) => metrics.scans.add([verdict]));
   if (scanner.notice !== undefined) log.warn(scanner.notice);
+  const checks = instanceChecks(
+    { sql: transactionAware, objects, scanner, mail: providers.mail },
+    { jobStallReason: () => engine?.stallReason() ?? null },
+  );
+  const health = new InstanceHealth(checks, {
+    log,
+    isStuck: () => poolHealth.isStuck,
+    ...(scanner.notice === undefined ? {} : { notices: [scanner.notice] }),
+  });
   const platform: Platform = {
     config,
     log,
@@ -118,33 +134,31 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     sql: transactionAware,
     tokens: await openTokens(config, { issuer: () => baseUrl, clock }),
     rights,
+    openIdProviders: createOpenIdProviders({ config, clock }),
     wakeUps,
     jobTypes: new JobTypes(),
     jobWriter: new JobWriter(sql),
     auditWriter: new AuditWriter(sql),
+    messageWriter: new MessageWriter({ sql: transactionAware, wakeUps }),
+    reservationWriter: new ReservationWriter(transactionAware),
+    userWakeUps: new UserWakeUps({ sql: transactionAware, config, log }),
     objects,
     scanner,
     ...providers,
     reports: await openReports(config),
     renderThreads: new RenderThreads(),
     metrics,
+    health,
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
   platform.jobTypes.register(...allJobTypes);
 
   const api = createApp({
-    endpoints: allEndpoints(platform, {
-      isStopping: () => stopping.signal.aborted,
-      isStuck: () => poolHealth.isStuck,
-      jobStallReason: () => engine?.stallReason() ?? null,
-    }),
+    platform,
+    endpoints: endpointsOf(platform),
     authenticate: (call) => authenticateCall(platform, call),
-    baseUrl: () => baseUrl,
-    log,
     sql,
-    stopping: stopping.signal,
-    settings: config,
     answered: (method, route, status, seconds) => metrics.countRequest(method, route, status, seconds),
     ...(o.checkAnswers ? { checkAnswers: true } : {}),
   });

@@ -4,9 +4,8 @@ import { addressKey } from "../domain/auth/address.ts";
 import { problem } from "../domain/problems/problem.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";
 import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";
+import type { Platform } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
-import type { Config } from "../infra/config.ts";
-import type { Log } from "../infra/log.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
 import type { Answer } from "./shared/answer.ts";
@@ -22,25 +21,12 @@ import { traceIdOf } from "./shared/trace.ts";
 import { queryValues } from "./shared/validation.ts";
 
 export interface AppOptions {
-  endpoints: Endpoint[];
+  platform: Platform;
+  endpoints: readonly Endpoint[];
   /** Verifies the request's token and resolves its tenant context; null when the request carries none. */
   authenticate(call: Call): Promise<Caller | null>;
-  baseUrl: () => string;
-  log: Log;
   /** Where answers under an Idempotency-Key are kept; queries of the endpoints' work join its transactions. */
   sql: Sql;
-  /** Aborted when the service begins to stop. */
-  stopping: AbortSignal;
-  settings: Pick<
-    Config,
-    | "PUBLIC_URL"
-    | "CORS_ORIGINS"
-    | "RATE_LIMIT_PER_MINUTE"
-    | "RATE_LIMIT_ANONYMOUS_PER_MINUTE"
-    | "REQUEST_TIMEOUT_SECONDS"
-    | "BODY_TIMEOUT_SECONDS"
-    | "JOB_LEASE_SECONDS"
-  >;
   /** Hears of every answered request: method, pattern of its route, status and seconds it took. */
   answered?: (method: string, route: string, status: number, seconds: number) => void;
   /** Tests: compare every success with the shape its endpoint declares, every refusal with its codes; fail on others. */
@@ -68,24 +54,24 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 
 /** The HTTP application: every endpoint behind one pipeline of trace, token, permission, shapes, answer. */
 export function createApp(o: AppOptions): Handle {
-  const { settings } = o;
-  const cors = settings.CORS_ORIGINS ? new Cors(settings.CORS_ORIGINS) : null;
-  const isSecure = settings.PUBLIC_URL?.startsWith("https:") ?? false;
+  const { config, baseUrl, stopping, log } = o.platform;
+  const cors = config.CORS_ORIGINS ? new Cors(config.CORS_ORIGINS) : null;
+  const isSecure = config.PUBLIC_URL?.startsWith("https:") ?? false;
   const limit = (perMinute: number) => perMinute > 0 ? new RateLimit(perMinute) : null;
-  const callers = limit(settings.RATE_LIMIT_PER_MINUTE);
-  const addresses = limit(settings.RATE_LIMIT_ANONYMOUS_PER_MINUTE);
+  const callers = limit(config.RATE_LIMIT_PER_MINUTE);
+  const addresses = limit(config.RATE_LIMIT_ANONYMOUS_PER_MINUTE);
   const pipeline: Pipeline = {
     ...o,
-    respond: responder({ baseUrl: o.baseUrl, isSecure, cors }),
-    timeLimit: new TimeLimit(settings.REQUEST_TIMEOUT_SECONDS * 1000, o.stopping),
+    respond: responder({ baseUrl, isSecure, cors }),
+    timeLimit: new TimeLimit(config.REQUEST_TIMEOUT_SECONDS * 1000, stopping),
     limits: callers || addresses ? { callers, addresses } : null,
   };
   const app = new Hono<{ Bindings: { ip: string | null } }>();
   const refuse = ({ req }: Context, failure: unknown) => {
     const traceId = traceIdOf(req.raw.headers);
     const { path } = req;
-    const context = { baseUrl: o.baseUrl(), instance: path, loggedPath: path, traceId, errorList: false };
-    const answer = problemAnswer(failure, context, o.log);
+    const context = { baseUrl: baseUrl(), instance: path, loggedPath: path, traceId, errorList: false };
+    const answer = problemAnswer(failure, context, log);
     o.answered?.(METHODS.has(req.method) ? req.method : "other", "none", answer.status, 0);
     return pipeline.respond(answer, req.raw, traceId);
   };
@@ -129,14 +115,14 @@ async function serve(
   nameRequestSpan(request.method, spec.path);
   const call = new Call(request, traceIdOf(request.headers), ip, {
     bytes: spec.bodyLimit ?? BODY_LIMIT,
-    milliseconds: o.settings.BODY_TIMEOUT_SECONDS * 1000,
+    milliseconds: o.platform.config.BODY_TIMEOUT_SECONDS * 1000,
   });
   const refuse = (failure: unknown) => {
     const errorList = AREAS_WITH_ERROR_LISTS.has(spec.area);
     const instance = call.url.pathname;
     const loggedPath = spec.hasSecretPath ? spec.path : instance;
-    const context = { baseUrl: o.baseUrl(), instance, loggedPath, traceId: call.traceId, errorList };
-    const answer = problemAnswer(failure, context, o.log);
+    const context = { baseUrl: o.platform.baseUrl(), instance, loggedPath, traceId: call.traceId, errorList };
+    const answer = problemAnswer(failure, context, o.platform.log);
     if (o.checkAnswers) checkRefusal(spec, answer);
     return answer;
   };
@@ -151,7 +137,7 @@ async function serve(
   }
   const milliseconds = performance.now() - started;
   o.answered?.(request.method, spec.path, answer.status, milliseconds / 1000);
-  o.log.debug("request", {
+  o.platform.log.debug("request", {
     method: request.method,
     route: spec.path,
     status: answer.status,
@@ -173,6 +159,8 @@ async function run(
   refuse: (failure: unknown) => Answer,
 ): Promise<Answer> {
   const { request } = call;
+  const { platform, endpoints } = o;
+  const db = platform.sql;
   const presented = o.limits ? await countedCaller(spec, call, o, o.limits) : await present(spec, call, o);
   call.ignoresTenantHeader = ignoresTenantHeader(presented, request.headers);
   const caller = spec.access.admit(presented);
@@ -187,12 +175,12 @@ async function run(
   const query = spec.query && parse(spec.query, rawQuery);
   const body = spec.body && await call.readJson(spec.body, { optional: spec.bodyOptional });
   const work = async (once: OnceWork | null) => {
-    const answer = await spec.run({ caller, params, query, body, call, once });
+    const answer = await spec.run({ platform, db, endpoints, caller, params, query, body, call, once });
     if (o.checkAnswers) checkAnswer(spec, answer);
     return answer;
   };
   if (key === null || presented === null) return await work(null);
-  const leaseSeconds = o.settings.JOB_LEASE_SECONDS;
+  const leaseSeconds = o.platform.config.JOB_LEASE_SECONDS;
   return await answeredOnce(o.sql, { spec, caller: presented, key, call, leaseSeconds }, work, refuse);
 }
 

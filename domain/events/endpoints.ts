@@ -7,7 +7,6 @@ import { defineResource } from "../resources/define_resource.ts";
 import type { ResourceSource } from "../resources/resource.ts";
 import { tableSource } from "../resources/table_source.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import type { Versioned } from "../shared/versioned.ts";
 import { urlMistake } from "./endpoint_url.ts";
@@ -90,32 +89,12 @@ const table = tableSource<Endpoint, Record<string, never>, Record<string, never>
 /** Reads one endpoint of the caller's tenant. @throws WEBHOOK_ENDPOINT_NOT_FOUND */
 export const readEndpoint = table.read;
 
-/** A tenant's webhook endpoints: the URLs that events are sent to. Deleting one also deletes its deliveries. */
-export const webhookEndpoints = (p: Pick<Platform, "config">) =>
-  defineResource({
-    one: "webhookEndpoint",
-    many: "webhookEndpoints",
-    path: "webhook-endpoints",
-    area: "Webhook endpoints",
-    managedBy: "manage:webhooks",
-    showsSecret: true,
-    isPrivate: true, // some receivers accept a request from anyone who knows their URL
-    result,
-    create,
-    update,
-    query: z.object({ isActive: z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional() }),
-    sortable: ["createdAt", "url"],
-    notFound: NOT_FOUND,
-    problems: [],
-    commands: commands(p.config.OUTBOUND_ALLOW),
-  });
-
-const commands = (allow: string | null): Commands => ({
+const commands: Commands = {
   list: table.list,
   read: table.read,
   remove: table.remove,
-  async create(tx, caller, input) {
-    requireUrl(input.url, allow);
+  async create(p, tx, caller, input) {
+    requireUrl(input.url, p.config.OUTBOUND_ALLOW);
     const id = newId();
     await tx`insert into webhook_endpoints (id, tenant_id, url, description, event_types, is_active, created_by)
       values (${id}, ${caller.tenantId}, ${input.url}, ${input.description}, ${input.eventTypes}::text[],
@@ -125,8 +104,8 @@ const commands = (allow: string | null): Commands => ({
     await audit(tx, caller, "create", id, { after: value });
     return { value: { ...value, secret }, version };
   },
-  async update(tx, caller, id, input, ifMatch) {
-    if (input.url !== undefined) requireUrl(input.url, allow);
+  async update(p, tx, caller, id, input, ifMatch) {
+    if (input.url !== undefined) requireUrl(input.url, p.config.OUTBOUND_ALLOW);
     const { value: before, version } = await lockEndpoint(tx, caller, id, ifMatch);
     const health = input.isActive === undefined ? {} : { disabledReason: null, failingSince: null };
     const changed: Endpoint = { ...before, ...given(input), ...health };
@@ -139,6 +118,25 @@ const commands = (allow: string | null): Commands => ({
     await audit(tx, caller, "update", id, { before, after: after.value });
     return after;
   },
+};
+
+/** A tenant's webhook endpoints: the URLs that events are sent to. Deleting one also deletes its deliveries. */
+export const webhookEndpoints = defineResource({
+  one: "webhookEndpoint",
+  many: "webhookEndpoints",
+  path: "webhook-endpoints",
+  area: "Webhook endpoints",
+  managedBy: "manage:webhooks",
+  showsSecret: true,
+  isPrivate: true, // some receivers accept a request from anyone who knows their URL
+  result,
+  create,
+  update,
+  query: z.object({ isActive: z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional() }),
+  sortable: ["createdAt", "url"],
+  notFound: NOT_FOUND,
+  problems: [],
+  commands,
 });
 
 /**

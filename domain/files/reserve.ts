@@ -52,8 +52,7 @@ export interface ReservationRequest {
  * FILE_TOO_LARGE_UNPROCESSABLE; with parts also VALIDATION_ERROR, FILE_STORAGE_UNAVAILABLE
  */
 export async function reserveFile(
-  p: Pick<Platform, "objects" | "clock" | "config">,
-  writer: ReservationWriter,
+  p: Pick<Platform, "objects" | "clock" | "config" | "reservationWriter">,
   caller: Caller,
   o: ReservationRequest,
 ): Promise<Reservation> {
@@ -74,7 +73,7 @@ export async function reserveFile(
   });
   const byParts = plan && await beginParts(p, stagingKey, o, plan, { expiresInSeconds, now });
   const { profile: name, fileName, contentType, sizeBytes } = o;
-  const fileId = await writer.write({
+  const fileId = await p.reservationWriter.write({
     tenantId,
     profile: name,
     fileName,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JobTypes } from "./job_type.ts";
+import type { AnyJobType, JobTypes } from "./job_type.ts";
 
 /** A job type callers may enqueue. */
 export interface ExposedJobType {
@@ -16,17 +16,21 @@ export interface ExposedJobType {
 export function describeJobTypes(types: JobTypes): ExposedJobType[] {
   return types.exposedNames().flatMap((name) => {
     const type = types.get(name);
-    return type
-      ? [{
-        name,
-        argsSchema: z.toJSONSchema(type.args, { io: "input", unrepresentable: "any" }) as Record<
-          string,
-          unknown
-        >,
-        timeoutMs: type.timeoutMs,
-        maxRetries: type.maxRetries,
-        concurrency: type.concurrency ?? null,
-      }]
-      : [];
+    return type ? [describe(type)] : [];
   });
+}
+
+const described = new WeakMap<AnyJobType, ExposedJobType>();
+
+/** The description of one type. It is kept, because a JSON Schema is expensive to derive. */
+function describe(type: AnyJobType): ExposedJobType {
+  const known = described.get(type);
+  if (known) return known;
+  const { name, timeoutMs, maxRetries, concurrency = null } = type;
+  const argsSchema: Record<string, unknown> = {
+    ...z.toJSONSchema(type.args, { io: "input", unrepresentable: "any" }),
+  };
+  const description = { name, argsSchema, timeoutMs, maxRetries, concurrency };
+  described.set(type, description);
+  return description;
 }

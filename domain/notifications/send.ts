@@ -94,7 +94,7 @@ export class MessageWriter {
   readonly #templates: TemplateCache;
   readonly #writes: GroupCommit<AcceptedMessage, string>;
 
-  constructor(p: Platform) {
+  constructor(p: Pick<Platform, "sql" | "wakeUps">) {
     this.#templates = new TemplateCache(p.sql);
     this.#writes = new GroupCommit(
       async (messages) => {
@@ -123,26 +123,30 @@ export class MessageWriter {
 /** Queues a caller's message. Throws like `sendNotification`, and NOTIFICATION_CHANNEL_NOT_CONFIGURED. */
 export async function sendMessage(
   p: Platform,
-  writer: MessageWriter,
   sender: MessageSender,
   message: Message,
 ): Promise<NotificationResult> {
   requireChannel(p, message.channel);
   const when = { scheduledAt: null, field: "" };
-  return resultOf(await writer.write(await prepareMessage(p, p.sql, sender, message, when)), "Queued");
+  return resultOf(
+    await p.messageWriter.write(await prepareMessage(p, p.sql, sender, message, when)),
+    "Queued",
+  );
 }
 
 /** Schedules a caller's message for `scheduledAt`. A past time is due at once. Throws like `sendMessage`. */
 export async function scheduleMessage(
   p: Platform,
-  writer: MessageWriter,
   sender: MessageSender,
   message: Message,
   scheduledAt: Date,
 ): Promise<NotificationResult> {
   requireChannel(p, message.channel);
   const when = { scheduledAt, field: "notification." };
-  return resultOf(await writer.write(await prepareMessage(p, p.sql, sender, message, when)), "Scheduled");
+  return resultOf(
+    await p.messageWriter.write(await prepareMessage(p, p.sql, sender, message, when)),
+    "Scheduled",
+  );
 }
 
 /** A message that has been validated and is not stored yet. */
@@ -175,7 +179,7 @@ async function prepareMessage(
  * @returns their ids in the given order, and `wake`, which wakes workers and must be called after the commit.
  */
 async function storeMessages(
-  p: Platform,
+  p: Pick<Platform, "wakeUps">,
   q: Queryable,
   messages: AcceptedMessage[],
 ): Promise<{ ids: string[]; wake: () => void }> {

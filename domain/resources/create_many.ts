@@ -1,9 +1,10 @@
-import { inSavepoint, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { inSavepoint, transact } from "../../infra/postgres/postgres.ts";
 import type { TenantCaller } from "../access/caller.ts";
 import { constraintProblem } from "../problems/constraints.ts";
 import { Problem } from "../problems/problem.ts";
+import type { Platform } from "../shared/platform.ts";
 import { bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
-import type { ResourceSource } from "./resource.ts";
+import type { ResourceParts, ResourceSource } from "./resource.ts";
 
 /**
  * Creates many items in one transaction. With `continueOnError`, the valid items are created and the others reported;
@@ -11,19 +12,19 @@ import type { ResourceSource } from "./resource.ts";
  * @param items the input, or the problem found when the item was parsed.
  */
 export async function createMany<Result, Create>(
-  sql: Sql,
+  p: ResourceParts & Pick<Platform, "sql">,
   caller: TenantCaller,
   source: Pick<ResourceSource<Result, Create, never>, "create">,
   items: (Create | Problem)[],
   continueOnError: boolean,
 ): Promise<BulkOutcome<Result>> {
-  return await transact(sql, async (tx) => {
+  return await transact(p.sql, async (tx) => {
     const results: Result[] = [];
     const failures: BulkOutcome<Result>["failures"] = [];
     for (const [index, item] of items.entries()) {
       try {
         if (item instanceof Problem) throw item;
-        results.push((await inSavepoint(tx, (own) => source.create(own, caller, item))).value);
+        results.push((await inSavepoint(tx, (own) => source.create(p, own, caller, item))).value);
       } catch (failure) {
         const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
         if (!refusal) throw failure;

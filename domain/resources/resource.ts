@@ -4,7 +4,11 @@ import type { TenantCaller } from "../access/caller.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import type { SortDirection } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import type { Platform } from "../shared/platform.ts";
 import type { Versioned } from "../shared/versioned.ts";
+
+/** The members of the platform that a resource may use when it creates or changes something. */
+export type ResourceParts = Pick<Platform, "config">;
 
 /** Query of a list. All resources have these members; the content of `filters` depends on the resource. */
 export interface ResourceListRequest extends PageRequest {
@@ -23,9 +27,10 @@ export interface ResourceSource<Result, Create, Update> {
   list(sql: Sql, caller: TenantCaller, request: ResourceListRequest): Promise<PagedResult<Result>>;
   /** @throws the resource's not-found code */
   read(q: Queryable, caller: TenantCaller, id: string): Promise<Versioned<Result>>;
-  create(tx: Tx, caller: TenantCaller, input: Create): Promise<Versioned<Result>>;
+  create(p: ResourceParts, tx: Tx, caller: TenantCaller, input: Create): Promise<Versioned<Result>>;
   /** @throws the resource's not-found code, PRECONDITION_FAILED */
   update(
+    p: ResourceParts,
     tx: Tx,
     caller: TenantCaller,
     id: string,

@@ -101,7 +101,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
       ]);
       return pagedResult<Result>(items.map(declared) as Result[], count?.total ?? 0, request);
     },
-    async create(tx, caller, input) {
+    async create(_p, tx, caller, input) {
       const id = newId();
       const [row] = await tx<(Result & { version: number })[]>`insert into ${tx(d.table)} ${
         tx({ id, tenant_id: caller.tenantId, ...written(input) } as Record<string, string>)
@@ -111,7 +111,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
       await audit(tx, caller, "create", id, { after: value });
       return { value: value as Result, version: made.version };
     },
-    async update(tx, caller, id, input, ifMatch) {
+    async update(_p, tx, caller, id, input, ifMatch) {
       const { value: before, version } = await lock(tx, caller, id, ifMatch);
       const change = written(differing(before as Row, input));
       if (Object.keys(change).length === 0) return { value: before, version };

@@ -7,10 +7,15 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Scanner } from "../../infra/scanner/scanner.ts";
 import type { Tokens } from "../../infra/tokens.ts";
 import type { AuditWriter } from "../audit/audit_writer.ts";
+import type { OpenIdProviders } from "../auth/oidc/providers.ts";
 import type { Rights } from "../auth/rights.ts";
+import type { ReservationWriter } from "../files/reserve.ts";
 import type { JobTypes } from "../jobs/job_type.ts";
 import type { JobWriter } from "../jobs/job_writer.ts";
+import type { UserWakeUps } from "../notifications/in_app/user_wake_up.ts";
 import type { RenderThreads } from "../notifications/rendering/mod.ts";
+import type { MessageWriter } from "../notifications/send.ts";
+import type { InstanceHealth } from "../operations/health.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import type { Reports } from "../reports/reports.ts";
 import type { Clock } from "./clock.ts";
@@ -29,10 +34,18 @@ export interface Platform extends Providers {
   /** Wakes workers for jobs, at once or at a job's due time. */
   wakeUps: WakeUps;
   jobTypes: JobTypes;
+  /** The configured OpenID providers by name. */
+  openIdProviders: OpenIdProviders;
   /** Writes single jobs of many requests in shared commits. */
   jobWriter: JobWriter;
   /** Writes audit rows that belong to no database change, in shared commits. */
   auditWriter: AuditWriter;
+  /** Writes single messages of many requests in shared commits. */
+  messageWriter: MessageWriter;
+  /** Writes single file reservations of many requests in shared commits. */
+  reservationWriter: ReservationWriter;
+  /** Wakes the open streams of in-app notifications on this instance. */
+  userWakeUps: UserWakeUps;
   objects: ObjectStore;
   scanner: Scanner;
   /** Report templates, and the limit of documents generated at the same time. */
@@ -41,6 +54,8 @@ export interface Platform extends Providers {
   renderThreads: RenderThreads;
   /** Metrics of this instance. */
   metrics: Metrics;
+  /** What liveness and readiness report. */
+  health: InstanceHealth;
   /** Aborts when the service starts to shut down; ends streaming answers. */
   stopping: AbortSignal;
   /** Public URL of the service, without a trailing slash. */

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { acrossTenants } from "../../domain/access/checks.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/user_sign_in.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { OwnSessionDto } from "../auth/shapes.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -11,7 +10,7 @@ import { userIdPath } from "./user_shapes.ts";
 const overUsers = acrossTenants("admin:system", "manage:all-users");
 
 /** How users are signed in: their open sessions, and the lock after wrong passwords. */
-export const adminSignInRoutes = (p: Platform): Endpoint[] => [
+export const adminSignInRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/users/{id}/sessions",
@@ -22,7 +21,7 @@ export const adminSignInRoutes = (p: Platform): Endpoint[] => [
     params: userIdPath,
     answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
     problems: ["USER_NOT_FOUND"],
-    run: async ({ caller, params }) => ok(await listUserSessions(p, caller, params.id)),
+    run: async ({ platform, caller, params }) => ok(await listUserSessions(platform, caller, params.id)),
   }),
   endpoint({
     method: "delete",
@@ -39,7 +38,8 @@ export const adminSignInRoutes = (p: Platform): Endpoint[] => [
       },
     },
     problems: ["USER_NOT_FOUND"],
-    run: async ({ caller, params }) => ok({ ended: await endUserSessions(p, caller, params.id, null) }),
+    run: async ({ platform, caller, params }) =>
+      ok({ ended: await endUserSessions(platform, caller, params.id, null) }),
   }),
   endpoint({
     method: "delete",
@@ -51,8 +51,8 @@ export const adminSignInRoutes = (p: Platform): Endpoint[] => [
     params: userIdPath.extend({ sessionId: uuid }),
     answers: { 200: { description: "The session has ended" } },
     problems: ["USER_NOT_FOUND", "SESSION_NOT_FOUND"],
-    async run({ caller, params }) {
-      await endUserSessions(p, caller, params.id, params.sessionId);
+    async run({ platform, caller, params }) {
+      await endUserSessions(platform, caller, params.id, params.sessionId);
       return okEmpty();
     },
   }),
@@ -66,8 +66,8 @@ export const adminSignInRoutes = (p: Platform): Endpoint[] => [
     params: userIdPath,
     answers: { 200: { description: "The user is not locked" } },
     problems: ["USER_NOT_FOUND"],
-    async run({ caller, params }) {
-      await unlockUser(p, caller, params.id);
+    async run({ platform, caller, params }) {
+      await unlockUser(platform, caller, params.id);
       return okEmpty();
     },
   }),

@@ -3,7 +3,6 @@ import { acrossTenants } from "../../domain/access/checks.ts";
 import { listRolesOfTenant, lookUpRolesOfTenant } from "../../domain/access/roles.ts";
 import { EVERYWHERE } from "../../domain/access/tenant_reach.ts";
 import { lookUpTenants, summarizeTenants } from "../../domain/access/tenants.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -18,7 +17,7 @@ import {
 const params = z.object({ tenantId: uuid });
 
 /** Tenants and their roles, across the service. */
-export const adminTenantRoutes = (p: Platform): Endpoint[] => [
+export const adminTenantRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/tenants/summary",
@@ -29,7 +28,7 @@ export const adminTenantRoutes = (p: Platform): Endpoint[] => [
     query: tenantsSummaryQuery,
     answers: { 200: { description: "The counts", schema: TenantsSummaryDto } },
     problems: [],
-    run: async ({ query }) => ok(await summarizeTenants(p.sql, EVERYWHERE, query)),
+    run: async ({ db, query }) => ok(await summarizeTenants(db, EVERYWHERE, query)),
   }),
   endpoint({
     method: "get",
@@ -41,7 +40,7 @@ export const adminTenantRoutes = (p: Platform): Endpoint[] => [
     query: tenantLookupQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantLookupPage } },
     problems: [],
-    run: async ({ query }) => ok(await lookUpTenants(p.sql, EVERYWHERE, query)),
+    run: async ({ db, query }) => ok(await lookUpTenants(db, EVERYWHERE, query)),
   }),
   endpoint({
     method: "get",
@@ -54,7 +53,7 @@ export const adminTenantRoutes = (p: Platform): Endpoint[] => [
     query: rolesQuery,
     answers: { 200: { description: "A page of roles", schema: RolePage } },
     problems: ["TENANT_NOT_FOUND"],
-    run: async ({ params, query }) => ok(await listRolesOfTenant(p.sql, params.tenantId, query)),
+    run: async ({ db, params, query }) => ok(await listRolesOfTenant(db, params.tenantId, query)),
   }),
   endpoint({
     method: "get",
@@ -67,6 +66,6 @@ export const adminTenantRoutes = (p: Platform): Endpoint[] => [
     query: roleLookupQuery,
     answers: { 200: { description: "A page of roles", schema: RoleLookupPage } },
     problems: ["TENANT_NOT_FOUND"],
-    run: async ({ params, query }) => ok(await lookUpRolesOfTenant(p.sql, params.tenantId, query)),
+    run: async ({ db, params, query }) => ok(await lookUpRolesOfTenant(db, params.tenantId, query)),
   }),
 ];

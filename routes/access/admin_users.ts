@@ -6,7 +6,6 @@ import { deleteUser } from "../../domain/access/user_delete.ts";
 import { readAdminUser, readUserTenants } from "../../domain/access/user_details.ts";
 import { listAllUsers } from "../../domain/access/user_list.ts";
 import { updateUser } from "../../domain/access/user_update.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
@@ -30,7 +29,7 @@ const oneUser = {
 const locationOf = (id: string) => `/api/v1/admin/users/${id}`;
 
 /** Users across tenants, with their whole tenant/role matrix. */
-export const adminUsersRoutes = (p: Platform): Endpoint[] => [
+export const adminUsersRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/users",
@@ -46,7 +45,7 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
       },
     },
     problems: [],
-    run: async ({ query }) => ok(await listAllUsers(p.sql, query)),
+    run: async ({ db, query }) => ok(await listAllUsers(db, query)),
   }),
   endpoint({
     method: "post",
@@ -65,8 +64,8 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
       "USER_ALREADY_EXISTS",
       "TENANT_CAPACITY_REACHED",
     ],
-    async run({ caller, body }) {
-      const { value } = await createUser(p, caller, body, { audited: null, rolesOf: caller.tenantId });
+    async run({ platform, caller, body }) {
+      const { value } = await createUser(platform, caller, body, { audited: null, rolesOf: caller.tenantId });
       return created(value, locationOf(value.id));
     },
   }),
@@ -80,7 +79,7 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
     params: userIdPath,
     answers: oneUser,
     problems: ["USER_NOT_FOUND"],
-    run: async ({ params }) => versionedAnswer(await readAdminUser(p.sql, params.id)),
+    run: async ({ db, params }) => versionedAnswer(await readAdminUser(db, params.id)),
   }),
   endpoint({
     method: "put",
@@ -102,8 +101,8 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
       "USER_SELF_CONFLICT",
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
-    run: async ({ caller, params, body, call }) =>
-      versionedAnswer(await updateUser(p, caller, params.id, body, call.ifMatch)),
+    run: async ({ platform, caller, params, body, call }) =>
+      versionedAnswer(await updateUser(platform, caller, params.id, body, call.ifMatch)),
   }),
   endpoint({
     method: "delete",
@@ -115,8 +114,8 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
     params: userIdPath,
     answers: { 200: { description: "The user is deleted" } },
     problems: ["USER_NOT_FOUND", "PRECONDITION_FAILED", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
-    async run({ caller, params, call }) {
-      await deleteUser(p, caller, params.id, call.ifMatch);
+    async run({ platform, caller, params, call }) {
+      await deleteUser(platform, caller, params.id, call.ifMatch);
       return okEmpty();
     },
   }),
@@ -130,7 +129,7 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
     params: userIdPath,
     answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },
     problems: ["USER_NOT_FOUND"],
-    run: async ({ params }) => ok(await readUserTenants(p.sql, params.id)),
+    run: async ({ db, params }) => ok(await readUserTenants(db, params.id)),
   }),
   endpoint({
     method: "post",
@@ -151,10 +150,10 @@ export const adminUsersRoutes = (p: Platform): Endpoint[] => [
       "USER_ALREADY_ASSIGNED",
       "TENANT_CAPACITY_REACHED",
     ],
-    async run({ caller, params, body }) {
+    async run({ platform, caller, params, body }) {
       const link = { ...body, isActive: true };
       const { value } = await linkUserToTenant(
-        p,
+        platform,
         caller,
         params.id,
         link,

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/access/checks.ts";
 import { readAuditLog } from "../../domain/audit/audit_log.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -24,7 +23,7 @@ const AuditEntryDto = z.object({
 }).meta({ id: "AuditEntryDto" });
 
 /** Who changed what. */
-export const auditLogRoutes = (p: Platform): Endpoint[] => [
+export const auditLogRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/audit-log",
@@ -49,6 +48,6 @@ export const auditLogRoutes = (p: Platform): Endpoint[] => [
       },
     },
     problems: ["FORBIDDEN"],
-    run: async ({ caller, query }) => ok(await readAuditLog(p.sql, caller, query)),
+    run: async ({ db, caller, query }) => ok(await readAuditLog(db, caller, query)),
   }),
 ];

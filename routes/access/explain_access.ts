@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { acrossTenants } from "../../domain/access/checks.ts";
 import { explainAccess } from "../../domain/access/explain_access.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -37,7 +36,7 @@ const AccessExplanationDto = z.object({
 }).meta({ id: "AccessExplanationDto" });
 
 /** Why a user may, or may not, do something. */
-export const explainAccessRoutes = (p: Platform): Endpoint[] => [
+export const explainAccessRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/users/{id}/access",
@@ -52,9 +51,9 @@ export const explainAccessRoutes = (p: Platform): Endpoint[] => [
     }),
     answers: { 200: { description: "The decision and what led to it", schema: AccessExplanationDto } },
     problems: ["USER_NOT_FOUND", "TENANT_NOT_FOUND"],
-    run: async ({ params, query }) =>
+    run: async ({ db, params, query }) =>
       ok(
-        await explainAccess(p.sql, {
+        await explainAccess(db, {
           userId: params.id,
           permission: query.permission,
           tenantId: query.tenantId ?? null,

@@ -1,4 +1,3 @@
-import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import { adminSignInRoutes } from "./admin_sign_in.ts";
 import { adminTenantRoutes } from "./admin_tenants.ts";
@@ -13,16 +12,16 @@ import { tenantRoutes } from "./tenants.ts";
 import { usersRoutes } from "./users.ts";
 
 /** Every route of the access area. */
-export const accessRoutes = (p: Platform): Endpoint[] => [
-  ...usersRoutes(p),
-  ...adminUsersRoutes(p),
-  ...adminSignInRoutes(p),
-  ...explainAccessRoutes(p),
-  ...adminTenantRoutes(p),
-  ...tenantRoutes(p),
-  ...tenantUsersRoutes(p),
-  ...roleRoutes(p),
-  ...permissionRoutes(p),
-  ...permissionImportRoutes(p),
-  ...auditLogRoutes(p),
+export const accessRoutes: Endpoint[] = [
+  ...usersRoutes,
+  ...adminUsersRoutes,
+  ...adminSignInRoutes,
+  ...explainAccessRoutes,
+  ...adminTenantRoutes,
+  ...tenantRoutes,
+  ...tenantUsersRoutes,
+  ...roleRoutes,
+  ...permissionRoutes,
+  ...permissionImportRoutes,
+  ...auditLogRoutes,
 ];

@@ -2,7 +2,6 @@ import { inTenant } from "../../domain/access/checks.ts";
 import { importPermissionsAs } from "../../domain/access/permission_import.ts";
 import { rowsOfDocument, rowsOfFile } from "../../domain/access/permission_import_rows.ts";
 import { importTemplate } from "../../domain/access/permission_import_template.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import {
@@ -17,7 +16,7 @@ const IMPORT_LIMIT = 10 * 1024 * 1024;
 const outcome = { 200: { description: "What became of every row", schema: PermissionImportResultDto } };
 
 /** Many permissions at once, from a JSON body or an uploaded CSV or JSON file. */
-export const permissionImportRoutes = (p: Platform): Endpoint[] => [
+export const permissionImportRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/permissions/import/template",
@@ -54,11 +53,11 @@ export const permissionImportRoutes = (p: Platform): Endpoint[] => [
     creates: "atomically",
     answers: outcome,
     problems: [],
-    async run({ caller, query: { mode, ...options }, call }) {
+    async run({ platform, caller, query: { mode, ...options }, call }) {
       // A row of text no database can hold fails by itself, as any other that does not fit.
       const document = await call.readJson(PermissionImportRequestDto, { anyText: true });
       const rows = rowsOfDocument(document, mode, (document) => call.lookAtMembers(ImportItems, document));
-      return ok(await importPermissionsAs(p, caller, rows, options));
+      return ok(await importPermissionsAs(platform, caller, rows, options));
     },
   }),
   endpoint({
@@ -74,10 +73,10 @@ export const permissionImportRoutes = (p: Platform): Endpoint[] => [
     creates: "atomically",
     answers: outcome,
     problems: ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"],
-    async run({ caller, query: { mode, ...options }, call }) {
+    async run({ platform, caller, query: { mode, ...options }, call }) {
       const file = await call.readFile("file");
       const rows = rowsOfFile(file, mode, (document) => call.lookAtMembers(ImportItems, document));
-      return ok(await importPermissionsAs(p, caller, rows, options));
+      return ok(await importPermissionsAs(platform, caller, rows, options));
     },
   }),
 ];

@@ -7,7 +7,6 @@ import {
   updatePermission,
 } from "../../domain/access/permission_changes.ts";
 import { listPermissions, readPermission, readPermissionByCode } from "../../domain/access/permissions.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -30,7 +29,7 @@ const onePermission = {
 };
 
 /** The catalog's permissions and those of the token's tenant; other tenants' are PERMISSION_NOT_FOUND here. */
-export const permissionRoutes = (p: Platform): Endpoint[] => [
+export const permissionRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/permissions",
@@ -41,7 +40,7 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
     query: permissionsQuery,
     answers: { 200: { description: "A page of permissions", schema: PermissionPage } },
     problems: [],
-    run: async ({ caller, query }) => ok(await listPermissions(p.sql, caller, query)),
+    run: async ({ db, caller, query }) => ok(await listPermissions(db, caller, query)),
   }),
   endpoint({
     method: "get",
@@ -53,7 +52,7 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
     query: permissionCatalogQuery,
     answers: { 200: { description: "A page of categories", schema: PermissionCatalogPage } },
     problems: [],
-    run: async ({ caller, query }) => ok(await readPermissionCatalog(p.sql, caller, query)),
+    run: async ({ db, caller, query }) => ok(await readPermissionCatalog(db, caller, query)),
   }),
   endpoint({
     method: "get",
@@ -65,7 +64,7 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
     query: categorySuggestionsQuery,
     answers: { 200: { description: "Categories", schema: PermissionCategorySuggestionResultDto } },
     problems: [],
-    run: async ({ caller, query }) => ok({ items: await suggestCategories(p.sql, caller, query) }),
+    run: async ({ db, caller, query }) => ok({ items: await suggestCategories(db, caller, query) }),
   }),
   endpoint({
     method: "get",
@@ -77,8 +76,8 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
     params: z.object({ code: z.string().min(1).max(200) }),
     answers: onePermission,
     problems: ["PERMISSION_NOT_FOUND"],
-    run: async ({ caller, params }) =>
-      versionedAnswer(await readPermissionByCode(p.sql, caller, params.code)),
+    run: async ({ db, caller, params }) =>
+      versionedAnswer(await readPermissionByCode(db, caller, params.code)),
   }),
   endpoint({
     method: "get",
@@ -90,7 +89,7 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
     params,
     answers: onePermission,
     problems: ["PERMISSION_NOT_FOUND"],
-    run: async ({ caller, params }) => versionedAnswer(await readPermission(p.sql, caller, params.id)),
+    run: async ({ db, caller, params }) => versionedAnswer(await readPermission(db, caller, params.id)),
   }),
   endpoint({
     method: "post",
@@ -103,8 +102,8 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
     creates: "atomically",
     answers: { 201: { description: "The new permission", schema: PermissionDetailsDto } },
     problems: ["PERMISSION_ALREADY_EXISTS"],
-    async run({ caller, body }) {
-      const { value } = await createPermission(p, caller, body);
+    async run({ platform, caller, body }) {
+      const { value } = await createPermission(platform, caller, body);
       return created(value, `/api/v1/permissions/${value.id}`);
     },
   }),
@@ -124,8 +123,8 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
       "CROSS_TENANT_FORBIDDEN",
       "PRECONDITION_FAILED",
     ],
-    run: async ({ caller, params, body, call }) =>
-      versionedAnswer(await updatePermission(p, caller, params.id, body, call.ifMatch)),
+    run: async ({ platform, caller, params, body, call }) =>
+      versionedAnswer(await updatePermission(platform, caller, params.id, body, call.ifMatch)),
   }),
   endpoint({
     method: "delete",
@@ -143,8 +142,8 @@ export const permissionRoutes = (p: Platform): Endpoint[] => [
       "PRECONDITION_FAILED",
       "PERMISSION_ASSIGNED_CONFLICT",
     ],
-    async run({ caller, params, call }) {
-      await deletePermission(p, caller, params.id, call.ifMatch);
+    async run({ platform, caller, params, call }) {
+      await deletePermission(platform, caller, params.id, call.ifMatch);
       return okEmpty();
     },
   }),

@@ -9,7 +9,6 @@ import {
   readCountedRole,
   summarizeRoles,
 } from "../../domain/access/roles.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -36,7 +35,7 @@ const oneRole = {
 };
 
 /** Roles of the token's tenant; those of other tenants are ROLE_NOT_FOUND here. */
-export const roleRoutes = (p: Platform): Endpoint[] => [
+export const roleRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/roles",
@@ -47,7 +46,7 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     query: rolesQuery,
     answers: { 200: { description: "A page of roles", schema: RolePage } },
     problems: [],
-    run: async ({ caller, query }) => ok(await listRoles(p.sql, caller.tenantId, query)),
+    run: async ({ db, caller, query }) => ok(await listRoles(db, caller.tenantId, query)),
   }),
   endpoint({
     method: "get",
@@ -59,7 +58,7 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     query: rolesSummaryQuery,
     answers: { 200: { description: "The counts", schema: RolesSummaryDto } },
     problems: [],
-    run: async ({ caller, query }) => ok(await summarizeRoles(p.sql, caller.tenantId, query)),
+    run: async ({ db, caller, query }) => ok(await summarizeRoles(db, caller.tenantId, query)),
   }),
   endpoint({
     method: "get",
@@ -71,7 +70,7 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     query: roleLookupQuery,
     answers: { 200: { description: "A page of roles", schema: RoleLookupPage } },
     problems: [],
-    run: async ({ caller, query }) => ok(await lookUpRoles(p.sql, caller.tenantId, query)),
+    run: async ({ db, caller, query }) => ok(await lookUpRoles(db, caller.tenantId, query)),
   }),
   endpoint({
     method: "get",
@@ -83,7 +82,7 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     query: roleGrantsQuery,
     answers: { 200: { description: "A page of roles with their permissions", schema: RoleGrantsPage } },
     problems: [],
-    run: async ({ caller, query }) => ok(await listRoleGrants(p.sql, caller.tenantId, query)),
+    run: async ({ db, caller, query }) => ok(await listRoleGrants(db, caller.tenantId, query)),
   }),
   endpoint({
     method: "get",
@@ -95,8 +94,8 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     params,
     answers: { 200: { etag: true, description: "The role", schema: RoleWithUserCountDto } },
     problems: ["ROLE_NOT_FOUND"],
-    run: async ({ caller, params }) =>
-      versionedAnswer(await readCountedRole(p.sql, caller.tenantId, params.id)),
+    run: async ({ db, caller, params }) =>
+      versionedAnswer(await readCountedRole(db, caller.tenantId, params.id)),
   }),
   endpoint({
     method: "post",
@@ -112,8 +111,8 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     creates: "atomically",
     answers: { 201: { description: "The new role", schema: RoleDto } },
     problems: ["PERMISSION_NOT_FOUND", "ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "ROLE_ALREADY_EXISTS"],
-    async run({ caller, body }) {
-      const { value } = await createRole(p, caller, body);
+    async run({ platform, caller, body }) {
+      const { value } = await createRole(platform, caller, body);
       return created(value, `/api/v1/roles/${value.id}`);
     },
   }),
@@ -136,8 +135,8 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
       "ROLE_ALREADY_EXISTS",
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
-    run: async ({ caller, params, body, call }) =>
-      versionedAnswer(await updateRole(p, caller, params.id, body, call.ifMatch)),
+    run: async ({ platform, caller, params, body, call }) =>
+      versionedAnswer(await updateRole(platform, caller, params.id, body, call.ifMatch)),
   }),
   endpoint({
     method: "delete",
@@ -154,8 +153,8 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
       "ROLE_SYSTEM_PROTECTED_CONFLICT",
       "ROLE_ASSIGNED_CONFLICT",
     ],
-    async run({ caller, params, call }) {
-      await deleteRole(p, caller, params.id, call.ifMatch);
+    async run({ platform, caller, params, call }) {
+      await deleteRole(platform, caller, params.id, call.ifMatch);
       return okEmpty();
     },
   }),
@@ -169,8 +168,8 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
     params: grantParams,
     answers: oneRole,
     problems: ["ROLE_NOT_FOUND", "PERMISSION_NOT_FOUND", "ROLE_ASSIGNMENT_ESCALATION_BLOCKED"],
-    run: async ({ caller, params }) =>
-      versionedAnswer(await assignPermission(p, caller, params.id, params.permId)),
+    run: async ({ platform, caller, params }) =>
+      versionedAnswer(await assignPermission(platform, caller, params.id, params.permId)),
   }),
   endpoint({
     method: "delete",
@@ -188,7 +187,7 @@ export const roleRoutes = (p: Platform): Endpoint[] => [
       "PERMISSION_NOT_FOUND",
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
-    run: async ({ caller, params, call }) =>
-      versionedAnswer(await revokePermission(p, caller, params.id, params.permId, call.ifMatch)),
+    run: async ({ platform, caller, params, call }) =>
+      versionedAnswer(await revokePermission(platform, caller, params.id, params.permId, call.ifMatch)),
   }),
 ];

@@ -2,14 +2,13 @@ import { z } from "zod";
 import { signedIn } from "../../domain/access/checks.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/links.ts";
 import { readUserTenant } from "../../domain/access/user_details.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { AddTenantUserRequest, UserTenantDto } from "./user_shapes.ts";
 
 /** Existing users brought into a tenant. */
-export const tenantUsersRoutes = (p: Platform): Endpoint[] => [
+export const tenantUsersRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/tenants/{id}/users",
@@ -32,13 +31,13 @@ export const tenantUsersRoutes = (p: Platform): Endpoint[] => [
       "USER_ALREADY_ASSIGNED",
       "TENANT_CAPACITY_REACHED",
     ],
-    async run({ caller, params, call }) {
+    async run({ platform, caller, params, call }) {
       requireMayAddUsers(caller, params.id);
       const tenantId = params.id;
       const { userId, ...roles } = await call.readJson(AddTenantUserRequest);
       const assignment = { ...roles, tenantId, isActive: true };
       const link = await linkUserToTenant(
-        p,
+        platform,
         caller,
         userId,
         assignment,

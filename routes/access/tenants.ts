@@ -3,7 +3,6 @@ import { inTenant } from "../../domain/access/checks.ts";
 import { createTenant, deleteTenant, updateTenant } from "../../domain/access/tenant_changes.ts";
 import { CHANGES_CHILDREN, reachForChanging, reachForReading } from "../../domain/access/tenant_reach.ts";
 import { listTenants, lookUpTenants, readTenant, summarizeTenants } from "../../domain/access/tenants.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -27,7 +26,7 @@ const oneTenant = { 200: { etag: true as const, description: "The tenant", schem
  * Tenants within the caller's reach: their own; in a group its children; with reach across tenants, all. What a group's
  * permission stands for depends on the tenant, so changes settle the reach before they read the body.
  */
-export const tenantRoutes = (p: Platform): Endpoint[] => [
+export const tenantRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/tenants",
@@ -38,8 +37,7 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
     query: tenantsQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantPage } },
     problems: [],
-    run: async ({ caller, query }) =>
-      ok(await listTenants(p.sql, await reachForReading(p.sql, caller), query)),
+    run: async ({ db, caller, query }) => ok(await listTenants(db, await reachForReading(db, caller), query)),
   }),
   endpoint({
     method: "get",
@@ -51,8 +49,8 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
     query: tenantsSummaryQuery,
     answers: { 200: { description: "The counts", schema: TenantsSummaryDto } },
     problems: [],
-    run: async ({ caller, query }) =>
-      ok(await summarizeTenants(p.sql, await reachForReading(p.sql, caller, "summary"), query)),
+    run: async ({ db, caller, query }) =>
+      ok(await summarizeTenants(db, await reachForReading(db, caller, "summary"), query)),
   }),
   endpoint({
     method: "get",
@@ -64,8 +62,8 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
     query: tenantLookupQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantLookupPage } },
     problems: [],
-    run: async ({ caller, query }) =>
-      ok(await lookUpTenants(p.sql, await reachForReading(p.sql, caller), query)),
+    run: async ({ db, caller, query }) =>
+      ok(await lookUpTenants(db, await reachForReading(db, caller), query)),
   }),
   endpoint({
     method: "get",
@@ -77,8 +75,8 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
     params,
     answers: oneTenant,
     problems: ["TENANT_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
-    run: async ({ caller, params }) =>
-      versionedAnswer(await readTenant(p.sql, await reachForReading(p.sql, caller), params.id)),
+    run: async ({ db, caller, params }) =>
+      versionedAnswer(await readTenant(db, await reachForReading(db, caller), params.id)),
   }),
   endpoint({
     method: "post",
@@ -99,9 +97,9 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
       "TENANT_ALREADY_EXISTS",
       "TENANT_PLATFORM_CONFLICT",
     ],
-    async run({ caller, call }) {
-      const reach = await reachForChanging(p.sql, caller, "create:tenants");
-      const { value } = await createTenant(p, caller, reach, await call.readJson(CreateTenantDto));
+    async run({ platform, db, caller, call }) {
+      const reach = await reachForChanging(db, caller, "create:tenants");
+      const { value } = await createTenant(platform, caller, reach, await call.readJson(CreateTenantDto));
       return created(value, `/api/v1/tenants/${value.id}`);
     },
   }),
@@ -123,10 +121,10 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
       "TENANT_PLATFORM_CONFLICT",
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
-    async run({ caller, params, call }) {
-      const reach = await reachForChanging(p.sql, caller, "update:tenants");
+    async run({ platform, db, caller, params, call }) {
+      const reach = await reachForChanging(db, caller, "update:tenants");
       const change = await call.readJson(UpdateTenantDto);
-      return versionedAnswer(await updateTenant(p, caller, reach, params.id, change, call.ifMatch));
+      return versionedAnswer(await updateTenant(platform, caller, reach, params.id, change, call.ifMatch));
     },
   }),
   endpoint({
@@ -146,9 +144,9 @@ export const tenantRoutes = (p: Platform): Endpoint[] => [
       "TENANT_PLATFORM_CONFLICT",
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
-    async run({ caller, params, call }) {
-      const reach = await reachForChanging(p.sql, caller, "delete:tenants");
-      await deleteTenant(p, caller, reach, params.id, call.ifMatch);
+    async run({ platform, db, caller, params, call }) {
+      const reach = await reachForChanging(db, caller, "delete:tenants");
+      await deleteTenant(platform, caller, reach, params.id, call.ifMatch);
       return okEmpty();
     },
   }),

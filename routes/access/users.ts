@@ -12,7 +12,6 @@ import {
 import { listTenantUsers } from "../../domain/access/user_list.ts";
 import { setTenantUserRoles } from "../../domain/access/user_roles.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/user_update.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
@@ -32,7 +31,7 @@ import {
 const oneUser = { 200: { etag: true as const, description: "The user", schema: UserDto } };
 
 /** Users of the token's tenant; everyone else is USER_NOT_FOUND here. */
-export const usersRoutes = (p: Platform): Endpoint[] => [
+export const usersRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/users",
@@ -45,7 +44,7 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
       200: { description: "A page of users", schema: pagedResultOf(UserDto).meta({ id: "UserPage" }) },
     },
     problems: [],
-    run: async ({ caller, query }) => ok(await listTenantUsers(p.sql, caller.tenantId, query)),
+    run: async ({ db, caller, query }) => ok(await listTenantUsers(db, caller.tenantId, query)),
   }),
   endpoint({
     method: "get",
@@ -57,8 +56,8 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     params: z.object({ email: z.string().trim().min(1).max(320) }),
     answers: oneUser,
     problems: ["USER_NOT_FOUND"],
-    run: async ({ caller, params }) =>
-      versionedAnswer(await readTenantUserByEmail(p.sql, params.email, caller.tenantId)),
+    run: async ({ db, caller, params }) =>
+      versionedAnswer(await readTenantUserByEmail(db, params.email, caller.tenantId)),
   }),
   endpoint({
     method: "get",
@@ -70,8 +69,8 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     params: userIdPath,
     answers: oneUser,
     problems: ["USER_NOT_FOUND"],
-    run: async ({ caller, params }) =>
-      versionedAnswer(await readTenantUser(p.sql, params.id, caller.tenantId)),
+    run: async ({ db, caller, params }) =>
+      versionedAnswer(await readTenantUser(db, params.id, caller.tenantId)),
   }),
   endpoint({
     method: "post",
@@ -91,8 +90,8 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
       "USER_ALREADY_EXISTS",
       "TENANT_CAPACITY_REACHED",
     ],
-    async run({ caller, body }) {
-      const { value } = await createTenantUser(p, caller, body);
+    async run({ platform, caller, body }) {
+      const { value } = await createTenantUser(platform, caller, body);
       return created(value, `/api/v1/users/${value.id}`);
     },
   }),
@@ -113,8 +112,8 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
       "USER_SELF_CONFLICT",
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
-    run: async ({ caller, params, body, call }) =>
-      versionedAnswer(await updateTenantUser(p, caller, params.id, body, call.ifMatch)),
+    run: async ({ platform, caller, params, body, call }) =>
+      versionedAnswer(await updateTenantUser(platform, caller, params.id, body, call.ifMatch)),
   }),
   endpoint({
     method: "delete",
@@ -126,8 +125,8 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     params: userIdPath,
     answers: { 200: { description: "The user is out of the tenant" } },
     problems: ["USER_NOT_FOUND", "PRECONDITION_FAILED", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
-    async run({ caller, params, call }) {
-      await removeTenantUser(p, caller, params.id, call.ifMatch);
+    async run({ platform, caller, params, call }) {
+      await removeTenantUser(platform, caller, params.id, call.ifMatch);
       return okEmpty();
     },
   }),
@@ -141,7 +140,7 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     params: userPath,
     answers: { 200: { description: "Permission codes", schema: z.array(z.string()) } },
     problems: ["USER_NOT_FOUND"],
-    run: async ({ caller, params }) => ok(await readUserPermissions(p.sql, params.userId, caller.tenantId)),
+    run: async ({ db, caller, params }) => ok(await readUserPermissions(db, params.userId, caller.tenantId)),
   }),
   endpoint({
     method: "get",
@@ -155,9 +154,9 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
       200: { etag: true, description: "Roles with their permissions", schema: z.array(RoleDto) },
     },
     problems: ["USER_NOT_FOUND"],
-    async run({ caller, params: { userId } }) {
-      const { version } = await readTenantUser(p.sql, userId, caller.tenantId); // first: never newer than the roles
-      return okVersioned(await readUserRoles(p.sql, userId, caller.tenantId), version);
+    async run({ db, caller, params: { userId } }) {
+      const { version } = await readTenantUser(db, userId, caller.tenantId); // first: never newer than the roles
+      return okVersioned(await readUserRoles(db, userId, caller.tenantId), version);
     },
   }),
   endpoint({
@@ -177,8 +176,8 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
-    run: async ({ caller, params, body, call }) =>
-      ok(await setTenantUserRoles(p, caller, params.userId, body.roleIds, call.ifMatch)),
+    run: async ({ platform, caller, params, body, call }) =>
+      ok(await setTenantUserRoles(platform, caller, params.userId, body.roleIds, call.ifMatch)),
   }),
   endpoint({
     method: "get",
@@ -190,7 +189,7 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
     params: userPath,
     answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },
     problems: ["USER_NOT_FOUND"],
-    run: async ({ caller, params }) => ok(await readUserTenantsAs(p.sql, caller, params.userId)),
+    run: async ({ db, caller, params }) => ok(await readUserTenantsAs(db, caller, params.userId)),
   }),
   ...(["activate", "deactivate"] as const).map((verb) =>
     endpoint({
@@ -205,8 +204,8 @@ export const usersRoutes = (p: Platform): Endpoint[] => [
       problems: verb === "activate"
         ? ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"]
         : ["USER_NOT_FOUND", "USER_SELF_CONFLICT", "CROSS_TENANT_FORBIDDEN", "LAST_SYSTEM_ADMIN_CONFLICT"],
-      async run({ caller, params }) {
-        await setTenantUserActive(p, caller, params.id, verb === "activate");
+      async run({ platform, caller, params }) {
+        await setTenantUserActive(platform, caller, params.id, verb === "activate");
         return okEmpty();
       },
     })

@@ -1,6 +1,6 @@
 import { readProfile } from "../../domain/auth/profile.ts";
 import type { Origin, SignedIn } from "../../domain/auth/sign_in.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { SignInDto } from "./shapes.ts";
@@ -9,10 +9,10 @@ export const signInAnswers = { 200: { description: "Tokens and who they are for"
 
 /** 200 with the tokens of a sign-in and the profile of who signed in. */
 export async function signedInAnswer(
-  p: Pick<Platform, "sql">,
+  db: Sql,
   { tokens, userId, tenantId }: SignedIn,
 ): Promise<Answer> {
-  const { profile } = await readProfile(p.sql, userId, tenantId);
+  const { profile } = await readProfile(db, userId, tenantId);
   return ok({ ...tokens, ...profile });
 }
 

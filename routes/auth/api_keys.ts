@@ -10,7 +10,6 @@ import {
   readApiKey,
   revokeApiKey,
 } from "../../domain/auth/api_keys.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
@@ -43,7 +42,7 @@ const access = byPerson(inTenant("manage:api-keys"));
 const params = z.object({ id: uuid });
 
 /** Keys by which machines call the service. */
-export const apiKeyRoutes = (p: Platform): Endpoint[] => [
+export const apiKeyRoutes: Endpoint[] = [
   endpoint({
     ...{ method: "get", path, area, id: "listApiKeys", access },
     summary: "The tenant's API keys",
@@ -52,15 +51,15 @@ export const apiKeyRoutes = (p: Platform): Endpoint[] => [
       200: { description: "A page; includeDeleted shows revoked ones too", schema: pagedResultOf(ApiKeyDto) },
     },
     problems: [],
-    run: async ({ caller, query }) => ok(await listApiKeys(p.sql, caller, query)),
+    run: async ({ db, caller, query }) => ok(await listApiKeys(db, caller, query)),
   }),
   endpoint({
     ...{ method: "get", path: `${path}/{id}`, area, id: "readApiKey", access, params },
     summary: "One API key",
     answers: { 200: { etag: true, description: "The key's record", schema: ApiKeyDto } },
     problems: ["API_KEY_NOT_FOUND"],
-    async run({ caller, params }) {
-      const key = await readApiKey(p.sql, caller, params.id);
+    async run({ db, caller, params }) {
+      const key = await readApiKey(db, caller, params.id);
       return okVersioned(key, apiKeyVersion(key));
     },
   }),
@@ -76,8 +75,8 @@ export const apiKeyRoutes = (p: Platform): Endpoint[] => [
     answers: { 201: { description: "Made; Location leads to its record", schema: ApiKeyCreatedDto } },
     showsSecret: true,
     problems: ["ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "PERMISSION_NOT_FOUND"],
-    async run({ caller, body }) {
-      const made = await createApiKey(p, caller, body);
+    async run({ platform, caller, body }) {
+      const made = await createApiKey(platform, caller, body);
       return created(made, `${path}/${made.id}`);
     },
   }),
@@ -86,8 +85,8 @@ export const apiKeyRoutes = (p: Platform): Endpoint[] => [
     summary: "Revoke an API key, at once",
     answers: { 204: { description: "Revoked" } },
     problems: ["API_KEY_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ caller, params, call }) {
-      await revokeApiKey(p, caller, params.id, call.ifMatch);
+    async run({ platform, caller, params, call }) {
+      await revokeApiKey(platform, caller, params.id, call.ifMatch);
       return noContent();
     },
   }),

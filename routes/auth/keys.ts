@@ -1,11 +1,10 @@
 import { anyone } from "../../domain/access/checks.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { JsonWebKeySet } from "./shapes.ts";
 
 /** The public keys access tokens are verified with. Short-lived in caches, so that a rotation is soon known. */
-export const keyRoutes = (p: Platform): Endpoint[] => [
+export const keyRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/.well-known/jwks.json",
@@ -15,6 +14,6 @@ export const keyRoutes = (p: Platform): Endpoint[] => [
     access: anyone,
     answers: { 200: { description: "A JSON Web Key Set", schema: JsonWebKeySet } },
     problems: [],
-    run: () => ok(p.tokens.publicKeys(), { "cache-control": "public, max-age=300" }),
+    run: ({ platform }) => ok(platform.tokens.publicKeys(), { "cache-control": "public, max-age=300" }),
   }),
 ];

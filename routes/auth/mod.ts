@@ -1,4 +1,3 @@
-import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
 import { keyRoutes } from "./keys.ts";
@@ -8,11 +7,11 @@ import { passwordResetRoutes } from "./password_reset.ts";
 import { signInRoutes } from "./sign_in.ts";
 
 /** Every route of sign-in. */
-export const authRoutes = (p: Platform): Endpoint[] => [
-  ...signInRoutes(p),
-  ...ownAccountRoutes(p),
-  ...passwordResetRoutes(p),
-  ...oidcRoutes(p),
-  ...apiKeyRoutes(p),
-  ...keyRoutes(p),
+export const authRoutes: Endpoint[] = [
+  ...signInRoutes,
+  ...ownAccountRoutes,
+  ...passwordResetRoutes,
+  ...oidcRoutes,
+  ...apiKeyRoutes,
+  ...keyRoutes,
 ];

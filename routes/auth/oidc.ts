@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { anyone } from "../../domain/access/checks.ts";
 import { FLOW_MINUTES, startOpenIdSignIn } from "../../domain/auth/oidc/flow.ts";
-import { openIdProviders } from "../../domain/auth/oidc/providers.ts";
 import { finishOpenIdSignIn, redeemHandover } from "../../domain/auth/oidc/sign_in.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { type Answer, ok } from "../shared/answer.ts";
@@ -14,121 +13,122 @@ import { OpenIdProviderDto } from "./shapes.ts";
 const provider = z.object({ provider: z.string().min(1).max(40) });
 
 /** Sign-in by an OpenID provider: the list, the way there, the way back, and fetching its tokens. */
-export function oidcRoutes(p: Platform): Endpoint[] {
-  const providers = openIdProviders(p);
-  return [
-    endpoint({
-      method: "get",
-      path: "/api/v1/auth/oidc",
-      alsoAt: ["/auth/oidc"],
-      area: "Sign-in",
-      id: "listOpenIdProviders",
-      summary: "The OpenID providers one can sign in by",
-      access: anyone,
-      answers: { 200: { description: "What a sign-in page offers", schema: z.array(OpenIdProviderDto) } },
-      problems: [],
-      run: () =>
-        ok([...providers.values()].map(({ name, settings }) => ({
-          name,
-          displayName: settings.displayName ?? name,
-          signInUrl: `${p.baseUrl()}/api/v1/auth/oidc/${name}`,
-        }))),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/auth/oidc/{provider}",
-      alsoAt: ["/auth/oidc/{provider}"],
-      area: "Sign-in",
-      id: "startOpenIdSignIn",
-      summary: "Send the browser to an OpenID provider",
-      access: anyone,
-      params: provider,
-      query: z.object({
-        returnTo: z.string().max(2000).optional().meta({
-          description:
-            "Where the browser goes afterwards, with `#code=` or `#error=`: a path of the service, or a " +
-            "URL of an origin in OIDC_RETURN_ORIGINS. Absent: the callback answers the tokens itself.",
-        }),
-        tenantId: uuid.optional(),
-        global: queryBoolean.default(false),
+export const oidcRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/auth/oidc",
+    alsoAt: ["/auth/oidc"],
+    area: "Sign-in",
+    id: "listOpenIdProviders",
+    summary: "The OpenID providers one can sign in by",
+    access: anyone,
+    answers: { 200: { description: "What a sign-in page offers", schema: z.array(OpenIdProviderDto) } },
+    problems: [],
+    run: ({ platform }) =>
+      ok([...platform.openIdProviders.values()].map(({ name, settings }) => ({
+        name,
+        displayName: settings.displayName ?? name,
+        signInUrl: `${platform.baseUrl()}/api/v1/auth/oidc/${name}`,
+      }))),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/auth/oidc/{provider}",
+    alsoAt: ["/auth/oidc/{provider}"],
+    area: "Sign-in",
+    id: "startOpenIdSignIn",
+    summary: "Send the browser to an OpenID provider",
+    access: anyone,
+    params: provider,
+    query: z.object({
+      returnTo: z.string().max(2000).optional().meta({
+        description:
+          "Where the browser goes afterwards, with `#code=` or `#error=`: a path of the service, or a " +
+          "URL of an origin in OIDC_RETURN_ORIGINS. Absent: the callback answers the tokens itself.",
       }),
-      answers: {
-        302: { description: "To the provider, with a cookie that binds the sign-in to this browser" },
-      },
-      problems: ["OIDC_PROVIDER_NOT_FOUND", "OIDC_PROVIDER_UNAVAILABLE"],
-      async run({ params, query }) {
-        const flow = await startOpenIdSignIn(p, providers, {
-          provider: params.provider,
-          returnTo: query.returnTo ?? null,
-          tenantId: query.tenantId ?? null,
-          global: query.global,
-        });
-        return redirect(302, flow.location, cookie(p, flow.state, flow.browserSecret, FLOW_MINUTES * 60));
-      },
+      tenantId: uuid.optional(),
+      global: queryBoolean.default(false),
     }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/auth/oidc/{provider}/callback",
-      alsoAt: ["/auth/oidc/{provider}/callback"],
-      area: "Sign-in",
-      id: "finishOpenIdSignIn",
-      summary: "Where an OpenID provider sends the browser back to",
-      access: anyone,
-      params: provider,
-      query: z.object({ state: z.string().max(200).default("") }),
-      answers: {
-        ...signInAnswers,
-        303: {
-          description: "To `returnTo` of the start, with `#code=` for the exchange or `#error=` a code",
-        },
+    answers: {
+      302: { description: "To the provider, with a cookie that binds the sign-in to this browser" },
+    },
+    problems: ["OIDC_PROVIDER_NOT_FOUND", "OIDC_PROVIDER_UNAVAILABLE"],
+    async run({ platform, params, query }) {
+      const flow = await startOpenIdSignIn(platform, {
+        provider: params.provider,
+        returnTo: query.returnTo ?? null,
+        tenantId: query.tenantId ?? null,
+        global: query.global,
+      });
+      return redirect(
+        302,
+        flow.location,
+        cookie(platform, flow.state, flow.browserSecret, FLOW_MINUTES * 60),
+      );
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/auth/oidc/{provider}/callback",
+    alsoAt: ["/auth/oidc/{provider}/callback"],
+    area: "Sign-in",
+    id: "finishOpenIdSignIn",
+    summary: "Where an OpenID provider sends the browser back to",
+    access: anyone,
+    params: provider,
+    query: z.object({ state: z.string().max(200).default("") }),
+    answers: {
+      ...signInAnswers,
+      303: {
+        description: "To `returnTo` of the start, with `#code=` for the exchange or `#error=` a code",
       },
-      problems: [
-        "OIDC_PROVIDER_NOT_FOUND",
-        "OIDC_STATE_INVALID",
-        "OIDC_REFUSED_UNAUTHORIZED",
-        "OIDC_EMAIL_UNVERIFIED_FORBIDDEN",
-        "OIDC_USER_UNKNOWN_FORBIDDEN",
-        "OIDC_IDENTITY_CONFLICT",
-        "OIDC_PROVIDER_UNAVAILABLE",
-        "ACCOUNT_LOCKED_UNAUTHORIZED",
-        "TENANT_FORBIDDEN",
-      ],
-      async run({ params, query: { state }, call }) {
-        const outcome = await finishOpenIdSignIn(p, providers, {
-          provider: params.provider,
-          search: call.url.search,
-          state,
-          browserSecret: cookiesOf(call.request.headers).get(cookieName(state)) ?? "",
-          traceId: call.traceId,
-          ...originOf(call),
-        });
-        const spent = cookie(p, state, "", 0);
-        if ("returnTo" in outcome) return redirect(303, outcome.returnTo, spent);
-        const answer = await signedInAnswer(p, outcome.signedIn);
-        return { ...answer, headers: { ...answer.headers, "set-cookie": spent } };
-      },
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/auth/oidc/exchange",
-      alsoAt: ["/auth/oidc/exchange"],
-      area: "Sign-in",
-      id: "exchangeOpenIdCode",
-      summary: "Exchange the `#code=` of a finished OpenID sign-in for its tokens, once, within a minute",
-      access: anyone,
-      body: z.object({ code: z.string().min(1).max(200) }).meta({ id: "ExchangeRequest" }),
-      answers: signInAnswers,
-      problems: [
-        "OIDC_HANDOVER_INVALID",
-        "OIDC_USER_UNKNOWN_FORBIDDEN",
-        "ACCOUNT_LOCKED_UNAUTHORIZED",
-        "TENANT_FORBIDDEN",
-      ],
-      run: async ({ body, call }) =>
-        await signedInAnswer(p, await redeemHandover(p, body.code, originOf(call))),
-    }),
-  ];
-}
+    },
+    problems: [
+      "OIDC_PROVIDER_NOT_FOUND",
+      "OIDC_STATE_INVALID",
+      "OIDC_REFUSED_UNAUTHORIZED",
+      "OIDC_EMAIL_UNVERIFIED_FORBIDDEN",
+      "OIDC_USER_UNKNOWN_FORBIDDEN",
+      "OIDC_IDENTITY_CONFLICT",
+      "OIDC_PROVIDER_UNAVAILABLE",
+      "ACCOUNT_LOCKED_UNAUTHORIZED",
+      "TENANT_FORBIDDEN",
+    ],
+    async run({ platform, db, params, query: { state }, call }) {
+      const outcome = await finishOpenIdSignIn(platform, {
+        provider: params.provider,
+        search: call.url.search,
+        state,
+        browserSecret: cookiesOf(call.request.headers).get(cookieName(state)) ?? "",
+        traceId: call.traceId,
+        ...originOf(call),
+      });
+      const spent = cookie(platform, state, "", 0);
+      if ("returnTo" in outcome) return redirect(303, outcome.returnTo, spent);
+      const answer = await signedInAnswer(db, outcome.signedIn);
+      return { ...answer, headers: { ...answer.headers, "set-cookie": spent } };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/auth/oidc/exchange",
+    alsoAt: ["/auth/oidc/exchange"],
+    area: "Sign-in",
+    id: "exchangeOpenIdCode",
+    summary: "Exchange the `#code=` of a finished OpenID sign-in for its tokens, once, within a minute",
+    access: anyone,
+    body: z.object({ code: z.string().min(1).max(200) }).meta({ id: "ExchangeRequest" }),
+    answers: signInAnswers,
+    problems: [
+      "OIDC_HANDOVER_INVALID",
+      "OIDC_USER_UNKNOWN_FORBIDDEN",
+      "ACCOUNT_LOCKED_UNAUTHORIZED",
+      "TENANT_FORBIDDEN",
+    ],
+    run: async ({ platform, db, body, call }) =>
+      await signedInAnswer(db, await redeemHandover(platform, body.code, originOf(call))),
+  }),
+];
 
 const redirect = (status: 302 | 303, location: string, setCookie: string): Answer => ({
   status,
@@ -140,8 +140,8 @@ const redirect = (status: 302 | 303, location: string, setCookie: string): Answe
 const cookieName = (state: string): string => `steward_oidc_${state.replaceAll(/[^\w-]/g, "").slice(0, 16)}`;
 
 /** Lax, since the browser comes back by a link of the provider's site. */
-function cookie(p: Platform, state: string, value: string, maxAge: number): string {
-  const base = new URL(p.baseUrl());
+function cookie(platform: Pick<Platform, "baseUrl">, state: string, value: string, maxAge: number): string {
+  const base = new URL(platform.baseUrl());
   const path = `${base.pathname.replace(/\/$/, "")}/api/v1/auth/oidc`;
   const secure = base.protocol === "https:" ? "; Secure" : "";
   return `${cookieName(state)}=${value}; Path=${path}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure}`;

@@ -4,7 +4,6 @@ import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { endOwnSession, listOwnSessions } from "../../domain/auth/own_sessions.ts";
 import { changePassword } from "../../domain/auth/password_change.ts";
 import { readProfile, updateOwnProfile } from "../../domain/auth/profile.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -13,90 +12,88 @@ import { OwnSessionDto, ProfileDto } from "./shapes.ts";
 const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
 
 /** What signed-in users see and change of their own: profile, password, sessions. */
-export function ownAccountRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      method: "get",
-      path: "/api/v1/auth/me",
-      alsoAt: ["/auth/me"],
-      area: "Sign-in",
-      id: "readMe",
-      summary: "The caller's own profile, roles and permissions",
-      access: byPerson(signedIn),
-      answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
-      problems: [],
-      async run({ caller }) {
-        const { profile, version } = await readProfile(p.sql, caller.userId, caller.tenantId);
-        return okVersioned(profile, version);
-      },
-    }),
-    endpoint({
-      method: "put",
-      path: "/api/v1/auth/me",
-      alsoAt: ["/auth/me"],
-      area: "Sign-in",
-      id: "updateMe",
-      summary: "Change the caller's own names and phone number",
-      access: byPerson(signedIn),
-      body: z.object({
-        firstName: name,
-        lastName: name,
-        phoneNumber: z.string().trim().max(40).nullish()
-          .transform((value) => value === undefined ? undefined : value || null),
-      }).meta({ id: "UpdateMeRequest", description: "What is left out stays as it is; null clears it" }),
-      answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
-      problems: ["PRECONDITION_FAILED"],
-      async run({ caller, body, call }) {
-        const { profile, version } = await updateOwnProfile(p, caller, body, call.ifMatch);
-        return okVersioned(profile, version);
-      },
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/auth/change-password",
-      alsoAt: ["/auth/change-password"],
-      area: "Sign-in",
-      id: "changePassword",
-      summary: "Change the caller's password and end their other sessions",
-      access: byPerson(signedIn),
-      body: z.object({
-        currentPassword: z.string().min(1).max(1024),
-        newPassword: z.string().max(1024),
-      }).meta({ id: "ChangePasswordRequest" }),
-      answers: { 204: { description: "The new password counts" } },
-      problems: ["ACCOUNT_LOCKED_UNAUTHORIZED"],
-      async run({ caller, body }) {
-        await changePassword(p, caller, body);
-        return noContent();
-      },
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/auth/sessions",
-      alsoAt: ["/auth/sessions"],
-      area: "Sign-in",
-      id: "listOwnSessions",
-      summary: "The caller's open sessions, newest first",
-      access: byPerson(signedIn),
-      answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
-      problems: [],
-      run: async ({ caller }) => ok(await listOwnSessions(p.sql, caller)),
-    }),
-    endpoint({
-      method: "delete",
-      path: "/api/v1/auth/sessions/{id}",
-      alsoAt: ["/auth/sessions/{id}"],
-      area: "Sign-in",
-      id: "endOwnSession",
-      summary: "End one of the caller's sessions",
-      access: byPerson(signedIn),
-      params: z.object({ id: uuid }),
-      answers: { 204: { description: "The session has ended" } },
-      problems: ["SESSION_NOT_FOUND"],
-      async run({ caller, params }) {
-        await endOwnSession(p, caller, params.id);
-        return noContent();
-      },
-    }),
-  ];
-}
+export const ownAccountRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/auth/me",
+    alsoAt: ["/auth/me"],
+    area: "Sign-in",
+    id: "readMe",
+    summary: "The caller's own profile, roles and permissions",
+    access: byPerson(signedIn),
+    answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
+    problems: [],
+    async run({ db, caller }) {
+      const { profile, version } = await readProfile(db, caller.userId, caller.tenantId);
+      return okVersioned(profile, version);
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/auth/me",
+    alsoAt: ["/auth/me"],
+    area: "Sign-in",
+    id: "updateMe",
+    summary: "Change the caller's own names and phone number",
+    access: byPerson(signedIn),
+    body: z.object({
+      firstName: name,
+      lastName: name,
+      phoneNumber: z.string().trim().max(40).nullish()
+        .transform((value) => value === undefined ? undefined : value || null),
+    }).meta({ id: "UpdateMeRequest", description: "What is left out stays as it is; null clears it" }),
+    answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
+    problems: ["PRECONDITION_FAILED"],
+    async run({ platform, caller, body, call }) {
+      const { profile, version } = await updateOwnProfile(platform, caller, body, call.ifMatch);
+      return okVersioned(profile, version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/auth/change-password",
+    alsoAt: ["/auth/change-password"],
+    area: "Sign-in",
+    id: "changePassword",
+    summary: "Change the caller's password and end their other sessions",
+    access: byPerson(signedIn),
+    body: z.object({
+      currentPassword: z.string().min(1).max(1024),
+      newPassword: z.string().max(1024),
+    }).meta({ id: "ChangePasswordRequest" }),
+    answers: { 204: { description: "The new password counts" } },
+    problems: ["ACCOUNT_LOCKED_UNAUTHORIZED"],
+    async run({ platform, caller, body }) {
+      await changePassword(platform, caller, body);
+      return noContent();
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/auth/sessions",
+    alsoAt: ["/auth/sessions"],
+    area: "Sign-in",
+    id: "listOwnSessions",
+    summary: "The caller's open sessions, newest first",
+    access: byPerson(signedIn),
+    answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
+    problems: [],
+    run: async ({ db, caller }) => ok(await listOwnSessions(db, caller)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/auth/sessions/{id}",
+    alsoAt: ["/auth/sessions/{id}"],
+    area: "Sign-in",
+    id: "endOwnSession",
+    summary: "End one of the caller's sessions",
+    access: byPerson(signedIn),
+    params: z.object({ id: uuid }),
+    answers: { 204: { description: "The session has ended" } },
+    problems: ["SESSION_NOT_FOUND"],
+    async run({ platform, caller, params }) {
+      await endOwnSession(platform, caller, params.id);
+      return noContent();
+    },
+  }),
+];

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { anyone, byPerson, signedIn } from "../../domain/access/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/auth/sign_in.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { noContent } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -10,79 +9,78 @@ import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 const RefreshRequest = z.object({ refreshToken: z.string() }).meta({ id: "RefreshRequest" });
 
 /** Signing in and out, refreshing, switching tenant. Every route is served under `/auth` too. */
-export function signInRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      method: "post",
-      path: "/api/v1/auth/login",
-      alsoAt: ["/auth/login"],
-      area: "Sign-in",
-      id: "signIn",
-      summary: "Sign in by email and password",
-      access: anyone,
-      body: z.object({
-        email: z.string().trim().min(1).max(320),
-        password: z.string().min(1).max(1024),
-        tenantId: uuid.nullish(),
-        global: z.boolean().nullish().transform((value) => value ?? false),
-      }).meta({ id: "SignInRequest" }),
-      answers: signInAnswers,
-      problems: [
-        "CREDENTIALS_INVALID_UNAUTHORIZED",
-        "ACCOUNT_LOCKED_UNAUTHORIZED",
-        "RATE_LIMITED",
-        "SIGN_IN_BUSY_UNAVAILABLE",
-        "TENANT_FORBIDDEN",
-      ],
-      run: async ({ body, call }) =>
-        await signedInAnswer(
-          p,
-          await signIn(p, { ...body, tenantId: body.tenantId ?? null, ...originOf(call) }),
-        ),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/auth/refresh",
-      alsoAt: ["/auth/refresh"],
-      area: "Sign-in",
-      id: "refresh",
-      summary: "Exchange a refresh token for new tokens",
-      access: anyone,
-      lateBody: RefreshRequest,
-      answers: signInAnswers,
-      problems: ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_REVOKED", "SESSION_INVALIDATED"],
-      async run({ call }) {
-        const { refreshToken } = await call.readJson(RefreshRequest, { anyText: true }); // any text is unknown or known
-        return await signedInAnswer(p, await refresh(p, refreshToken));
-      },
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/auth/switch-tenant",
-      alsoAt: ["/auth/switch-tenant"],
-      area: "Sign-in",
-      id: "switchTenant",
-      summary: "Get tokens for another tenant of the caller",
-      access: byPerson(signedIn),
-      body: z.object({ tenantId: uuid }).meta({ id: "SwitchTenantRequest" }),
-      answers: signInAnswers,
-      problems: ["TENANT_FORBIDDEN"],
-      run: async ({ caller, body }) => await signedInAnswer(p, await switchTenant(p, caller, body.tenantId)),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/auth/logout",
-      alsoAt: ["/auth/logout"],
-      area: "Sign-in",
-      id: "signOut",
-      summary: "End the caller's session",
-      access: byPerson(signedIn),
-      answers: { 204: { description: "The session has ended" } },
-      problems: [],
-      async run({ caller }) {
-        await signOut(p, caller);
-        return noContent();
-      },
-    }),
-  ];
-}
+export const signInRoutes: Endpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/api/v1/auth/login",
+    alsoAt: ["/auth/login"],
+    area: "Sign-in",
+    id: "signIn",
+    summary: "Sign in by email and password",
+    access: anyone,
+    body: z.object({
+      email: z.string().trim().min(1).max(320),
+      password: z.string().min(1).max(1024),
+      tenantId: uuid.nullish(),
+      global: z.boolean().nullish().transform((value) => value ?? false),
+    }).meta({ id: "SignInRequest" }),
+    answers: signInAnswers,
+    problems: [
+      "CREDENTIALS_INVALID_UNAUTHORIZED",
+      "ACCOUNT_LOCKED_UNAUTHORIZED",
+      "RATE_LIMITED",
+      "SIGN_IN_BUSY_UNAVAILABLE",
+      "TENANT_FORBIDDEN",
+    ],
+    run: async ({ platform, db, body, call }) =>
+      await signedInAnswer(
+        db,
+        await signIn(platform, { ...body, tenantId: body.tenantId ?? null, ...originOf(call) }),
+      ),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/auth/refresh",
+    alsoAt: ["/auth/refresh"],
+    area: "Sign-in",
+    id: "refresh",
+    summary: "Exchange a refresh token for new tokens",
+    access: anyone,
+    lateBody: RefreshRequest,
+    answers: signInAnswers,
+    problems: ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_REVOKED", "SESSION_INVALIDATED"],
+    async run({ platform, db, call }) {
+      const { refreshToken } = await call.readJson(RefreshRequest, { anyText: true }); // any text is unknown or known
+      return await signedInAnswer(db, await refresh(platform, refreshToken));
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/auth/switch-tenant",
+    alsoAt: ["/auth/switch-tenant"],
+    area: "Sign-in",
+    id: "switchTenant",
+    summary: "Get tokens for another tenant of the caller",
+    access: byPerson(signedIn),
+    body: z.object({ tenantId: uuid }).meta({ id: "SwitchTenantRequest" }),
+    answers: signInAnswers,
+    problems: ["TENANT_FORBIDDEN"],
+    run: async ({ platform, db, caller, body }) =>
+      await signedInAnswer(db, await switchTenant(platform, caller, body.tenantId)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/auth/logout",
+    alsoAt: ["/auth/logout"],
+    area: "Sign-in",
+    id: "signOut",
+    summary: "End the caller's session",
+    access: byPerson(signedIn),
+    answers: { 204: { description: "The session has ended" } },
+    problems: [],
+    async run({ platform, caller }) {
+      await signOut(platform, caller);
+      return noContent();
+    },
+  }),
+];

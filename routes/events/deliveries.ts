@@ -3,7 +3,6 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/access/checks.ts";
 import { DELIVERY_STATUSES, listDeliveries, redeliver, sendPing } from "../../domain/events/deliveries.ts";
 import { rotateSecret, signingSecret } from "../../domain/events/endpoints.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { accepted, ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -38,14 +37,14 @@ const params = z.object({ id: uuid });
 const deliveriesOf = (id: string) => `/api/v1/webhook-endpoints/${id}/deliveries`;
 
 /** What was sent to an endpoint, sending it again, a ping, a new secret. */
-export const deliveryRoutes = (p: Platform): Endpoint[] => [
+export const deliveryRoutes: Endpoint[] = [
   endpoint({
     ...{ method: "get", path: `${path}/deliveries`, area, id: "listWebhookDeliveries", access, params },
     summary: "What was sent to an endpoint in the last 30 days, newest first",
     query: z.object({ ...pageQuery(), status: enumName(DELIVERY_STATUSES).optional() }),
     answers: { 200: { description: "A page", schema: pagedResultOf(WebhookDeliveryDto) } },
     problems: ["WEBHOOK_ENDPOINT_NOT_FOUND"],
-    run: async ({ caller, params, query }) => ok(await listDeliveries(p.sql, caller, params.id, query)),
+    run: async ({ db, caller, params, query }) => ok(await listDeliveries(db, caller, params.id, query)),
   }),
   endpoint({
     method: "post",
@@ -63,8 +62,8 @@ export const deliveryRoutes = (p: Platform): Endpoint[] => [
       "WEBHOOK_DELIVERY_NOT_FOUND",
       "WEBHOOK_DELIVERY_PENDING_CONFLICT",
     ],
-    async run({ caller, params: { id, deliveryId } }) {
-      return accepted(await redeliver(p, caller, { endpointId: id, deliveryId }), deliveriesOf(id));
+    async run({ platform, caller, params: { id, deliveryId } }) {
+      return accepted(await redeliver(platform, caller, { endpointId: id, deliveryId }), deliveriesOf(id));
     },
   }),
   endpoint({
@@ -73,7 +72,8 @@ export const deliveryRoutes = (p: Platform): Endpoint[] => [
     creates: "atomically",
     answers: { 202: { description: "It is due at once", schema: WebhookDeliveryDto } },
     problems: ["WEBHOOK_ENDPOINT_NOT_FOUND", "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT"],
-    run: async ({ caller, params: { id } }) => accepted(await sendPing(p, caller, id), deliveriesOf(id)),
+    run: async ({ platform, caller, params: { id } }) =>
+      accepted(await sendPing(platform, caller, id), deliveriesOf(id)),
   }),
   endpoint({
     ...{ method: "post", path: `${path}/rotate-secret`, area, id: "rotateWebhookSecret", access, params },
@@ -86,7 +86,7 @@ export const deliveryRoutes = (p: Platform): Endpoint[] => [
       },
     },
     problems: ["WEBHOOK_ENDPOINT_NOT_FOUND"],
-    run: async ({ caller, params: { id } }) =>
-      ok(await transact(p.sql, (tx) => rotateSecret(tx, caller, id))),
+    run: async ({ db, caller, params: { id } }) =>
+      ok(await transact(db, (tx) => rotateSecret(tx, caller, id))),
   }),
 ];

@@ -1,14 +1,13 @@
 import { webhookEndpoints } from "../../domain/events/endpoints.ts";
 import type { Resource } from "../../domain/resources/resource.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { resourceRoutes } from "../resources/resource_routes.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { eventTypeRoutes } from "./event_types.ts";
 
 /** Webhook endpoints, what was sent to them, and what can be. */
-export const eventsRoutes = (p: Platform): Endpoint[] => [
-  ...resourceRoutes(p, webhookEndpoints(p) as unknown as Resource),
-  ...deliveryRoutes(p),
+export const eventsRoutes: Endpoint[] = [
+  ...resourceRoutes(webhookEndpoints as unknown as Resource),
+  ...deliveryRoutes,
   ...eventTypeRoutes,
 ];

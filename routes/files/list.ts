@@ -4,7 +4,6 @@ import { profilesOf } from "../../domain/files/configured_profiles.ts";
 import { FILE_STATUSES, readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { listFiles } from "../../domain/files/list.ts";
 import { listReferences } from "../../domain/files/references.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { parse } from "../shared/call.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -22,7 +21,7 @@ const LatePageQuery = z.object({
 });
 
 /** What files there are, what may be uploaded, and what holds a file. */
-export const listRoutes = (p: Platform): Endpoint[] => [
+export const listRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/files",
@@ -46,7 +45,7 @@ export const listRoutes = (p: Platform): Endpoint[] => [
     }),
     answers: { 200: { description: "A page of files", schema: pagedResultOf(FileRecordDto) } },
     problems: ["FORBIDDEN"],
-    run: async ({ caller, query }) => ok(await listFiles(p.sql, caller, query)),
+    run: async ({ db, caller, query }) => ok(await listFiles(db, caller, query)),
   }),
   endpoint({
     method: "get",
@@ -57,9 +56,9 @@ export const listRoutes = (p: Platform): Endpoint[] => [
     access: inFileModule("upload:files"),
     answers: { 200: { description: "The profiles", schema: z.array(FileProfileDto) } },
     problems: ["FORBIDDEN"],
-    run: () =>
+    run: ({ platform }) =>
       ok(
-        [...profilesOf(p.config).values()].filter(({ serviceOnly }) => !serviceOnly)
+        [...profilesOf(platform.config).values()].filter(({ serviceOnly }) => !serviceOnly)
           .map(({ name, maxBytes, contentTypes }) => ({ name, maxBytes, contentTypes: [...contentTypes] })),
       ),
   }),
@@ -74,9 +73,9 @@ export const listRoutes = (p: Platform): Endpoint[] => [
     query: LatePageQuery,
     answers: { 200: { description: "A page of references", schema: pagedResultOf(FileReferenceDto) } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
-    async run({ caller, params, query }) {
-      const file = await readVisibleFile(p.sql, caller, params.id);
-      return ok(await listReferences(p.sql, caller, file, parse(PageQuery, query)));
+    async run({ db, caller, params, query }) {
+      const file = await readVisibleFile(db, caller, params.id);
+      return ok(await listReferences(db, caller, file, parse(PageQuery, query)));
     },
   }),
 ];

@@ -3,7 +3,6 @@ import { giveDownloadUrl } from "../../domain/files/download.ts";
 import { fileRecord, readVisibleFile } from "../../domain/files/file.ts";
 import { listScanAttempts } from "../../domain/files/scan_attempts.ts";
 import { readScannerStatus } from "../../domain/files/scanner_status.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { z } from "zod";
 import { ok, okVersioned } from "../shared/answer.ts";
 import { parse } from "../shared/call.ts";
@@ -23,7 +22,7 @@ import {
 const access = inFileModule("read:files");
 
 /** Looking at files, and the way to their content. */
-export const readRoutes = (p: Platform): Endpoint[] => [
+export const readRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/files/scanner-status",
@@ -33,7 +32,7 @@ export const readRoutes = (p: Platform): Endpoint[] => [
     access,
     answers: { 200: { description: "The scanner", schema: ScannerStatusDto } },
     problems: ["FILE_SCAN_UNAVAILABLE", "FORBIDDEN"],
-    run: async () => ok(await readScannerStatus(p)),
+    run: async ({ platform }) => ok(await readScannerStatus(platform)),
   }),
   endpoint({
     method: "get",
@@ -45,8 +44,8 @@ export const readRoutes = (p: Platform): Endpoint[] => [
     params: FileId,
     answers: { 200: { etag: true, description: "The file", schema: FileRecordDto } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
-    async run({ caller, params }) {
-      const file = await readVisibleFile(p.sql, caller, params.id);
+    async run({ db, caller, params }) {
+      const file = await readVisibleFile(db, caller, params.id);
       return okVersioned(fileRecord(file), file.version);
     },
   }),
@@ -67,10 +66,10 @@ export const readRoutes = (p: Platform): Endpoint[] => [
       "FILE_PURGED_CONFLICT",
       "FORBIDDEN",
     ],
-    async run({ caller, params, query }) {
-      const file = await readVisibleFile(p.sql, caller, params.id);
+    async run({ platform, db, caller, params, query }) {
+      const file = await readVisibleFile(db, caller, params.id);
       const { purpose } = parse(DownloadQuery, query);
-      return ok(await giveDownloadUrl(p, caller, file, purpose));
+      return ok(await giveDownloadUrl(platform, caller, file, purpose));
     },
   }),
   endpoint({
@@ -84,9 +83,9 @@ export const readRoutes = (p: Platform): Endpoint[] => [
     query: LateScanAttemptsQuery,
     answers: { 200: { description: "The attempts", schema: z.array(ScanAttemptDto) } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
-    async run({ caller, params, query }) {
-      const file = await readVisibleFile(p.sql, caller, params.id);
-      return ok(await listScanAttempts(p.sql, file.id, parse(ScanAttemptsQuery, query)));
+    async run({ db, caller, params, query }) {
+      const file = await readVisibleFile(db, caller, params.id);
+      return ok(await listScanAttempts(db, file.id, parse(ScanAttemptsQuery, query)));
     },
   }),
 ];

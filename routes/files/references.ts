@@ -1,7 +1,6 @@
 import { inFileModule } from "../../domain/access/checks.ts";
 import { readVisibleFile } from "../../domain/files/file.ts";
 import { referenceFile, releaseReference } from "../../domain/files/references.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, noContent } from "../shared/answer.ts";
 import { parse } from "../shared/call.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -10,7 +9,7 @@ import { FileId, FileReferenceDto, FileReferenceId, ReferenceId, ReferenceReques
 const access = inFileModule("upload:files");
 
 /** What holds a file: as long as anything does, nothing collects or purges it. */
-export const referenceRoutes = (p: Platform): Endpoint[] => [
+export const referenceRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/files/{id}/references",
@@ -31,10 +30,10 @@ export const referenceRoutes = (p: Platform): Endpoint[] => [
       "FILE_PURGED_CONFLICT",
       "FORBIDDEN",
     ],
-    async run({ caller, params, call }) {
-      const file = await readVisibleFile(p.sql, caller, params.id);
+    async run({ platform, db, caller, params, call }) {
+      const file = await readVisibleFile(db, caller, params.id);
       const owner = await call.readJson(ReferenceRequest);
-      const reference = await referenceFile(p, caller, file.id, owner);
+      const reference = await referenceFile(platform, caller, file.id, owner);
       return created(reference, `/api/v1/files/${file.id}/references/${reference.referenceId}`);
     },
   }),
@@ -48,10 +47,10 @@ export const referenceRoutes = (p: Platform): Endpoint[] => [
     params: FileReferenceId,
     answers: { 204: { description: "The reference holds nothing any more" } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
-    async run({ caller, params }) {
-      const file = await readVisibleFile(p.sql, caller, params.id);
+    async run({ platform, db, caller, params }) {
+      const file = await readVisibleFile(db, caller, params.id);
       const { referenceId } = parse(ReferenceId, params);
-      await releaseReference(p, caller, file.id, referenceId);
+      await releaseReference(platform, caller, file.id, referenceId);
       return noContent();
     },
   }),

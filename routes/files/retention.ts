@@ -2,13 +2,12 @@ import { inFileModule } from "../../domain/access/checks.ts";
 import { fileRecord, readVisibleFile } from "../../domain/files/file.ts";
 import { purgeFile } from "../../domain/files/purge_file.ts";
 import { changeRetention } from "../../domain/files/retention.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { FileId, FileRecordDto, PurgeRequest, RetentionRequest } from "./shapes.ts";
 
 /** How long content is kept, and its end. Bodies are read once the file is known to be the caller's. */
-export const retentionRoutes = (p: Platform): Endpoint[] => [
+export const retentionRoutes: Endpoint[] = [
   endpoint({
     method: "put",
     path: "/api/v1/files/{id}/retention",
@@ -26,10 +25,10 @@ export const retentionRoutes = (p: Platform): Endpoint[] => [
       "PRECONDITION_FAILED",
       "FORBIDDEN",
     ],
-    async run({ caller, params, call }) {
-      const { id } = await readVisibleFile(p.sql, caller, params.id);
+    async run({ platform, db, caller, params, call }) {
+      const { id } = await readVisibleFile(db, caller, params.id);
       const change = await call.readJson(RetentionRequest);
-      const file = await changeRetention(p, caller, id, change, call.ifMatch);
+      const file = await changeRetention(platform, caller, id, change, call.ifMatch);
       return okVersioned(fileRecord(file), file.version);
     },
   }),
@@ -52,10 +51,10 @@ export const retentionRoutes = (p: Platform): Endpoint[] => [
       "FILE_PURGED_CONFLICT",
       "FORBIDDEN",
     ],
-    async run({ caller, params, call }) {
-      const { id } = await readVisibleFile(p.sql, caller, params.id);
+    async run({ platform, db, caller, params, call }) {
+      const { id } = await readVisibleFile(db, caller, params.id);
       const { reason } = await call.readJson(PurgeRequest, { optional: true }); // no body at all is a missing reason: 400
-      return ok(await purgeFile(p, caller, id, reason));
+      return ok(await purgeFile(platform, caller, id, reason));
     },
   }),
 ];

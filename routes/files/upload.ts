@@ -1,14 +1,13 @@
 import { inFileModule } from "../../domain/access/checks.ts";
 import { completeFile } from "../../domain/files/complete.ts";
 import { fileRecord } from "../../domain/files/file.ts";
-import { ReservationWriter, reserveFile } from "../../domain/files/reserve.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import { reserveFile } from "../../domain/files/reserve.ts";
 import { created, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { CompleteFileRequest, FileId, FileRecordDto, FileReservation, ReserveFileRequest } from "./shapes.ts";
 
 /** Reserving and confirming uploads. The content itself goes straight to storage. */
-export const uploadRoutes = (p: Platform, writer = new ReservationWriter(p.sql)): Endpoint[] => [
+export const uploadRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/files",
@@ -26,8 +25,8 @@ export const uploadRoutes = (p: Platform, writer = new ReservationWriter(p.sql))
       "FILE_STORAGE_UNAVAILABLE",
       "FORBIDDEN",
     ],
-    async run({ caller, body }) {
-      const reservation = await reserveFile(p, writer, caller, body);
+    async run({ platform, caller, body }) {
+      const reservation = await reserveFile(platform, caller, body);
       return created(reservation, `/api/v1/files/${reservation.fileId}`);
     },
   }),
@@ -54,9 +53,9 @@ export const uploadRoutes = (p: Platform, writer = new ReservationWriter(p.sql))
       "FILE_STORAGE_UNAVAILABLE",
       "FORBIDDEN",
     ],
-    async run({ caller, params, call }) {
+    async run({ platform, caller, params, call }) {
       const file = await completeFile(
-        p,
+        platform,
         caller,
         params.id,
         async () => (await call.readJson(CompleteFileRequest, { optional: true })).parts,

@@ -4,7 +4,6 @@ import { listDeadLetterGroups, retryDeadLetters } from "../../domain/jobs/dead_l
 import { listDeadLetters, readDeadLetter } from "../../domain/jobs/dead_letter_list.ts";
 import { purgeDeadLetters, retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -22,104 +21,104 @@ import {
 const access = inTenantOrService();
 
 /** The dead-letter queue: jobs whose retries are used up. */
-export function deadLetterRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      method: "get",
-      path: "/api/v1/dead-letter-jobs",
-      area: "Jobs",
-      id: "listDeadLetters",
-      summary: "List dead letters, newest first",
-      access,
-      query: z.object({
-        ...pageQuery(),
-        ...ofTenant,
-        jobTypeName: z.string().max(200).optional(),
-        errorPattern: z.string().max(600).optional().meta({ description: "As a group names it" }),
-        isRetried: queryBoolean.optional(),
-      }),
-      answers: { 200: { description: "A page of dead letters", schema: pagedResultOf(DeadLetterJobDto) } },
-      problems: [],
-      run: async ({ caller, query }) =>
-        ok(await listDeadLetters(p.sql, jobReach(caller, query.tenantId), query)),
+export const deadLetterRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/dead-letter-jobs",
+    area: "Jobs",
+    id: "listDeadLetters",
+    summary: "List dead letters, newest first",
+    access,
+    query: z.object({
+      ...pageQuery(),
+      ...ofTenant,
+      jobTypeName: z.string().max(200).optional(),
+      errorPattern: z.string().max(600).optional().meta({ description: "As a group names it" }),
+      isRetried: queryBoolean.optional(),
     }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/dead-letter-jobs/groups",
-      area: "Jobs",
-      id: "listDeadLetterGroups",
-      summary: "Dead letters not yet retried, grouped by job type and error, largest group first",
-      access,
-      query: z.object({ ...pageQuery(), ...ofTenant }),
-      answers: { 200: { description: "A page of groups", schema: pagedResultOf(DeadLetterGroupDto) } },
-      problems: [],
-      run: async ({ caller, query }) =>
-        ok(await listDeadLetterGroups(p.sql, jobReach(caller, query.tenantId), query)),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/dead-letter-jobs/{id}",
-      area: "Jobs",
-      id: "readDeadLetter",
-      summary: "Read a dead letter",
-      access,
-      params: z.object({ id: uuid }),
-      answers: { 200: { description: "The dead letter", schema: DeadLetterJobDto } },
-      problems: ["JOB_DEADLETTER_NOT_FOUND"],
-      run: async ({ caller, params }) => ok(await readDeadLetter(p.sql, jobReach(caller), params.id)),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/dead-letter-jobs/retry",
-      area: "Jobs",
-      id: "retryDeadLetters",
-      summary: "Retry all dead letters that match",
-      access,
-      query: z.object(ofTenant),
-      body: RetryManyRequest,
-      bodyOptional: true,
-      answers: { 200: { description: "How many matched and were retried", schema: RetryManyResponse } },
-      problems: [],
-      run: async ({ caller, query, body: { dryRun, ...filter } }) =>
-        ok(await retryDeadLetters(p, caller, { filter, reach: jobReach(caller, query.tenantId), dryRun })),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/dead-letter-jobs/purge",
-      area: "Jobs",
-      id: "purgeDeadLetters",
-      summary: "Remove dead letters older than a number of days, or all",
-      access,
-      query: z.object(ofTenant),
-      body: PurgeRequest,
-      bodyOptional: true,
-      answers: {
-        200: {
-          description: "How many were removed",
-          schema: z.object({ purged: z.int() }).meta({ id: "PurgeDeadLettersResponse" }),
-        },
+    answers: { 200: { description: "A page of dead letters", schema: pagedResultOf(DeadLetterJobDto) } },
+    problems: [],
+    run: async ({ db, caller, query }) =>
+      ok(await listDeadLetters(db, jobReach(caller, query.tenantId), query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/dead-letter-jobs/groups",
+    area: "Jobs",
+    id: "listDeadLetterGroups",
+    summary: "Dead letters not yet retried, grouped by job type and error, largest group first",
+    access,
+    query: z.object({ ...pageQuery(), ...ofTenant }),
+    answers: { 200: { description: "A page of groups", schema: pagedResultOf(DeadLetterGroupDto) } },
+    problems: [],
+    run: async ({ db, caller, query }) =>
+      ok(await listDeadLetterGroups(db, jobReach(caller, query.tenantId), query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/dead-letter-jobs/{id}",
+    area: "Jobs",
+    id: "readDeadLetter",
+    summary: "Read a dead letter",
+    access,
+    params: z.object({ id: uuid }),
+    answers: { 200: { description: "The dead letter", schema: DeadLetterJobDto } },
+    problems: ["JOB_DEADLETTER_NOT_FOUND"],
+    run: async ({ db, caller, params }) => ok(await readDeadLetter(db, jobReach(caller), params.id)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/dead-letter-jobs/retry",
+    area: "Jobs",
+    id: "retryDeadLetters",
+    summary: "Retry all dead letters that match",
+    access,
+    query: z.object(ofTenant),
+    body: RetryManyRequest,
+    bodyOptional: true,
+    answers: { 200: { description: "How many matched and were retried", schema: RetryManyResponse } },
+    problems: [],
+    run: async ({ platform, caller, query, body: { dryRun, ...filter } }) =>
+      ok(
+        await retryDeadLetters(platform, caller, { filter, reach: jobReach(caller, query.tenantId), dryRun }),
+      ),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/dead-letter-jobs/purge",
+    area: "Jobs",
+    id: "purgeDeadLetters",
+    summary: "Remove dead letters older than a number of days, or all",
+    access,
+    query: z.object(ofTenant),
+    body: PurgeRequest,
+    bodyOptional: true,
+    answers: {
+      200: {
+        description: "How many were removed",
+        schema: z.object({ purged: z.int() }).meta({ id: "PurgeDeadLettersResponse" }),
       },
-      problems: [],
-      run: async ({ caller, query, body }) =>
-        ok({
-          purged: await purgeDeadLetters(p, caller, {
-            retentionDays: body.retentionDays ?? null,
-            reach: jobReach(caller, query.tenantId),
-          }),
+    },
+    problems: [],
+    run: async ({ platform, caller, query, body }) =>
+      ok({
+        purged: await purgeDeadLetters(platform, caller, {
+          retentionDays: body.retentionDays ?? null,
+          reach: jobReach(caller, query.tenantId),
         }),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/dead-letter-jobs/{id}/retry",
-      area: "Jobs",
-      id: "retryDeadLetter",
-      summary: "Enqueue a dead letter's job anew",
-      access,
-      params: z.object({ id: uuid }),
-      creates: "atomically",
-      answers: { 200: { description: "The new job", schema: JobSummaryDto } },
-      problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"],
-      run: async ({ caller, params }) => ok(await retryDeadLetter(p, caller, params.id)),
-    }),
-  ];
-}
+      }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/dead-letter-jobs/{id}/retry",
+    area: "Jobs",
+    id: "retryDeadLetter",
+    summary: "Enqueue a dead letter's job anew",
+    access,
+    params: z.object({ id: uuid }),
+    creates: "atomically",
+    answers: { 200: { description: "The new job", schema: JobSummaryDto } },
+    problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"],
+    run: async ({ platform, caller, params }) => ok(await retryDeadLetter(platform, caller, params.id)),
+  }),
+];

@@ -6,9 +6,8 @@ import { readQueues } from "../../domain/jobs/queues.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { readJobStats } from "../../domain/jobs/stats.ts";
 import { readThroughput, THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
-import { describeJobTypes, type ExposedJobType } from "../../domain/jobs/type_catalog.ts";
+import { describeJobTypes } from "../../domain/jobs/type_catalog.ts";
 import { listWorkers } from "../../domain/jobs/workers.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { enumName } from "../shared/validation.ts";
@@ -26,85 +25,83 @@ import {
 const access = inTenantOrService();
 
 /** What is told about jobs as a whole. They stand before `/jobs/{id}`, which would take their names for ids. */
-export function jobFigureRoutes(p: Platform): Endpoint[] {
-  let types: ExposedJobType[] | undefined;
-  return [
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs/dashboard/stats",
-      area: "Jobs",
-      id: "readJobStats",
-      summary: "Counts of the dashboard",
-      access,
-      query: z.object(ofTenant),
-      answers: { 200: { description: "Exact counts", schema: JobDashboardStatsDto } },
-      problems: [],
-      run: async ({ caller, query }) => ok(await readJobStats(p.sql, jobReach(caller, query.tenantId))),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs/counts",
-      area: "Jobs",
-      id: "countJobsByStatus",
-      summary: "Count the jobs that match by status",
-      access,
-      query: z.object(jobFilters),
-      answers: { 200: { description: "Exact counts", schema: JobStatusCountsDto } },
-      problems: [],
-      async run({ caller, query: { tenantId, priority, ...filters } }) {
-        const counts = await countJobsBy(p.sql, jobReach(caller, tenantId), {
-          ...filters,
-          ...(priority ? { priority: PRIORITIES.indexOf(priority) } : {}),
-        }, "status");
-        return ok({ statuses: counts.map(({ key, n }) => ({ status: key as JobStatus, count: n })) });
-      },
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs/throughput",
-      area: "Jobs",
-      id: "readJobThroughput",
-      summary: "How many attempts succeeded and failed, minute by minute or hour by hour",
-      access,
-      query: z.object({ ...ofTenant, window: enumName(THROUGHPUT_WINDOWS).default("hour") }),
-      answers: { 200: { description: "One entry an interval", schema: JobThroughputDto } },
-      problems: [],
-      run: async ({ caller, query }) =>
-        ok(await readThroughput(p.sql, jobReach(caller, query.tenantId), query.window, p.clock.now())),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs/queues",
-      area: "Jobs",
-      id: "listJobQueues",
-      summary: "Queues with unfinished jobs, how many, and since when the oldest waits",
-      access,
-      query: z.object(ofTenant),
-      answers: { 200: { description: "The queues by name", schema: z.array(JobQueueDto) } },
-      problems: [],
-      run: async ({ caller, query }) => ok(await readQueues(p, jobReach(caller, query.tenantId))),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs/types",
-      area: "Jobs",
-      id: "listJobTypes",
-      summary: "Job types callers may enqueue, with the JSON Schema of their arguments",
-      access,
-      answers: { 200: { description: "The types by name", schema: z.array(JobTypeDto) } },
-      problems: [],
-      run: () => ok(types ??= describeJobTypes(p.jobTypes)),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs/workers",
-      area: "Jobs",
-      id: "listJobWorkers",
-      summary: "Instances that work on jobs, and their last sign of life",
-      access: acrossTenants("admin:system"),
-      answers: { 200: { description: "The live workers", schema: z.array(JobWorkerDto) } },
-      problems: [],
-      run: async () => ok(await listWorkers(p.sql)),
-    }),
-  ];
-}
+export const jobFigureRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/dashboard/stats",
+    area: "Jobs",
+    id: "readJobStats",
+    summary: "Counts of the dashboard",
+    access,
+    query: z.object(ofTenant),
+    answers: { 200: { description: "Exact counts", schema: JobDashboardStatsDto } },
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await readJobStats(db, jobReach(caller, query.tenantId))),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/counts",
+    area: "Jobs",
+    id: "countJobsByStatus",
+    summary: "Count the jobs that match by status",
+    access,
+    query: z.object(jobFilters),
+    answers: { 200: { description: "Exact counts", schema: JobStatusCountsDto } },
+    problems: [],
+    async run({ db, caller, query: { tenantId, priority, ...filters } }) {
+      const counts = await countJobsBy(db, jobReach(caller, tenantId), {
+        ...filters,
+        ...(priority ? { priority: PRIORITIES.indexOf(priority) } : {}),
+      }, "status");
+      return ok({ statuses: counts.map(({ key, n }) => ({ status: key as JobStatus, count: n })) });
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/throughput",
+    area: "Jobs",
+    id: "readJobThroughput",
+    summary: "How many attempts succeeded and failed, minute by minute or hour by hour",
+    access,
+    query: z.object({ ...ofTenant, window: enumName(THROUGHPUT_WINDOWS).default("hour") }),
+    answers: { 200: { description: "One entry an interval", schema: JobThroughputDto } },
+    problems: [],
+    run: async ({ platform, db, caller, query }) =>
+      ok(await readThroughput(db, jobReach(caller, query.tenantId), query.window, platform.clock.now())),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/queues",
+    area: "Jobs",
+    id: "listJobQueues",
+    summary: "Queues with unfinished jobs, how many, and since when the oldest waits",
+    access,
+    query: z.object(ofTenant),
+    answers: { 200: { description: "The queues by name", schema: z.array(JobQueueDto) } },
+    problems: [],
+    run: async ({ platform, caller, query }) =>
+      ok(await readQueues(platform, jobReach(caller, query.tenantId))),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/types",
+    area: "Jobs",
+    id: "listJobTypes",
+    summary: "Job types callers may enqueue, with the JSON Schema of their arguments",
+    access,
+    answers: { 200: { description: "The types by name", schema: z.array(JobTypeDto) } },
+    problems: [],
+    run: ({ platform }) => ok(describeJobTypes(platform.jobTypes)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/workers",
+    area: "Jobs",
+    id: "listJobWorkers",
+    summary: "Instances that work on jobs, and their last sign of life",
+    access: acrossTenants("admin:system"),
+    answers: { 200: { description: "The live workers", schema: z.array(JobWorkerDto) } },
+    problems: [],
+    run: async ({ db }) => ok(await listWorkers(db)),
+  }),
+];

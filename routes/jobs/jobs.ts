@@ -9,7 +9,6 @@ import { readJob } from "../../domain/jobs/jobs.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { listContinuations } from "../../domain/jobs/related_jobs.ts";
 import { retryJobNow } from "../../domain/jobs/retry_now.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -34,147 +33,145 @@ const theJob = { 200: { description: "The job", schema: JobSummaryDto } };
 const order = enumName(JOB_ORDERS);
 
 /** Jobs: enqueue, look at, cancel, bring a retry forward. */
-export function jobRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs",
-      area: "Jobs",
-      id: "listJobs",
-      summary: "List jobs",
-      access,
-      query: z.object({
-        ...pageQuery(),
-        ...jobFilters,
-        status: status.optional(),
-        orderBy: order.default("CreatedAt"),
-        ascending: queryBoolean.default(false),
-      }),
-      answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummaryDto) } },
-      problems: [],
-      run: async ({ caller, query: { tenantId, priority, ...query } }) =>
-        ok(
-          await listJobs(p.sql, jobReach(caller, tenantId), {
-            ...query,
-            ...(priority ? { priority: PRIORITIES.indexOf(priority) } : {}),
-          }),
-        ),
+export const jobRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs",
+    area: "Jobs",
+    id: "listJobs",
+    summary: "List jobs",
+    access,
+    query: z.object({
+      ...pageQuery(),
+      ...jobFilters,
+      status: status.optional(),
+      orderBy: order.default("CreatedAt"),
+      ascending: queryBoolean.default(false),
     }),
-    ...jobFigureRoutes(p),
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs/{id}/continuations",
-      area: "Jobs",
-      id: "listJobContinuations",
-      summary: "List the first hundred continuations of a job, oldest first",
-      access,
-      params: byId,
-      answers: { 200: { description: "The continuations", schema: z.array(JobSummaryDto) } },
-      problems: ["JOB_NOT_FOUND"],
-      run: async ({ caller, params }) => ok(await listContinuations(p.sql, jobReach(caller), params.id)),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs/{id}",
-      area: "Jobs",
-      id: "readJob",
-      summary: "Read a job",
-      access,
-      params: byId,
-      answers: theJob,
-      problems: ["JOB_NOT_FOUND"],
-      run: async ({ caller, params }) => ok(jobSummary(await readJob(p.sql, jobReach(caller), params.id))),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs/{id}/executions",
-      area: "Jobs",
-      id: "listJobExecutions",
-      summary: "List a job's attempts, newest first",
-      access,
-      params: byId,
-      query: z.object(pageQuery()),
-      answers: { 200: { description: "A page of attempts", schema: pagedResultOf(JobExecutionDto) } },
-      problems: ["JOB_NOT_FOUND"],
-      run: async ({ caller, params, query }) =>
-        ok(await listExecutions(p.sql, jobReach(caller), params.id, query)),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/jobs/{id}/executions/{attemptNumber}/log",
-      area: "Jobs",
-      id: "listJobLogLines",
-      summary: "List what an attempt logged, oldest first",
-      access,
-      params: z.object({ id: uuid, attemptNumber: queryInteger(1, 2_147_483_647) }),
-      query: z.object(pageQuery()),
-      answers: { 200: { description: "A page of log lines", schema: pagedResultOf(JobLogLineDto) } },
-      problems: ["JOB_NOT_FOUND"],
-      run: async ({ caller, params, query }) =>
-        ok(await listLogLines(p.sql, jobReach(caller), params.id, params.attemptNumber, query)),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/jobs",
-      area: "Jobs",
-      id: "enqueueJob",
-      summary: "Enqueue a job",
-      access,
-      body: EnqueueRequest,
-      creates: "atomically",
-      answers: { 201: { description: "The job", schema: JobSummaryDto } },
-      problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
-      async run({ caller, body, call }) {
-        requireKnownArgs(p, call, body);
-        const job = await enqueueRequestedJob(p, caller, body);
-        return created(job, `/api/v1/jobs/${job.id}`);
-      },
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/jobs/bulk",
-      area: "Jobs",
-      id: "enqueueJobs",
-      summary: "Enqueue up to 1,000 jobs at once",
-      access,
-      lateBody: BulkEnqueueRequest,
-      creates: "atomically",
-      answers: { 200: { description: "What was enqueued and what was not", schema: BulkEnqueueResponse } },
-      problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
-      async run({ caller, call }) {
-        const { items, continueOnError } = await call.readJson(BulkEnqueueRequest, { anyText: true }); // each item's own
-        const jobs = readItems(
-          call,
-          EnqueueRequest,
-          items,
-          (item, at) => requireKnownArgs(p, call, item, at),
-        );
-        return ok(await enqueueRequestedJobs(p, caller, jobs, continueOnError));
-      },
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/jobs/{id}/cancel",
-      area: "Jobs",
-      id: "cancelJob",
-      summary: "Cancel a job that has not begun or waits for its retry",
-      access,
-      params: byId,
-      answers: theJob,
-      problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
-      run: async ({ caller, params }) => ok(await cancelJob(p, caller, params.id)),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/jobs/{id}/retry-now",
-      area: "Jobs",
-      id: "retryJobNow",
-      summary: "Run a failed job's retry now instead of after its delay",
-      access,
-      params: byId,
-      answers: theJob,
-      problems: ["JOB_NOT_FOUND", "JOB_CANNOT_RETRY"],
-      run: async ({ caller, params }) => ok(await retryJobNow(p, caller, params.id)),
-    }),
-  ];
-}
+    answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummaryDto) } },
+    problems: [],
+    run: async ({ db, caller, query: { tenantId, priority, ...query } }) =>
+      ok(
+        await listJobs(db, jobReach(caller, tenantId), {
+          ...query,
+          ...(priority ? { priority: PRIORITIES.indexOf(priority) } : {}),
+        }),
+      ),
+  }),
+  ...jobFigureRoutes,
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/{id}/continuations",
+    area: "Jobs",
+    id: "listJobContinuations",
+    summary: "List the first hundred continuations of a job, oldest first",
+    access,
+    params: byId,
+    answers: { 200: { description: "The continuations", schema: z.array(JobSummaryDto) } },
+    problems: ["JOB_NOT_FOUND"],
+    run: async ({ db, caller, params }) => ok(await listContinuations(db, jobReach(caller), params.id)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/{id}",
+    area: "Jobs",
+    id: "readJob",
+    summary: "Read a job",
+    access,
+    params: byId,
+    answers: theJob,
+    problems: ["JOB_NOT_FOUND"],
+    run: async ({ db, caller, params }) => ok(jobSummary(await readJob(db, jobReach(caller), params.id))),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/{id}/executions",
+    area: "Jobs",
+    id: "listJobExecutions",
+    summary: "List a job's attempts, newest first",
+    access,
+    params: byId,
+    query: z.object(pageQuery()),
+    answers: { 200: { description: "A page of attempts", schema: pagedResultOf(JobExecutionDto) } },
+    problems: ["JOB_NOT_FOUND"],
+    run: async ({ db, caller, params, query }) =>
+      ok(await listExecutions(db, jobReach(caller), params.id, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/{id}/executions/{attemptNumber}/log",
+    area: "Jobs",
+    id: "listJobLogLines",
+    summary: "List what an attempt logged, oldest first",
+    access,
+    params: z.object({ id: uuid, attemptNumber: queryInteger(1, 2_147_483_647) }),
+    query: z.object(pageQuery()),
+    answers: { 200: { description: "A page of log lines", schema: pagedResultOf(JobLogLineDto) } },
+    problems: ["JOB_NOT_FOUND"],
+    run: async ({ db, caller, params, query }) =>
+      ok(await listLogLines(db, jobReach(caller), params.id, params.attemptNumber, query)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/jobs",
+    area: "Jobs",
+    id: "enqueueJob",
+    summary: "Enqueue a job",
+    access,
+    body: EnqueueRequest,
+    creates: "atomically",
+    answers: { 201: { description: "The job", schema: JobSummaryDto } },
+    problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
+    async run({ platform, caller, body, call }) {
+      requireKnownArgs(platform, call, body);
+      const job = await enqueueRequestedJob(platform, caller, body);
+      return created(job, `/api/v1/jobs/${job.id}`);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/jobs/bulk",
+    area: "Jobs",
+    id: "enqueueJobs",
+    summary: "Enqueue up to 1,000 jobs at once",
+    access,
+    lateBody: BulkEnqueueRequest,
+    creates: "atomically",
+    answers: { 200: { description: "What was enqueued and what was not", schema: BulkEnqueueResponse } },
+    problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
+    async run({ platform, caller, call }) {
+      const { items, continueOnError } = await call.readJson(BulkEnqueueRequest, { anyText: true }); // each item's own
+      const jobs = readItems(
+        call,
+        EnqueueRequest,
+        items,
+        (item, at) => requireKnownArgs(platform, call, item, at),
+      );
+      return ok(await enqueueRequestedJobs(platform, caller, jobs, continueOnError));
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/jobs/{id}/cancel",
+    area: "Jobs",
+    id: "cancelJob",
+    summary: "Cancel a job that has not begun or waits for its retry",
+    access,
+    params: byId,
+    answers: theJob,
+    problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
+    run: async ({ platform, caller, params }) => ok(await cancelJob(platform, caller, params.id)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/jobs/{id}/retry-now",
+    area: "Jobs",
+    id: "retryJobNow",
+    summary: "Run a failed job's retry now instead of after its delay",
+    access,
+    params: byId,
+    answers: theJob,
+    problems: ["JOB_NOT_FOUND", "JOB_CANNOT_RETRY"],
+    run: async ({ platform, caller, params }) => ok(await retryJobNow(platform, caller, params.id)),
+  }),
+];

@@ -15,7 +15,6 @@ import {
   resumeRecurringJob,
   triggerRecurringJob,
 } from "../../domain/jobs/recurring_control.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -42,146 +41,150 @@ const theRecurringJob = { 200: { description: "The recurring job", schema: Recur
 const control = { method: "post", area: "Jobs", access, params: byId } as const;
 
 /** Recurring jobs: cron expressions in time zones, and what they enqueue. */
-export function recurringJobRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      method: "get",
-      path: "/api/v1/recurring-jobs",
-      area: "Jobs",
-      id: "listRecurringJobs",
-      summary: "List recurring jobs by id",
-      access,
-      query: z.object({ ...pageQuery(), ...ofTenant }),
-      answers: { 200: { description: "A page of recurring jobs", schema: pagedResultOf(RecurringJobDto) } },
-      problems: [],
-      run: async ({ caller, query }) =>
-        ok(await listRecurringJobs(p.sql, jobReach(caller, query.tenantId), query)),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/recurring-jobs/{id}",
-      area: "Jobs",
-      id: "readRecurringJob",
-      summary: "Read a recurring job",
-      access,
-      params: byId,
-      answers: theVersionedJob,
-      problems: ["JOB_RECURRING_NOT_FOUND"],
-      async run({ caller, params }) {
-        const { job, version } = await readRecurringJob(p.sql, caller, params.id);
-        return okVersioned(job, version);
-      },
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/recurring-jobs/{id}/next-runs",
-      area: "Jobs",
-      id: "listRecurringJobNextRuns",
-      summary: "When the schedule comes due next, paused or not",
-      access,
-      params: byId,
-      query: z.object({ count: queryInteger(1, 50).default(5) }),
-      answers: { 200: { description: "The next instants", schema: NextRunsDto } },
-      problems: ["JOB_RECURRING_NOT_FOUND"],
-      run: async ({ caller, params, query }) =>
-        ok({ nextRuns: await readNextRuns(p, caller, params.id, query.count) }),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/recurring-jobs/{id}/runs",
-      area: "Jobs",
-      id: "listRecurringJobRuns",
-      summary: "The latest jobs a recurring job made, newest first",
-      access,
-      params: byId,
-      query: z.object({ limit: queryInteger(1, 100).default(10) }),
-      answers: { 200: { description: "The jobs", schema: z.array(JobSummaryDto) } },
-      problems: ["JOB_RECURRING_NOT_FOUND"],
-      run: async ({ caller, params, query }) => ok(await listRuns(p.sql, caller, params.id, query.limit)),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/recurring-jobs",
-      area: "Jobs",
-      id: "createRecurringJob",
-      summary: "Create a recurring job",
-      access,
-      body: CreateRecurringJobRequest,
-      creates: "atomically",
-      answers: { 201: { description: "The recurring job", schema: RecurringJobDto } },
-      problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION", "JOB_RECURRING_ALREADY_EXISTS"],
-      async run({ caller, body, call }) {
-        requireKnownArgs(p, call, body);
-        const { job } = await createRecurringJob(p, caller, body);
-        return created(job, `/api/v1/recurring-jobs/${encodeURIComponent(job.jobId)}`);
-      },
-    }),
-    endpoint({
-      method: "put",
-      path: "/api/v1/recurring-jobs/{id}",
-      area: "Jobs",
-      id: "updateRecurringJob",
-      summary: "Change a recurring job's schedule, queue or arguments",
-      access,
-      params: byId,
-      body: UpdateRecurringJobRequest,
-      answers: theVersionedJob,
-      problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED", "MISSING_PERMISSION"],
-      async run({ caller, params, body, call }) {
-        const { serializedArgs } = body;
-        if (serializedArgs !== undefined) {
-          const { job: { jobTypeName } } = await readRecurringJob(p.sql, caller, params.id);
-          requireKnownArgs(p, call, { jobTypeName, serializedArgs });
-        }
-        const { job, version } = await updateRecurringJob(p, caller, params.id, given(body), call.ifMatch);
-        return okVersioned(job, version);
-      },
-    }),
-    endpoint({
-      method: "delete",
-      path: "/api/v1/recurring-jobs/{id}",
-      area: "Jobs",
-      id: "deleteRecurringJob",
-      summary: "Delete a recurring job; jobs it made stay",
-      access,
-      params: byId,
-      answers: { 204: { description: "It is gone" } },
-      problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
-      async run({ caller, params, call }) {
-        await deleteRecurringJob(p, caller, params.id, call.ifMatch);
-        return noContent();
-      },
-    }),
-    endpoint({
-      ...control,
-      path: "/api/v1/recurring-jobs/{id}/pause",
-      id: "pauseRecurringJob",
-      summary: "Stop a recurring job's schedule",
-      answers: theRecurringJob,
-      problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_ALREADY_PAUSED"],
-      run: async ({ caller, params }) => ok(await pauseRecurringJob(p, caller, params.id)),
-    }),
-    endpoint({
-      ...control,
-      path: "/api/v1/recurring-jobs/{id}/resume",
-      id: "resumeRecurringJob",
-      summary: "Resume a paused recurring job",
-      answers: theRecurringJob,
-      problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_NOT_PAUSED"],
-      run: async ({ caller, params }) => ok(await resumeRecurringJob(p, caller, params.id)),
-    }),
-    endpoint({
-      ...control,
-      path: "/api/v1/recurring-jobs/{id}/trigger",
-      id: "triggerRecurringJob",
-      summary: "Run a recurring job at once, outside its schedule",
-      creates: "atomically",
-      answers: { 200: { description: "The job that was enqueued", schema: JobSummaryDto } },
-      problems: ["JOB_RECURRING_NOT_FOUND"],
-      run: async ({ caller, params }) => ok(await triggerRecurringJob(p, caller, params.id)),
-    }),
-  ];
-}
+export const recurringJobRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/recurring-jobs",
+    area: "Jobs",
+    id: "listRecurringJobs",
+    summary: "List recurring jobs by id",
+    access,
+    query: z.object({ ...pageQuery(), ...ofTenant }),
+    answers: { 200: { description: "A page of recurring jobs", schema: pagedResultOf(RecurringJobDto) } },
+    problems: [],
+    run: async ({ db, caller, query }) =>
+      ok(await listRecurringJobs(db, jobReach(caller, query.tenantId), query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/recurring-jobs/{id}",
+    area: "Jobs",
+    id: "readRecurringJob",
+    summary: "Read a recurring job",
+    access,
+    params: byId,
+    answers: theVersionedJob,
+    problems: ["JOB_RECURRING_NOT_FOUND"],
+    async run({ db, caller, params }) {
+      const { job, version } = await readRecurringJob(db, caller, params.id);
+      return okVersioned(job, version);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/recurring-jobs/{id}/next-runs",
+    area: "Jobs",
+    id: "listRecurringJobNextRuns",
+    summary: "When the schedule comes due next, paused or not",
+    access,
+    params: byId,
+    query: z.object({ count: queryInteger(1, 50).default(5) }),
+    answers: { 200: { description: "The next instants", schema: NextRunsDto } },
+    problems: ["JOB_RECURRING_NOT_FOUND"],
+    run: async ({ platform, caller, params, query }) =>
+      ok({ nextRuns: await readNextRuns(platform, caller, params.id, query.count) }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/recurring-jobs/{id}/runs",
+    area: "Jobs",
+    id: "listRecurringJobRuns",
+    summary: "The latest jobs a recurring job made, newest first",
+    access,
+    params: byId,
+    query: z.object({ limit: queryInteger(1, 100).default(10) }),
+    answers: { 200: { description: "The jobs", schema: z.array(JobSummaryDto) } },
+    problems: ["JOB_RECURRING_NOT_FOUND"],
+    run: async ({ db, caller, params, query }) => ok(await listRuns(db, caller, params.id, query.limit)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/recurring-jobs",
+    area: "Jobs",
+    id: "createRecurringJob",
+    summary: "Create a recurring job",
+    access,
+    body: CreateRecurringJobRequest,
+    creates: "atomically",
+    answers: { 201: { description: "The recurring job", schema: RecurringJobDto } },
+    problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION", "JOB_RECURRING_ALREADY_EXISTS"],
+    async run({ platform, caller, body, call }) {
+      requireKnownArgs(platform, call, body);
+      const { job } = await createRecurringJob(platform, caller, body);
+      return created(job, `/api/v1/recurring-jobs/${encodeURIComponent(job.jobId)}`);
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/recurring-jobs/{id}",
+    area: "Jobs",
+    id: "updateRecurringJob",
+    summary: "Change a recurring job's schedule, queue or arguments",
+    access,
+    params: byId,
+    body: UpdateRecurringJobRequest,
+    answers: theVersionedJob,
+    problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED", "MISSING_PERMISSION"],
+    async run({ platform, db, caller, params, body, call }) {
+      const { serializedArgs } = body;
+      if (serializedArgs !== undefined) {
+        const { job: { jobTypeName } } = await readRecurringJob(db, caller, params.id);
+        requireKnownArgs(platform, call, { jobTypeName, serializedArgs });
+      }
+      const { job, version } = await updateRecurringJob(
+        platform,
+        caller,
+        params.id,
+        given(body),
+        call.ifMatch,
+      );
+      return okVersioned(job, version);
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/recurring-jobs/{id}",
+    area: "Jobs",
+    id: "deleteRecurringJob",
+    summary: "Delete a recurring job; jobs it made stay",
+    access,
+    params: byId,
+    answers: { 204: { description: "It is gone" } },
+    problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params, call }) {
+      await deleteRecurringJob(platform, caller, params.id, call.ifMatch);
+      return noContent();
+    },
+  }),
+  endpoint({
+    ...control,
+    path: "/api/v1/recurring-jobs/{id}/pause",
+    id: "pauseRecurringJob",
+    summary: "Stop a recurring job's schedule",
+    answers: theRecurringJob,
+    problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_ALREADY_PAUSED"],
+    run: async ({ platform, caller, params }) => ok(await pauseRecurringJob(platform, caller, params.id)),
+  }),
+  endpoint({
+    ...control,
+    path: "/api/v1/recurring-jobs/{id}/resume",
+    id: "resumeRecurringJob",
+    summary: "Resume a paused recurring job",
+    answers: theRecurringJob,
+    problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_NOT_PAUSED"],
+    run: async ({ platform, caller, params }) => ok(await resumeRecurringJob(platform, caller, params.id)),
+  }),
+  endpoint({
+    ...control,
+    path: "/api/v1/recurring-jobs/{id}/trigger",
+    id: "triggerRecurringJob",
+    summary: "Run a recurring job at once, outside its schedule",
+    creates: "atomically",
+    answers: { 200: { description: "The job that was enqueued", schema: JobSummaryDto } },
+    problems: ["JOB_RECURRING_NOT_FOUND"],
+    run: async ({ platform, caller, params }) => ok(await triggerRecurringJob(platform, caller, params.id)),
+  }),
+];
 
 /** The fields that were sent. */
 function given<T extends object>(body: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

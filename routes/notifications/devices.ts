@@ -2,7 +2,6 @@ import { z } from "zod";
 import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { listDevices, registerDevice, removeDevice } from "../../domain/notifications/devices.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { noContent, ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { optionalText, uuid } from "../shared/validation.ts";
@@ -18,41 +17,39 @@ const RegisterDeviceRequest = z.object({
 }).meta({ id: "RegisterDeviceRequest" });
 
 /** The devices that take a user's push messages. */
-export function deviceRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      ...{ method: "post", path, area, id: "registerUserDevice", access, query },
-      summary: "Register a device for a user's push messages; a known token passes to this user",
-      lateBody: RegisterDeviceRequest,
-      creates: "atomically",
-      answers: { 200: { description: "The device", schema: UserDeviceDto } },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
-      async run({ caller, query: { userId }, call }) {
-        requireOwner(caller, userId);
-        return ok(await registerDevice(p.sql, userId, await call.readJson(RegisterDeviceRequest)));
-      },
-    }),
-    endpoint({
-      ...{ method: "get", path, area, id: "listUserDevices", access, query },
-      summary: "A user's devices",
-      answers: { 200: { description: "The devices, oldest first", schema: z.array(UserDeviceDto) } },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
-      async run({ caller, query: { userId } }) {
-        requireOwner(caller, userId);
-        return ok(await listDevices(p.sql, userId));
-      },
-    }),
-    endpoint({
-      ...{ method: "delete", path: `${path}/{id}`, area, id: "removeUserDevice", access, query },
-      params: z.object({ id: uuid }),
-      summary: "Take a device away from a user",
-      answers: { 204: { description: "The device gets nothing more" } },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_DEVICE_NOT_FOUND"],
-      async run({ caller, params, query: { userId } }) {
-        requireOwner(caller, userId);
-        await removeDevice(p.sql, userId, params.id);
-        return noContent();
-      },
-    }),
-  ];
-}
+export const deviceRoutes: Endpoint[] = [
+  endpoint({
+    ...{ method: "post", path, area, id: "registerUserDevice", access, query },
+    summary: "Register a device for a user's push messages; a known token passes to this user",
+    lateBody: RegisterDeviceRequest,
+    creates: "atomically",
+    answers: { 200: { description: "The device", schema: UserDeviceDto } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ db, caller, query: { userId }, call }) {
+      requireOwner(caller, userId);
+      return ok(await registerDevice(db, userId, await call.readJson(RegisterDeviceRequest)));
+    },
+  }),
+  endpoint({
+    ...{ method: "get", path, area, id: "listUserDevices", access, query },
+    summary: "A user's devices",
+    answers: { 200: { description: "The devices, oldest first", schema: z.array(UserDeviceDto) } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ db, caller, query: { userId } }) {
+      requireOwner(caller, userId);
+      return ok(await listDevices(db, userId));
+    },
+  }),
+  endpoint({
+    ...{ method: "delete", path: `${path}/{id}`, area, id: "removeUserDevice", access, query },
+    params: z.object({ id: uuid }),
+    summary: "Take a device away from a user",
+    answers: { 204: { description: "The device gets nothing more" } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_DEVICE_NOT_FOUND"],
+    async run({ db, caller, params, query: { userId } }) {
+      requireOwner(caller, userId);
+      await removeDevice(db, userId, params.id);
+      return noContent();
+    },
+  }),
+];

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/access/checks.ts";
 import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/direct.ts";
 import type { NotificationResult } from "../../domain/notifications/status.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { optionalText, requiredText, uuid } from "../shared/validation.ts";
@@ -26,49 +25,48 @@ const sent = (result: NotificationResult): Answer => ({
 });
 
 /** Messages that are sent before the answer. */
-export function directRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      method: "post",
-      path: "/api/v1/notifications/email",
-      area: "Notifications",
-      id: "sendDirectEmail",
-      summary: "Send an email and wait for the mail server's answer, 20 s unless configured otherwise",
-      access,
-      body: z.object({
-        to: addressList.min(1, "expected at least one address"),
-        cc: addresses,
-        bcc: addresses,
-        subject: optionalText(1_000),
-        htmlBody: bodyText,
-        textBody: bodyText,
-        fromAddress: z.string().trim().max(320).nullish().transform((value) => value || null)
-          .meta({ description: "Of exactly the domain of MAIL_FROM; absent: MAIL_FROM itself" }),
-        fromName: optionalText(200),
-      }).meta({ id: "DirectEmailRequest" }),
-      creates: "in steps",
-      answers,
-      problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
-      run: async ({ caller, body, once }) => sent(await sendDirectEmail(p, caller, body, once)),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/notifications/push",
-      area: "Notifications",
-      id: "sendDirectPush",
-      summary: "Send a push message to device tokens or to users' devices",
-      access,
-      body: z.object({
-        title: requiredText(1_000),
-        body: optionalText(4_000),
-        deviceTokens: addresses,
-        userIds: z.array(uuid).max(1_000).nullish().transform((ids) => [...new Set(ids ?? [])]),
-        data: z.record(z.string(), z.string()).nullish().transform((data) => data ?? {}),
-      }).meta({ id: "DirectPushRequest" }),
-      creates: "in steps",
-      answers,
-      problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
-      run: async ({ caller, body, once }) => sent(await sendDirectPush(p, caller, body, once)),
-    }),
-  ];
-}
+export const directRoutes: Endpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/api/v1/notifications/email",
+    area: "Notifications",
+    id: "sendDirectEmail",
+    summary: "Send an email and wait for the mail server's answer, 20 s unless configured otherwise",
+    access,
+    body: z.object({
+      to: addressList.min(1, "expected at least one address"),
+      cc: addresses,
+      bcc: addresses,
+      subject: optionalText(1_000),
+      htmlBody: bodyText,
+      textBody: bodyText,
+      fromAddress: z.string().trim().max(320).nullish().transform((value) => value || null)
+        .meta({ description: "Of exactly the domain of MAIL_FROM; absent: MAIL_FROM itself" }),
+      fromName: optionalText(200),
+    }).meta({ id: "DirectEmailRequest" }),
+    creates: "in steps",
+    answers,
+    problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
+    run: async ({ platform, caller, body, once }) =>
+      sent(await sendDirectEmail(platform, caller, body, once)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/notifications/push",
+    area: "Notifications",
+    id: "sendDirectPush",
+    summary: "Send a push message to device tokens or to users' devices",
+    access,
+    body: z.object({
+      title: requiredText(1_000),
+      body: optionalText(4_000),
+      deviceTokens: addresses,
+      userIds: z.array(uuid).max(1_000).nullish().transform((ids) => [...new Set(ids ?? [])]),
+      data: z.record(z.string(), z.string()).nullish().transform((data) => data ?? {}),
+    }).meta({ id: "DirectPushRequest" }),
+    creates: "in steps",
+    answers,
+    problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
+    run: async ({ platform, caller, body, once }) => sent(await sendDirectPush(platform, caller, body, once)),
+  }),
+];

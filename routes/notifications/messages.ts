@@ -5,9 +5,8 @@ import { readStats } from "../../domain/notifications/counts.ts";
 import { listNotifications } from "../../domain/notifications/list.ts";
 import { readNotification } from "../../domain/notifications/read.ts";
 import { retryNotification } from "../../domain/notifications/retry.ts";
-import { MessageWriter, scheduleMessage, sendMessage } from "../../domain/notifications/send.ts";
+import { scheduleMessage, sendMessage } from "../../domain/notifications/send.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -34,107 +33,104 @@ const refusals: ProblemCode[] = [
 const result = (description: string) => ({ 200: { description, schema: NotificationResultDto } });
 
 /** Sending, scheduling, cancelling and retrying messages, and looking at what became of them. */
-export function messageRoutes(p: Platform): Endpoint[] {
-  const writer = new MessageWriter(p);
-  return [
-    endpoint({
-      method: "post",
-      path: "/api/v1/notifications/send",
-      area: "Notifications",
-      id: "sendNotification",
-      summary: "Send a message over a channel",
-      access,
-      body: SendRequest,
-      creates: "atomically",
-      answers: result("The message is queued"),
-      problems: refusals,
-      run: async ({ caller, body }) => ok(await sendMessage(p, writer, caller, body)),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/notifications/schedule",
-      area: "Notifications",
-      id: "scheduleNotification",
-      summary: "Send a message at a later time",
-      access,
-      body: z.object({ notification: SendRequest, scheduledAt: instant })
-        .meta({ id: "ScheduleNotificationRequest" }),
-      creates: "atomically",
-      answers: result("The message is scheduled; a past time is due at once"),
-      problems: refusals,
-      run: async ({ caller, body }) =>
-        ok(await scheduleMessage(p, writer, caller, body.notification, body.scheduledAt)),
-    }),
-    endpoint({
-      method: "delete",
-      path: "/api/v1/notifications/schedule/{id}",
-      area: "Notifications",
-      id: "cancelScheduledNotification",
-      summary: "Cancel a scheduled message",
-      access,
-      params,
-      answers: result("The message is cancelled"),
-      problems: [
-        "NOTIFICATION_NOT_FOUND",
-        "PRECONDITION_FAILED",
-        "NOTIFICATION_ALREADY_CANCELLED",
-        "NOTIFICATION_CANNOT_CANCEL",
-      ],
-      run: async ({ caller, params, call }) =>
-        ok(await cancelScheduled(p.sql, caller.tenantId, params.id, call.ifMatch)),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/notifications/{id}/retry",
-      area: "Notifications",
-      id: "retryNotification",
-      summary: "Send a failed message again to all who have not got it",
-      access,
-      params,
-      creates: "atomically",
-      answers: result("The message is queued again"),
-      problems: ["NOTIFICATION_NOT_FOUND", "NOTIFICATION_CANNOT_RETRY"],
-      run: async ({ caller, params }) => ok(await retryNotification(p, caller, params.id)),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/notifications",
-      area: "Notifications",
-      id: "listNotifications",
-      summary: "The tenant's messages, newest first",
-      access,
-      query: z.object({ ...pageQuery(), channel: channel.optional(), status: status.optional(), ...dates }),
-      answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummaryDto) } },
-      problems: [],
-      run: async ({ caller, query }) =>
-        ok(await listNotifications(p.sql, { tenantId: caller.tenantId, ...query }, query)),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/notifications/stats",
-      area: "Notifications",
-      id: "readNotificationStats",
-      summary: "How many messages there are by status",
-      access,
-      query: z.object(dates),
-      answers: { 200: { description: "The counts", schema: NotificationStatsDto } },
-      problems: [],
-      run: async ({ caller, query }) => ok(await readStats(p.sql, { tenantId: caller.tenantId, ...query })),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/notifications/{id}",
-      area: "Notifications",
-      id: "readNotification",
-      summary: "A message, its recipients and every attempt to deliver it",
-      access,
-      params,
-      answers: { 200: { etag: true, description: "The message", schema: NotificationDetailDto } },
-      problems: ["NOTIFICATION_NOT_FOUND"],
-      async run({ caller, params }) {
-        const detail = await readNotification(p.sql, caller.tenantId, params.id);
-        return ok(detail, { etag: contentTag(detail) });
-      },
-    }),
-  ];
-}
+export const messageRoutes: Endpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/api/v1/notifications/send",
+    area: "Notifications",
+    id: "sendNotification",
+    summary: "Send a message over a channel",
+    access,
+    body: SendRequest,
+    creates: "atomically",
+    answers: result("The message is queued"),
+    problems: refusals,
+    run: async ({ platform, caller, body }) => ok(await sendMessage(platform, caller, body)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/notifications/schedule",
+    area: "Notifications",
+    id: "scheduleNotification",
+    summary: "Send a message at a later time",
+    access,
+    body: z.object({ notification: SendRequest, scheduledAt: instant })
+      .meta({ id: "ScheduleNotificationRequest" }),
+    creates: "atomically",
+    answers: result("The message is scheduled; a past time is due at once"),
+    problems: refusals,
+    run: async ({ platform, caller, body }) =>
+      ok(await scheduleMessage(platform, caller, body.notification, body.scheduledAt)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/notifications/schedule/{id}",
+    area: "Notifications",
+    id: "cancelScheduledNotification",
+    summary: "Cancel a scheduled message",
+    access,
+    params,
+    answers: result("The message is cancelled"),
+    problems: [
+      "NOTIFICATION_NOT_FOUND",
+      "PRECONDITION_FAILED",
+      "NOTIFICATION_ALREADY_CANCELLED",
+      "NOTIFICATION_CANNOT_CANCEL",
+    ],
+    run: async ({ db, caller, params, call }) =>
+      ok(await cancelScheduled(db, caller.tenantId, params.id, call.ifMatch)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/notifications/{id}/retry",
+    area: "Notifications",
+    id: "retryNotification",
+    summary: "Send a failed message again to all who have not got it",
+    access,
+    params,
+    creates: "atomically",
+    answers: result("The message is queued again"),
+    problems: ["NOTIFICATION_NOT_FOUND", "NOTIFICATION_CANNOT_RETRY"],
+    run: async ({ platform, caller, params }) => ok(await retryNotification(platform, caller, params.id)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/notifications",
+    area: "Notifications",
+    id: "listNotifications",
+    summary: "The tenant's messages, newest first",
+    access,
+    query: z.object({ ...pageQuery(), channel: channel.optional(), status: status.optional(), ...dates }),
+    answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummaryDto) } },
+    problems: [],
+    run: async ({ db, caller, query }) =>
+      ok(await listNotifications(db, { tenantId: caller.tenantId, ...query }, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/notifications/stats",
+    area: "Notifications",
+    id: "readNotificationStats",
+    summary: "How many messages there are by status",
+    access,
+    query: z.object(dates),
+    answers: { 200: { description: "The counts", schema: NotificationStatsDto } },
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await readStats(db, { tenantId: caller.tenantId, ...query })),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/notifications/{id}",
+    area: "Notifications",
+    id: "readNotification",
+    summary: "A message, its recipients and every attempt to deliver it",
+    access,
+    params,
+    answers: { 200: { etag: true, description: "The message", schema: NotificationDetailDto } },
+    problems: ["NOTIFICATION_NOT_FOUND"],
+    async run({ db, caller, params }) {
+      const detail = await readNotification(db, caller.tenantId, params.id);
+      return ok(detail, { etag: contentTag(detail) });
+    },
+  }),
+];

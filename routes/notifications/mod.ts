@@ -1,4 +1,3 @@
-import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import { deviceRoutes } from "./devices.ts";
 import { directRoutes } from "./direct.ts";
@@ -11,14 +10,14 @@ import { unsubscribeRoutes } from "./unsubscribe.ts";
 import { userNotificationRoutes } from "./user_notifications.ts";
 
 /** Every route of the notifications area. */
-export const notificationsRoutes = (p: Platform): Endpoint[] => [
-  ...unsubscribeRoutes(p), // before those with an id in that place
-  ...messageRoutes(p),
-  ...directRoutes(p),
-  ...templateRoutes(p),
-  ...userNotificationRoutes(p),
-  ...deviceRoutes(p),
-  ...preferenceRoutes(p),
-  ...suppressionRoutes(p),
-  ...streamRoutes(p),
+export const notificationsRoutes: Endpoint[] = [
+  ...unsubscribeRoutes, // before those with an id in that place
+  ...messageRoutes,
+  ...directRoutes,
+  ...templateRoutes,
+  ...userNotificationRoutes,
+  ...deviceRoutes,
+  ...preferenceRoutes,
+  ...suppressionRoutes,
+  ...streamRoutes,
 ];

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { readPreferences, writePreferences } from "../../domain/notifications/preferences.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -44,32 +43,30 @@ export const NotificationPreferencesDto = z.object({
 }).meta({ id: "NotificationPreferencesDto" });
 
 /** What a user wants to get, where and when. */
-export function preferenceRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      ...{ method: "get", path, area, id: "readNotificationPreferences", access, query },
-      summary: "What a user wants by category and channel, their quiet hours and digest",
-      answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
-      async run({ caller, query: { userId } }) {
-        requireOwner(caller, userId);
-        const { preferences, version } = await readPreferences(p.sql, userId);
-        return okVersioned(preferences, version);
-      },
-    }),
-    endpoint({
-      ...{ method: "put", path, area, id: "writeNotificationPreferences", access, query },
-      summary:
-        "Change a user's preferences; a category that `categories` does not name is wanted on every channel",
-      lateBody: PreferencesRequest,
-      answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN", "USER_NOT_FOUND", "PRECONDITION_FAILED"],
-      async run({ caller, query: { userId }, call }) {
-        requireOwner(caller, userId);
-        const given = await call.readJson(PreferencesRequest);
-        const { preferences, version } = await writePreferences(p.sql, { userId, ...given }, call.ifMatch);
-        return okVersioned(preferences, version);
-      },
-    }),
-  ];
-}
+export const preferenceRoutes: Endpoint[] = [
+  endpoint({
+    ...{ method: "get", path, area, id: "readNotificationPreferences", access, query },
+    summary: "What a user wants by category and channel, their quiet hours and digest",
+    answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ db, caller, query: { userId } }) {
+      requireOwner(caller, userId);
+      const { preferences, version } = await readPreferences(db, userId);
+      return okVersioned(preferences, version);
+    },
+  }),
+  endpoint({
+    ...{ method: "put", path, area, id: "writeNotificationPreferences", access, query },
+    summary:
+      "Change a user's preferences; a category that `categories` does not name is wanted on every channel",
+    lateBody: PreferencesRequest,
+    answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN", "USER_NOT_FOUND", "PRECONDITION_FAILED"],
+    async run({ db, caller, query: { userId }, call }) {
+      requireOwner(caller, userId);
+      const given = await call.readJson(PreferencesRequest);
+      const { preferences, version } = await writePreferences(db, { userId, ...given }, call.ifMatch);
+      return okVersioned(preferences, version);
+    },
+  }),
+];

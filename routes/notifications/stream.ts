@@ -2,40 +2,35 @@ import { z } from "zod";
 import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
-import { UserWakeUps } from "../../domain/notifications/in_app/user_wake_up.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 
 /** New in-app notifications as they come. */
-export function streamRoutes(p: Platform): Endpoint[] {
-  const wakeUps = new UserWakeUps(p);
-  return [
-    endpoint({
-      method: "get",
-      path: "/api/v1/user-notifications/stream",
-      area: "Notifications",
-      id: "streamUserNotifications",
-      summary: "A user's new in-app notifications as server-sent events; goes on after Last-Event-ID",
-      access: byPerson(signedIn),
-      query: z.object({ userId: uuid }),
-      answers: {
-        200: {
-          description: "Events named `notification`, each a UserNotificationDto",
-          contentType: "text/event-stream",
-        },
+export const streamRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/user-notifications/stream",
+    area: "Notifications",
+    id: "streamUserNotifications",
+    summary: "A user's new in-app notifications as server-sent events; goes on after Last-Event-ID",
+    access: byPerson(signedIn),
+    query: z.object({ userId: uuid }),
+    answers: {
+      200: {
+        description: "Events named `notification`, each a UserNotificationDto",
+        contentType: "text/event-stream",
       },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
-      async run({ caller, query: { userId }, call }) {
-        requireOwner(caller, userId);
-        const lastEventId = call.request.headers.get("last-event-id");
-        const body = await streamUserNotifications(p, wakeUps, caller, { userId, lastEventId });
-        return {
-          status: 200,
-          headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
-          body,
-        };
-      },
-    }),
-  ];
-}
+    },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ platform, caller, query: { userId }, call }) {
+      requireOwner(caller, userId);
+      const lastEventId = call.request.headers.get("last-event-id");
+      const body = await streamUserNotifications(platform, caller, { userId, lastEventId });
+      return {
+        status: 200,
+        headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
+        body,
+      };
+    },
+  }),
+];

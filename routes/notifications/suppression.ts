@@ -9,7 +9,6 @@ import {
   SUPPRESSION_REASONS,
   SUPPRESSION_VERSION,
 } from "../../domain/notifications/suppression.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -34,55 +33,53 @@ export const NotificationSuppressionDto = z.object({
 }).meta({ id: "NotificationSuppressionDto" });
 
 /** Addresses the tenant's messages no longer go to. */
-export function suppressionRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      ...{ method: "get", path, area, id: "listNotificationSuppressions", access },
-      summary: "The tenant's suppressed addresses, newest first",
-      query: z.object({
-        ...pageQuery(),
-        channel: channel.optional(),
-        search: z.string().max(200).optional(),
-      }),
-      answers: {
-        200: { description: "A page of addresses", schema: pagedResultOf(NotificationSuppressionDto) },
-      },
-      problems: [],
-      run: async ({ caller, query }) =>
-        ok(await listSuppressions(p.sql, { tenantId: caller.tenantId, ...query }, query)),
+export const suppressionRoutes: Endpoint[] = [
+  endpoint({
+    ...{ method: "get", path, area, id: "listNotificationSuppressions", access },
+    summary: "The tenant's suppressed addresses, newest first",
+    query: z.object({
+      ...pageQuery(),
+      channel: channel.optional(),
+      search: z.string().max(200).optional(),
     }),
-    endpoint({
-      ...{ method: "get", path: `${path}/{id}`, area, id: "readNotificationSuppression", access, params },
-      summary: "One suppressed address",
-      answers: { 200: { etag: true, description: "The address", schema: NotificationSuppressionDto } },
-      problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND"],
-      run: async ({ caller, params }) =>
-        okVersioned(await readSuppression(p.sql, caller.tenantId, params.id), SUPPRESSION_VERSION),
-    }),
-    endpoint({
-      ...{ method: "post", path, area, id: "addNotificationSuppression", access },
-      summary: "Keep the tenant's messages from an address",
-      body: z.object({
-        ...{ channel, address, reason: enumName(SUPPRESSION_REASONS).default("Manual") },
-        detail: optionalText(1_000),
-      }).meta({ id: "AddNotificationSuppressionRequest" }),
-      answers: { 201: { description: "The address is suppressed", schema: NotificationSuppressionDto } },
-      creates: "atomically",
-      problems: ["NOTIFICATION_SUPPRESSION_ALREADY_EXISTS"],
-      async run({ caller, body }) {
-        const added = await addSuppression(p.sql, caller, body);
-        return created(added, `${path}/${added.id}`);
-      },
-    }),
-    endpoint({
-      ...{ method: "delete", path: `${path}/{id}`, area, id: "liftNotificationSuppression", access, params },
-      summary: "Let the tenant's messages go to an address again",
-      answers: { 204: { description: "The address is not suppressed any more" } },
-      problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND", "PRECONDITION_FAILED"],
-      async run({ caller, params, call }) {
-        await liftSuppression(p.sql, caller, params.id, call.ifMatch);
-        return noContent();
-      },
-    }),
-  ];
-}
+    answers: {
+      200: { description: "A page of addresses", schema: pagedResultOf(NotificationSuppressionDto) },
+    },
+    problems: [],
+    run: async ({ db, caller, query }) =>
+      ok(await listSuppressions(db, { tenantId: caller.tenantId, ...query }, query)),
+  }),
+  endpoint({
+    ...{ method: "get", path: `${path}/{id}`, area, id: "readNotificationSuppression", access, params },
+    summary: "One suppressed address",
+    answers: { 200: { etag: true, description: "The address", schema: NotificationSuppressionDto } },
+    problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND"],
+    run: async ({ db, caller, params }) =>
+      okVersioned(await readSuppression(db, caller.tenantId, params.id), SUPPRESSION_VERSION),
+  }),
+  endpoint({
+    ...{ method: "post", path, area, id: "addNotificationSuppression", access },
+    summary: "Keep the tenant's messages from an address",
+    body: z.object({
+      ...{ channel, address, reason: enumName(SUPPRESSION_REASONS).default("Manual") },
+      detail: optionalText(1_000),
+    }).meta({ id: "AddNotificationSuppressionRequest" }),
+    answers: { 201: { description: "The address is suppressed", schema: NotificationSuppressionDto } },
+    creates: "atomically",
+    problems: ["NOTIFICATION_SUPPRESSION_ALREADY_EXISTS"],
+    async run({ db, caller, body }) {
+      const added = await addSuppression(db, caller, body);
+      return created(added, `${path}/${added.id}`);
+    },
+  }),
+  endpoint({
+    ...{ method: "delete", path: `${path}/{id}`, area, id: "liftNotificationSuppression", access, params },
+    summary: "Let the tenant's messages go to an address again",
+    answers: { 204: { description: "The address is not suppressed any more" } },
+    problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND", "PRECONDITION_FAILED"],
+    async run({ db, caller, params, call }) {
+      await liftSuppression(db, caller, params.id, call.ifMatch);
+      return noContent();
+    },
+  }),
+];

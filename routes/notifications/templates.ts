@@ -16,7 +16,6 @@ import {
   updateTemplate,
 } from "../../domain/notifications/templates/write.ts";
 import { listTemplateVersions, readTemplateVersion } from "../../domain/notifications/templates/versions.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -60,218 +59,216 @@ const detailOf = ({ tenantId, changedBy: _, ...rest }: StoredTemplate) => ({
 });
 
 /** Texts with variables, and filling them in to look at. */
-export function templateRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      method: "post",
-      path: "/api/v1/notification-templates",
-      area,
-      id: "createNotificationTemplate",
-      summary: "Make a template",
-      access,
-      body: z.object({
-        slug,
-        name: requiredName(200),
-        subjectTemplate: optionalText(1_000),
-        htmlBodyTemplate: bodyText,
-        textBodyTemplate: bodyText,
-        locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
-        requiredVariables: variables.nullish().transform((list) => list ?? ""),
-      }).meta({ id: "CreateNotificationTemplateRequest" }),
-      creates: "atomically",
-      answers: { 201: { etag: true, description: "The template", schema: NotificationTemplateDto } },
-      problems: ["NOTIFICATION_TEMPLATE_INVALID", "NOTIFICATION_TEMPLATE_ALREADY_EXISTS"],
-      async run({ caller, body }) {
-        const template = await createTemplate(p, caller, body);
-        const answer = created(summaryOf(template), `/api/v1/notification-templates/${template.id}`);
-        return { ...answer, headers: { ...answer.headers, etag: etagOf(template.version) } };
-      },
+export const templateRoutes: Endpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/api/v1/notification-templates",
+    area,
+    id: "createNotificationTemplate",
+    summary: "Make a template",
+    access,
+    body: z.object({
+      slug,
+      name: requiredName(200),
+      subjectTemplate: optionalText(1_000),
+      htmlBodyTemplate: bodyText,
+      textBodyTemplate: bodyText,
+      locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
+      requiredVariables: variables.nullish().transform((list) => list ?? ""),
+    }).meta({ id: "CreateNotificationTemplateRequest" }),
+    creates: "atomically",
+    answers: { 201: { etag: true, description: "The template", schema: NotificationTemplateDto } },
+    problems: ["NOTIFICATION_TEMPLATE_INVALID", "NOTIFICATION_TEMPLATE_ALREADY_EXISTS"],
+    async run({ platform, caller, body }) {
+      const template = await createTemplate(platform, caller, body);
+      const answer = created(summaryOf(template), `/api/v1/notification-templates/${template.id}`);
+      return { ...answer, headers: { ...answer.headers, etag: etagOf(template.version) } };
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/notification-templates/{id}",
+    area,
+    id: "updateNotificationTemplate",
+    summary: "Change a template and raise its version; what is left out stays",
+    access,
+    params,
+    body: z.object({
+      templateId: uuid,
+      name: requiredName(200).nullish().transform((value) => value ?? undefined),
+      subjectTemplate: kept(1_000),
+      htmlBodyTemplate: kept(1_000_000),
+      textBodyTemplate: kept(1_000_000),
+      requiredVariables: variables.nullish().transform((value) => value === null ? "" : value),
+    }).meta({ id: "UpdateNotificationTemplateRequest" }),
+    answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDto } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params, body, call }) {
+      const template = await updateTemplate(platform, caller, params.id, body, call.ifMatch);
+      return okVersioned(summaryOf(template), template.version);
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/notification-templates/{id}",
+    area,
+    id: "deleteNotificationTemplate",
+    summary: "Delete a template",
+    access,
+    params,
+    answers: { 200: { description: "The template is gone" } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params, call }) {
+      await deleteTemplate(platform, caller, params.id, call.ifMatch);
+      return okEmpty();
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/notification-templates",
+    area,
+    id: "listNotificationTemplates",
+    summary: "The tenant's templates by slug and locale",
+    access,
+    query: z.object({
+      ...pageQuery(),
+      locale: z.string().max(35).optional(),
+      includeShipped: queryBoolean.default(false).meta({ description: "Also those the service ships" }),
+      search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
     }),
-    endpoint({
-      method: "put",
-      path: "/api/v1/notification-templates/{id}",
-      area,
-      id: "updateNotificationTemplate",
-      summary: "Change a template and raise its version; what is left out stays",
-      access,
-      params,
-      body: z.object({
-        templateId: uuid,
-        name: requiredName(200).nullish().transform((value) => value ?? undefined),
-        subjectTemplate: kept(1_000),
-        htmlBodyTemplate: kept(1_000_000),
-        textBodyTemplate: kept(1_000_000),
-        requiredVariables: variables.nullish().transform((value) => value === null ? "" : value),
-      }).meta({ id: "UpdateNotificationTemplateRequest" }),
-      answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDto } },
-      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
-      async run({ caller, params, body, call }) {
-        const template = await updateTemplate(p, caller, params.id, body, call.ifMatch);
-        return okVersioned(summaryOf(template), template.version);
-      },
+    answers: {
+      200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateListItem) },
+    },
+    problems: [],
+    run: async ({ db, caller, query }) => {
+      const { locale = null, includeShipped, search } = query;
+      const filter = { tenantId: caller.tenantId, locale, includeShipped, search };
+      return ok(await listTemplates(db, filter, query));
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/notification-templates/{id}",
+    area,
+    id: "readNotificationTemplate",
+    summary: "A template with its texts, the tenant's own or one the service ships",
+    access,
+    params,
+    answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDetailDto } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
+    async run({ db, caller, params }) {
+      const template = await readTemplate(db, caller.tenantId, params.id);
+      return okVersioned(detailOf(template), template.version);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/notification-templates/{id}/versions",
+    area,
+    id: "listNotificationTemplateVersions",
+    summary: "The versions of a template, newest first",
+    access,
+    params,
+    answers: { 200: { description: "The versions", schema: z.array(NotificationTemplateVersionItem) } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
+    run: async ({ db, caller, params }) => ok(await listTemplateVersions(db, caller.tenantId, params.id)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/notification-templates/{id}/versions/{version}",
+    area,
+    id: "readNotificationTemplateVersion",
+    summary: "One version of a template with its texts; it never changes",
+    access,
+    params: versionParams,
+    answers: { 200: { description: "The version", schema: NotificationTemplateVersionDto } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
+    async run({ db, caller, params: { id, version } }) {
+      const { id: _, ...rest } = await readTemplateVersion(db, caller.tenantId, id, version);
+      return ok(rest);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/notification-templates/{id}/versions/{version}/restore",
+    area,
+    id: "restoreNotificationTemplateVersion",
+    summary: "Make a new version with the texts of an earlier one",
+    access,
+    params: versionParams,
+    creates: "atomically",
+    answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDto } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params: { id, version }, call }) {
+      const template = await restoreTemplateVersion(platform, caller, id, version, call.ifMatch);
+      return okVersioned(summaryOf(template), template.version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/notification-templates/render",
+    area,
+    id: "renderNotificationTemplate",
+    summary: "Fill a template in without sending anything",
+    access,
+    body: z.object({ templateSlug: slug, locale: optionalText(35), data: templateData.nullish() })
+      .meta({ id: "RenderNotificationTemplateRequest" }),
+    answers: { 200: { description: "What a message of it would say", schema: RenderedNotification } },
+    problems: [
+      "NOTIFICATION_TEMPLATE_NOT_FOUND",
+      "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
+      "NOTIFICATION_TEMPLATE_INVALID",
+    ],
+    run: async ({ platform, caller, body: { templateSlug, locale, data } }) =>
+      ok(await renderForRequest(platform, caller.tenantId, { slug: templateSlug, locale, data: data ?? {} })),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/notification-templates/preview",
+    area,
+    id: "previewNotificationTemplate",
+    summary: "Fill in texts that are not stored, to see them while they are written",
+    access,
+    body: z.object({
+      subjectTemplate: optionalText(1_000),
+      htmlBodyTemplate: bodyText,
+      textBodyTemplate: bodyText,
+      locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
+      requiredVariables: variables.nullish().transform((list) => list ?? ""),
+      data: templateData.nullish(),
+    }).meta({ id: "PreviewNotificationTemplateRequest" }),
+    answers: { 200: { description: "What a message of them would say", schema: TemplatePreview } },
+    problems: ["NOTIFICATION_TEMPLATE_VARIABLES_MISSING", "NOTIFICATION_TEMPLATE_INVALID"],
+    run: async ({ platform, caller, body: { data, ...texts } }) =>
+      ok(await previewTemplate(platform, caller.tenantId, texts, data ?? {})),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/notification-settings",
+    area,
+    id: "readNotificationSettings",
+    summary: "The locale the tenant's templates fall back to",
+    access: inTenant("send:notifications"),
+    answers: { 200: { etag: true, description: "The settings", schema: Settings } },
+    problems: [],
+    run: async ({ db, caller }) => settingsAnswer(await readDefaultLocale(db, caller.tenantId)),
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/notification-settings",
+    area,
+    id: "updateNotificationSettings",
+    summary: "Set the locale the tenant's templates fall back to; null takes it away",
+    access: inTenant("send:notifications"),
+    body: z.object({ defaultLocale: requiredText(35).nullable() }).meta({
+      id: "UpdateNotificationSettingsRequest",
     }),
-    endpoint({
-      method: "delete",
-      path: "/api/v1/notification-templates/{id}",
-      area,
-      id: "deleteNotificationTemplate",
-      summary: "Delete a template",
-      access,
-      params,
-      answers: { 200: { description: "The template is gone" } },
-      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "PRECONDITION_FAILED"],
-      async run({ caller, params, call }) {
-        await deleteTemplate(p, caller, params.id, call.ifMatch);
-        return okEmpty();
-      },
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/notification-templates",
-      area,
-      id: "listNotificationTemplates",
-      summary: "The tenant's templates by slug and locale",
-      access,
-      query: z.object({
-        ...pageQuery(),
-        locale: z.string().max(35).optional(),
-        includeShipped: queryBoolean.default(false).meta({ description: "Also those the service ships" }),
-        search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
-      }),
-      answers: {
-        200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateListItem) },
-      },
-      problems: [],
-      run: async ({ caller, query }) => {
-        const { locale = null, includeShipped, search } = query;
-        const filter = { tenantId: caller.tenantId, locale, includeShipped, search };
-        return ok(await listTemplates(p.sql, filter, query));
-      },
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/notification-templates/{id}",
-      area,
-      id: "readNotificationTemplate",
-      summary: "A template with its texts, the tenant's own or one the service ships",
-      access,
-      params,
-      answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDetailDto } },
-      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
-      async run({ caller, params }) {
-        const template = await readTemplate(p.sql, caller.tenantId, params.id);
-        return okVersioned(detailOf(template), template.version);
-      },
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/notification-templates/{id}/versions",
-      area,
-      id: "listNotificationTemplateVersions",
-      summary: "The versions of a template, newest first",
-      access,
-      params,
-      answers: { 200: { description: "The versions", schema: z.array(NotificationTemplateVersionItem) } },
-      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
-      run: async ({ caller, params }) => ok(await listTemplateVersions(p.sql, caller.tenantId, params.id)),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/notification-templates/{id}/versions/{version}",
-      area,
-      id: "readNotificationTemplateVersion",
-      summary: "One version of a template with its texts; it never changes",
-      access,
-      params: versionParams,
-      answers: { 200: { description: "The version", schema: NotificationTemplateVersionDto } },
-      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
-      async run({ caller, params: { id, version } }) {
-        const { id: _, ...rest } = await readTemplateVersion(p.sql, caller.tenantId, id, version);
-        return ok(rest);
-      },
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/notification-templates/{id}/versions/{version}/restore",
-      area,
-      id: "restoreNotificationTemplateVersion",
-      summary: "Make a new version with the texts of an earlier one",
-      access,
-      params: versionParams,
-      creates: "atomically",
-      answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDto } },
-      problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
-      async run({ caller, params: { id, version }, call }) {
-        const template = await restoreTemplateVersion(p, caller, id, version, call.ifMatch);
-        return okVersioned(summaryOf(template), template.version);
-      },
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/notification-templates/render",
-      area,
-      id: "renderNotificationTemplate",
-      summary: "Fill a template in without sending anything",
-      access,
-      body: z.object({ templateSlug: slug, locale: optionalText(35), data: templateData.nullish() })
-        .meta({ id: "RenderNotificationTemplateRequest" }),
-      answers: { 200: { description: "What a message of it would say", schema: RenderedNotification } },
-      problems: [
-        "NOTIFICATION_TEMPLATE_NOT_FOUND",
-        "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
-        "NOTIFICATION_TEMPLATE_INVALID",
-      ],
-      run: async ({ caller, body: { templateSlug, locale, data } }) =>
-        ok(await renderForRequest(p, caller.tenantId, { slug: templateSlug, locale, data: data ?? {} })),
-    }),
-    endpoint({
-      method: "post",
-      path: "/api/v1/notification-templates/preview",
-      area,
-      id: "previewNotificationTemplate",
-      summary: "Fill in texts that are not stored, to see them while they are written",
-      access,
-      body: z.object({
-        subjectTemplate: optionalText(1_000),
-        htmlBodyTemplate: bodyText,
-        textBodyTemplate: bodyText,
-        locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
-        requiredVariables: variables.nullish().transform((list) => list ?? ""),
-        data: templateData.nullish(),
-      }).meta({ id: "PreviewNotificationTemplateRequest" }),
-      answers: { 200: { description: "What a message of them would say", schema: TemplatePreview } },
-      problems: ["NOTIFICATION_TEMPLATE_VARIABLES_MISSING", "NOTIFICATION_TEMPLATE_INVALID"],
-      run: async ({ caller, body: { data, ...texts } }) =>
-        ok(await previewTemplate(p, caller.tenantId, texts, data ?? {})),
-    }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/notification-settings",
-      area,
-      id: "readNotificationSettings",
-      summary: "The locale the tenant's templates fall back to",
-      access: inTenant("send:notifications"),
-      answers: { 200: { etag: true, description: "The settings", schema: Settings } },
-      problems: [],
-      run: async ({ caller }) => settingsAnswer(await readDefaultLocale(p.sql, caller.tenantId)),
-    }),
-    endpoint({
-      method: "put",
-      path: "/api/v1/notification-settings",
-      area,
-      id: "updateNotificationSettings",
-      summary: "Set the locale the tenant's templates fall back to; null takes it away",
-      access: inTenant("send:notifications"),
-      body: z.object({ defaultLocale: requiredText(35).nullable() }).meta({
-        id: "UpdateNotificationSettingsRequest",
-      }),
-      answers: { 200: { etag: true, description: "The settings", schema: Settings } },
-      problems: ["PRECONDITION_FAILED"],
-      run: async ({ caller, body, call }) =>
-        settingsAnswer(await setDefaultLocale(p.sql, caller.tenantId, body.defaultLocale, call.ifMatch)),
-    }),
-  ];
-}
+    answers: { 200: { etag: true, description: "The settings", schema: Settings } },
+    problems: ["PRECONDITION_FAILED"],
+    run: async ({ db, caller, body, call }) =>
+      settingsAnswer(await setDefaultLocale(db, caller.tenantId, body.defaultLocale, call.ifMatch)),
+  }),
+];
 
 const settingsAnswer = (defaultLocale: string | null) =>
   ok({ defaultLocale }, { etag: contentTag(defaultLocale) });

@@ -5,7 +5,6 @@ import {
   unsubscribe,
   UNSUBSCRIBE_PATH,
 } from "../../domain/notifications/unsubscribe.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { text } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -15,30 +14,28 @@ const query = z.object({ token: z.string().max(1_000) });
 const area = "Notifications";
 
 /** The link of a mail that takes its category off the reader's mail, without a sign-in. */
-export function unsubscribeRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      ...{ method: "get", path: UNSUBSCRIBE_PATH, area, id: "showUnsubscribePage", access: anyone, query },
-      summary: "The page an unsubscribe link leads to; asks, and changes nothing",
-      answers: { 200: { description: "A page in English or Portuguese", contentType: "text/html" } },
-      problems: [],
-      async run({ query: { token }, call }) {
-        const claim = await readUnsubscribeLink(p, token);
-        return answerPage(call, claim ? { is: "ask", category: claim.category } : { is: "invalid" });
-      },
-    }),
-    endpoint({
-      ...{ method: "post", path: UNSUBSCRIBE_PATH, area, id: "unsubscribe", access: anyone, query },
-      summary: "Unsubscribe by the token of a mail (RFC 8058); whatever the body says",
-      answers: { 200: { description: "Unsubscribed, also when it was before", contentType: "text/html" } },
-      problems: ["NOTIFICATION_UNSUBSCRIBE_INVALID"],
-      async run({ query: { token }, call }) {
-        const { category } = await unsubscribe(p, token);
-        return answerPage(call, { is: "done", category });
-      },
-    }),
-  ];
-}
+export const unsubscribeRoutes: Endpoint[] = [
+  endpoint({
+    ...{ method: "get", path: UNSUBSCRIBE_PATH, area, id: "showUnsubscribePage", access: anyone, query },
+    summary: "The page an unsubscribe link leads to; asks, and changes nothing",
+    answers: { 200: { description: "A page in English or Portuguese", contentType: "text/html" } },
+    problems: [],
+    async run({ platform, query: { token }, call }) {
+      const claim = await readUnsubscribeLink(platform, token);
+      return answerPage(call, claim ? { is: "ask", category: claim.category } : { is: "invalid" });
+    },
+  }),
+  endpoint({
+    ...{ method: "post", path: UNSUBSCRIBE_PATH, area, id: "unsubscribe", access: anyone, query },
+    summary: "Unsubscribe by the token of a mail (RFC 8058); whatever the body says",
+    answers: { 200: { description: "Unsubscribed, also when it was before", contentType: "text/html" } },
+    problems: ["NOTIFICATION_UNSUBSCRIBE_INVALID"],
+    async run({ platform, query: { token }, call }) {
+      const { category } = await unsubscribe(platform, token);
+      return answerPage(call, { is: "done", category });
+    },
+  }),
+];
 
 const answerPage = (call: Call, state: Parameters<typeof unsubscribePage>[0]) =>
   text(unsubscribePage(state, call.request.headers.get("accept-language")), "text/html; charset=utf-8", {

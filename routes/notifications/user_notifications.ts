@@ -3,7 +3,6 @@ import { byPerson, signedIn } from "../../domain/access/checks.ts";
 import { deleteUserNotification, markAllRead, markRead } from "../../domain/notifications/in_app/change.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { countUserNotifications, listUserNotifications } from "../../domain/notifications/in_app/read.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -16,95 +15,93 @@ const params = z.object({ id: uuid });
 const ofUser = { userId: uuid };
 
 /** A user's own in-app notifications. */
-export function userNotificationRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      method: "get",
-      path: "/api/v1/user-notifications",
-      area,
-      id: "listUserNotifications",
-      summary: "A user's in-app notifications, newest first",
-      access,
-      query: z.object({
-        ...ofUser,
-        ...pageQuery(),
-        isRead: queryBoolean.optional(),
-        category: z.string().max(100).optional().meta({ description: "In any letter case" }),
-      }),
-      answers: { 200: { description: "A page", schema: pagedResultOf(UserNotificationDto) } },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
-      async run({ caller, query }) {
-        requireOwner(caller, query.userId);
-        return ok(await listUserNotifications(p.sql, query, query));
-      },
+export const userNotificationRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/user-notifications",
+    area,
+    id: "listUserNotifications",
+    summary: "A user's in-app notifications, newest first",
+    access,
+    query: z.object({
+      ...ofUser,
+      ...pageQuery(),
+      isRead: queryBoolean.optional(),
+      category: z.string().max(100).optional().meta({ description: "In any letter case" }),
     }),
-    endpoint({
-      method: "get",
-      path: "/api/v1/user-notifications/unread-count",
-      area,
-      id: "countUnreadUserNotifications",
-      summary: "How many of a user's in-app notifications are unread",
-      access,
-      query: z.object(ofUser),
-      answers: { 200: { description: "The count", schema: z.int() } },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
-      async run({ caller, query: { userId } }) {
-        requireOwner(caller, userId);
-        return ok(await countUserNotifications(p.sql, { userId, isRead: false }));
+    answers: { 200: { description: "A page", schema: pagedResultOf(UserNotificationDto) } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ db, caller, query }) {
+      requireOwner(caller, query.userId);
+      return ok(await listUserNotifications(db, query, query));
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/user-notifications/unread-count",
+    area,
+    id: "countUnreadUserNotifications",
+    summary: "How many of a user's in-app notifications are unread",
+    access,
+    query: z.object(ofUser),
+    answers: { 200: { description: "The count", schema: z.int() } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ db, caller, query: { userId } }) {
+      requireOwner(caller, userId);
+      return ok(await countUserNotifications(db, { userId, isRead: false }));
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/user-notifications/{id}/read",
+    area,
+    id: "markUserNotificationRead",
+    summary: "Mark one as read",
+    access,
+    params,
+    query: z.object(ofUser),
+    answers: { 200: { description: "The notification", schema: UserNotificationDto } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_INAPP_NOT_FOUND"],
+    async run({ db, caller, params, query: { userId } }) {
+      requireOwner(caller, userId);
+      return ok(await markRead(db, userId, params.id));
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/user-notifications/read-all",
+    area,
+    id: "markAllUserNotificationsRead",
+    summary: "Mark all of a user's as read",
+    access,
+    query: z.object(ofUser),
+    answers: {
+      200: {
+        description: "How many were unread",
+        schema: z.object({ updated: z.int() }).meta({ id: "ReadAllResult" }),
       },
-    }),
-    endpoint({
-      method: "put",
-      path: "/api/v1/user-notifications/{id}/read",
-      area,
-      id: "markUserNotificationRead",
-      summary: "Mark one as read",
-      access,
-      params,
-      query: z.object(ofUser),
-      answers: { 200: { description: "The notification", schema: UserNotificationDto } },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_INAPP_NOT_FOUND"],
-      async run({ caller, params, query: { userId } }) {
-        requireOwner(caller, userId);
-        return ok(await markRead(p.sql, userId, params.id));
-      },
-    }),
-    endpoint({
-      method: "put",
-      path: "/api/v1/user-notifications/read-all",
-      area,
-      id: "markAllUserNotificationsRead",
-      summary: "Mark all of a user's as read",
-      access,
-      query: z.object(ofUser),
-      answers: {
-        200: {
-          description: "How many were unread",
-          schema: z.object({ updated: z.int() }).meta({ id: "ReadAllResult" }),
-        },
-      },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
-      async run({ caller, query: { userId } }) {
-        requireOwner(caller, userId);
-        return ok({ updated: await markAllRead(p.sql, userId) });
-      },
-    }),
-    endpoint({
-      method: "delete",
-      path: "/api/v1/user-notifications/{id}",
-      area,
-      id: "deleteUserNotification",
-      summary: "Delete one",
-      access,
-      params,
-      query: z.object(ofUser),
-      answers: { 200: { description: "The notification is gone" } },
-      problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_INAPP_NOT_FOUND"],
-      async run({ caller, params, query: { userId } }) {
-        requireOwner(caller, userId);
-        await deleteUserNotification(p.sql, userId, params.id);
-        return okEmpty();
-      },
-    }),
-  ];
-}
+    },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ db, caller, query: { userId } }) {
+      requireOwner(caller, userId);
+      return ok({ updated: await markAllRead(db, userId) });
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/user-notifications/{id}",
+    area,
+    id: "deleteUserNotification",
+    summary: "Delete one",
+    access,
+    params,
+    query: z.object(ofUser),
+    answers: { 200: { description: "The notification is gone" } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_INAPP_NOT_FOUND"],
+    async run({ db, caller, params, query: { userId } }) {
+      requireOwner(caller, userId);
+      await deleteUserNotification(db, userId, params.id);
+      return okEmpty();
+    },
+  }),
+];

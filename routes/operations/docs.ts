@@ -3,8 +3,11 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { anyone } from "../../domain/access/checks.ts";
 import { problem } from "../../domain/problems/problem.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import { VERSION } from "../../infra/version.ts";
 import { ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { type OpenApiDocument, openApiDocument } from "../shared/openapi.ts";
 
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
@@ -31,48 +34,58 @@ const ASSETS: Record<string, { contentType: string; read: () => Promise<string> 
   "start.js": { contentType: "text/javascript", read: () => Promise.resolve(START) },
 };
 
-/** `/openapi.json` and the interactive reference at `/docs`, which loads nothing from elsewhere. */
-export function docsRoutes(document: () => unknown): Endpoint[] {
-  return [
-    endpoint({
-      method: "get",
-      path: "/openapi.json",
-      area: "Operations",
-      id: "openApi",
-      summary: "The OpenAPI 3.1 document of this service",
-      access: anyone,
-      answers: { 200: { description: "The document", schema: z.looseObject({ openapi: z.string() }) } },
-      problems: [],
-      run: () => ok(document()),
-    }),
-    endpoint({
-      method: "get",
-      path: "/docs",
-      area: "Operations",
-      id: "docs",
-      summary: "Interactive reference",
-      access: anyone,
-      answers: { 200: { description: "The page", contentType: "text/html" } },
-      problems: [],
-      run: () => text(PAGE, "text/html; charset=utf-8", { "content-security-policy": CSP }),
-    }),
-    endpoint({
-      method: "get",
-      path: "/docs/{asset}",
-      area: "Operations",
-      id: "docsAsset",
-      summary: "Scripts and styles of the reference",
-      access: anyone,
-      params: z.object({ asset: z.string() }),
-      answers: { 200: { description: "The asset", contentType: "text/javascript", alsoAs: ["text/css"] } },
-      problems: ["ROUTE_NOT_FOUND"],
-      async run({ params }) {
-        const asset = Object.hasOwn(ASSETS, params.asset) ? ASSETS[params.asset] : undefined;
-        if (!asset) {
-          throw problem("ROUTE_NOT_FOUND", `No asset of the reference is called "${params.asset}".`);
-        }
-        return text(await asset.read(), asset.contentType, { "cache-control": "public, max-age=3600" });
-      },
-    }),
-  ];
+const documents = new WeakMap<Platform, OpenApiDocument>();
+
+/** The document of a service, built at the first request. */
+function documentOf(platform: Platform, endpoints: readonly Endpoint[]): OpenApiDocument {
+  let document = documents.get(platform);
+  if (!document) {
+    document = openApiDocument(endpoints, { baseUrl: platform.baseUrl(), version: VERSION });
+    documents.set(platform, document);
+  }
+  return document;
 }
+
+/** `/openapi.json` and the interactive reference at `/docs`, which loads nothing from elsewhere. */
+export const docsRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/openapi.json",
+    area: "Operations",
+    id: "openApi",
+    summary: "The OpenAPI 3.1 document of this service",
+    access: anyone,
+    answers: { 200: { description: "The document", schema: z.looseObject({ openapi: z.string() }) } },
+    problems: [],
+    run: ({ platform, endpoints }) => ok(documentOf(platform, endpoints)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/docs",
+    area: "Operations",
+    id: "docs",
+    summary: "Interactive reference",
+    access: anyone,
+    answers: { 200: { description: "The page", contentType: "text/html" } },
+    problems: [],
+    run: () => text(PAGE, "text/html; charset=utf-8", { "content-security-policy": CSP }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/docs/{asset}",
+    area: "Operations",
+    id: "docsAsset",
+    summary: "Scripts and styles of the reference",
+    access: anyone,
+    params: z.object({ asset: z.string() }),
+    answers: { 200: { description: "The asset", contentType: "text/javascript", alsoAs: ["text/css"] } },
+    problems: ["ROUTE_NOT_FOUND"],
+    async run({ params }) {
+      const asset = Object.hasOwn(ASSETS, params.asset) ? ASSETS[params.asset] : undefined;
+      if (!asset) {
+        throw problem("ROUTE_NOT_FOUND", `No asset of the reference is called "${params.asset}".`);
+      }
+      return text(await asset.read(), asset.contentType, { "cache-control": "public, max-age=3600" });
+    },
+  }),
+];

@@ -10,7 +10,7 @@ import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** `/metrics`, for Prometheus: with METRICS_TOKEN as bearer, or open where METRICS_PUBLIC says so. */
-export const metricsRoutes = (p: Platform): Endpoint[] => [
+export const metricsRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/metrics",
@@ -21,9 +21,9 @@ export const metricsRoutes = (p: Platform): Endpoint[] => [
     unlimited: true,
     answers: { 200: { description: "The metrics", schema: z.string(), contentType: CONTENT_TYPE } },
     problems: ["TOKEN_MISSING", "TOKEN_INVALID", "ROUTE_NOT_FOUND"],
-    async run({ call }) {
-      requireScraper(p.config, call.request.headers.get("authorization"));
-      return text(await metricsPage(p), CONTENT_TYPE);
+    async run({ platform, call }) {
+      requireScraper(platform.config, call.request.headers.get("authorization"));
+      return text(await metricsPage(platform), CONTENT_TYPE);
     },
   }),
 ];

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { anyone } from "../../domain/access/checks.ts";
-import type { Outbox, OutboxMessage } from "../../infra/mail/outbox.ts";
+import type { OutboxMessage } from "../../infra/mail/outbox.ts";
 import { ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { escapeHtml, page } from "./page.ts";
@@ -16,34 +16,31 @@ const OutboxMessageDto = z.object({
   sentAt: z.iso.datetime(),
 }).meta({ id: "OutboxMessageDto" });
 
-/** `GET /dev/outbox`: what development would have sent; the route exists only where there is an outbox. */
-export function outboxRoutes(outbox: Outbox | null): Endpoint[] {
-  if (!outbox) return [];
-  return [
-    endpoint({
-      method: "get",
-      path: "/dev/outbox",
-      area: "Operations",
-      id: "listOutbox",
-      summary: "Messages the development outbox keeps, newest first",
-      access: anyone,
-      answers: {
-        200: {
-          description: "The messages, or a page by Accept",
-          schema: z.array(OutboxMessageDto),
-          alsoAs: ["text/html"],
-        },
+/** `GET /dev/outbox`: the messages that development keeps instead of sending them. Served only if there is an outbox. */
+export const outboxRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/dev/outbox",
+    area: "Operations",
+    id: "listOutbox",
+    summary: "Messages the development outbox keeps, newest first",
+    access: anyone,
+    answers: {
+      200: {
+        description: "The messages, or a page by Accept",
+        schema: z.array(OutboxMessageDto),
+        alsoAs: ["text/html"],
       },
-      problems: [],
-      async run({ call }) {
-        const messages = await outbox.list();
-        if (!call.request.headers.get("accept")?.includes("text/html")) return ok(messages);
-        const articles = messages.map(article).join("") || "<p>Nothing was sent yet.</p>";
-        return text(page("Outbox", `<h1>Outbox</h1>${articles}`), "text/html; charset=utf-8");
-      },
-    }),
-  ];
-}
+    },
+    problems: [],
+    async run({ platform, call }) {
+      const messages = await platform.outbox?.list() ?? [];
+      if (!call.request.headers.get("accept")?.includes("text/html")) return ok(messages);
+      const articles = messages.map(article).join("") || "<p>Nothing was sent yet.</p>";
+      return text(page("Outbox", `<h1>Outbox</h1>${articles}`), "text/html; charset=utf-8");
+    },
+  }),
+];
 
 function article(message: OutboxMessage): string {
   const attachments = message.attachments.map(({ fileName, contentType, sizeBytes }) =>

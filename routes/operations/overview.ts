@@ -3,7 +3,6 @@ import { inTenantOrService } from "../../domain/access/checks.ts";
 import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
 import { ATTENTION_KINDS } from "../../domain/operations/attention.ts";
 import { readOverview } from "../../domain/operations/overview.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { TenantsSummaryDto } from "../access/tenant_shapes.ts";
 import { ScannerStatusDto } from "../files/shapes.ts";
 import { JobDashboardStatsDto, JobQueueDto, JobThroughputDto, JobWorkerDto } from "../jobs/shapes.ts";
@@ -48,7 +47,7 @@ export const OverviewDto = z.object({
 }).meta({ id: "OverviewDto", description: "How the service fares, as far as the caller may see it" });
 
 /** The service at a glance. */
-export const overviewRoutes = (p: Platform): Endpoint[] => [
+export const overviewRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/operations/overview",
@@ -62,6 +61,6 @@ export const overviewRoutes = (p: Platform): Endpoint[] => [
     }),
     answers: { 200: { description: "What the caller may see; the rest is null", schema: OverviewDto } },
     problems: [],
-    run: async ({ caller, query }) => ok(await readOverview(p, caller, query)),
+    run: async ({ platform, caller, query }) => ok(await readOverview(platform, caller, query)),
   }),
 ];

@@ -6,7 +6,6 @@ import { redeliver } from "../../domain/reports/delivery/redeliver.ts";
 import { downloadReport } from "../../domain/reports/download_report.ts";
 import { listDeliveries, listExecutions, readVisibleExecution } from "../../domain/reports/execution.ts";
 import { visibleTemplates } from "../../domain/reports/registry.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { accepted, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
@@ -29,7 +28,7 @@ import {
 const access = inTenantOrService();
 
 /** What reports there are, what ran, and the way to its documents. */
-export const executionRoutes = (p: Platform): Endpoint[] => [
+export const executionRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/reports",
@@ -39,7 +38,7 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
     access,
     answers: { 200: { description: "The templates", schema: z.array(TemplateItemDto) } },
     problems: ["FORBIDDEN"],
-    run: ({ caller }) => ok(visibleTemplates(p.reports.templates, caller).map(templateItem)),
+    run: ({ platform, caller }) => ok(visibleTemplates(platform.reports.templates, caller).map(templateItem)),
   }),
   endpoint({
     method: "get",
@@ -61,8 +60,8 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
     }),
     answers: { 200: { description: "A page of executions", schema: pagedResultOf(ExecutionSummaryDto) } },
     problems: ["FORBIDDEN"],
-    async run({ caller, query }) {
-      const page = await listExecutions(p.sql, caller, {
+    async run({ db, caller, query }) {
+      const page = await listExecutions(db, caller, {
         templateId: query.templateId ?? null,
         scheduleId: query.scheduleId ?? null,
         burstId: query.burstId ?? null,
@@ -87,11 +86,11 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
     params: ReportId,
     answers: { 200: { etag: true, description: "The execution", schema: ExecutionDetailDto } },
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "FORBIDDEN"],
-    async run({ caller, params }) {
-      const execution = await readVisibleExecution(p.sql, caller, params.id);
+    async run({ db, caller, params }) {
+      const execution = await readVisibleExecution(db, caller, params.id);
       const [file, deliveries] = await Promise.all([
-        execution.storedFileId === null ? null : readFileState(p.sql, execution.storedFileId),
-        listDeliveries(p.sql, execution.id),
+        execution.storedFileId === null ? null : readFileState(db, execution.storedFileId),
+        listDeliveries(db, execution.id),
       ]);
       return okVersioned(executionDetail(execution, file?.status ?? null, deliveries), execution.version);
     },
@@ -114,7 +113,7 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
       "FILE_PURGED_CONFLICT",
       "FORBIDDEN",
     ],
-    run: async ({ caller, params }) => ok(await downloadReport(p, caller, params.id)),
+    run: async ({ platform, caller, params }) => ok(await downloadReport(platform, caller, params.id)),
   }),
   endpoint({
     method: "post",
@@ -127,9 +126,9 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
     answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
     creates: "atomically",
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "REPORT_NOT_AVAILABLE", "FORBIDDEN"],
-    async run({ caller, params }) {
-      const execution = await redeliver(p, caller, params.id);
-      return accepted(tracking(p, execution), reportLocation(execution.id));
+    async run({ platform, caller, params }) {
+      const execution = await redeliver(platform, caller, params.id);
+      return accepted(tracking(platform, execution), reportLocation(execution.id));
     },
   }),
   endpoint({
@@ -142,8 +141,8 @@ export const executionRoutes = (p: Platform): Endpoint[] => [
     params: ReportId,
     answers: { 204: { description: "Deleted; its file is collected after the grace period" } },
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "PRECONDITION_FAILED", "FORBIDDEN"],
-    async run({ caller, params, call }) {
-      await deleteExecution(p, caller, params.id, call.ifMatch);
+    async run({ platform, caller, params, call }) {
+      await deleteExecution(platform, caller, params.id, call.ifMatch);
       return noContent();
     },
   }),

@@ -3,7 +3,6 @@ import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import { requestBurst } from "../../domain/reports/burst.ts";
 import { generateNow } from "../../domain/reports/generate_now.ts";
 import { requestReport } from "../../domain/reports/request_report.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { accepted, created } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import {
@@ -25,7 +24,7 @@ const refusals: ProblemCode[] = [
 ];
 
 /** Running a report, now or in the background. */
-export const generationRoutes = (p: Platform): Endpoint[] => [
+export const generationRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/reports/generate",
@@ -43,8 +42,8 @@ export const generationRoutes = (p: Platform): Endpoint[] => [
       "REPORT_NOT_FOUND",
       "FILE_TOO_LARGE_UNPROCESSABLE",
     ],
-    async run({ caller, body, once }) {
-      const execution = await generateNow(p, caller, { ...body, delivery: null }, undefined, once);
+    async run({ platform, caller, body, once }) {
+      const execution = await generateNow(platform, caller, { ...body, delivery: null }, undefined, once);
       return created(generationResult(execution), reportLocation(execution.id));
     },
   }),
@@ -59,11 +58,11 @@ export const generationRoutes = (p: Platform): Endpoint[] => [
     creates: "atomically",
     answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
     problems: refusals,
-    async run({ caller, body }) {
+    async run({ platform, caller, body }) {
       const { burst, ...request } = body;
-      const [first] = burst ? await requestBurst(p, caller, request, burst) : [];
-      const execution = first ?? await requestReport(p, caller, request);
-      return accepted(tracking(p, execution), reportLocation(execution.id));
+      const [first] = burst ? await requestBurst(platform, caller, request, burst) : [];
+      const execution = first ?? await requestReport(platform, caller, request);
+      return accepted(tracking(platform, execution), reportLocation(execution.id));
     },
   }),
 ];

@@ -2,13 +2,12 @@ import { z } from "zod";
 import { anyone } from "../../domain/access/checks.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import { followReportLink, LINK_PATH } from "../../domain/reports/delivery/link.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { linkRefusedPage } from "./link_page.ts";
 
 /** The links that mail and webhooks carry. */
-export const linkRoutes = (p: Platform): Endpoint[] => [
+export const linkRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: `${LINK_PATH}/{token}`,
@@ -29,9 +28,9 @@ export const linkRoutes = (p: Platform): Endpoint[] => [
       "FILE_INFECTED_CONFLICT",
       "FILE_PURGED_CONFLICT",
     ],
-    async run({ params: { token }, call: { traceId, ip, request: { headers } } }) {
+    async run({ platform, params: { token }, call: { traceId, ip, request: { headers } } }) {
       try {
-        const location = await followReportLink(p, token, { traceId, ip });
+        const location = await followReportLink(platform, token, { traceId, ip });
         return { status: 302, headers: { location, "referrer-policy": "no-referrer" }, body: undefined };
       } catch (refusal) {
         const wantsPage = headers.get("accept")?.includes("text/html");

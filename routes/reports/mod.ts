@@ -1,4 +1,3 @@
-import type { Platform } from "../../domain/shared/platform.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import { executionRoutes } from "./executions.ts";
 import { generationRoutes } from "./generation.ts";
@@ -6,9 +5,9 @@ import { linkRoutes } from "./links.ts";
 import { scheduleRoutes } from "./schedules.ts";
 
 /** Every route of the reports area. */
-export const reportsRoutes = (p: Platform): Endpoint[] => [
-  ...generationRoutes(p),
-  ...scheduleRoutes(p), // before `/reports/{id}`, which their paths would match as well
-  ...executionRoutes(p),
-  ...linkRoutes(p),
+export const reportsRoutes: Endpoint[] = [
+  ...generationRoutes,
+  ...scheduleRoutes, // before `/reports/{id}`, which their paths would match as well
+  ...executionRoutes,
+  ...linkRoutes,
 ];

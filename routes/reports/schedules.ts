@@ -12,7 +12,6 @@ import {
 } from "../../domain/reports/schedule_changes.ts";
 import { triggerSchedule } from "../../domain/reports/schedule_runs.ts";
 import { listSchedules, readVisibleSchedule } from "../../domain/reports/schedule.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { accepted, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
@@ -37,7 +36,7 @@ const common = { area: "Reports", access } as const;
 const written = { area: "Reports", access: byPerson(access) } as const;
 
 /** Reports that run by themselves, with the rights their creator has at that moment. */
-export const scheduleRoutes = (p: Platform): Endpoint[] => [
+export const scheduleRoutes: Endpoint[] = [
   endpoint({
     ...common,
     method: "get",
@@ -51,8 +50,8 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     }),
     answers: { 200: { description: "A page of schedules", schema: pagedResultOf(ScheduleDto) } },
     problems: ["FORBIDDEN"],
-    async run({ caller, query }) {
-      const page = await listSchedules(p.sql, caller, {
+    async run({ db, caller, query }) {
+      const page = await listSchedules(db, caller, {
         templateId: query.templateId ?? null,
         isActive: query.isActive ?? null,
         page: query.pageNumber,
@@ -70,8 +69,8 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     params: ReportId,
     answers: { 200: { etag: true, description: "The schedule", schema: ScheduleDto } },
     problems: named,
-    async run({ caller, params }) {
-      const schedule = await readVisibleSchedule(p.sql, caller, params.id);
+    async run({ db, caller, params }) {
+      const schedule = await readVisibleSchedule(db, caller, params.id);
       return okVersioned(scheduleDto(schedule), schedule.version);
     },
   }),
@@ -85,8 +84,8 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     creates: "atomically",
     answers: { 201: { etag: true, description: "The schedule", schema: ScheduleDto } },
     problems: ["REPORT_TEMPLATE_NOT_FOUND", "MISSING_PERMISSION", "REPORT_FORMAT_NOT_SUPPORTED", "FORBIDDEN"],
-    async run({ caller, body }) {
-      const schedule = await createSchedule(p, caller, body);
+    async run({ platform, caller, body }) {
+      const schedule = await createSchedule(platform, caller, body);
       const answer = created(scheduleDto(schedule), `${BASE}/${schedule.id}`);
       return { ...answer, headers: { ...answer.headers, etag: etagOf(schedule.version) } };
     },
@@ -101,13 +100,13 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     body: UpdateScheduleRequest,
     answers: { 204: { description: "Changed" } },
     problems: [...named, "REPORT_TEMPLATE_NOT_FOUND", "REPORT_FORMAT_NOT_SUPPORTED", "PRECONDITION_FAILED"],
-    async run({ caller, params, body, call }) {
+    async run({ platform, caller, params, body, call }) {
       const { deliveryOptionsJson, burstJson } = body;
       if (deliveryOptionsJson) {
         call.requireKnownMembers(DeliveryOptionsShape, deliveryOptionsJson, "deliveryOptionsJson");
       }
       if (burstJson) call.requireKnownMembers(BurstShape, burstJson, "burstJson");
-      await updateSchedule(p, caller, params.id, body, call.ifMatch);
+      await updateSchedule(platform, caller, params.id, body, call.ifMatch);
       return noContent();
     },
   }),
@@ -120,8 +119,8 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     params: ReportId,
     answers: { 204: { description: "Removed" } },
     problems: [...named, "PRECONDITION_FAILED"],
-    async run({ caller, params, call }) {
-      await deleteSchedule(p, caller, params.id, call.ifMatch);
+    async run({ platform, caller, params, call }) {
+      await deleteSchedule(platform, caller, params.id, call.ifMatch);
       return noContent();
     },
   }),
@@ -135,9 +134,9 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     creates: "atomically",
     answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
     problems: named,
-    async run({ caller, params }) {
-      const execution = await triggerSchedule(p, caller, params.id);
-      return accepted(tracking(p, execution), reportLocation(execution.id));
+    async run({ platform, caller, params }) {
+      const execution = await triggerSchedule(platform, caller, params.id);
+      return accepted(tracking(platform, execution), reportLocation(execution.id));
     },
   }),
   endpoint({
@@ -149,8 +148,8 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     params: ReportId,
     answers: { 204: { description: "Paused" } },
     problems: [...named, "REPORT_SCHEDULE_ALREADY_PAUSED"],
-    async run({ caller, params }) {
-      await pauseSchedule(p, caller, params.id);
+    async run({ platform, caller, params }) {
+      await pauseSchedule(platform, caller, params.id);
       return noContent();
     },
   }),
@@ -163,8 +162,8 @@ export const scheduleRoutes = (p: Platform): Endpoint[] => [
     params: ReportId,
     answers: { 204: { description: "Resumed" } },
     problems: [...named, "REPORT_SCHEDULE_NOT_PAUSED"],
-    async run({ caller, params }) {
-      await resumeSchedule(p, caller, params.id);
+    async run({ platform, caller, params }) {
+      await resumeSchedule(platform, caller, params.id);
       return noContent();
     },
   }),

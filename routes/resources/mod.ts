@@ -4,7 +4,6 @@ import { listApplicationUsage } from "../../domain/resources/application_usage.t
 import { applications } from "../../domain/resources/applications.ts";
 import type { Resource } from "../../domain/resources/resource.ts";
 import { settings } from "../../domain/resources/settings.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";
@@ -22,26 +21,24 @@ const ApplicationUsageDto = z.object({
 }).meta({ id: "ApplicationUsageDto" });
 
 /** Resources, and the lists of their own that some have. */
-export function resourcesRoutes(p: Platform): Endpoint[] {
-  return [
-    endpoint({
-      method: "get",
-      path: "/api/v1/applications/usage",
-      area: "Applications",
-      id: "listApplicationUsage",
-      summary: "The tenant's applications with the number of active users that name each",
-      access: inTenant("read:users"),
-      query: z.object(pageQuery()),
-      answers: {
-        200: { description: "A page", schema: operationResponseOf(z.array(ApplicationUsageDto)) },
-      },
-      problems: [],
-      run: async ({ caller, query }) =>
-        ok(operationList(await listApplicationUsage(p.sql, caller, query), {
-          sortBy: "code",
-          sortDirection: "Ascending",
-        })),
-    }),
-    ...RESOURCES.flatMap((resource) => resourceRoutes(p, resource)),
-  ];
-}
+export const resourcesRoutes: Endpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/applications/usage",
+    area: "Applications",
+    id: "listApplicationUsage",
+    summary: "The tenant's applications with the number of active users that name each",
+    access: inTenant("read:users"),
+    query: z.object(pageQuery()),
+    answers: {
+      200: { description: "A page", schema: operationResponseOf(z.array(ApplicationUsageDto)) },
+    },
+    problems: [],
+    run: async ({ db, caller, query }) =>
+      ok(operationList(await listApplicationUsage(db, caller, query), {
+        sortBy: "code",
+        sortDirection: "Ascending",
+      })),
+  }),
+  ...RESOURCES.flatMap((resource) => resourceRoutes(resource)),
+];

@@ -3,7 +3,6 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/access/checks.ts";
 import { createMany } from "../../domain/resources/create_many.ts";
 import type { Resource } from "../../domain/resources/resource.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { type Area, type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -11,7 +10,7 @@ import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../shared/validation.ts";
 
 /** The six routes of the generic contract for one resource. */
-export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
+export function resourceRoutes(r: Resource): Endpoint[] {
   const area = r.area as Area;
   const path = `/api/v1/${r.path ?? r.many}`;
   const One = r.one.charAt(0).toUpperCase() + r.one.slice(1);
@@ -35,10 +34,10 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       query: z.object({ ...common, ...r.query.shape }),
       answers: { 200: { description: "A page", schema: pagedResultOf(r.result) } },
       problems: [],
-      async run({ caller, query }) {
+      async run({ db, caller, query }) {
         const filters = r.query.keyof().options.map((name: string) => [name, (query as never)[name]]);
         const request = { ...query, filters: Object.fromEntries(filters) };
-        return ok(await r.source.list(p.sql, caller, request));
+        return ok(await r.source.list(db, caller, request));
       },
     }),
     endpoint({
@@ -51,8 +50,8 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       params,
       answers: { 200: { etag: true, description: `The ${one}`, schema: r.result } },
       problems: [r.notFound],
-      async run({ caller, params }) {
-        const { value, version } = await r.source.read(p.sql, caller, params.id);
+      async run({ db, caller, params }) {
+        const { value, version } = await r.source.read(db, caller, params.id);
         return okVersioned(value, version);
       },
     }),
@@ -67,8 +66,8 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       ...creates,
       answers: { 201: { etag: true, description: "Made; Location leads to it", schema: r.result } },
       problems: r.problems,
-      async run({ caller, body }) {
-        const { value, version } = await transact(p.sql, (tx) => r.source.create(tx, caller, body));
+      async run({ platform, db, caller, body }) {
+        const { value, version } = await transact(db, (tx) => r.source.create(platform, tx, caller, body));
         const answer = created(value, `${path}/${value.id}`);
         return { ...answer, headers: { ...answer.headers, etag: etagOf(version) } };
       },
@@ -89,10 +88,10 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
         },
       },
       problems: r.problems,
-      async run({ caller, call }) {
+      async run({ platform, caller, call }) {
         const { items, continueOnError } = await call.readJson(bulk, { anyText: true }); // each item's own matter
         return ok(
-          await createMany(p.sql, caller, r.source, readItems(call, r.create, items), continueOnError),
+          await createMany(platform, caller, r.source, readItems(call, r.create, items), continueOnError),
         );
       },
     }),
@@ -107,12 +106,12 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       lateBody: r.update,
       answers: { 200: { etag: true, description: `The ${one} as it is now`, schema: r.result } },
       problems: [r.notFound, "PRECONDITION_FAILED", ...r.problems],
-      async run({ caller, params, call }) {
-        await r.source.read(p.sql, caller, params.id); // an absent resource is 404 whatever was sent
+      async run({ platform, db, caller, params, call }) {
+        await r.source.read(db, caller, params.id); // an absent resource is 404 whatever was sent
         const body = await call.readJson(r.update);
         const { value, version } = await transact(
-          p.sql,
-          (tx) => r.source.update(tx, caller, params.id, body, call.ifMatch),
+          db,
+          (tx) => r.source.update(platform, tx, caller, params.id, body, call.ifMatch),
         );
         return okVersioned(value, version);
       },
@@ -127,8 +126,8 @@ export function resourceRoutes(p: Platform, r: Resource): Endpoint[] {
       params,
       answers: { 204: { description: "Deleted" } },
       problems: [r.notFound, "PRECONDITION_FAILED"],
-      async run({ caller, params, call }) {
-        await transact(p.sql, (tx) => r.source.remove(tx, caller, params.id, call.ifMatch));
+      async run({ db, caller, params, call }) {
+        await transact(db, (tx) => r.source.remove(tx, caller, params.id, call.ifMatch));
         return noContent();
       },
     }),

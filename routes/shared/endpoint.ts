@@ -2,6 +2,8 @@ import type { z } from "zod";
 import type { Access } from "../../domain/access/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import type { OnceWork } from "../../domain/requests/idempotency.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
 
@@ -46,6 +48,12 @@ export interface AnswerSpec {
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 export interface EndpointInput<C, P, Q, B> {
+  /** The service that answers the request. */
+  platform: Platform;
+  /** The pool of the service's database, `platform.sql`. */
+  db: Sql;
+  /** All endpoints that the service answers. */
+  endpoints: readonly Endpoint[];
   caller: C;
   params: Parsed<P>;
   query: Parsed<Q>;

@@ -50,7 +50,7 @@ export interface OpenApiDocument {
 
 /** The OpenAPI 3.1 document of `endpoints`, made from the very shapes that validate. */
 export function openApiDocument(
-  endpoints: Endpoint[],
+  endpoints: readonly Endpoint[],
   o: { baseUrl: string; version: string },
 ): OpenApiDocument {
   const registry = new OpenAPIRegistry();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { allEndpoints } from "../../routes/endpoints.ts";
+import { ENDPOINTS } from "../../routes/endpoints.ts";
 import type { Endpoint } from "../../routes/shared/endpoint.ts";
 import type { HttpAnswer, HttpClient } from "../support/http.ts";
 import { setup } from "../support/setup.ts";
@@ -20,7 +20,6 @@ import {
 const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const world = await buildWorld(t);
-const endpoints = allEndpoints(t.steward.platform, { isStopping: () => false });
 
 const send = (by: HttpClient, spec: Endpoint, ask: Ask, headers: Record<string, string> = {}) =>
   by.send(spec.method.toUpperCase(), pathOf(spec.path, ask), ask.body, headers);
@@ -86,7 +85,7 @@ async function tryRow(spec: Endpoint, row: Row): Promise<void> {
 }
 
 Deno.test("every registered route is in the table, and the table names no other", () => {
-  const ids = endpoints.map((spec) => spec.id);
+  const ids = ENDPOINTS.map((spec) => spec.id);
   assert.equal(new Set(ids).size, ids.length, "operation ids are unique");
   assert.deepEqual(
     ids.filter((id) => !Object.hasOwn(ROWS, id)),
@@ -101,7 +100,7 @@ Deno.test("every registered route is in the table, and the table names no other"
 });
 
 Deno.test("every route that needs a caller answers TOKEN_MISSING without a token, before it looks at anything", async () => {
-  for (const spec of endpoints.filter((spec) => spec.access.needsCaller)) {
+  for (const spec of ENDPOINTS.filter((spec) => spec.access.needsCaller)) {
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
       const answer = await send(t.nobody, { ...spec, path }, { params: { id: "not an id" } });
       assert.equal(`${answer.status} ${answer.body.code}`, "401 TOKEN_MISSING", `${spec.method} ${path}`);
@@ -112,7 +111,7 @@ Deno.test("every route that needs a caller answers TOKEN_MISSING without a token
 Deno.test("a global token enters no tenant without a link, by header or by query", async () => {
   const global = await t.actor({ permissions: everyTenantPermission, global: true });
   const tenantId = world.ids.tenant;
-  for (const spec of endpoints.filter((spec) => spec.access.needsCaller)) {
+  for (const spec of ENDPOINTS.filter((spec) => spec.access.needsCaller)) {
     const byHeader = await send(global, spec, {}, { "x-tenant-id": tenantId });
     assert.equal(`${byHeader.status} ${byHeader.body.code}`, "403 TENANT_FORBIDDEN", spec.id);
     revealsNothing(byHeader, new Set([tenantId]));
@@ -122,7 +121,7 @@ Deno.test("a global token enters no tenant without a link, by header or by query
   }
 });
 
-for (const spec of endpoints) {
+for (const spec of ENDPOINTS) {
   const row = ROWS[spec.id];
   if (!row || "open" in row && !spec.access.needsCaller) continue;
   Deno.test(`an outsider gets nothing of another tenant's from ${spec.method} ${spec.path}`, async () => {

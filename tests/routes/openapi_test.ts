@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import assert from "node:assert/strict";
 import { CATALOGUE } from "../../domain/problems/catalogue.ts";
-import { allEndpoints } from "../../routes/endpoints.ts";
+import { ENDPOINTS } from "../../routes/endpoints.ts";
 import type { Endpoint } from "../../routes/shared/endpoint.ts";
 import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
 import type { HttpClient } from "../support/http.ts";
@@ -16,7 +16,6 @@ import { buildWorld } from "./isolation/world.ts";
 const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const world = await buildWorld(t);
-const endpoints = allEndpoints(t.steward.platform, { isStopping: () => false });
 const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -138,14 +137,14 @@ Deno.test("a validator of its own takes the document", async () => {
 Deno.test("operation ids are unique, and every reference leads somewhere", () => {
   const ids = operations().map((operation) => operation.operationId);
   assert.equal(new Set(ids).size, ids.length);
-  assert.deepEqual(ids.toSorted(), endpoints.map(({ id }) => id).toSorted());
+  assert.deepEqual(ids.toSorted(), ENDPOINTS.map(({ id }) => id).toSorted());
   for (const [, target] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
     assert.notEqual(partAt((target ?? "").split("/")), undefined, target);
   }
 });
 
 Deno.test("every code of the catalogue is answered by some operation", () => {
-  const listed = new Set(endpoints.flatMap((spec) => codesOf(spec)));
+  const listed = new Set(ENDPOINTS.flatMap((spec) => codesOf(spec)));
   const atNone = [
     "METHOD_NOT_ALLOWED", // no operation: that is the point
     "FILE_ARCHIVE_LIMITS_UNPROCESSABLE", // a rejectionCode only: the scan comes after the answer
@@ -154,7 +153,7 @@ Deno.test("every code of the catalogue is answered by some operation", () => {
 });
 
 Deno.test("every JSON body and answer has an example, and it is what the schema takes", () => {
-  for (const spec of endpoints) {
+  for (const spec of ENDPOINTS) {
     const keys = ["paths", spec.path, spec.method];
     const { requestBody, responses } = partAt(keys) as Operation;
     if (requestBody?.content["application/json"]) {
@@ -189,7 +188,7 @@ function exampleFits(keys: string[]): void {
 Deno.test("nobody, and a caller without permissions, are answered as documented by every operation", async () => {
   const powerless = await t.actor();
   const unfit: string[] = [];
-  for (const spec of endpoints) {
+  for (const spec of ENDPOINTS) {
     if (ENDING.includes(spec.id)) continue;
     await tryOut(t.nobody, spec, {}, unfit);
     await tryOut(powerless, spec, { body: spec.method === "get" ? undefined : {} }, unfit);
@@ -199,7 +198,7 @@ Deno.test("nobody, and a caller without permissions, are answered as documented 
 
 Deno.test("mistaken paths, queries and bodies are answered as documented by every operation", async () => {
   const unfit: string[] = [];
-  for (const spec of endpoints) {
+  for (const spec of ENDPOINTS) {
     if (ENDING.includes(spec.id)) continue;
     const strange = Object.fromEntries(
       [...spec.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, "\u0001 é"]),
@@ -215,15 +214,15 @@ Deno.test("mistaken paths, queries and bodies are answered as documented by ever
 
 Deno.test("those who may are answered as documented by every operation", async () => {
   const unfit: string[] = [];
-  for (const spec of endpoints.toSorted((a, b) => rank(a) - rank(b))) {
+  for (const spec of ENDPOINTS.toSorted((a, b) => rank(a) - rank(b))) {
     const row = ROWS[spec.id];
     const isPlatforms = row && "refused" in row;
     const by = isPlatforms ? t.systemAdmin : row && "open" in row ? t.nobody : world.victim;
     if (await tryOut(by, spec, victims(spec), unfit) < 400) succeeded.add(spec.id);
   }
   assert.deepEqual(unfit, []);
-  const silent = endpoints.filter(({ id }) => !succeeded.has(id)).map(({ id }) => id);
-  assert.ok(succeeded.size > endpoints.length * 0.7, `only refusals were seen of ${silent.join(", ")}`);
+  const silent = ENDPOINTS.filter(({ id }) => !succeeded.has(id)).map(({ id }) => id);
+  assert.ok(succeeded.size > ENDPOINTS.length * 0.7, `only refusals were seen of ${silent.join(", ")}`);
 });
 
 Deno.test("the document tells how a caller without a tenant, or with the wrong one, is refused", () => {

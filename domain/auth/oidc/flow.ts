@@ -2,7 +2,7 @@ import { invalid, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../secrets.ts";
 import type { WantedTenant } from "../tenant_choice.ts";
-import { findProvider, type Providers } from "./providers.ts";
+import { findProvider } from "./providers.ts";
 import { callProvider } from "./provider_call.ts";
 
 export const FLOW_MINUTES = 10;
@@ -36,10 +36,9 @@ export const callbackUrl = (p: Pick<Platform, "baseUrl">, provider: string): str
  */
 export async function startOpenIdSignIn(
   p: Platform,
-  providers: Providers,
   o: WantedTenant & { provider: string; returnTo: string | null },
 ): Promise<StartedFlow> {
-  const provider = findProvider(providers, o.provider);
+  const provider = findProvider(p, o.provider);
   const returnTo = o.returnTo === null ? null : requireAllowedReturn(p, o.returnTo);
   const [state, nonce, codeVerifier, browserSecret] = [newSecret(), newSecret(), newSecret(), newSecret()];
   const redirectUri = callbackUrl(p, provider.name);

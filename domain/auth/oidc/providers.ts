@@ -10,12 +10,13 @@ export interface NamedProvider {
   openId: OpenIdProvider;
 }
 
-export type Providers = ReadonlyMap<string, NamedProvider>;
+/** The configured OpenID providers by name. */
+export type OpenIdProviders = ReadonlyMap<string, NamedProvider>;
 
 /** The configured OpenID providers, by name. The service contacts a provider at the first sign-in by it. */
-export const openIdProviders = (
+export const createOpenIdProviders = (
   { config, clock }: Pick<Platform, "config" | "clock">,
-): Providers =>
+): OpenIdProviders =>
   new Map(
     Object.entries(config.OIDC_PROVIDERS ?? {}).map(([name, settings]) => [
       name,
@@ -24,8 +25,11 @@ export const openIdProviders = (
   );
 
 /** Finds a provider by name. Throws OIDC_PROVIDER_NOT_FOUND. */
-export function findProvider(providers: Providers, name: string): NamedProvider {
-  const provider = providers.get(name);
+export function findProvider(
+  { openIdProviders }: Pick<Platform, "openIdProviders">,
+  name: string,
+): NamedProvider {
+  const provider = openIdProviders.get(name);
   if (provider) return provider;
   throw problem("OIDC_PROVIDER_NOT_FOUND", `No OpenID provider "${name}" is configured.`);
 }

@@ -8,7 +8,7 @@ import type { Origin, SignedIn } from "../sign_in.ts";
 import { chooseTenant, type WantedTenant } from "../tenant_choice.ts";
 import { callbackUrl, type ReturnedFlow, takeFlow } from "./flow.ts";
 import { resolveIdentity, type Trace } from "./identity.ts";
-import { findProvider, type Providers } from "./providers.ts";
+import { findProvider } from "./providers.ts";
 import { callProvider } from "./provider_call.ts";
 
 const HANDOVER_SECONDS = 60;
@@ -35,17 +35,16 @@ export type OpenIdOutcome = { signedIn: SignedIn } | { returnTo: string };
  */
 export async function finishOpenIdSignIn(
   p: Platform,
-  providers: Providers,
   o: Callback,
 ): Promise<OpenIdOutcome> {
-  findProvider(providers, o.provider);
+  findProvider(p, o.provider);
   const flow = await takeFlow(p, o);
   const { returnTo } = flow;
   if (returnTo === null) {
-    return { signedIn: await withUser(p, providers, o, flow, (tx, id) => openFor(p, tx, id, flow, o)) };
+    return { signedIn: await withUser(p, o, flow, (tx, id) => openFor(p, tx, id, flow, o)) };
   }
   try {
-    const code = await withUser(p, providers, o, flow, (tx, userId) => createHandover(tx, userId, flow));
+    const code = await withUser(p, o, flow, (tx, userId) => createHandover(tx, userId, flow));
     return { returnTo: withFragment(returnTo, { code }) };
   } catch (failure) {
     if (!(failure instanceof Problem)) throw failure;
@@ -76,12 +75,11 @@ export async function redeemHandover(p: Platform, code: string, origin: Origin):
 /** Gets the identity from the provider, then finds its user and runs `use` in one transaction. */
 async function withUser<T>(
   p: Platform,
-  providers: Providers,
   o: Callback,
   flow: ReturnedFlow,
   use: (tx: Tx, userId: string) => Promise<T>,
 ): Promise<T> {
-  const provider = findProvider(providers, flow.provider);
+  const provider = findProvider(p, flow.provider);
   // The public URL that the provider knows. The request's own URL may differ behind a proxy.
   const callback = new URL(callbackUrl(p, provider.name) + o.search);
   const { nonce, codeVerifier } = flow;

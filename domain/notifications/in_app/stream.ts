@@ -3,7 +3,6 @@ import type { Caller } from "../../access/caller.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type UserNotification, userNotificationColumns } from "./read.ts";
-import type { UserWakeUps } from "./user_wake_up.ts";
 
 const BATCH_SIZE = 100;
 /** How long a stream waits for a wake-up. Then it polls for rows, sends a keep-alive comment and checks its session. */
@@ -19,14 +18,13 @@ const RECONNECT_MS = 2_000;
  */
 export async function streamUserNotifications(
   p: Platform,
-  wakeUps: UserWakeUps,
   caller: Caller,
   o: { userId: string; lastEventId: string | null },
 ): Promise<ReadableStream<Uint8Array>> {
   const after = o.lastEventId === null ? await lastSeq(p.sql, o.userId) : parseEventId(o.lastEventId);
   const cancelled = new AbortController();
   const signal = AbortSignal.any([p.stopping, cancelled.signal]);
-  const chunks = events(p, wakeUps, caller, { userId: o.userId, after, signal });
+  const chunks = events(p, caller, { userId: o.userId, after, signal });
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
@@ -43,12 +41,11 @@ export async function streamUserNotifications(
 
 async function* events(
   p: Platform,
-  wakeUps: UserWakeUps,
   caller: Caller,
   o: { userId: string; after: number; signal: AbortSignal },
 ): AsyncGenerator<string, void> {
   const pollMs = p.config.DATABASE_LISTEN ? POLL_MS : POLL_WITHOUT_LISTEN_MS;
-  const listener = wakeUps.listen(o.userId, o.signal);
+  const listener = p.userWakeUps.listen(o.userId, o.signal);
   let after = o.after;
   try {
     // An id without data is not an event. A client that loses the connection before its first event sends this id.

@@ -8,7 +8,7 @@ import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { integrationTexts } from "./texts.ts";
 
-export type Endpoint = z.output<ReturnType<typeof webhookEndpoints>["result"]>;
+export type Endpoint = z.output<typeof webhookEndpoints["result"]>;
 
 /** Where the tenant's events are sent. */
 export async function webhooksPage(v: Visit): Promise<View> {

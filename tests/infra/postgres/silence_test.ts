@@ -6,6 +6,7 @@ import { databaseTrouble } from "../../../infra/postgres/failures.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { PoolHealth } from "../../../infra/postgres/pool_health.ts";
 import { ProtocolTracker } from "../../../infra/postgres/protocol_tracker.ts";
+import { InstanceHealth } from "../../../domain/operations/health.ts";
 import { healthRoutes } from "../../../routes/operations/health.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
@@ -157,10 +158,11 @@ Deno.test("a pool that answers nothing although the database does is stuck, and 
   const { proxy, url } = await proxied();
   const sql = connectPostgres(url, { max: 1 });
   const pulse = new PoolHealth(sql, url, 30);
-  const [health] = healthRoutes([], {
-    ...{ isStopping: () => false, isStuck: () => pulse.isStuck, log: createLog("off") },
-  });
-  const status = async () => (await health?.run({} as Parameters<typeof health.run>[0]))?.status;
+  const [health] = healthRoutes;
+  const platform = {
+    health: new InstanceHealth([], { isStuck: () => pulse.isStuck, log: createLog("off") }),
+  };
+  const status = async () => (await health?.run({ platform } as Parameters<typeof health.run>[0]))?.status;
   await warm(sql, 1);
   const kept = await sql.reserve(); // and never given back
   while (!pulse.isStuck) await pause(10);

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import type { HealthCheck } from "../../../routes/operations/health.ts";
+import { type HealthCheck, InstanceHealth } from "../../../domain/operations/health.ts";
 import { healthRoutes } from "../../../routes/operations/health.ts";
 import { createLog, type Log } from "../../../infra/log.ts";
 
 const readiness = (checks: HealthCheck[], log: Log = createLog("off")) => {
-  const [, ready] = healthRoutes(checks, { isStopping: () => false, log });
+  const [, ready] = healthRoutes;
   assert.equal(ready?.id, "readiness");
-  return async () => await ready.run({} as never);
+  const platform = { health: new InstanceHealth(checks, { log }), stopping: new AbortController().signal };
+  return async () => await ready.run({ platform } as never);
 };
 
 Deno.test("however many ask at once, everything is looked at once; who asks later has it looked at anew", async () => {

@@ -37,7 +37,8 @@ const priceTags = defineSimpleResource({
   problems: [],
 });
 const app = createApp({
-  endpoints: [...resourceRoutes(p, priceTags as unknown as Resource), ...problemRoutes],
+  platform: p,
+  endpoints: [...resourceRoutes(priceTags as unknown as Resource), ...problemRoutes],
   authenticate: (call) =>
     authenticate(p, {
       authorization: call.request.headers.get("authorization"),
@@ -47,11 +48,7 @@ const app = createApp({
       traceId: call.traceId,
       ip: null,
     }),
-  baseUrl: p.baseUrl,
-  log: p.log,
   sql: p.sql,
-  stopping: p.stopping,
-  settings: p.config,
   checkAnswers: true,
 });
 const server = Deno.serve({ port: 0, onListen: () => {} }, (request) => app(request, null));

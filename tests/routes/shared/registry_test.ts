@@ -1,21 +1,20 @@
 // What holds for every route, read from the routes themselves.
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { allEndpoints } from "../../../routes/endpoints.ts";
+import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { shapeOf } from "../../../routes/shared/body_shape.ts";
 import { HttpClient } from "../../support/http.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
-const endpoints = allEndpoints(t.steward.platform, { isStopping: () => false });
 
 Deno.test("what can be changed or deleted is read with an ETag, and its PUT and DELETE honour If-Match", () => {
   const lacking: string[] = [];
   let looked = 0;
-  for (const { method, path, id, problems } of endpoints) {
+  for (const { method, path, id, problems } of ENDPOINTS) {
     if (method !== "put" && method !== "delete") continue;
-    const read = endpoints.find((other) => other.method === "get" && other.path === path);
+    const read = ENDPOINTS.find((other) => other.method === "get" && other.path === path);
     const isList = read?.answers[200]?.schema instanceof z.ZodArray;
     if (!read || isList && method === "delete") continue;
     looked++;
@@ -39,15 +38,15 @@ const MAKING = new Set([
 
 Deno.test("every creating POST honours an Idempotency-Key, or refuses it because it answers a secret", () => {
   const lacking: string[] = [];
-  for (const { method, id, answers, creates, showsSecret } of endpoints) {
+  for (const { method, id, answers, creates, showsSecret } of ENDPOINTS) {
     const isCreating = answers[201] !== undefined || answers[202] !== undefined || MAKING.has(id);
     if (method !== "post" || !isCreating || WITHOUT_KEY.has(id)) continue;
     if (Boolean(creates) === Boolean(showsSecret)) lacking.push(id);
   }
   assert.deepEqual(lacking, []);
-  assert.deepEqual([...MAKING].filter((id) => !endpoints.some((each) => each.id === id)), []);
+  assert.deepEqual([...MAKING].filter((id) => !ENDPOINTS.some((each) => each.id === id)), []);
   assert.deepEqual(
-    endpoints.filter((each) => each.showsSecret).map(({ id }) => id).sort(),
+    ENDPOINTS.filter((each) => each.showsSecret).map(({ id }) => id).sort(),
     ["createApiKey", "createWebhookEndpoint", "createWebhookEndpoints", "rotateWebhookSecret"],
   );
 });
@@ -148,7 +147,7 @@ Deno.test("an import is repeated by its file, whatever boundary its form has", a
 /** The members of a body of the PUT of `path`. */
 function membersOfPut(path: string): string[] {
   const [place = ""] = path.split("?");
-  const found = endpoints.find(({ method, path }) =>
+  const found = ENDPOINTS.find(({ method, path }) =>
     method === "put" && new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(place)
   );
   const schema = found?.body ?? found?.lateBody ?? assert.fail(`no PUT at ${place}`);

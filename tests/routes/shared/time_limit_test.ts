@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { anyone } from "../../../domain/access/checks.ts";
+import type { Platform } from "../../../domain/shared/platform.ts";
 import { createLog } from "../../../infra/log.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type AppOptions, createApp } from "../../../routes/app.ts";
@@ -12,7 +13,7 @@ import { type Mount, withMounts } from "../../../routes/shared/mounts.ts";
 const log = createLog("error", () => {});
 
 function app(
-  settings: Partial<AppOptions["settings"]>,
+  settings: Partial<Platform["config"]>,
   stopping: AbortSignal,
   run: AppOptions["endpoints"][number]["run"],
 ) {
@@ -31,20 +32,22 @@ function app(
       }),
     ],
     authenticate: () => Promise.resolve(null),
-    baseUrl: () => "http://127.0.0.1",
-    log,
     sql: null as unknown as Sql,
-    stopping,
-    settings: {
-      PUBLIC_URL: null,
-      CORS_ORIGINS: null,
-      RATE_LIMIT_PER_MINUTE: 0,
-      RATE_LIMIT_ANONYMOUS_PER_MINUTE: 0,
-      REQUEST_TIMEOUT_SECONDS: 60,
-      BODY_TIMEOUT_SECONDS: 1,
-      JOB_LEASE_SECONDS: 60,
-      ...settings,
-    },
+    platform: {
+      baseUrl: () => "http://127.0.0.1",
+      log,
+      stopping,
+      config: {
+        PUBLIC_URL: null,
+        CORS_ORIGINS: null,
+        RATE_LIMIT_PER_MINUTE: 0,
+        RATE_LIMIT_ANONYMOUS_PER_MINUTE: 0,
+        REQUEST_TIMEOUT_SECONDS: 60,
+        BODY_TIMEOUT_SECONDS: 1,
+        JOB_LEASE_SECONDS: 60,
+        ...settings,
+      },
+    } as Platform,
   });
 }
 

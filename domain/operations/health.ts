@@ -1,0 +1,117 @@
+import type { Log } from "../../infra/log.ts";
+import { requireDiskSpace } from "../../infra/postgres/disk_space.ts";
+import type { Platform } from "../shared/platform.ts";
+
+/** One thing that readiness depends on. */
+export interface HealthCheck {
+  name: string;
+  /** If a required check fails, the instance is not ready; if another one fails, it is degraded. */
+  required: boolean;
+  /** Rejects if the thing does not work. */
+  check(): Promise<unknown>;
+}
+
+export interface CheckResult {
+  name: string;
+  required: boolean;
+  works: boolean;
+}
+
+export interface HealthOptions {
+  log: Log;
+  /** True if only a new process can reach the database. */
+  isStuck?: () => boolean;
+  /** Settings that should differ in production, as sentences. */
+  notices?: string[];
+}
+
+const CHECK_TIMEOUT_MS = 2_000;
+const DISK_CHECK_INTERVAL_MS = 5_000;
+
+/** The health of this instance: what it depends on, and whether its process must be replaced. */
+export class InstanceHealth {
+  readonly notices: readonly string[];
+  readonly #failing = new Set<string>();
+  #running: Promise<CheckResult[]> | null = null;
+
+  constructor(private readonly checks: HealthCheck[], private readonly o: HealthOptions) {
+    this.notices = o.notices ?? [];
+  }
+
+  /** True if only a new process can reach the database. */
+  isStuck(): boolean {
+    return this.o.isStuck?.() ?? false;
+  }
+
+  /** Runs all checks. Concurrent calls share one run, because anyone may call the route. Logs each change of state. */
+  check(): Promise<CheckResult[]> {
+    return this.#running ??= Promise.all(this.checks.map((check) => this.#run(check)))
+      .finally(() => this.#running = null);
+  }
+
+  async #run({ name, required, check }: HealthCheck): Promise<CheckResult> {
+    const failure = await failureOf(check);
+    const works = failure === null;
+    const { log } = this.o;
+    if (works === this.#failing.has(name)) {
+      if (works) log.info("a dependency works again", { check: name });
+      else log.warn("a dependency does not work", { check: name, required, error: failure });
+    }
+    this.#failing[works ? "delete" : "add"](name);
+    return { name, required, works };
+  }
+}
+
+/**
+ * The checks of an instance.
+ * @param o.jobStallReason why no job can start on this instance; null if jobs can start, or if it runs no jobs
+ */
+export function instanceChecks(
+  { sql, objects, scanner, mail }: Pick<Platform, "sql" | "objects" | "scanner" | "mail">,
+  o: { jobStallReason(): string | null },
+): HealthCheck[] {
+  return [
+    { name: "postgres", required: true, check: () => sql`select 1` },
+    { name: "objectStore", required: true, check: () => objects.ping() },
+    { name: "postgresDisk", required: false, check: cached(() => requireDiskSpace(sql)) },
+    { name: "jobs", required: false, check: () => rejectIfSet(o.jobStallReason()) },
+    { name: "scanner", required: false, check: () => scanner.status() },
+    ...mail.map((transport, index) => ({
+      name: index === 0 ? "mail" : `mail-${index + 1}`,
+      required: false,
+      check: () => transport.ping(),
+    })),
+  ];
+}
+
+/** Keeps the result for five seconds: anyone may call the route, and the check costs the database some work. */
+function cached(check: () => Promise<void>): () => Promise<void> {
+  let checkedAt = -Infinity;
+  let result = Promise.resolve();
+  return () => {
+    if (performance.now() - checkedAt > DISK_CHECK_INTERVAL_MS) {
+      checkedAt = performance.now();
+      result = check();
+    }
+    return result;
+  };
+}
+
+/** Rejects with the reason, if there is one. */
+const rejectIfSet = (reason: string | null): Promise<void> =>
+  reason === null ? Promise.resolve() : Promise.reject(new Error(reason));
+
+/** Why a check fails or does not answer in time; null if it succeeds. */
+async function failureOf(check: () => Promise<unknown>): Promise<unknown> {
+  const late = Promise.withResolvers<Error>();
+  const timer = setTimeout(
+    () => late.resolve(new Error(`no answer in ${CHECK_TIMEOUT_MS} ms`)),
+    CHECK_TIMEOUT_MS,
+  );
+  const failure = Promise.try(check).then(() => null, (error) => error ?? new Error("it failed"));
+  try {
+    return await Promise.race([failure, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
