@@ -28,7 +28,7 @@ export const signedIn: Access<Caller> = {
   permissions: [],
   needsCaller: true,
   needsTenant: false,
-  admit: present,
+  admit: requireCaller,
 };
 
 /**
@@ -50,7 +50,7 @@ export function inTenant(...permissions: string[]): Access<TenantCaller> {
     permissions,
     needsCaller: true,
     needsTenant: true,
-    admit: (caller) => requirePermission(requireTenant(present(caller)), ...permissions),
+    admit: (caller) => requirePermission(requireTenant(requireCaller(caller)), ...permissions),
   };
 }
 
@@ -60,7 +60,7 @@ export function acrossTenants(...permissions: string[]): Access<Caller> {
     permissions,
     needsCaller: true,
     needsTenant: false,
-    admit: (caller) => requirePermission(present(caller), ...permissions),
+    admit: (caller) => requirePermission(requireCaller(caller), ...permissions),
   };
 }
 
@@ -71,7 +71,7 @@ export function inTenantOrService(permission?: string): Access<Caller> {
     needsCaller: true,
     needsTenant: true,
     admit: (caller) => {
-      const acting = present(caller);
+      const acting = requireCaller(caller);
       if (acting.tenantId === null && !isSystemAdmin(acting)) return requireTenant(acting);
       return permission ? requirePermission(acting, permission) : acting;
     },
@@ -85,7 +85,7 @@ export function inFileModule(permission: string): Access<Caller> {
     needsCaller: true,
     needsTenant: true,
     admit: (caller) => {
-      const acting = present(caller);
+      const acting = requireCaller(caller);
       if (acting.tenantId === null && !isSystemAdmin(acting)) return requireTenant(acting);
       if (acting.permissions.has(permission)) return acting;
       throw problem("MISSING_PERMISSION", `The route needs ${permission}, which the caller does not hold.`);
@@ -93,9 +93,9 @@ export function inFileModule(permission: string): Access<Caller> {
   };
 }
 
-function present(caller: Caller | null): Caller {
+function requireCaller(caller: Caller | null): Caller {
   if (caller) return caller;
-  throw problem("TOKEN_MISSING", "The route needs a signed-in caller; the request carries no bearer token.");
+  throw problem("TOKEN_MISSING", "The route needs a signed-in caller; the request has no bearer token.");
 }
 
 function requireTenant(caller: Caller): TenantCaller {

@@ -1,13 +1,13 @@
 import { invalidateCache, onCacheInvalidation } from "../../infra/postgres/cache_invalidation.ts";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import { ShortMemory } from "../shared/short_memory.ts";
+import { TtlCache } from "../shared/ttl_cache.ts";
 
 /** Totals of at least this size are cached: counting so many rows takes longer than reading a page. */
 const LARGE = 10_000;
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 500;
 
-const caches = new WeakMap<Sql, ShortMemory<number>>();
+const caches = new WeakMap<Sql, TtlCache<number>>();
 
 /**
  * Returns a cached large total that is less than a second old, else runs `count`. Changes of users and links invalidate
@@ -24,10 +24,10 @@ export const isKnownLarge = (sql: Sql, key: string): boolean => caches.get(sql)?
 /** Invalidates all cached totals on every instance when `tx` commits. */
 export const invalidateCounts = (sql: Sql, tx: Tx): void => invalidateCache(sql, tx, "user totals");
 
-const cacheOf = (sql: Sql): ShortMemory<number> => caches.get(sql) ?? createCache(sql);
+const cacheOf = (sql: Sql): TtlCache<number> => caches.get(sql) ?? createCache(sql);
 
-function createCache(sql: Sql): ShortMemory<number> {
-  const cache = new ShortMemory<number>({
+function createCache(sql: Sql): TtlCache<number> {
+  const cache = new TtlCache<number>({
     ttlMs: FRESH_MS,
     maxEntries: MAX_ENTRIES,
     keeps: (total) => total >= LARGE,

@@ -2,7 +2,7 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, holds } from "./caller.ts";
-import { type Acting, requireMayGiveRoles } from "./escalation.ts";
+import { type Acting, requireMayAssignRoles } from "./escalation.ts";
 import {
   type Assignment,
   lockLinks,
@@ -57,7 +57,7 @@ export async function linkUserToTenant<T>(
     const user = await lockUser(tx, userId);
     if (!user) throw userNotFound(userId);
     requireTargets(targets, [assignment]);
-    await requireMayGiveRoles(tx, acting, roleIds);
+    await requireMayAssignRoles(tx, acting, roleIds);
     const links = await tx<{ tenantId: string; isDefault: boolean; isActive: boolean }[]>`
       select l.tenant_id, l.is_default, l.is_active from user_tenants l
       join tenants t on t.id = l.tenant_id and t.deleted_at is null where l.user_id = ${userId}`;
@@ -141,12 +141,12 @@ export async function replaceLinks(
         where r.user_id = l.user_id and r.tenant_id = l.tenant_id order by r.role_id) as role_ids
     from user_tenants l where l.user_id = ${userId} order by l.created_at, l.tenant_id`;
   const existing = new Map(before.map((link) => [link.tenantId, link]));
-  const given = wanted.flatMap((link) => {
+  const newRoleIds = wanted.flatMap((link) => {
     const now = existing.get(link.tenantId);
     const held = now && (now.isActive || !link.isActive) ? now.roleIds : [];
     return link.roleIds.filter((roleId) => !held.includes(roleId));
   });
-  await requireMayGiveRoles(tx, acting, given);
+  await requireMayAssignRoles(tx, acting, newRoleIds);
   requireCapacity(
     targets,
     wanted.filter((l) => l.isActive && !existing.get(l.tenantId)?.isActive).map((l) => l.tenantId),
@@ -154,24 +154,25 @@ export async function replaceLinks(
 
   const kept = wanted.filter((link) => existing.has(link.tenantId));
   const added = wanted.filter((link) => !existing.has(link.tenantId));
-  const gone = before.filter((link) => !wanted.some((l) => l.tenantId === link.tenantId));
-  const altered = kept.filter((link) => existing.get(link.tenantId)?.isActive !== link.isActive);
-  const dropped = kept.flatMap((link) =>
+  const removed = before.filter((link) => !wanted.some((l) => l.tenantId === link.tenantId));
+  const toggled = kept.filter((link) => existing.get(link.tenantId)?.isActive !== link.isActive);
+  const revoked = kept.flatMap((link) =>
     (existing.get(link.tenantId)?.roleIds ?? []).filter((id) => !link.roleIds.includes(id))
   );
   const granted = kept.some((link) =>
     link.roleIds.some((id) => !existing.get(link.tenantId)?.roleIds.includes(id))
   );
   const movesDefault = wanted.some((link) => link.isDefault && !existing.get(link.tenantId)?.isDefault);
-  const changed = added.length + gone.length + altered.length + dropped.length > 0 || granted || movesDefault;
+  const changed = added.length + removed.length + toggled.length + revoked.length > 0 || granted ||
+    movesDefault;
   if (!changed) return { changed, before };
 
   await tx`delete from user_tenants where user_id = ${userId} and tenant_id = any(${
-    gone.map((l) => l.tenantId)
+    removed.map((l) => l.tenantId)
   }::uuid[])`;
   await tx`update user_tenants set is_active = not is_active
-    where user_id = ${userId} and tenant_id = any(${altered.map((l) => l.tenantId)}::uuid[])`;
-  await tx`delete from user_tenant_roles where user_id = ${userId} and role_id = any(${dropped}::uuid[])`;
+    where user_id = ${userId} and tenant_id = any(${toggled.map((l) => l.tenantId)}::uuid[])`;
+  await tx`delete from user_tenant_roles where user_id = ${userId} and role_id = any(${revoked}::uuid[])`;
   await insertLinkRoles(tx, userId, kept);
   const keptDefault = kept.find((link) => link.isDefault);
   if (keptDefault && movesDefault) {

@@ -69,12 +69,12 @@ export async function requireGrantable(
   ids: string[],
 ): Promise<GrantedPermission[]> {
   const permissions = await findPermissions(tx, caller.tenantId, ids);
-  const beyond = permissions.filter(({ reach, code }) => reach === "Platform" && !holds(caller, code));
-  if (beyond.length > 0) {
+  const notHeld = permissions.filter(({ reach, code }) => reach === "Platform" && !holds(caller, code));
+  if (notHeld.length > 0) {
     throw problem(
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
       `The caller may not grant ${
-        beyond.map(({ code }) => code).join(", ")
+        notHeld.map(({ code }) => code).join(", ")
       }: only a user who holds a platform-reach permission may grant it.`,
     );
   }

@@ -3,7 +3,7 @@ import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import { holds, type TenantCaller } from "./caller.ts";
-import { type Acting, requireMayGiveRoles } from "./escalation.ts";
+import { type Acting, requireMayAssignRoles } from "./escalation.ts";
 import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
 import { insertLinks } from "./links.ts";
 import { invalidateCounts } from "./count_cache.ts";
@@ -44,7 +44,7 @@ export async function createUser(
   return await transact(p.sql, async (tx) => {
     const targets = await lockLinkTargets(tx, user.tenants);
     requireTargets(targets, user.tenants);
-    await requireMayGiveRoles(tx, acting, user.tenants.flatMap((link) => link.roleIds));
+    await requireMayAssignRoles(tx, acting, user.tenants.flatMap((link) => link.roleIds));
     const id = newId();
     await tx`insert into users (id, email, password_hash, first_name, last_name, phone_number, app_ids, is_active)
       values (${id}, ${user.email}, ${passwordHash}, ${user.firstName}, ${user.lastName}, ${user.phoneNumber},

@@ -2,7 +2,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { requireVersion } from "../shared/version.ts";
 import type { TenantCaller } from "./caller.ts";
-import { requireMayGiveRoles } from "./escalation.ts";
+import { requireMayAssignRoles } from "./escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets, requireTargets } from "./link_targets.ts";
 import { insertLinkRoles } from "./links.ts";
@@ -36,7 +36,7 @@ export async function setTenantUserRoles(
     const held = rows.map((row) => row.roleId);
     const given = roleIds.filter((id) => !held.includes(id));
     const taken = held.filter((id) => !roleIds.includes(id));
-    await requireMayGiveRoles(tx, caller, given);
+    await requireMayAssignRoles(tx, caller, given);
     if (given.length + taken.length > 0) {
       await keepSystemAdmin(tx, userId, async () => {
         await tx`delete from user_tenant_roles

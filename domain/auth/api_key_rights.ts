@@ -1,5 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { ShortMemory } from "../shared/short_memory.ts";
+import { TtlCache } from "../shared/ttl_cache.ts";
 import { permissionCodes } from "./held_permissions.ts";
 import { mayGrantToKey } from "./key_permissions.ts";
 import { digest } from "./secrets.ts";
@@ -25,7 +25,7 @@ export interface ApiKeyRights {
 /** Caches the rights of API keys for less than a second, and records when keys were last used. */
 export class ApiKeyRightsCache {
   /** Unknown keys are not cached: they would evict keys in use. */
-  readonly #keys = new ShortMemory<ApiKeyRights | null>({
+  readonly #keys = new TtlCache<ApiKeyRights | null>({
     ttlMs: FRESH_MS,
     maxEntries: MAX_CACHED_KEYS,
     keeps: (rights) => rights !== null,

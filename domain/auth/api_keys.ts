@@ -101,7 +101,7 @@ export async function createApiKey(
 ): Promise<ApiKey & { key: string }> {
   requireLife(p, input.expiresAt);
   const permissions = [...new Set(input.permissions)].sort();
-  requireMayGive(caller, permissions);
+  requireMayGrant(caller, permissions);
   const key = KEY_PREFIX + newSecret();
   return await transact(p.sql, async (tx) => {
     await requirePermissions(tx, caller, permissions);
@@ -155,13 +155,13 @@ function requireLife({ clock }: Pick<Platform, "clock">, expiresAt: Date | null)
   throw invalid({ expiresAt: [`expected a time in the future, at most ${MAX_LIFE_DAYS} days from now`] });
 }
 
-function requireMayGive(caller: TenantCaller, permissions: string[]): void {
-  const beyond = permissions.filter((code) => !mayGrantToKey(caller.permissions, code));
-  if (beyond.length === 0) return;
+function requireMayGrant(caller: TenantCaller, permissions: string[]): void {
+  const notHeld = permissions.filter((code) => !mayGrantToKey(caller.permissions, code));
+  if (notHeld.length === 0) return;
   throw problem(
     "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
     `The key cannot get the permissions ${
-      beyond.join(", ")
+      notHeld.join(", ")
     }, which the caller does not hold in the token's tenant.`,
   );
 }

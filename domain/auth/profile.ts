@@ -57,7 +57,7 @@ export async function readProfile(
         where l.user_id = u.id and l.is_active and t.is_active and t.deleted_at is null
       ), '[]') as tenants
     from users u where u.id = ${userId}`;
-  if (!row) throw problem("SESSION_INVALIDATED", "The user is gone.");
+  if (!row) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
   const { version, tenant, permissions, tenants, ...user } = row;
   const profile = { user, tenant, permissions, tenants };
   return { profile, version };
@@ -75,7 +75,7 @@ export async function updateOwnProfile(
 ): Promise<{ profile: Profile; version: number }> {
   return await transact(p.sql, async (tx) => {
     const user = await lockUser(tx, caller.userId);
-    if (!user) throw problem("SESSION_INVALIDATED", "The user is gone.");
+    if (!user) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
     requireVersion(ifMatch, user.version);
     const { firstName, lastName, phoneNumber } = user;
     const before = { firstName, lastName, phoneNumber };

@@ -1,7 +1,7 @@
 import type { Log } from "../../infra/log.ts";
 import { type Broadcast, openBroadcast } from "../../infra/postgres/broadcast.ts";
 import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
-import { ShortMemory } from "../shared/short_memory.ts";
+import { TtlCache } from "../shared/ttl_cache.ts";
 import { ApiKeyRightsCache } from "./api_key_rights.ts";
 import { permissionCodes } from "./held_permissions.ts";
 
@@ -42,7 +42,7 @@ const NO_RIGHTS: SessionRights = {
  * broadcast, on the others, before the request that made it is answered. If the broadcast fails, entries expire.
  */
 export class Rights {
-  readonly #users = new Map<string, ShortMemory<SessionRights>>();
+  readonly #users = new Map<string, TtlCache<SessionRights>>();
   #broadcast: Broadcast | null = null;
   /** Cached rights of API keys. They depend on the rights of the keys' users. */
   readonly apiKeys: ApiKeyRightsCache;
@@ -63,7 +63,7 @@ export class Rights {
     if (!sessions) {
       const [oldest] = this.#users.keys();
       if (oldest !== undefined && this.#users.size >= MAX_CACHED_USERS) this.#users.delete(oldest);
-      sessions = new ShortMemory<SessionRights>({ ttlMs: FRESH_MS, maxEntries: MAX_CACHED_SESSIONS });
+      sessions = new TtlCache<SessionRights>({ ttlMs: FRESH_MS, maxEntries: MAX_CACHED_SESSIONS });
       this.#users.set(userId, sessions);
     }
     return await sessions.read(`${sessionId} ${tenantId}`, () => this.#load(userId, sessionId, tenantId));

@@ -1,7 +1,7 @@
 import { invalidateCache, onCacheInvalidation } from "../../../infra/postgres/cache_invalidation.ts";
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { sharedTransaction } from "../../../infra/postgres/shared_transaction.ts";
-import { ShortMemory } from "../../shared/short_memory.ts";
+import { TtlCache } from "../../shared/ttl_cache.ts";
 import { findTemplate, type FoundTemplate } from "./read.ts";
 
 /** Lifetime of an entry. It bounds how long a change made by another instance is missed if its invalidation is lost. */
@@ -10,13 +10,13 @@ const MAX_ENTRIES = 500;
 
 type Requirements = Pick<FoundTemplate, "requiredVariables" | "versionId">;
 
-const cachesByPool = new WeakMap<Sql, ShortMemory<Requirements>>();
+const cachesByPool = new WeakMap<Sql, TtlCache<Requirements>>();
 
 /** The cache of a database pool. All TemplateCaches of the pool share it. */
-function cacheOf(sql: Sql): ShortMemory<Requirements> {
+function cacheOf(sql: Sql): TtlCache<Requirements> {
   const existing = cachesByPool.get(sql);
   if (existing) return existing;
-  const cache = new ShortMemory<Requirements>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+  const cache = new TtlCache<Requirements>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
   cachesByPool.set(sql, cache);
   onCacheInvalidation(sql, "templates", () => cache.clear());
   return cache;
@@ -24,7 +24,7 @@ function cacheOf(sql: Sql): ShortMemory<Requirements> {
 
 /** Caches the current version of templates and their required variables, because many messages use the same template. */
 export class TemplateCache {
-  readonly #cache: ShortMemory<Requirements>;
+  readonly #cache: TtlCache<Requirements>;
 
   constructor(private readonly sql: Sql) {
     this.#cache = cacheOf(sql);

@@ -7,13 +7,13 @@ interface Entry<V> {
  * Caches values for a short time, by key. The oldest entry makes room for a new one. Concurrent reads of a key share one
  * load. Failed loads are not cached.
  */
-export class ShortMemory<V> {
+export class TtlCache<V> {
   readonly #entries = new Map<string, Entry<V>>();
 
-  /** @param o.keeps false for values that are not worth an entry; default: all are */
+  /** @param o.keeps returns false for values that must not be cached; default: all values are cached */
   constructor(private readonly o: { ttlMs: number; maxEntries: number; keeps?: (value: V) => boolean }) {}
 
-  /** The cached value of `key`, if it is younger than the time to live; otherwise what `load` returns. */
+  /** Returns the cached value of `key` if it is younger than `ttlMs`; otherwise calls `load` and caches its result. */
   read(key: string, load: () => Promise<V>): Promise<V> {
     const { ttlMs, maxEntries, keeps } = this.o;
     const known = this.#entries.get(key);
@@ -40,7 +40,7 @@ export class ShortMemory<V> {
     this.#entries.clear();
   }
 
-  /** Has every key loaded again by its next read. `has` still knows them. */
+  /** Expires all entries, so that their next read loads again. `has` still returns true for them. */
   expireAll(): void {
     for (const entry of this.#entries.values()) entry.loadedAt = -Infinity;
   }
