@@ -11,8 +11,8 @@ export type NewEvent = {
 }[EventType];
 
 /**
- * Inserts deliveries of events for the tenant's subscribed endpoints. Runs in the transaction of the change, so an event is
- * sent only if it commits. Without subscribed endpoints, the cost is one index lookup.
+ * Inserts deliveries of events for the tenant's subscribed endpoints. Runs in the transaction of the change, so an
+ * event is sent only if it commits. Without subscribed endpoints, the cost is one index lookup.
  * @param p.wakeUps absent: workers are not notified; they find the deliveries by polling, within about two seconds.
  */
 export async function emitEvents(p: { wakeUps?: WakeUps }, tx: Tx, events: NewEvent[]): Promise<void> {

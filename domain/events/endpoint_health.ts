@@ -7,7 +7,10 @@ import type { Platform } from "../shared/platform.ts";
 /** After this many days of failures without a success, an endpoint is deactivated. */
 const FAILING_DAYS = 5;
 
-/** Clears the endpoint's failing state. Skipped while another transaction holds the row lock; a later success clears it. */
+/**
+ * Clears the endpoint's failing state. Skipped while another transaction holds the row lock; a later success clears
+ * it.
+ */
 export async function recordSuccess(tx: Tx, endpointId: string): Promise<void> {
   await tx`update webhook_endpoints set failing_since = null where id = (
     select id from webhook_endpoints where id = ${endpointId} and failing_since is not null
@@ -15,9 +18,9 @@ export async function recordSuccess(tx: Tx, endpointId: string): Promise<void> {
 }
 
 /**
- * Records a failure. An endpoint that answered 410 Gone (`isGone`), or has failed for FAILING_DAYS, is deactivated and its
- * creator notified. Skipped while another transaction holds the row lock, so that deliveries do not wait for each other; a
- * later failure is recorded instead. A 410 waits for the lock.
+ * Records a failure. An endpoint that answered 410 Gone (`isGone`), or has failed for FAILING_DAYS, is deactivated
+ * and its creator notified. Skipped while another transaction holds the row lock, so that deliveries do not wait for
+ * each other; a later failure is recorded instead. A 410 waits for the lock.
  */
 export async function recordFailure(
   p: Platform,

@@ -45,8 +45,8 @@ export async function readPendingDelivery(q: Queryable, id: string): Promise<Pen
 }
 
 /**
- * Writes how an attempt ended: the delivery becomes Delivered or Failed, or stays Pending until the next attempt. Of two
- * attempts with the same number, only the first one counts; the result of the other is `Superseded`.
+ * Writes how an attempt ended: the delivery becomes Delivered or Failed, or stays Pending until the next attempt. Of
+ * two attempts with the same number, only the first one counts; the result of the other is `Superseded`.
  * @returns the delivery's new status, and the delay before the next attempt (null: no further attempt).
  */
 export async function settleAttempt(

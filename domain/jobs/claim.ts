@@ -32,10 +32,10 @@ export interface Claim {
 }
 
 /**
- * Claims due jobs for a worker from the front of each planned lane. They are returned in the order in which they should
- * start: round robin over the lanes, and within a lane by priority, due time and id. Rows that other workers have locked
- * are skipped, so claims never wait for each other. The key-share lock on the worker's own row ensures that a worker
- * already declared dead claims nothing.
+ * Claims due jobs for a worker from the front of each planned lane. They are returned in the order in which they
+ * should start: round robin over the lanes, and within a lane by priority, due time and id. Rows that other workers
+ * have locked are skipped, so claims never wait for each other. The key-share lock on the worker's own row ensures
+ * that a worker already declared dead claims nothing.
  */
 export async function claimFromLanes(sql: Queryable, workerId: string, plan: ClaimPlan): Promise<Claim> {
   const { lanes, take } = plan;
@@ -73,9 +73,10 @@ function interleave<T>(lists: T[][]): T[] {
 }
 
 /**
- * Claims due jobs of a type that limits how many run at once in the whole service. An advisory lock serializes the claims
- * of one type, so that each count includes the jobs of the claim before. A claim holds the lock for milliseconds. If it
- * is held longer, that instance has frozen, and this type is skipped until the lanes are searched again.
+ * Claims due jobs of a type that limits how many run at once in the whole service. An advisory lock serializes the
+ * claims of one type, so that each count includes the jobs of the claim before. A claim holds the lock for
+ * milliseconds. If it is held longer, that instance has frozen, and this type is skipped until the lanes are searched
+ * again.
  * @param maxRunning how many jobs of the type may run at once.
  */
 export async function claimLimited(

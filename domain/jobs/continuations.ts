@@ -6,9 +6,9 @@ type Parent = { id: string; status: string };
 const STRANDED_AT_ONCE = 1_000;
 
 /**
- * Locks the rows of parent jobs until `tx` ends, before continuations are inserted, and sets `has_children` on those that
- * have not ended. A transaction that settles such a parent waits for the lock and then sees the flag, so no continuation
- * is missed.
+ * Locks the rows of parent jobs until `tx` ends, before continuations are inserted, and sets `has_children` on those
+ * that have not ended. A transaction that settles such a parent waits for the lock and then sees the flag, so no
+ * continuation is missed.
  * @returns status by id, for the parents that exist within `reach`.
  */
 export async function lockParents(

@@ -19,7 +19,9 @@ export interface JobFilters {
   searchTerm?: string | undefined;
 }
 
-/** The filters as an SQL condition on `jobs` or the counters. The status is a literal, so that partial indexes apply. */
+/**
+ * The filters as an SQL condition on `jobs` or the counters. The status is a literal, so that partial indexes apply.
+ */
 export function matching(q: Queryable, filters: JobFilters) {
   return q`true
     ${filters.status ? q`and status = ${q.unsafe(`'${filters.status}'`)}` : q``}

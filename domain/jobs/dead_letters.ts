@@ -40,7 +40,10 @@ export async function retryDeadLetter(p: RetryParts, caller: JobActor, id: strin
   });
 }
 
-/** Enqueues the jobs of dead letters again and marks them retried. `tx` must have locked them. Returns the new job ids. */
+/**
+ * Enqueues the jobs of dead letters again and marks them retried. `tx` must have locked them. Returns the new job
+ * ids.
+ */
 export async function reenqueueLocked(
   p: RetryParts,
   tx: Tx,

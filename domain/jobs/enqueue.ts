@@ -85,7 +85,8 @@ export function wakeAt(p: { wakeUps: WakeUps }, tx: Tx, tick: Date | null): void
 }
 
 /**
- * Inserts jobs in one statement and returns their rows in the given order. The caller must wake workers after the commit.
+ * Inserts jobs in one statement and returns their rows in the given order. The caller must wake workers after the
+ * commit.
  * @param parents result of `lockParents`; required if jobs have parents.
  */
 export function writeJobs(

@@ -122,8 +122,8 @@ export function requireExposedType(p: Pick<Platform, "jobTypes">, name: string):
 
 /**
  * Checks that the caller may enqueue jobs of the type.
- * @throws MISSING_PERMISSION (the type's permission), FORBIDDEN (an API key, but the job would run with all rights of the
- * key's creator)
+ * @throws MISSING_PERMISSION (the type's permission), FORBIDDEN (an API key, but the job would run with all rights of
+ * the key's creator)
  */
 export function requireMayEnqueue(type: AnyJobType | undefined, caller: JobActor): void {
   if (type?.permission && !holds(caller, type.permission)) {

@@ -23,7 +23,10 @@ export interface JobExecution {
   progressNote: string | null;
 }
 
-/** A page of a job's attempts, newest first. The running attempt is read from the job's own row. @throws JOB_NOT_FOUND */
+/**
+ * A page of a job's attempts, newest first. The running attempt is read from the job's own row.
+ * @throws JOB_NOT_FOUND
+ */
 export async function listExecutions(
   sql: Sql,
   reach: JobReach,

@@ -13,9 +13,9 @@ type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZo
 };
 
 /**
- * Enqueues a job for every recurring job that is due, in batches. Each instance skips rows that another one has locked,
- * so each tick enqueues one job. Several missed ticks result in one run. A tick is skipped while the previous run has not
- * ended.
+ * Enqueues a job for every recurring job that is due, in batches. Each instance skips rows that another one has
+ * locked, so each tick enqueues one job. Several missed ticks result in one run. A tick is skipped while the previous
+ * run has not ended.
  * @returns how many jobs were enqueued.
  */
 export async function fireDueRecurringJobs(p: Parts): Promise<number> {
@@ -49,8 +49,8 @@ async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fi
 }
 
 /**
- * The next tick after `now`. If the schedule is no longer valid (its time zone was removed), it is paused, so that it does
- * not block the others.
+ * The next tick after `now`. If the schedule is no longer valid (its time zone was removed), it is paused, so that it
+ * does not block the others.
  */
 function nextTick(p: Parts, { id, cronExpression, timeZoneId }: DueRow, now: Date): string | null {
   try {

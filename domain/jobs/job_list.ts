@@ -52,7 +52,9 @@ export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<P
 
 const UNCOUNTED = { matching: Infinity, all: Infinity };
 
-/** True if the page is near the start of the unfiltered list in id order. Such a page is read without counting first. */
+/**
+ * True if the page is near the start of the unfiltered list in id order. Such a page is read without counting first.
+ */
 const isNearTheStart = ({ orderBy, ascending: _, page, pageSize, ...filters }: Listing): boolean =>
   orderBy === "CreatedAt" && offsetOf({ page, pageSize }) < DEEP &&
   Object.values(filters).every((filter) => filter === undefined);

@@ -21,8 +21,8 @@ export interface JobContext {
   failures: number;
   maxRetries: number;
   /**
-   * True while the job may wait for an unavailable dependency: the handler may throw `DependencyUnavailable`. False after 24
-   * hours of consecutive outages: another one counts as a failure, and the handler should treat it as one.
+   * True while the job may wait for an unavailable dependency: the handler may throw `DependencyUnavailable`. False
+   * after 24 hours of consecutive outages: another one counts as a failure, and the handler should treat it as one.
    */
   waitsForDependencies: boolean;
   /** How many workers lost their lease while they ran this job, because of a crash, a freeze or a lost database. */

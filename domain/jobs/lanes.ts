@@ -28,8 +28,8 @@ export function laneParts(lane: string): { queue: string; limitKey: string | nul
 }
 
 /**
- * Finds the lanes that have due jobs. It skips through the index from lane to lane, so it costs one index probe per lane,
- * regardless of the number of waiting jobs.
+ * Finds the lanes that have due jobs. It skips through the index from lane to lane, so it costs one index probe per
+ * lane, regardless of the number of waiting jobs.
  * @param after name of the lane after which the search starts; the empty text starts at the first lane.
  */
 export async function findLanes(sql: Sql, after: string): Promise<string[]> {

@@ -20,7 +20,9 @@ export async function renewLease(sql: Sql, workerId: string): Promise<boolean> {
   return rows.count === 1;
 }
 
-/** Seconds since the job's worker renewed its lease; Infinity if the lease was removed; null if the job does not run. */
+/**
+ * Seconds since the job's worker renewed its lease; Infinity if the lease was removed; null if the job does not run.
+ */
 export async function heartbeatAge(sql: Sql, jobId: string): Promise<number | null> {
   const [job] = await sql<{ age: number | null }[]>`
     select extract(epoch from now() - w.heartbeat_at)::float8 as age
@@ -35,8 +37,8 @@ export async function closeLease(sql: Sql, workerId: string): Promise<void> {
 
 /**
  * Releases the jobs of dead workers, one transaction per batch; each is due at once for a new attempt. The first lost
- * lease of a job does not count, since the worker may be the cause. Each further one counts as a failed attempt, so that
- * a job that crashes its process is dead-lettered in the end.
+ * lease of a job does not count, since the worker may be the cause. Each further one counts as a failed attempt, so
+ * that a job that crashes its process is dead-lettered in the end.
  * @returns how many jobs were released.
  */
 export async function recoverLostJobs(sql: Sql, leaseSeconds = LEASE_SECONDS): Promise<number> {

@@ -17,11 +17,11 @@ export interface LeaseKeeperOptions {
   leaseSeconds: number;
   log: Log;
   /** Called when the lease may expire before it can be renewed: running jobs must end now. */
-  atRisk: () => void;
+  onAtRisk: () => void;
   /** Called when the lease at risk was renewed. */
-  safeAgain: () => void;
+  onSafeAgain: () => void;
   /** Called when the lease had expired and a new one was opened. */
-  replaced: () => void;
+  onReplaced: () => void;
 }
 
 /**
@@ -112,7 +112,7 @@ export class LeaseKeeper {
   async #replace(): Promise<void> {
     this.#safeUntil = -Infinity;
     await this.#open();
-    this.o.replaced();
+    this.o.onReplaced();
   }
 
   /** Records a successful renewal that was sent at `askedAt`: the lease lasts at least its full duration from then. */
@@ -122,11 +122,11 @@ export class LeaseKeeper {
     this.#riskTimer = setTimeout(() => {
       this.#isAtRisk = true;
       this.o.log.error("the worker's lease may expire before it is renewed; running jobs are aborted");
-      this.o.atRisk();
+      this.o.onAtRisk();
     }, Math.max(0, this.#safeUntil - performance.now()));
     if (this.#isAtRisk && this.isSafe) {
       this.#isAtRisk = false;
-      this.o.safeAgain();
+      this.o.onSafeAgain();
     }
   }
 

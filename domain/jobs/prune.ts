@@ -7,8 +7,8 @@ const FIRST = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Deletes jobs that ended more than `retentionDays` days before `now`, with their executions and log lines, in small
- * batches that hold locks only briefly. Jobs are scanned in id order up to the cutoff: an id contains the creation time,
- * which is never after the end. A dead-lettered job stays as long as its dead letter.
+ * batches that hold locks only briefly. Jobs are scanned in id order up to the cutoff: an id contains the creation
+ * time, which is never after the end. A dead-lettered job stays as long as its dead letter.
  * @returns how many jobs were deleted.
  */
 export async function pruneJobs(

@@ -27,8 +27,8 @@ const OPEN = [
 ] as const satisfies JobStatus[];
 
 /**
- * The queues that have unfinished jobs, by name. Depths come from the counters. The oldest waiting job is found with one
- * index probe per lane and priority, regardless of the queue's length.
+ * The queues that have unfinished jobs, by name. Depths come from the counters. The oldest waiting job is found with
+ * one index probe per lane and priority, regardless of the queue's length.
  */
 export async function readQueues(
   p: Pick<Platform, "sql" | "jobTypes">,
@@ -63,7 +63,9 @@ export async function readQueues(
   });
 }
 
-/** Lanes to probe: one tenant's are computed from its queues and the limited types; for all tenants they are searched. */
+/**
+ * Lanes to probe: one tenant's are computed from its queues and the limited types; for all tenants they are searched.
+ */
 async function lanesOf(
   { sql, jobTypes }: Pick<Platform, "sql" | "jobTypes">,
   reach: JobReach,

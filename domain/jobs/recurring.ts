@@ -122,8 +122,8 @@ export async function createRecurringJob(
 }
 
 /**
- * Changes a recurring job and computes its next run. If the type runs with its creator's rights, a caller who changes the
- * arguments becomes the creator.
+ * Changes a recurring job and computes its next run. If the type runs with its creator's rights, a caller who changes
+ * the arguments becomes the creator.
  * @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED, MISSING_PERMISSION (changed arguments), FORBIDDEN (arguments
  * changed by an API key), VALIDATION_ERROR
  */

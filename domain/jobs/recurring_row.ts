@@ -43,8 +43,8 @@ export function recurringJob(
 }
 
 /**
- * Reads a recurring job by the id its creator chose. Ids are unique within a tenant. If the caller sees several with the
- * same id, the own tenant's is returned, else the service's own, else the oldest.
+ * Reads a recurring job by the id its creator chose. Ids are unique within a tenant. If the caller sees several with
+ * the same id, the own tenant's is returned, else the service's own, else the oldest.
  * @throws JOB_RECURRING_NOT_FOUND
  */
 export async function readRecurring(

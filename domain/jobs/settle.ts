@@ -50,8 +50,8 @@ export const succeeded = (job: ClaimedJob, output: string | null, times: Times):
 });
 
 /**
- * The settlement for a thrown error: a retry after a growing delay, a postponement, or a dead letter. A database that is
- * unavailable, full or busy counts as an unavailable dependency.
+ * The settlement for a thrown error: a retry after a growing delay, a postponement, or a dead letter. A database that
+ * is unavailable, full or busy counts as an unavailable dependency.
  */
 export function failed(job: ClaimedJob, error: unknown, times: Times): Settlement {
   const base = {
@@ -112,8 +112,9 @@ export function retryDelayMs(retry: number, random = Math.random()): number {
 }
 
 /**
- * Writes how attempts ended: the job's status, an execution row, and a dead letter if the retries are used up. A result is
- * accepted only if this worker still holds the job with the same attempt number (fencing); a late result changes nothing.
+ * Writes how attempts ended: the job's status, an execution row, and a dead letter if the retries are used up. A
+ * result is accepted only if this worker still holds the job with the same attempt number (fencing); a late result
+ * changes nothing.
  * @returns the jobs whose result was accepted, and the continuations they released.
  */
 export async function settleJobs(
@@ -212,8 +213,8 @@ interface WrittenDeadLetter {
 }
 
 /**
- * Gives back jobs that this worker has claimed without knowing it: the claim committed, but its result was lost with the
- * connection. Call it while no claim is running.
+ * Gives back jobs that this worker has claimed without knowing it: the claim committed, but its result was lost with
+ * the connection. Call it while no claim is running.
  * @returns how many jobs were given back.
  */
 export async function giveBackUnknownJobs(sql: Sql, workerId: string, known: string[]): Promise<number> {

@@ -16,8 +16,8 @@ export interface SettlerOptions {
 }
 
 /**
- * Writes how attempts ended, one batch at a time. Attempts that end during a write form the next batch. So a busy worker
- * writes large batches, and an idle one writes without delay.
+ * Writes how attempts ended, one batch at a time. Attempts that end during a write form the next batch. So a busy
+ * worker writes large batches, and an idle one writes without delay.
  */
 export class Settler {
   #waiting: Settlement[] = [];
@@ -72,7 +72,9 @@ export class Settler {
     }
   }
 
-  /** Writes each settlement alone, so that a result the database cannot store does not block the others of its batch. */
+  /**
+   * Writes each settlement alone, so that a result the database cannot store does not block the others of its batch.
+   */
   async #writeOneByOne(batch: Settlement[], error: unknown): Promise<void> {
     if (batch.length > 1) {
       for (const settlement of batch) await this.#write([settlement]);

@@ -21,8 +21,8 @@ export interface WorkerOptions {
   log: Log;
   host: string;
   /**
-   * Number of places for jobs that run at once. Most jobs take one place; see `places` of a job type. A job starts if any
-   * part of a place is free.
+   * Number of places for jobs that run at once. Most jobs take one place; see `places` of a job type. A job starts if
+   * any part of a place is free.
    */
   concurrency: number;
   /** Queues to claim from; null: all. */
@@ -54,11 +54,13 @@ export interface Worker {
 
 const LARGEST_CLAIM = 500;
 /**
- * A claim prefetches as many jobs as would start within this time at the current rate. So short jobs are claimed in large
- * batches, and long ones remain for other instances.
+ * A claim prefetches as many jobs as would start within this time at the current rate. So short jobs are claimed in
+ * large batches, and long ones remain for other instances.
  */
 const PREFETCH_MS = 60;
-/** A prefetched job that has not started after this time is given back, so that it can run elsewhere or be cancelled. */
+/**
+ * A prefetched job that has not started after this time is given back, so that it can run elsewhere or be cancelled.
+ */
 const PREFETCH_HOLD_MS = 250;
 /** Limit used instead while enough jobs start that it will start soon: giving back costs as much as claiming. */
 const PREFETCH_MAX_HOLD_MS = 1_000;
@@ -100,13 +102,13 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
     host: o.host,
     leaseSeconds,
     log,
-    replaced,
-    atRisk: () => running.forEach((attempt) => attempt.abort("the worker's lease could not be renewed")),
-    safeAgain: () => pump(),
+    onReplaced,
+    onAtRisk: () => running.forEach((attempt) => attempt.abort("the worker's lease could not be renewed")),
+    onSafeAgain: () => fillPlaces(),
   });
 
   /** Starts prefetched jobs while places are free, and claims more if needed. */
-  function pump(): void {
+  function fillPlaces(): void {
     if (!lease.isSafe) return;
     while (placesTaken < o.concurrency) {
       const next = prefetched.shift();
@@ -142,7 +144,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
       completionRate.count();
       settler.add(settlement);
       o.onEnded?.(settlement);
-      pump();
+      fillPlaces();
     });
   }
 
@@ -168,7 +170,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
       await pause(RETRY_DATABASE_MS);
     }).then(() => {
       claiming = null;
-      if (!stopping) pump();
+      if (!stopping) fillPlaces();
     });
   }
 
@@ -215,11 +217,11 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
     wokenMeanwhile = true;
     if (!claiming) claimer.searchAgain();
     mayHaveMore = true;
-    pump();
+    fillPlaces();
   }
 
   /** The lease had expired, so other workers may run the jobs this worker held. */
-  function replaced(): void {
+  function onReplaced(): void {
     log.warn("the worker's lease had expired; its jobs run again on other workers", {
       running: running.size,
     });

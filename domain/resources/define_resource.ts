@@ -51,8 +51,8 @@ export interface SeparateShapes<R extends Shape, C extends Shape, U extends Shap
 const SERVICE_FIELDS = { id: true, createdAt: true, updatedAt: true } as const;
 
 /**
- * Declares a resource with separate schemas, stored in a table or handled by `commands`. Each field of `query` filters by
- * equality on its column.
+ * Declares a resource with separate schemas, stored in a table or handled by `commands`. Each field of `query`
+ * filters by equality on its column.
  */
 export function defineResource<R extends Shape, C extends Shape, U extends Shape>(
   d: Common & SeparateShapes<R, C, U> & (InTable | ByCommands<R, C, U>),

@@ -20,8 +20,8 @@ export interface ResourceListRequest extends PageRequest {
 }
 
 /**
- * The five operations of a resource, always limited to the caller's tenant. `tableSource` implements them for a table; a
- * resource with special rules implements them itself.
+ * The five operations of a resource, always limited to the caller's tenant. `tableSource` implements them for a
+ * table; a resource with special rules implements them itself.
  */
 export interface ResourceSource<Result, Create, Update> {
   list(sql: Sql, caller: TenantCaller, request: ResourceListRequest): Promise<PagedResult<Result>>;

@@ -8,7 +8,9 @@ const JOBS = 4_000;
 const AT_ONCE = 20;
 const ROUNDS = 3;
 
-/** Rate of single enqueues, 20 at a time, against graphile-worker's addJob; and of POST /api/v1/jobs, 32 connections. */
+/**
+ * Rate of single enqueues, 20 at a time, against graphile-worker's addJob; and of POST /api/v1/jobs, 32 connections.
+ */
 export async function enqueue(setup: BenchSetup): Promise<void> {
   const ratios: number[] = [];
   let last = "";

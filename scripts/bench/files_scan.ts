@@ -11,8 +11,8 @@ const ROUNDS = 3;
 const SIZE = MEGABYTES * 1024 * 1024;
 
 /**
- * Time of scanning one large file, against only copying the same object in the store and streaming it through SHA-256 and
- * clamd. The store runs in a separate process.
+ * Time of scanning one large file, against only copying the same object in the store and streaming it through SHA-256
+ * and clamd. The store runs in a separate process.
  */
 export async function filesScan(setup: BenchSetup): Promise<void> {
   if (!clamdInstalled) return console.log("  - skipped: clamd is not installed");
@@ -98,7 +98,9 @@ async function copyAndStream(
   return performance.now() - started;
 }
 
-/** Samples a process's resident memory. `stop` returns the difference between the highest and the first sample, in MB. */
+/**
+ * Samples a process's resident memory. `stop` returns the difference between the highest and the first sample, in MB.
+ */
 function watchMemory(pid: number): { stop(): number } {
   const read = () =>
     Number(/VmRSS:\s+(\d+)/.exec(Deno.readTextFileSync(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;

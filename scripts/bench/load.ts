@@ -20,8 +20,8 @@ const encoder = new TextEncoder();
 
 /**
  * Sends requests over `connections` keep-alive HTTP/1.1 connections to a loopback server, for `seconds` or until
- * `requests` are answered. Each connection sends its next request after the response. Implements only the HTTP it needs,
- * so that it uses little processor time.
+ * `requests` are answered. Each connection sends its next request after the response. Implements only the HTTP it
+ * needs, so that it uses little processor time.
  * @param next returns the nth request.
  */
 export async function load(

@@ -21,8 +21,8 @@ interface SinkCounts {
 }
 
 /**
- * Rate of sending 10,000 accepted emails, against nodemailer's own pool sending the same emails to the same server over as
- * many connections. Also the rate while the requests are still being accepted.
+ * Rate of sending 10,000 accepted emails, against nodemailer's own pool sending the same emails to the same server
+ * over as many connections. Also the rate while the requests are still being accepted.
  */
 export async function notificationsMail(setup: BenchSetup): Promise<void> {
   const sink = await setup.startPeer("smtp_sink.mjs", []);

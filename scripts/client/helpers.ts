@@ -33,7 +33,9 @@ interface Reserved {
 const ATTEMPTS = 3;
 const RECONNECT_MS = 2_000;
 
-/** Reserves a file, uploads its content to the object store, and completes it. Returns the file; its scan has started. */
+/**
+ * Reserves a file, uploads its content to the object store, and completes it. Returns the file; its scan has started.
+ */
 export async function upload<R>(transport: Transport, file: Upload): Promise<R> {
   const { profile, fileName, contentType, parts, isProduct, idempotencyKey, signal } = file;
   const content = file.content instanceof Blob

@@ -25,8 +25,9 @@ export interface DatabaseCommand<O extends Options> {
 }
 
 /**
- * Runs a script that uses DATABASE_URL: parses its options (and --json and --help, which all scripts have), connects, and
- * calls `run`. Sets the exit code: 1 when the service refuses, 64 for wrong usage, 69 when the database is not usable.
+ * Runs a script that uses DATABASE_URL: parses its options (and --json and --help, which all scripts have), connects,
+ * and calls `run`. Sets the exit code: 1 when the service refuses, 64 for wrong usage, 69 when the database is not
+ * usable.
  */
 export async function runDatabaseCommand<const O extends Options>(o: {
   help: string;
@@ -63,7 +64,9 @@ export async function runDatabaseCommand<const O extends Options>(o: {
 
 const TENANT = { tenant: { type: "string" } } as const;
 
-/** What a command about jobs gets: the actor and reach (set by --tenant), and the arguments after the command's name. */
+/**
+ * What a command about jobs gets: the actor and reach (set by --tenant), and the arguments after the command's name.
+ */
 export interface JobCommand<O extends Options> extends DatabaseCommand<O & typeof TENANT> {
   actor: JobActor;
   reach: JobReach;

@@ -14,7 +14,10 @@ export function toolEnvironment(databaseUrl: string): Record<string, string> {
   };
 }
 
-/** Runs one of Postgres' client tools. @throws Failure when it is not installed or fails, with its first line of stderr */
+/**
+ * Runs one of Postgres' client tools.
+ * @throws Failure when it is not installed or fails, with its first line of stderr
+ */
 export async function runTool(name: string, args: string[], databaseUrl: string): Promise<void> {
   let outcome: Deno.CommandOutput;
   try {
