@@ -9,14 +9,14 @@ import { userIdPath } from "./user_shapes.ts";
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
 
-/** How users are signed in: their open sessions, and the lock after wrong passwords. */
+/** Open sessions of a user, and the lockout after wrong passwords. */
 export const adminSignInRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/users/{id}/sessions",
     area: "Admin users",
     id: "listUserSessions",
-    summary: "The open sessions of a user, newest first",
+    summary: "List the open sessions of a user, newest first",
     access: overUsers,
     params: userIdPath,
     answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
@@ -28,12 +28,12 @@ export const adminSignInRoutes: Endpoint[] = [
     path: "/api/v1/admin/users/{id}/sessions",
     area: "Admin users",
     id: "endUserSessions",
-    summary: "Sign a user out everywhere",
+    summary: "End all sessions of a user",
     access: overUsers,
     params: userIdPath,
     answers: {
       200: {
-        description: "How many sessions were open",
+        description: "Number of sessions that were ended",
         schema: z.object({ ended: z.int() }).meta({ id: "EndedSessionsDto" }),
       },
     },
@@ -61,7 +61,7 @@ export const adminSignInRoutes: Endpoint[] = [
     path: "/api/v1/admin/users/{id}/unlock",
     area: "Admin users",
     id: "unlockUser",
-    summary: "Lift the lock wrong passwords have put on a user; on one who is not locked, nothing changes",
+    summary: "Unlock a user after too many wrong passwords; no effect if the user is not locked",
     access: overUsers,
     params: userIdPath,
     answers: { 200: { description: "The user is not locked" } },

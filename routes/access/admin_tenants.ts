@@ -16,14 +16,14 @@ import {
 
 const params = z.object({ tenantId: uuid });
 
-/** Tenants and their roles, across the service. */
+/** Tenants and their roles, across all tenants. */
 export const adminTenantRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/tenants/summary",
     area: "Admin tenants",
     id: "summarizeAllTenants",
-    summary: "Count tenants across the service",
+    summary: "Count all tenants",
     access: acrossTenants("admin:system", "manage:all-tenants"),
     query: tenantsSummaryQuery,
     answers: { 200: { description: "The counts", schema: TenantsSummaryDto } },
@@ -35,7 +35,7 @@ export const adminTenantRoutes: Endpoint[] = [
     path: "/api/v1/admin/tenants/lookup",
     area: "Admin tenants",
     id: "lookUpAllTenants",
-    summary: "Look tenants up across the service, or resolve ids",
+    summary: "Look up tenants of the whole service for a selector, or by ids",
     access: acrossTenants("admin:system", "manage:all-tenants"),
     query: tenantLookupQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantLookupPage } },
@@ -60,7 +60,7 @@ export const adminTenantRoutes: Endpoint[] = [
     path: "/api/v1/admin/tenants/{tenantId}/roles/lookup",
     area: "Admin tenants",
     id: "lookUpRolesOfTenant",
-    summary: "Look roles of any tenant up for a selector, or resolve ids",
+    summary: "Look up roles of any tenant for a selector, or by ids",
     access: acrossTenants("admin:system"),
     params,
     query: roleLookupQuery,

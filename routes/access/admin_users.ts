@@ -28,14 +28,14 @@ const oneUser = {
 };
 const locationOf = (id: string) => `/api/v1/admin/users/${id}`;
 
-/** Users across tenants, with their whole tenant/role matrix. */
+/** Users of all tenants, with all their links and roles. */
 export const adminUsersRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/users",
     area: "Admin users",
     id: "listAllUsers",
-    summary: "List users of all tenants, or of one",
+    summary: "List users of all tenants or of one tenant",
     access: overUsers,
     query: z.object({ ...usersQuery, tenantId: uuid.optional() }),
     answers: {
@@ -52,7 +52,7 @@ export const adminUsersRoutes: Endpoint[] = [
     path: "/api/v1/admin/users",
     area: "Admin users",
     id: "createUserAnywhere",
-    summary: "Create a user with links to any tenants, or none",
+    summary: "Create a user, with links to any tenants or without links",
     access: overUsers,
     body: CreateUserRequest,
     creates: "atomically",
@@ -74,7 +74,7 @@ export const adminUsersRoutes: Endpoint[] = [
     path: "/api/v1/admin/users/{id}",
     area: "Admin users",
     id: "readUserAnywhere",
-    summary: "Read a user with all links",
+    summary: "Read a user with all links to tenants",
     access: overUsers,
     params: userIdPath,
     answers: oneUser,
@@ -86,7 +86,7 @@ export const adminUsersRoutes: Endpoint[] = [
     path: "/api/v1/admin/users/{id}",
     area: "Admin users",
     id: "updateUserAnywhere",
-    summary: "Change a user; `tenants`, when given, is the whole matrix afterwards",
+    summary: "Change a user; `tenants`, if sent, replaces all links",
     access: overUsers,
     params: userIdPath,
     body: AdminUpdateUserRequest,
@@ -109,7 +109,7 @@ export const adminUsersRoutes: Endpoint[] = [
     path: "/api/v1/admin/users/{id}",
     area: "Admin users",
     id: "deleteUserAnywhere",
-    summary: "Delete a user; the email stays taken",
+    summary: "Delete a user; the email address cannot be used again",
     access: overUsers,
     params: userIdPath,
     answers: { 200: { description: "The user is deleted" } },
@@ -124,7 +124,7 @@ export const adminUsersRoutes: Endpoint[] = [
     path: "/api/v1/admin/users/{id}/tenants",
     area: "Admin users",
     id: "listUserTenantsAnywhere",
-    summary: "All tenants of a user",
+    summary: "List all tenants of a user",
     access: overUsers,
     params: userIdPath,
     answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },
@@ -136,7 +136,7 @@ export const adminUsersRoutes: Endpoint[] = [
     path: "/api/v1/admin/users/{id}/tenants",
     area: "Admin users",
     id: "addUserTenant",
-    summary: "Link a user to one more tenant, leaving their other links alone",
+    summary: "Link a user to one more tenant; other links stay",
     access: overUsers,
     params: userIdPath,
     body: AddLinkRequest,

@@ -9,9 +9,9 @@ import { queryInstant, uuid } from "../shared/validation.ts";
 const AuditEntryDto = z.object({
   id: z.uuid(),
   at: z.iso.datetime(),
-  actorId: z.uuid().nullable().meta({ description: "Null: the service itself, or its operator" }),
+  actorId: z.uuid().nullable().meta({ description: "Null: the service itself or a CLI script" }),
   actorEmail: z.string().nullable(),
-  apiKeyId: z.uuid().nullable().meta({ description: "The API key that acted in the actor's name" }),
+  apiKeyId: z.uuid().nullable().meta({ description: "The actor's API key, if the request used one" }),
   tenantId: z.uuid().nullable(),
   action: z.string(),
   targetType: z.string(),
@@ -22,20 +22,20 @@ const AuditEntryDto = z.object({
   ip: z.string().nullable(),
 }).meta({ id: "AuditEntryDto" });
 
-/** Who changed what. */
+/** The audit log: who changed what. */
 export const auditLogRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/audit-log",
     area: "Audit",
     id: "readAuditLog",
-    summary: "Changes, newest first: all of them with admin:system, else the tenant's",
+    summary: "List changes, newest first: all with admin:system, otherwise those of the tenant",
     access: inTenantOrService("read:users"),
     query: z.object({
       ...pageQuery(),
-      tenantId: uuid.optional().meta({ description: "A filter for holders of admin:system" }),
+      tenantId: uuid.optional().meta({ description: "Filter; needs admin:system" }),
       actorId: uuid.optional(),
-      action: z.string().max(200).optional().meta({ description: "Such as `role.update`" }),
+      action: z.string().max(200).optional().meta({ description: "For example `role.update`" }),
       targetType: z.string().max(200).optional(),
       targetId: z.string().max(200).optional(),
       fromDate: queryInstant.optional(),

@@ -13,7 +13,7 @@ const AccessExplanationDto = z.object({
   tenantId: z.uuid().nullable(),
   tenantName: z.string().nullable(),
   isAllowed: z.boolean(),
-  summary: z.string().meta({ description: "The decision and its reason in a sentence" }),
+  summary: z.string().meta({ description: "The decision and its reason in one sentence" }),
   checks: z.array(z.object({
     name: z.enum([
       "UserActive",
@@ -32,24 +32,24 @@ const AccessExplanationDto = z.object({
     roleId: z.uuid(),
     roleName: z.string(),
     permission: z.string(),
-  })).meta({ description: "Roles that give the permission, or admin:system in its stead" }),
+  })).meta({ description: "Roles that grant the permission or admin:system" }),
 }).meta({ id: "AccessExplanationDto" });
 
-/** Why a user may, or may not, do something. */
+/** Explains why a user has a permission or lacks it. */
 export const explainAccessRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/users/{id}/access",
     area: "Admin users",
     id: "explainAccess",
-    summary: "Explain whether a user holds a permission in a tenant, or without one",
+    summary: "Explain whether a user has a permission, in a tenant or without a tenant",
     access: acrossTenants("admin:system", "manage:all-users"),
     params: userIdPath,
     query: z.object({
       permission: z.string().trim().min(1).max(200),
-      tenantId: uuid.optional().meta({ description: "Absent: what a global token may do" }),
+      tenantId: uuid.optional().meta({ description: "Absent: the permissions of a global token" }),
     }),
-    answers: { 200: { description: "The decision and what led to it", schema: AccessExplanationDto } },
+    answers: { 200: { description: "The decision and its checks", schema: AccessExplanationDto } },
     problems: ["USER_NOT_FOUND", "TENANT_NOT_FOUND"],
     run: async ({ db, params, query }) =>
       ok(

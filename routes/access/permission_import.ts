@@ -13,21 +13,21 @@ import {
 } from "./permission_shapes.ts";
 
 const IMPORT_LIMIT = 10 * 1024 * 1024;
-const outcome = { 200: { description: "What became of every row", schema: PermissionImportResultDto } };
+const outcome = { 200: { description: "The result of every row", schema: PermissionImportResultDto } };
 
-/** Many permissions at once, from a JSON body or an uploaded CSV or JSON file. */
+/** Import of many permissions from a JSON body or an uploaded CSV or JSON file. */
 export const permissionImportRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/permissions/import/template",
     area: "Permissions",
     id: "readImportTemplate",
-    summary: "Download a file to fill in and import",
+    summary: "Download an import template",
     access: inTenant("create:permissions"),
     query: importTemplateQuery,
     answers: {
       200: {
-        description: "The template, CSV or JSON as asked for",
+        description: "The template as CSV or JSON",
         contentType: "text/csv",
         alsoAs: ["application/json"],
       },
@@ -54,7 +54,7 @@ export const permissionImportRoutes: Endpoint[] = [
     answers: outcome,
     problems: [],
     async run({ platform, caller, query: { mode, ...options }, call }) {
-      // A row of text no database can hold fails by itself, as any other that does not fit.
+      // A row with text that the database cannot store fails alone, like any other invalid row.
       const document = await call.readJson(PermissionImportRequestDto, { anyText: true });
       const rows = rowsOfDocument(document, mode, (document) => call.lookAtMembers(ImportItems, document));
       return ok(await importPermissionsAs(platform, caller, rows, options));

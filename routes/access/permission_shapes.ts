@@ -21,10 +21,10 @@ export const PermissionDetailsDto = z.object({
   description: z.string().nullable(),
   category: z.string(),
   reach: z.enum(REACHES),
-  tenantId: z.uuid().nullable().meta({ description: "The tenant that made it; null: the catalog" }),
-  isSystem: z.boolean().meta({ description: "The service itself relies on it" }),
+  tenantId: z.uuid().nullable().meta({ description: "The tenant that created it; null: the catalog" }),
+  isSystem: z.boolean().meta({ description: "The service itself uses it" }),
   roleCount: z.int().meta({
-    description: "Roles of the token's tenant that carry it; of all with admin:system",
+    description: "Number of roles with it: of the token's tenant; of all tenants with admin:system",
   }),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -53,9 +53,9 @@ export const CreatePermissionDto = z.object({
 export const UpdatePermissionDto = z.object({
   description: permissionDescription,
   category: permissionCategory.nullish().transform((value) => value ?? undefined),
-}).meta({ id: "UpdatePermissionDto", description: "Fields left out stay as they are" });
+}).meta({ id: "UpdatePermissionDto", description: "Omitted fields keep their values" });
 
-const importItem = z.unknown().meta({ description: "An item that does not fit fails by itself" });
+const importItem = z.unknown().meta({ description: "An invalid item fails alone" });
 
 export const PermissionImportRequestDto = z.object({
   permissions: z.array(importItem).nullish().meta({
@@ -68,7 +68,7 @@ export const PermissionImportRequestDto = z.object({
 
 const importedPermission = z.object({ code: z.unknown(), description: z.unknown(), category: z.unknown() });
 
-/** The members the items and groups of an import may have; their own rows say what does not fit. */
+/** The members that items and groups of an import may have. The result of each row reports invalid values. */
 export const ImportItems = z.object({
   permissions: z.array(importedPermission),
   catalog: z.array(z.object({ category: z.unknown(), permissions: z.array(importedPermission) })),
@@ -84,7 +84,7 @@ export const PermissionImportResultDto = z.object({
   unchanged: z.int(),
   failed: z.int(),
   rows: z.array(z.object({
-    row: z.int().meta({ description: "Counts the permissions of the document from 1" }),
+    row: z.int().meta({ description: "Number of the permission in the document, from 1" }),
     code: z.string().nullable(),
     outcome: z.enum(IMPORT_OUTCOMES),
     errors: z.array(z.string()),

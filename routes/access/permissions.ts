@@ -28,7 +28,7 @@ const onePermission = {
   200: { etag: true as const, description: "The permission", schema: PermissionDetailsDto },
 };
 
-/** The catalog's permissions and those of the token's tenant; other tenants' are PERMISSION_NOT_FOUND here. */
+/** Permissions of the catalog and of the token's tenant. Those of other tenants answer PERMISSION_NOT_FOUND. */
 export const permissionRoutes: Endpoint[] = [
   endpoint({
     method: "get",
@@ -59,7 +59,7 @@ export const permissionRoutes: Endpoint[] = [
     path: "/api/v1/permissions/catalog/categories",
     area: "Permissions",
     id: "suggestCategories",
-    summary: "Suggest categories while one is typed",
+    summary: "Suggest categories for a partly typed name",
     access: inTenant("read:permissions"),
     query: categorySuggestionsQuery,
     answers: { 200: { description: "Categories", schema: PermissionCategorySuggestionResultDto } },
@@ -96,7 +96,7 @@ export const permissionRoutes: Endpoint[] = [
     path: "/api/v1/permissions",
     area: "Permissions",
     id: "createPermission",
-    summary: "Create a permission of the tenant; with admin:system in the platform tenant, of the catalog",
+    summary: "Create a permission of the tenant; in the platform tenant with admin:system, of the catalog",
     access: inTenant("create:permissions"),
     body: CreatePermissionDto,
     creates: "atomically",
@@ -131,7 +131,7 @@ export const permissionRoutes: Endpoint[] = [
     path: "/api/v1/permissions/{id}",
     area: "Permissions",
     id: "deletePermission",
-    summary: "Delete a permission no role carries",
+    summary: "Delete a permission that no role has",
     access: inTenant("delete:permissions"),
     params,
     answers: { 200: { description: "The permission is deleted" } },

@@ -10,18 +10,18 @@ const search = z.string().max(200).optional();
 
 export const RoleDto = z.object({
   id: z.uuid(),
-  tenantId: z.uuid().meta({ description: "The tenant the role belongs to; it is given in no other" }),
+  tenantId: z.uuid().meta({ description: "The tenant of the role; it can be assigned only there" }),
   tenantName: z.string(),
   name: z.string(),
   description: z.string().nullable(),
-  isSystemRole: z.boolean().meta({ description: "The catalog owns the role" }),
+  isSystemRole: z.boolean().meta({ description: "The role belongs to the catalog" }),
   permissions: z.array(z.object({ id: z.uuid(), code: z.string() })),
   createdAt: timestamp,
   updatedAt: timestamp,
 }).meta({ id: "RoleDto" });
 
 export const RoleWithUserCountDto = RoleDto.omit({ permissions: true }).extend({
-  userCount: z.int().meta({ description: "Users that are not deleted and hold the role" }),
+  userCount: z.int().meta({ description: "Number of users with the role, without deleted users" }),
   permissionCount: z.int(),
 }).meta({ id: "RoleWithUserCountDto" });
 
@@ -55,9 +55,9 @@ export const UpdateRoleDto = z.object({
   name: name.nullish().transform((value) => value ?? undefined),
   description: description.optional().transform((value) => value === "" ? null : value),
   permissionIds: permissionIds.meta({
-    description: "null or absent: unchanged; empty: none; else the whole list",
+    description: "null or absent: unchanged; empty: removes all; otherwise replaces the list",
   }),
-}).meta({ id: "UpdateRoleDto", description: "Fields left out stay as they are" });
+}).meta({ id: "UpdateRoleDto", description: "Omitted fields keep their values" });
 
 export const rolesQuery = z.object({ ...listQuery(ROLE_SORTS), isSystemRole: queryBoolean.optional() });
 export const roleGrantsQuery = z.object({
@@ -68,7 +68,7 @@ export const roleGrantsQuery = z.object({
 });
 export const rolesSummaryQuery = z.object({ search });
 
-/** Without system roles where `includeSystemRoles` is false. */
+/** `includeSystemRoles: false` leaves out system roles. */
 export const roleLookupQuery = z.object({
   ...lookupPageQuery,
   search,

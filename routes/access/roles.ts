@@ -34,7 +34,7 @@ const oneRole = {
   200: { etag: true as const, description: "The role with its permissions", schema: RoleDto },
 };
 
-/** Roles of the token's tenant; those of other tenants are ROLE_NOT_FOUND here. */
+/** Roles of the token's tenant. Those of other tenants answer ROLE_NOT_FOUND. */
 export const roleRoutes: Endpoint[] = [
   endpoint({
     method: "get",
@@ -53,7 +53,7 @@ export const roleRoutes: Endpoint[] = [
     path: "/api/v1/roles/summary",
     area: "Roles",
     id: "summarizeRoles",
-    summary: "Count the tenant's roles and who holds them",
+    summary: "Count the tenant's roles and the users with roles",
     access: inTenant("read:roles"),
     query: rolesSummaryQuery,
     answers: { 200: { description: "The counts", schema: RolesSummaryDto } },
@@ -65,7 +65,7 @@ export const roleRoutes: Endpoint[] = [
     path: "/api/v1/roles/lookup",
     area: "Roles",
     id: "lookUpRoles",
-    summary: "Look roles up for a selector, or resolve ids",
+    summary: "Look up roles for a selector, or by ids",
     access: inTenant("read:roles"),
     query: roleLookupQuery,
     answers: { 200: { description: "A page of roles", schema: RoleLookupPage } },
@@ -77,7 +77,7 @@ export const roleRoutes: Endpoint[] = [
     path: "/api/v1/roles/with-permissions",
     area: "Roles",
     id: "listRoleGrants",
-    summary: "List the tenant's roles with their permissions, by name, or those of given ids",
+    summary: "List the tenant's roles with their permissions, by name; all or by ids",
     access: inTenant("read:roles"),
     query: roleGrantsQuery,
     answers: { 200: { description: "A page of roles with their permissions", schema: RoleGrantsPage } },
@@ -104,8 +104,8 @@ export const roleRoutes: Endpoint[] = [
     id: "createRole",
     summary: "Create a role",
     details:
-      "The role belongs to the tenant the request acts in, as `tenantId` and `tenantName` of the answer tell, and " +
-      "is given in no other. Whoever gives it to users must hold all of its permissions there.",
+      "The role belongs to the tenant of the request (`tenantId` and `tenantName` of the answer) and can be assigned " +
+      "only there. A caller who assigns it must have all of its permissions in that tenant.",
     access: inTenant("create:roles"),
     body: CreateRoleDto,
     creates: "atomically",
@@ -121,7 +121,7 @@ export const roleRoutes: Endpoint[] = [
     path: "/api/v1/roles/{id}",
     area: "Roles",
     id: "updateRole",
-    summary: "Change a role, and replace its permissions where they are given",
+    summary: "Change a role; `permissionIds`, if sent, replaces its permissions",
     access: inTenant("update:roles"),
     params,
     body: UpdateRoleDto,
@@ -143,7 +143,7 @@ export const roleRoutes: Endpoint[] = [
     path: "/api/v1/roles/{id}",
     area: "Roles",
     id: "deleteRole",
-    summary: "Delete a role nobody holds",
+    summary: "Delete a role that no user has",
     access: inTenant("delete:roles"),
     params,
     answers: { 200: { description: "The role is deleted" } },
@@ -163,7 +163,7 @@ export const roleRoutes: Endpoint[] = [
     path: "/api/v1/roles/{id}/permissions/{permId}",
     area: "Roles",
     id: "assignPermission",
-    summary: "Give a role a permission; one it has already changes nothing",
+    summary: "Add a permission to a role; no effect if the role has it",
     access: inTenant("update:roles"),
     params: grantParams,
     answers: oneRole,
@@ -176,7 +176,7 @@ export const roleRoutes: Endpoint[] = [
     path: "/api/v1/roles/{id}/permissions/{permId}",
     area: "Roles",
     id: "revokePermission",
-    summary: "Take a permission from a role; one it does not have changes nothing",
+    summary: "Remove a permission from a role; no effect if the role lacks it",
     access: inTenant("update:roles"),
     params: grantParams,
     answers: oneRole,

@@ -4,15 +4,15 @@ import { HIERARCHY_SCOPES, TENANT_SORTS, TENANT_TYPES } from "../../domain/acces
 import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryIds, queryInteger, uuid } from "../shared/validation.ts";
 
-/** Most rows a page and most ids of a lookup. */
+/** Maximum number of rows per page and of ids in a lookup. */
 export const LOOKUP_LIMIT = 50;
 const LARGEST_INTEGER = 2_147_483_647;
 
-/** `page` and `pageSize` of a lookup, whose page holds every id that may be named. */
+/** `page` and `pageSize` of a lookup. One page can hold all requested ids. */
 export const lookupPageQuery = {
   ...pageQuery(LOOKUP_LIMIT),
   pageSize: queryInteger(1, LOOKUP_LIMIT).optional().meta({
-    description: `20 where it is left out, ${LOOKUP_LIMIT} with \`ids\``,
+    description: `Default 20, or ${LOOKUP_LIMIT} with \`ids\``,
   }),
 };
 export const lookupPageSize = (o: { pageSize?: number | undefined; ids?: string[] | undefined }): number =>
@@ -27,7 +27,7 @@ export const TenantDto = z.object({
   type: z.enum(TENANT_TYPES),
   isActive: z.boolean(),
   parentTenantId: z.uuid().nullable(),
-  maxUsers: z.int().nullable().meta({ description: "Most active users; null: no limit" }),
+  maxUsers: z.int().nullable().meta({ description: "Maximum number of active users; null: no limit" }),
   userCount: z.int(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -47,13 +47,13 @@ export const TenantsSummaryDto = z.object({
   groupTenants: z.int(),
   groupedTenants: z.int(),
   standaloneTenants: z.int(),
-  totalUsers: z.int().meta({ description: "Active links; a user of two tenants counts in both" }),
+  totalUsers: z.int().meta({ description: "Active links; a user of two tenants counts twice" }),
   tenantsAtCapacity: z.int(),
 }).meta({ id: "TenantsSummaryDto" });
 
 const name = requiredName(200);
 const maxUsers = z.int().min(1).max(LARGEST_INTEGER);
-const parentTenantId = uuid.meta({ description: "A Group tenant" });
+const parentTenantId = uuid.meta({ description: "A tenant of type Group" });
 
 export const CreateTenantDto = z.object({
   name,
@@ -70,7 +70,7 @@ export const UpdateTenantDto = z.object({
   isActive: z.boolean().nullish().transform((value) => value ?? undefined),
 }).meta({
   id: "UpdateTenantDto",
-  description: "Fields left out stay as they are; null takes the parent or the limit away",
+  description: "Omitted fields keep their values; null removes the parent or the limit",
 });
 
 const placed = {

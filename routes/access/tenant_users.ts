@@ -7,14 +7,14 @@ import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { AddTenantUserRequest, UserTenantDto } from "./user_shapes.ts";
 
-/** Existing users brought into a tenant. */
+/** Links existing users to a tenant. */
 export const tenantUsersRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/tenants/{id}/users",
     area: "Tenants",
     id: "addTenantUser",
-    summary: "Link an existing user to the tenant; needs create:users in it, or reach across tenants",
+    summary: "Link an existing user to the tenant; needs create:users there or manage:all-tenants",
     access: signedIn,
     params: z.object({ id: uuid }),
     lateBody: AddTenantUserRequest,

@@ -23,8 +23,8 @@ const params = z.object({ id: uuid });
 const oneTenant = { 200: { etag: true as const, description: "The tenant", schema: TenantDto } };
 
 /**
- * Tenants within the caller's reach: their own; in a group its children; with reach across tenants, all. What a group's
- * permission stands for depends on the tenant, so changes settle the reach before they read the body.
+ * Tenants that the caller reaches: the own tenant; with a group tenant also its children; with a permission across
+ * tenants all. The permission that a change needs depends on the tenant, so the reach is checked before the body.
  */
 export const tenantRoutes: Endpoint[] = [
   endpoint({
@@ -57,7 +57,7 @@ export const tenantRoutes: Endpoint[] = [
     path: "/api/v1/tenants/lookup",
     area: "Tenants",
     id: "lookUpTenants",
-    summary: "Look tenants up for a selector, or resolve ids",
+    summary: "Look up tenants for a selector, or by ids",
     access: inTenant("read:tenants", "read:group-tenants"),
     query: tenantLookupQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantLookupPage } },
@@ -85,8 +85,8 @@ export const tenantRoutes: Endpoint[] = [
     id: "createTenant",
     summary: "Create a tenant with its catalog roles",
     details:
-      "Whoever makes a tenant is not linked to it: POST /api/v1/admin/users/{id}/tenants does that, and ends the " +
-      "sessions of the user.",
+      "The caller is not linked to the new tenant. POST /api/v1/admin/users/{id}/tenants links a user, and ends the " +
+      "sessions of that user.",
     access: inTenant("create:tenants", CHANGES_CHILDREN),
     lateBody: CreateTenantDto,
     creates: "atomically",

@@ -13,7 +13,7 @@ export const userPath = z.object({ userId: uuid });
 const lockout = {
   isLockedOut: z.boolean(),
   lockoutExpiresAt: timestamp.nullable().meta({
-    description: "Meaningful while isLockedOut; a past instant is an expired lockout not cleared yet",
+    description: "End of the lockout; a past instant means that it has expired",
   }),
 };
 const person = {
@@ -29,7 +29,7 @@ const person = {
 
 export const UserDto = z.object({
   ...person,
-  roles: z.array(z.string()).meta({ description: "Names of the roles held in the token's tenant" }),
+  roles: z.array(z.string()).meta({ description: "Names of the user's roles in the token's tenant" }),
   lastLoginAt: timestamp.nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -58,23 +58,23 @@ export const UserTenantDto = z.object({
   createdAt: timestamp,
 }).meta({ id: "UserTenantDto" });
 
-/** A UUID of a body that names something: the nil UUID names nothing. */
+/** A UUID that identifies something: the nil UUID is refused. */
 const namedId = uuid.refine((id) => id !== NIL, { error: "must not be empty" });
 
 const uniqueIds = z.array(namedId).max(1_000).transform((ids) => [...new Set(ids)]);
 const atMost50 = { error: "expected at most 50 different ids" };
 const optionalBoolean = (fallback: boolean) => z.boolean().nullish().transform((value) => value ?? fallback);
 
-/** Roles of a link where they may be left out. */
+/** Roles of a link, optional. */
 const roleIds = uniqueIds.nullish().transform((ids) => ids ?? []).pipe(z.array(z.string()).max(50, atMost50));
 
-/** Roles of a link that carries at least one. */
+/** Roles of a link, at least one. */
 export const requiredRoleIds = uniqueIds.pipe(
   z.array(z.string()).min(1, { error: "expected at least one id" }).max(50, atMost50),
 );
 
 const isDefault = optionalBoolean(false).meta({
-  description: "true moves the user's default here; false leaves it where it is",
+  description: "true makes this the user's default tenant; false changes nothing",
 });
 
 export const AddLinkRequest = z.object({ tenantId: namedId, roleIds: requiredRoleIds, isDefault })
@@ -108,7 +108,7 @@ const appIds = z.array(requiredText(100)).max(100).transform((ids) => [...new Se
 export const CreateUserRequest = z.object({
   email: z.string().trim().pipe(z.email({ error: "expected an email address" }).max(254)),
   password: z.string().min(1).max(1024).meta({
-    description: "10 to 128 characters; with isPasswordEncrypted an argon2 or bcrypt hash made elsewhere",
+    description: "10 to 128 characters; with isPasswordEncrypted an argon2 or bcrypt hash",
   }),
   isPasswordEncrypted: optionalBoolean(false),
   firstName: name.nullish().transform((value) => value ?? ""),
@@ -119,7 +119,7 @@ export const CreateUserRequest = z.object({
   isActive: optionalBoolean(true),
 }).meta({ id: "CreateUserDto" });
 
-/** Fields left out stay as they are; null takes a name, the number or the applications away. */
+/** Omitted fields keep their values; null clears a name, the phone number or the applications. */
 const changes = {
   firstName: name.nullish().transform((value) => value === null ? "" : value),
   lastName: name.nullish().transform((value) => value === null ? "" : value),
@@ -132,7 +132,7 @@ export const UpdateUserRequest = z.object(changes).meta({ id: "UpdateUserDto" })
 export const AdminUpdateUserRequest = z.object({
   ...changes,
   tenants: assignments.nullish().transform((links) => links ?? null).meta({
-    description: "null or absent: unchanged; empty: every link goes; else the whole matrix",
+    description: "null or absent: unchanged; empty: removes all links; otherwise replaces them",
   }),
 }).meta({ id: "AdminUpdateUserDto" });
 

@@ -30,7 +30,7 @@ import {
 
 const oneUser = { 200: { etag: true as const, description: "The user", schema: UserDto } };
 
-/** Users of the token's tenant; everyone else is USER_NOT_FOUND here. */
+/** Users of the token's tenant. Other users answer USER_NOT_FOUND. */
 export const usersRoutes: Endpoint[] = [
   endpoint({
     method: "get",
@@ -77,7 +77,7 @@ export const usersRoutes: Endpoint[] = [
     path: "/api/v1/users",
     area: "Users",
     id: "createUser",
-    summary: "Create a user; without tenants, in the token's tenant",
+    summary: "Create a user; without `tenants`, in the token's tenant",
     access: inTenant("create:users"),
     body: CreateUserRequest,
     creates: "atomically",
@@ -120,10 +120,10 @@ export const usersRoutes: Endpoint[] = [
     path: "/api/v1/users/{id}",
     area: "Users",
     id: "deleteUser",
-    summary: "Take a user out of the tenant; with the last link the user goes",
+    summary: "Remove a user from the tenant; deletes a user without other links",
     access: inTenant("delete:users"),
     params: userIdPath,
-    answers: { 200: { description: "The user is out of the tenant" } },
+    answers: { 200: { description: "The user is removed from the tenant" } },
     problems: ["USER_NOT_FOUND", "PRECONDITION_FAILED", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
     async run({ platform, caller, params, call }) {
       await removeTenantUser(platform, caller, params.id, call.ifMatch);
@@ -135,7 +135,7 @@ export const usersRoutes: Endpoint[] = [
     path: "/api/v1/users/{userId}/permissions",
     area: "Users",
     id: "listUserPermissions",
-    summary: "What a user may do in the tenant",
+    summary: "List a user's permissions in the tenant",
     access: inTenant("read:users"),
     params: userPath,
     answers: { 200: { description: "Permission codes", schema: z.array(z.string()) } },
@@ -147,7 +147,7 @@ export const usersRoutes: Endpoint[] = [
     path: "/api/v1/users/{userId}/roles",
     area: "Users",
     id: "listUserRoles",
-    summary: "The roles a user holds in the tenant",
+    summary: "List a user's roles in the tenant",
     access: inTenant("read:users"),
     params: userPath,
     answers: {
@@ -155,7 +155,7 @@ export const usersRoutes: Endpoint[] = [
     },
     problems: ["USER_NOT_FOUND"],
     async run({ db, caller, params: { userId } }) {
-      const { version } = await readTenantUser(db, userId, caller.tenantId); // first: never newer than the roles
+      const { version } = await readTenantUser(db, userId, caller.tenantId); // read first, so that it is never newer than the roles
       return okVersioned(await readUserRoles(db, userId, caller.tenantId), version);
     },
   }),
@@ -164,7 +164,7 @@ export const usersRoutes: Endpoint[] = [
     path: "/api/v1/users/{userId}/roles",
     area: "Users",
     id: "setUserRoles",
-    summary: "Replace the roles a user holds in the tenant",
+    summary: "Replace a user's roles in the tenant",
     access: inTenant("update:users"),
     params: userPath,
     body: SetRolesRequest,
@@ -184,7 +184,7 @@ export const usersRoutes: Endpoint[] = [
     path: "/api/v1/users/{userId}/tenants",
     area: "Users",
     id: "listUserTenants",
-    summary: "All tenants of a user of the tenant; an API key is told of its own only",
+    summary: "List all tenants of a user of the tenant; an API key sees only its own tenant",
     access: inTenant("read:users"),
     params: userPath,
     answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },
@@ -197,7 +197,7 @@ export const usersRoutes: Endpoint[] = [
       path: `/api/v1/users/{id}/${verb}`,
       area: "Users",
       id: `${verb}User`,
-      summary: verb === "activate" ? "Let a user in again" : "Keep a user out",
+      summary: verb === "activate" ? "Activate a user" : "Deactivate a user",
       access: inTenant("update:users"),
       params: userIdPath,
       answers: { 200: { description: `The user is ${verb}d` } },

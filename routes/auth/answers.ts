@@ -5,9 +5,11 @@ import { type Answer, ok } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { SignInDto } from "./shapes.ts";
 
-export const signInAnswers = { 200: { description: "Tokens and who they are for", schema: SignInDto } };
+export const signInAnswers = {
+  200: { description: "Tokens and the profile of the user", schema: SignInDto },
+};
 
-/** 200 with the tokens of a sign-in and the profile of who signed in. */
+/** 200 with the tokens of a sign-in and the profile of the user. */
 export async function signedInAnswer(
   db: Sql,
   { tokens, userId, tenantId }: SignedIn,
@@ -16,7 +18,7 @@ export async function signedInAnswer(
   return ok({ ...tokens, ...profile });
 }
 
-/** Where a request comes from, as a session keeps it. */
+/** The client address and user agent that a session stores. */
 export const originOf = (call: Call): Origin => ({
   ip: call.ip,
   userAgent: call.request.headers.get("user-agent")?.slice(0, 300) ?? null,

@@ -18,21 +18,21 @@ import { instant, uuid } from "../shared/validation.ts";
 const key = {
   id: z.uuid(),
   name: z.string(),
-  start: z.string().meta({ description: "The key's first characters, to tell keys apart" }),
+  start: z.string().meta({ description: "The first characters of the key, to identify it" }),
   permissions: z.array(z.string()),
   createdBy: z.uuid(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
   revokedAt: z.iso.datetime().nullable(),
   revokedBy: z.uuid().nullable(),
-  lastUsedAt: z.iso.datetime().nullable().meta({ description: "To the minute" }),
+  lastUsedAt: z.iso.datetime().nullable().meta({ description: "Exact to the minute" }),
   lastUsedIp: z.string().nullable(),
 };
 export const ApiKeyDto = z.object(key).meta({ id: "ApiKeyDto" });
 export const ApiKeyCreatedDto = z.object({
   ...key,
   key: z.string().meta({
-    description: "The key itself, shown this once: send it as `Authorization: Bearer`",
+    description: "The key, shown only in this answer. Send it as `Authorization: Bearer`",
   }),
 }).meta({ id: "ApiKeyCreatedDto" });
 
@@ -41,21 +41,21 @@ const area = "API keys";
 const access = byPerson(inTenant("manage:api-keys"));
 const params = z.object({ id: uuid });
 
-/** Keys by which machines call the service. */
+/** API keys: machines authenticate with them. */
 export const apiKeyRoutes: Endpoint[] = [
   endpoint({
     ...{ method: "get", path, area, id: "listApiKeys", access },
-    summary: "The tenant's API keys",
+    summary: "List the tenant's API keys",
     query: z.object(listQuery(API_KEY_SORTS)),
     answers: {
-      200: { description: "A page; includeDeleted shows revoked ones too", schema: pagedResultOf(ApiKeyDto) },
+      200: { description: "A page; includeDeleted adds revoked keys", schema: pagedResultOf(ApiKeyDto) },
     },
     problems: [],
     run: async ({ db, caller, query }) => ok(await listApiKeys(db, caller, query)),
   }),
   endpoint({
     ...{ method: "get", path: `${path}/{id}`, area, id: "readApiKey", access, params },
-    summary: "One API key",
+    summary: "Read an API key",
     answers: { 200: { etag: true, description: "The key's record", schema: ApiKeyDto } },
     problems: ["API_KEY_NOT_FOUND"],
     async run({ db, caller, params }) {
@@ -65,14 +65,15 @@ export const apiKeyRoutes: Endpoint[] = [
   }),
   endpoint({
     ...{ method: "post", path, area, id: "createApiKey", access },
-    summary: "Make an API key of this tenant, with rights the caller holds; the answer alone shows it",
+    summary:
+      "Create an API key of the tenant, with permissions of the caller; only this answer shows the key",
     body: z.object({
       name: requiredName(200),
       permissions: z.array(z.string().trim().min(1).max(200)).min(1).max(200),
       expiresAt: instant.nullish().transform((value) => value ?? null)
-        .meta({ description: `At most ${MAX_LIFE_DAYS} days ahead; absent: until it is revoked` }),
+        .meta({ description: `At most ${MAX_LIFE_DAYS} days ahead; absent: never` }),
     }).meta({ id: "CreateApiKeyRequest" }),
-    answers: { 201: { description: "Made; Location leads to its record", schema: ApiKeyCreatedDto } },
+    answers: { 201: { description: "Created; Location is the URL of its record", schema: ApiKeyCreatedDto } },
     showsSecret: true,
     problems: ["ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "PERMISSION_NOT_FOUND"],
     async run({ platform, caller, body }) {
@@ -82,7 +83,7 @@ export const apiKeyRoutes: Endpoint[] = [
   }),
   endpoint({
     ...{ method: "delete", path: `${path}/{id}`, area, id: "revokeApiKey", access, params },
-    summary: "Revoke an API key, at once",
+    summary: "Revoke an API key; effective at once",
     answers: { 204: { description: "Revoked" } },
     problems: ["API_KEY_NOT_FOUND", "PRECONDITION_FAILED"],
     async run({ platform, caller, params, call }) {

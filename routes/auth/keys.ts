@@ -3,14 +3,14 @@ import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { JsonWebKeySet } from "./shapes.ts";
 
-/** The public keys access tokens are verified with. Short-lived in caches, so that a rotation is soon known. */
+/** The public keys that verify access tokens. Caches keep them for a short time, so that a new key is soon used. */
 export const keyRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/.well-known/jwks.json",
     area: "Sign-in",
     id: "readKeys",
-    summary: "The public keys of access tokens, the signing one first",
+    summary: "Read the public keys of access tokens; the current signing key is first",
     access: anyone,
     answers: { 200: { description: "A JSON Web Key Set", schema: JsonWebKeySet } },
     problems: [],

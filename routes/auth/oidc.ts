@@ -12,7 +12,7 @@ import { OpenIdProviderDto } from "./shapes.ts";
 
 const provider = z.object({ provider: z.string().min(1).max(40) });
 
-/** Sign-in by an OpenID provider: the list, the way there, the way back, and fetching its tokens. */
+/** Sign-in with an OpenID provider: list of providers, start, callback, and exchange of the code for tokens. */
 export const oidcRoutes: Endpoint[] = [
   endpoint({
     method: "get",
@@ -20,9 +20,9 @@ export const oidcRoutes: Endpoint[] = [
     alsoAt: ["/auth/oidc"],
     area: "Sign-in",
     id: "listOpenIdProviders",
-    summary: "The OpenID providers one can sign in by",
+    summary: "List the OpenID providers",
     access: anyone,
-    answers: { 200: { description: "What a sign-in page offers", schema: z.array(OpenIdProviderDto) } },
+    answers: { 200: { description: "The configured providers", schema: z.array(OpenIdProviderDto) } },
     problems: [],
     run: ({ platform }) =>
       ok([...platform.openIdProviders.values()].map(({ name, settings }) => ({
@@ -37,20 +37,20 @@ export const oidcRoutes: Endpoint[] = [
     alsoAt: ["/auth/oidc/{provider}"],
     area: "Sign-in",
     id: "startOpenIdSignIn",
-    summary: "Send the browser to an OpenID provider",
+    summary: "Redirect the browser to an OpenID provider",
     access: anyone,
     params: provider,
     query: z.object({
       returnTo: z.string().max(2000).optional().meta({
         description:
-          "Where the browser goes afterwards, with `#code=` or `#error=`: a path of the service, or a " +
-          "URL of an origin in OIDC_RETURN_ORIGINS. Absent: the callback answers the tokens itself.",
+          "Where the browser is redirected after the sign-in, with `#code=` or `#error=`: a path of the service, or " +
+          "a URL of an origin in OIDC_RETURN_ORIGINS. Absent: the callback answers the tokens.",
       }),
       tenantId: uuid.optional(),
       global: queryBoolean.default(false),
     }),
     answers: {
-      302: { description: "To the provider, with a cookie that binds the sign-in to this browser" },
+      302: { description: "Redirect to the provider; a cookie binds the sign-in to this browser" },
     },
     problems: ["OIDC_PROVIDER_NOT_FOUND", "OIDC_PROVIDER_UNAVAILABLE"],
     async run({ platform, params, query }) {
@@ -73,14 +73,14 @@ export const oidcRoutes: Endpoint[] = [
     alsoAt: ["/auth/oidc/{provider}/callback"],
     area: "Sign-in",
     id: "finishOpenIdSignIn",
-    summary: "Where an OpenID provider sends the browser back to",
+    summary: "The callback of an OpenID provider",
     access: anyone,
     params: provider,
     query: z.object({ state: z.string().max(200).default("") }),
     answers: {
       ...signInAnswers,
       303: {
-        description: "To `returnTo` of the start, with `#code=` for the exchange or `#error=` a code",
+        description: "Redirect to `returnTo`, with `#code=` for the exchange or `#error=` and an error code",
       },
     },
     problems: [
@@ -115,7 +115,7 @@ export const oidcRoutes: Endpoint[] = [
     alsoAt: ["/auth/oidc/exchange"],
     area: "Sign-in",
     id: "exchangeOpenIdCode",
-    summary: "Exchange the `#code=` of a finished OpenID sign-in for its tokens, once, within a minute",
+    summary: "Exchange the `#code=` of an OpenID sign-in for tokens; it is valid once, for a minute",
     access: anyone,
     body: z.object({ code: z.string().min(1).max(200) }).meta({ id: "ExchangeRequest" }),
     answers: signInAnswers,
@@ -136,10 +136,10 @@ const redirect = (status: 302 | 303, location: string, setCookie: string): Answe
   body: undefined,
 });
 
-/** A cookie a sign-in, so that several tabs may sign in at once. */
+/** One cookie for each sign-in, so that several tabs can sign in at the same time. */
 const cookieName = (state: string): string => `steward_oidc_${state.replaceAll(/[^\w-]/g, "").slice(0, 16)}`;
 
-/** Lax, since the browser comes back by a link of the provider's site. */
+/** SameSite=Lax, because the callback is a navigation from the provider's site. */
 function cookie(platform: Pick<Platform, "baseUrl">, state: string, value: string, maxAge: number): string {
   const base = new URL(platform.baseUrl());
   const path = `${base.pathname.replace(/\/$/, "")}/api/v1/auth/oidc`;

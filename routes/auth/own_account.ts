@@ -11,7 +11,7 @@ import { OwnSessionDto, ProfileDto } from "./shapes.ts";
 
 const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
 
-/** What signed-in users see and change of their own: profile, password, sessions. */
+/** The signed-in user's own profile, password and sessions. */
 export const ownAccountRoutes: Endpoint[] = [
   endpoint({
     method: "get",
@@ -19,7 +19,7 @@ export const ownAccountRoutes: Endpoint[] = [
     alsoAt: ["/auth/me"],
     area: "Sign-in",
     id: "readMe",
-    summary: "The caller's own profile, roles and permissions",
+    summary: "Read the caller's profile, roles and permissions",
     access: byPerson(signedIn),
     answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
     problems: [],
@@ -34,14 +34,14 @@ export const ownAccountRoutes: Endpoint[] = [
     alsoAt: ["/auth/me"],
     area: "Sign-in",
     id: "updateMe",
-    summary: "Change the caller's own names and phone number",
+    summary: "Change the caller's names and phone number",
     access: byPerson(signedIn),
     body: z.object({
       firstName: name,
       lastName: name,
       phoneNumber: z.string().trim().max(40).nullish()
         .transform((value) => value === undefined ? undefined : value || null),
-    }).meta({ id: "UpdateMeRequest", description: "What is left out stays as it is; null clears it" }),
+    }).meta({ id: "UpdateMeRequest", description: "Omitted fields keep their values; null clears them" }),
     answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
     problems: ["PRECONDITION_FAILED"],
     async run({ platform, caller, body, call }) {
@@ -61,7 +61,7 @@ export const ownAccountRoutes: Endpoint[] = [
       currentPassword: z.string().min(1).max(1024),
       newPassword: z.string().max(1024),
     }).meta({ id: "ChangePasswordRequest" }),
-    answers: { 204: { description: "The new password counts" } },
+    answers: { 204: { description: "The password is changed" } },
     problems: ["ACCOUNT_LOCKED_UNAUTHORIZED"],
     async run({ platform, caller, body }) {
       await changePassword(platform, caller, body);
@@ -74,7 +74,7 @@ export const ownAccountRoutes: Endpoint[] = [
     alsoAt: ["/auth/sessions"],
     area: "Sign-in",
     id: "listOwnSessions",
-    summary: "The caller's open sessions, newest first",
+    summary: "List the caller's open sessions, newest first",
     access: byPerson(signedIn),
     answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
     problems: [],

@@ -5,7 +5,7 @@ import { noContent, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { RESET_PAGE, RESET_PAGE_POLICY } from "./reset_page.ts";
 
-/** Setting a new password by a link that is mailed. */
+/** Password reset with a mailed link. */
 export const passwordResetRoutes: Endpoint[] = [
   endpoint({
     method: "post",
@@ -13,10 +13,10 @@ export const passwordResetRoutes: Endpoint[] = [
     alsoAt: ["/auth/forgot-password"],
     area: "Sign-in",
     id: "forgotPassword",
-    summary: "Have a reset link mailed; the answer never tells whether the email is known",
+    summary: "Request a reset link by mail; the answer is the same for unknown addresses",
     access: anyone,
     body: z.object({ email: z.string().trim().min(1).max(320) }).meta({ id: "ForgotPasswordRequest" }),
-    answers: { 202: { description: "A link is on its way to the user of this email, if there is one" } },
+    answers: { 202: { description: "A link is sent if an active user has this address" } },
     problems: [],
     async run({ platform, body }) {
       await requestPasswordReset(platform, body.email);
@@ -29,11 +29,11 @@ export const passwordResetRoutes: Endpoint[] = [
     alsoAt: ["/auth/reset-password"],
     area: "Sign-in",
     id: "resetPassword",
-    summary: "Set a new password by the token of a reset link; ends every session of the user",
+    summary: "Set a new password with the token of a reset link; ends all sessions of the user",
     access: anyone,
     body: z.object({ token: z.string().min(1).max(200), newPassword: z.string().max(1024) })
       .meta({ id: "ResetPasswordRequest" }),
-    answers: { 204: { description: "The new password counts" } },
+    answers: { 204: { description: "The password is changed" } },
     problems: ["RESET_TOKEN_INVALID"],
     async run({ platform, body, call }) {
       await resetPassword(platform, { ...body, traceId: call.traceId, ip: call.ip });
@@ -45,7 +45,7 @@ export const passwordResetRoutes: Endpoint[] = [
     path: "/auth/reset-password",
     area: "Sign-in",
     id: "showResetPage",
-    summary: "The page a reset link leads to unless RESET_URL names another",
+    summary: "The page of a reset link, unless RESET_URL is set",
     access: anyone,
     answers: { 200: { description: "A form for the new password", contentType: "text/html" } },
     problems: [],

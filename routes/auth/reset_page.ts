@@ -24,12 +24,12 @@ form.addEventListener("submit", async (event) => {
   form.button.disabled = false;
 });`;
 
-/** Lets nothing run but the page's own script, and sends nothing anywhere else. */
+/** Allows only the page's own script, and requests only to the page's origin. */
 export const RESET_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; connect-src 'self'; ` +
   `base-uri 'none'; form-action 'none'; frame-ancestors 'none'; ` +
   `script-src 'sha256-${createHash("sha256").update(SCRIPT).digest("base64")}'`;
 
-/** A form that sends the token of the link's fragment with a new password to where the page came from. */
+/** A form that posts the token of the URL fragment and a new password to the page's own path. */
 export const RESET_PAGE = page(
   "Set a new password",
   `<h1>Set a new password</h1>

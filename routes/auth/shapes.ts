@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** An instant as answers carry it: ISO 8601 in UTC. */
+/** An instant in answers: ISO 8601 in UTC. */
 const timestamp = z.iso.datetime();
 
 export const ProfileDto = z.object({
@@ -20,19 +20,19 @@ export const ProfileDto = z.object({
   permissions: z.array(z.string()),
   tenants: z.array(z.object({ id: z.uuid(), name: z.string(), type: z.string(), isDefault: z.boolean() }))
     .meta({
-      description: "Tenants the user may switch to, the default one first",
+      description: "Tenants the user can switch to, the default first",
     }),
 }).meta({
   id: "ProfileDto",
-  description: "The signed-in user, the tenant of the token, and what may be done there",
+  description: "The signed-in user, the tenant of the token, and the permissions there",
 });
 
 export const SignInDto = ProfileDto.extend({
   accessToken: z.string(),
   tokenType: z.literal("Bearer"),
-  expiresIn: z.int().meta({ description: "Seconds the access token lives" }),
+  expiresIn: z.int().meta({ description: "Seconds until the access token expires" }),
   refreshToken: z.string(),
-  refreshExpiresIn: z.int().meta({ description: "Seconds the refresh token lives" }),
+  refreshExpiresIn: z.int().meta({ description: "Seconds until the refresh token expires" }),
 }).meta({ id: "SignInDto" });
 
 export const OwnSessionDto = z.object({
@@ -46,7 +46,7 @@ export const OwnSessionDto = z.object({
 }).meta({ id: "SessionDto" });
 
 export const OpenIdProviderDto = z.object({
-  name: z.string().meta({ description: "As it stands in the sign-in path" }),
+  name: z.string().meta({ description: "As in the sign-in URL" }),
   displayName: z.string(),
   signInUrl: z.url(),
 }).meta({ id: "OpenIdProviderDto" });

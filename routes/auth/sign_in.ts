@@ -8,7 +8,7 @@ import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 
 const RefreshRequest = z.object({ refreshToken: z.string() }).meta({ id: "RefreshRequest" });
 
-/** Signing in and out, refreshing, switching tenant. Every route is served under `/auth` too. */
+/** Sign-in, sign-out, token refresh, change of tenant. Every route is also served under `/auth`. */
 export const signInRoutes: Endpoint[] = [
   endpoint({
     method: "post",
@@ -16,7 +16,7 @@ export const signInRoutes: Endpoint[] = [
     alsoAt: ["/auth/login"],
     area: "Sign-in",
     id: "signIn",
-    summary: "Sign in by email and password",
+    summary: "Sign in with email and password",
     access: anyone,
     body: z.object({
       email: z.string().trim().min(1).max(320),
@@ -50,7 +50,7 @@ export const signInRoutes: Endpoint[] = [
     answers: signInAnswers,
     problems: ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_REVOKED", "SESSION_INVALIDATED"],
     async run({ platform, db, call }) {
-      const { refreshToken } = await call.readJson(RefreshRequest, { anyText: true }); // any text is unknown or known
+      const { refreshToken } = await call.readJson(RefreshRequest, { anyText: true }); // any text is allowed; unknown tokens are refused
       return await signedInAnswer(db, await refresh(platform, refreshToken));
     },
   }),

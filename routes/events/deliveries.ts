@@ -23,11 +23,11 @@ export const WebhookDeliveryDto = z.object({
       number: z.int(),
       attemptedAt: z.iso.datetime(),
       durationMs: z.int(),
-      statusCode: z.int().nullable().meta({ description: "Null: no answer came" }),
+      statusCode: z.int().nullable().meta({ description: "Null: no answer" }),
       error: z.string().nullable(),
-      answer: z.string().nullable().meta({ description: "The first KiB of the receiver's answer" }),
+      answer: z.string().nullable().meta({ description: "The first 1 KiB of the receiver's answer" }),
     }).meta({ id: "WebhookAttemptDto" }),
-  ).meta({ description: "The last 20, newest first" }),
+  ).meta({ description: "The last 20 attempts, newest first" }),
 }).meta({ id: "WebhookDeliveryDto" });
 
 const path = "/api/v1/webhook-endpoints/{id}";
@@ -36,11 +36,11 @@ const access = inTenant("manage:webhooks");
 const params = z.object({ id: uuid });
 const deliveriesOf = (id: string) => `/api/v1/webhook-endpoints/${id}/deliveries`;
 
-/** What was sent to an endpoint, sending it again, a ping, a new secret. */
+/** Deliveries of a webhook endpoint, redelivery, ping, and rotation of the secret. */
 export const deliveryRoutes: Endpoint[] = [
   endpoint({
     ...{ method: "get", path: `${path}/deliveries`, area, id: "listWebhookDeliveries", access, params },
-    summary: "What was sent to an endpoint in the last 30 days, newest first",
+    summary: "List the deliveries of the last 30 days, newest first",
     query: z.object({ ...pageQuery(), status: enumName(DELIVERY_STATUSES).optional() }),
     answers: { 200: { description: "A page", schema: pagedResultOf(WebhookDeliveryDto) } },
     problems: ["WEBHOOK_ENDPOINT_NOT_FOUND"],
@@ -51,11 +51,11 @@ export const deliveryRoutes: Endpoint[] = [
     path: `${path}/deliveries/{deliveryId}/redeliver`,
     area,
     id: "redeliverWebhook",
-    summary: "Send a delivery that has ended once more, with the same id",
+    summary: "Send an ended delivery again, with the same id",
     access,
     params: z.object({ id: uuid, deliveryId: uuid }),
     creates: "atomically",
-    answers: { 202: { description: "It is due at once", schema: WebhookDeliveryDto } },
+    answers: { 202: { description: "The delivery is due now", schema: WebhookDeliveryDto } },
     problems: [
       "WEBHOOK_ENDPOINT_NOT_FOUND",
       "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT",
@@ -68,20 +68,20 @@ export const deliveryRoutes: Endpoint[] = [
   }),
   endpoint({
     ...{ method: "post", path: `${path}/test`, area, id: "testWebhookEndpoint", access, params },
-    summary: "Send an endpoint an event of type webhook.ping",
+    summary: "Send a webhook.ping event to an endpoint",
     creates: "atomically",
-    answers: { 202: { description: "It is due at once", schema: WebhookDeliveryDto } },
+    answers: { 202: { description: "The delivery is due now", schema: WebhookDeliveryDto } },
     problems: ["WEBHOOK_ENDPOINT_NOT_FOUND", "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT"],
     run: async ({ platform, caller, params: { id } }) =>
       accepted(await sendPing(platform, caller, id), deliveriesOf(id)),
   }),
   endpoint({
     ...{ method: "post", path: `${path}/rotate-secret`, area, id: "rotateWebhookSecret", access, params },
-    summary: "Give an endpoint a new secret; the old one signs along for a day",
+    summary: "Rotate the secret of an endpoint; the old secret also signs for one day",
     showsSecret: true,
     answers: {
       200: {
-        description: "The new secret, shown this once",
+        description: "The new secret, shown only in this answer",
         schema: z.object({ secret: signingSecret, oldSecretHours: z.int() }).meta({ id: "WebhookSecretDto" }),
       },
     },

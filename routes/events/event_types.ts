@@ -8,21 +8,21 @@ export const EventTypeDto = z.object({
   type: z.string(),
   description: z.string(),
   example: z.object({ type: z.string(), timestamp: z.iso.datetime(), data: z.unknown() })
-    .meta({ description: "A body as it is sent" }),
+    .meta({ description: "An example body" }),
 }).meta({ id: "EventTypeDto" });
 
 const timestamp = "2026-01-31T12:00:00.000Z";
 
-/** What can happen. */
+/** The types of events. */
 export const eventTypeRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/webhook-events/types",
     area: "Webhook endpoints",
     id: "listEventTypes",
-    summary: "Types of event, with an example of each",
+    summary: "List the event types, each with an example",
     access: signedIn,
-    answers: { 200: { description: "Every type", schema: z.array(EventTypeDto) } },
+    answers: { 200: { description: "All types", schema: z.array(EventTypeDto) } },
     problems: [],
     run: () =>
       ok(

@@ -5,7 +5,7 @@ import type { Endpoint } from "../shared/endpoint.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { eventTypeRoutes } from "./event_types.ts";
 
-/** Webhook endpoints, what was sent to them, and what can be. */
+/** Webhook endpoints, their deliveries, and the event types. */
 export const eventsRoutes: Endpoint[] = [
   ...resourceRoutes(webhookEndpoints as unknown as Resource),
   ...deliveryRoutes,

@@ -14,33 +14,33 @@ import { FileId, FileProfileDto, FileRecordDto, FileReferenceDto } from "./shape
 const access = inFileModule("read:files");
 
 const PageQuery = z.object(pageQuery());
-/** The same query as the document tells it; what it really holds is looked at after the file. */
+/** The query in the API document. Its values are validated after the file was found. */
 const LatePageQuery = z.object({
   page: z.unknown().optional().meta({ type: "integer", minimum: 1, default: 1 }),
   pageSize: z.unknown().optional().meta({ type: "integer", minimum: 1, maximum: 100, default: 20 }),
 });
 
-/** What files there are, what may be uploaded, and what holds a file. */
+/** Lists of files, upload profiles and references of a file. */
 export const listRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/files",
     area: "Files",
     id: "listFiles",
-    summary: "The tenant's files in any state, newest first, or the product files",
+    summary: "List the tenant's files of any status, newest first, or the product files",
     access,
     query: z.object({
       ...pageQuery(),
       status: enumName(FILE_STATUSES).optional(),
       profile: z.string().max(64).optional(),
-      search: z.string().max(200).optional().meta({ description: "Part of the file's name" }),
+      search: z.string().max(200).optional().meta({ description: "Part of the file name" }),
       createdBy: uuid.optional(),
       legalHold: queryBoolean.optional(),
       retentionClass: enumName(RETENTION_CLASSES).optional(),
       fromDate: queryInstant.optional(),
       toDate: queryInstant.optional().meta({ description: "Inclusive" }),
       isProduct: queryBoolean.optional().meta({
-        description: "true: the product files, which are everyone's",
+        description: "true: product files, which all tenants share",
       }),
     }),
     answers: { 200: { description: "A page of files", schema: pagedResultOf(FileRecordDto) } },
@@ -52,7 +52,7 @@ export const listRoutes: Endpoint[] = [
     path: "/api/v1/files/profiles",
     area: "Files",
     id: "listFileProfiles",
-    summary: "The profiles open to callers: how large a file may be, and of which types",
+    summary: "List the upload profiles: maximum size and media types",
     access: inFileModule("upload:files"),
     answers: { 200: { description: "The profiles", schema: z.array(FileProfileDto) } },
     problems: ["FORBIDDEN"],
@@ -67,7 +67,7 @@ export const listRoutes: Endpoint[] = [
     path: "/api/v1/files/{id}/references",
     area: "Files",
     id: "listFileReferences",
-    summary: "What holds the file now, the longest-standing first",
+    summary: "List the references of a file, oldest first",
     access,
     params: FileId,
     query: LatePageQuery,

@@ -21,14 +21,14 @@ import {
 
 const access = inFileModule("read:files");
 
-/** Looking at files, and the way to their content. */
+/** Reads a file record, its scan attempts and its download URL. */
 export const readRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/files/scanner-status",
     area: "Files",
     id: "readScannerStatus",
-    summary: "Which engine scans, how fresh it is, how many files wait",
+    summary: "Read the scanner's engine, signature age and queue length",
     access,
     answers: { 200: { description: "The scanner", schema: ScannerStatusDto } },
     problems: ["FILE_SCAN_UNAVAILABLE", "FORBIDDEN"],
@@ -39,7 +39,7 @@ export const readRoutes: Endpoint[] = [
     path: "/api/v1/files/{id}",
     area: "Files",
     id: "readFile",
-    summary: "The record of a file in any state, tombstones included",
+    summary: "Read the record of a file of any status, also of a purged file",
     access,
     params: FileId,
     answers: { 200: { etag: true, description: "The file", schema: FileRecordDto } },
@@ -54,11 +54,11 @@ export const readRoutes: Endpoint[] = [
     path: "/api/v1/files/{id}/download-url",
     area: "Files",
     id: "giveDownloadUrl",
-    summary: "A short-lived URL that leads straight to the content",
+    summary: "Get a short-lived download URL of the content",
     access,
     params: FileId,
     query: LateDownloadQuery,
-    answers: { 200: { description: "The URL and when it ends", schema: FileDownload } },
+    answers: { 200: { description: "The URL and its expiry", schema: FileDownload } },
     problems: [
       "FILE_NOT_FOUND",
       "FILE_NOT_AVAILABLE_CONFLICT",
@@ -77,7 +77,7 @@ export const readRoutes: Endpoint[] = [
     path: "/api/v1/files/{id}/scan-attempts",
     area: "Files",
     id: "listScanAttempts",
-    summary: "The scan attempts of a file, newest first",
+    summary: "List the scan attempts of a file, newest first",
     access,
     params: FileId,
     query: LateScanAttemptsQuery,

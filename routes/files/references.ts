@@ -8,20 +8,20 @@ import { FileId, FileReferenceDto, FileReferenceId, ReferenceId, ReferenceReques
 
 const access = inFileModule("upload:files");
 
-/** What holds a file: as long as anything does, nothing collects or purges it. */
+/** References of a file. A file with a reference is neither collected nor purged. */
 export const referenceRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/files/{id}/references",
     area: "Files",
     id: "referenceFile",
-    summary: "Have something of yours hold the file",
+    summary: "Add a reference to a file",
     access,
     params: FileId,
     lateBody: ReferenceRequest,
     creates: "atomically",
     answers: {
-      201: { description: "The reference; the same for a pair that holds it", schema: FileReferenceDto },
+      201: { description: "The reference; an existing one for the same owner", schema: FileReferenceDto },
     },
     problems: [
       "FILE_NOT_FOUND",
@@ -42,10 +42,10 @@ export const referenceRoutes: Endpoint[] = [
     path: "/api/v1/files/{id}/references/{referenceId}",
     area: "Files",
     id: "releaseReference",
-    summary: "Let go of the file; twice is the same as once",
+    summary: "Release a reference; no effect if it was released",
     access,
     params: FileReferenceId,
-    answers: { 204: { description: "The reference holds nothing any more" } },
+    answers: { 204: { description: "The reference is released" } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ platform, db, caller, params }) {
       const file = await readVisibleFile(db, caller, params.id);

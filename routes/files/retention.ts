@@ -6,14 +6,14 @@ import { ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { FileId, FileRecordDto, PurgeRequest, RetentionRequest } from "./shapes.ts";
 
-/** How long content is kept, and its end. Bodies are read once the file is known to be the caller's. */
+/** Retention and purge of a file. The body is read after the file was found for the caller. */
 export const retentionRoutes: Endpoint[] = [
   endpoint({
     method: "put",
     path: "/api/v1/files/{id}/retention",
     area: "Files",
     id: "changeRetention",
-    summary: "Keep a file for longer, hold it, or release a hold",
+    summary: "Extend the retention of a file, or set or release its legal hold",
     access: inFileModule("retain:files"),
     params: FileId,
     lateBody: RetentionRequest,
@@ -37,7 +37,7 @@ export const retentionRoutes: Endpoint[] = [
     path: "/api/v1/files/{id}/purge",
     area: "Files",
     id: "purgeFile",
-    summary: "Destroy the content; the record stays as a tombstone",
+    summary: "Delete the content; the record stays as a tombstone",
     access: inFileModule("purge:files"),
     params: FileId,
     lateBody: PurgeRequest,
@@ -53,7 +53,7 @@ export const retentionRoutes: Endpoint[] = [
     ],
     async run({ platform, db, caller, params, call }) {
       const { id } = await readVisibleFile(db, caller, params.id);
-      const { reason } = await call.readJson(PurgeRequest, { optional: true }); // no body at all is a missing reason: 400
+      const { reason } = await call.readJson(PurgeRequest, { optional: true }); // without a body the reason is missing: 400
       return ok(await purgeFile(platform, caller, id, reason));
     },
   }),

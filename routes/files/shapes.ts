@@ -9,7 +9,7 @@ import { enumName, instant, uuid } from "../shared/validation.ts";
 const time = z.iso.datetime();
 
 export const FileId = z.object({ id: uuid });
-/** `referenceId` is held to its form only once the file is known to be the caller's. */
+/** `referenceId` is validated after the file was found for the caller. */
 export const FileReferenceId = z.object({ id: uuid, referenceId: z.string() });
 export const ReferenceId = z.object({ referenceId: uuid });
 
@@ -32,20 +32,22 @@ export const ReserveFileRequest = z.object({
 
 const PartReservation = z.object({
   partNumber: z.int(),
-  sizeBytes: z.int().meta({ description: "The part is exactly so long" }),
-  uploadUrl: z.url().meta({ description: "PUT the part here; the answer's ETag goes into the confirmation" }),
+  sizeBytes: z.int().meta({ description: "Exact size of the part" }),
+  uploadUrl: z.url().meta({
+    description: "PUT the part to this URL; send the ETag of the answer in the confirmation",
+  }),
   requiredHeaders: z.record(z.string(), z.string()),
 }).meta({ id: "FilePartReservation" });
 
 export const FileReservation = z.object({
   fileId: z.uuid(),
-  uploadUrl: z.url().meta({ description: "PUT the content here, straight to storage" }),
+  uploadUrl: z.url().meta({ description: "PUT the content to this URL, directly to storage" }),
   uploadExpiresAt: time,
   requiredHeaders: z.record(z.string(), z.string()).meta({
-    description: "Headers the PUT must carry exactly so; storage refuses others",
+    description: "Headers the PUT must send unchanged; storage refuses other values",
   }),
   parts: z.array(PartReservation).optional().meta({
-    description: "When parts were asked for: the content cut in this order, instead of one PUT to uploadUrl",
+    description: "If parts were requested: upload the content in these parts instead of one PUT to uploadUrl",
   }),
 }).meta({ id: "FileReservation" });
 
@@ -60,7 +62,7 @@ export const CompleteFileRequest = z.object({
   })).min(1).max(MAX_PARTS).nullish().transform((value) => value ?? null),
 }).meta({
   id: "CompleteFileRequest",
-  description: "Only for a reservation with parts: all of them, each with the ETag storage answered.",
+  description: "Only for a reservation with parts: all parts, each with the ETag that storage answered.",
 });
 
 export const FileRecordDto = z.object({
@@ -91,19 +93,19 @@ export const FileRecordDto = z.object({
 export const FileProfileDto = z.object({
   name: z.string(),
   maxBytes: z.int(),
-  contentTypes: z.array(z.string()).meta({ description: "Media types a reservation may declare" }),
+  contentTypes: z.array(z.string()).meta({ description: "Allowed media types" }),
 }).meta({ id: "FileProfile" });
 
 export const FileDownload = z.object({ url: z.url(), expiresAt: time }).meta({ id: "FileDownload" });
 
 export const DownloadQuery = z.object({ purpose: enumName(DOWNLOAD_PURPOSES).default("download") });
-/** The same query as the document tells it; what it really holds is looked at after the file. */
+/** The query in the API document. Its values are validated after the file was found. */
 export const LateDownloadQuery = z.object({
   purpose: z.unknown().optional().meta({ type: "string", enum: [...DOWNLOAD_PURPOSES], default: "download" }),
 });
 
 export const ScanAttemptsQuery = z.object(pageQuery(100, 100));
-/** The same query as the document tells it; what it really holds is looked at after the file. */
+/** The query in the API document. Its values are validated after the file was found. */
 export const LateScanAttemptsQuery = z.object({
   page: z.unknown().optional().meta({ type: "integer", minimum: 1, default: 1 }),
   pageSize: z.unknown().optional().meta({ type: "integer", minimum: 1, maximum: 100, default: 100 }),
@@ -143,7 +145,7 @@ export const RetentionRequest = z.object({
   reason: z.string().max(1000).nullish(),
 }).meta({
   id: "RetentionRequest",
-  description: "What is left out stays as it is; retainUntil null takes the date away.",
+  description: "Omitted fields keep their values; retainUntil null removes the date.",
 });
 
 export const PurgeRequest = z.object({

@@ -6,17 +6,17 @@ import { created, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { CompleteFileRequest, FileId, FileRecordDto, FileReservation, ReserveFileRequest } from "./shapes.ts";
 
-/** Reserving and confirming uploads. The content itself goes straight to storage. */
+/** Reserves and confirms uploads. The client sends the content directly to storage. */
 export const uploadRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/files",
     area: "Files",
     id: "reserveFile",
-    summary: "Reserve a file and get the URL to upload it to",
+    summary: "Reserve a file and get its upload URL",
     access: inFileModule("upload:files"),
     body: ReserveFileRequest,
-    creates: "in steps", // parts are begun at the store, which no transaction may wait for
+    creates: "in steps", // a multipart upload starts at the store, and a transaction must not wait for that
     answers: { 201: { description: "The reservation", schema: FileReservation } },
     problems: [
       "FILE_PROFILE_UNKNOWN",
@@ -35,13 +35,13 @@ export const uploadRoutes: Endpoint[] = [
     path: "/api/v1/files/{id}/complete",
     area: "Files",
     id: "completeFile",
-    summary: "Confirm an upload; its scan begins",
+    summary: "Confirm an upload; starts the scan",
     access: inFileModule("upload:files"),
     params: FileId,
-    // read only for a reservation with parts: without, the confirmation takes no body
+    // read only for a reservation with parts; other confirmations have no body
     lateBody: CompleteFileRequest,
     bodyOptional: true,
-    answers: { 200: { etag: true, description: "The file, now Scanning", schema: FileRecordDto } },
+    answers: { 200: { etag: true, description: "The file, with status Scanning", schema: FileRecordDto } },
     problems: [
       "FILE_NOT_FOUND",
       "FILE_NOT_UPLOADED_CONFLICT",

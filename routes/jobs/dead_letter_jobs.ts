@@ -20,7 +20,7 @@ import {
 
 const access = inTenantOrService();
 
-/** The dead-letter queue: jobs whose retries are used up. */
+/** Dead letters: jobs that used up their retries. */
 export const deadLetterRoutes: Endpoint[] = [
   endpoint({
     method: "get",
@@ -33,7 +33,7 @@ export const deadLetterRoutes: Endpoint[] = [
       ...pageQuery(),
       ...ofTenant,
       jobTypeName: z.string().max(200).optional(),
-      errorPattern: z.string().max(600).optional().meta({ description: "As a group names it" }),
+      errorPattern: z.string().max(600).optional().meta({ description: "The errorPattern of a group" }),
       isRetried: queryBoolean.optional(),
     }),
     answers: { 200: { description: "A page of dead letters", schema: pagedResultOf(DeadLetterJobDto) } },
@@ -46,7 +46,7 @@ export const deadLetterRoutes: Endpoint[] = [
     path: "/api/v1/dead-letter-jobs/groups",
     area: "Jobs",
     id: "listDeadLetterGroups",
-    summary: "Dead letters not yet retried, grouped by job type and error, largest group first",
+    summary: "List dead letters that were not retried, grouped by job type and error, largest group first",
     access,
     query: z.object({ ...pageQuery(), ...ofTenant }),
     answers: { 200: { description: "A page of groups", schema: pagedResultOf(DeadLetterGroupDto) } },
@@ -71,12 +71,14 @@ export const deadLetterRoutes: Endpoint[] = [
     path: "/api/v1/dead-letter-jobs/retry",
     area: "Jobs",
     id: "retryDeadLetters",
-    summary: "Retry all dead letters that match",
+    summary: "Retry all matching dead letters",
     access,
     query: z.object(ofTenant),
     body: RetryManyRequest,
     bodyOptional: true,
-    answers: { 200: { description: "How many matched and were retried", schema: RetryManyResponse } },
+    answers: {
+      200: { description: "Number of matching and of retried dead letters", schema: RetryManyResponse },
+    },
     problems: [],
     run: async ({ platform, caller, query, body: { dryRun, ...filter } }) =>
       ok(
@@ -88,14 +90,14 @@ export const deadLetterRoutes: Endpoint[] = [
     path: "/api/v1/dead-letter-jobs/purge",
     area: "Jobs",
     id: "purgeDeadLetters",
-    summary: "Remove dead letters older than a number of days, or all",
+    summary: "Delete dead letters older than a number of days, or all",
     access,
     query: z.object(ofTenant),
     body: PurgeRequest,
     bodyOptional: true,
     answers: {
       200: {
-        description: "How many were removed",
+        description: "Number of deleted dead letters",
         schema: z.object({ purged: z.int() }).meta({ id: "PurgeDeadLettersResponse" }),
       },
     },
@@ -113,7 +115,7 @@ export const deadLetterRoutes: Endpoint[] = [
     path: "/api/v1/dead-letter-jobs/{id}/retry",
     area: "Jobs",
     id: "retryDeadLetter",
-    summary: "Enqueue a dead letter's job anew",
+    summary: "Enqueue the job of a dead letter again",
     access,
     params: z.object({ id: uuid }),
     creates: "atomically",

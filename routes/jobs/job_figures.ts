@@ -24,14 +24,14 @@ import {
 
 const access = inTenantOrService();
 
-/** What is told about jobs as a whole. They stand before `/jobs/{id}`, which would take their names for ids. */
+/** Statistics of all jobs. They must be registered before `/jobs/{id}`, which matches their paths too. */
 export const jobFigureRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/jobs/dashboard/stats",
     area: "Jobs",
     id: "readJobStats",
-    summary: "Counts of the dashboard",
+    summary: "Read the job counts of the dashboard",
     access,
     query: z.object(ofTenant),
     answers: { 200: { description: "Exact counts", schema: JobDashboardStatsDto } },
@@ -43,7 +43,7 @@ export const jobFigureRoutes: Endpoint[] = [
     path: "/api/v1/jobs/counts",
     area: "Jobs",
     id: "countJobsByStatus",
-    summary: "Count the jobs that match by status",
+    summary: "Count matching jobs by status",
     access,
     query: z.object(jobFilters),
     answers: { 200: { description: "Exact counts", schema: JobStatusCountsDto } },
@@ -61,10 +61,10 @@ export const jobFigureRoutes: Endpoint[] = [
     path: "/api/v1/jobs/throughput",
     area: "Jobs",
     id: "readJobThroughput",
-    summary: "How many attempts succeeded and failed, minute by minute or hour by hour",
+    summary: "Read how many attempts succeeded and failed per interval",
     access,
     query: z.object({ ...ofTenant, window: enumName(THROUGHPUT_WINDOWS).default("hour") }),
-    answers: { 200: { description: "One entry an interval", schema: JobThroughputDto } },
+    answers: { 200: { description: "One entry per interval", schema: JobThroughputDto } },
     problems: [],
     run: async ({ platform, db, caller, query }) =>
       ok(await readThroughput(db, jobReach(caller, query.tenantId), query.window, platform.clock.now())),
@@ -74,7 +74,7 @@ export const jobFigureRoutes: Endpoint[] = [
     path: "/api/v1/jobs/queues",
     area: "Jobs",
     id: "listJobQueues",
-    summary: "Queues with unfinished jobs, how many, and since when the oldest waits",
+    summary: "List the queues with unfinished jobs, their counts and oldest due time",
     access,
     query: z.object(ofTenant),
     answers: { 200: { description: "The queues by name", schema: z.array(JobQueueDto) } },
@@ -87,7 +87,7 @@ export const jobFigureRoutes: Endpoint[] = [
     path: "/api/v1/jobs/types",
     area: "Jobs",
     id: "listJobTypes",
-    summary: "Job types callers may enqueue, with the JSON Schema of their arguments",
+    summary: "List the job types that callers can enqueue, with the JSON Schema of their arguments",
     access,
     answers: { 200: { description: "The types by name", schema: z.array(JobTypeDto) } },
     problems: [],
@@ -98,7 +98,7 @@ export const jobFigureRoutes: Endpoint[] = [
     path: "/api/v1/jobs/workers",
     area: "Jobs",
     id: "listJobWorkers",
-    summary: "Instances that work on jobs, and their last sign of life",
+    summary: "List the workers with their last heartbeat",
     access: acrossTenants("admin:system"),
     answers: { 200: { description: "The live workers", schema: z.array(JobWorkerDto) } },
     problems: [],

@@ -32,7 +32,7 @@ const byId = z.object({ id: uuid });
 const theJob = { 200: { description: "The job", schema: JobSummaryDto } };
 const order = enumName(JOB_ORDERS);
 
-/** Jobs: enqueue, look at, cancel, bring a retry forward. */
+/** Jobs: enqueue, list, read, cancel, retry now. */
 export const jobRoutes: Endpoint[] = [
   endpoint({
     method: "get",
@@ -102,7 +102,7 @@ export const jobRoutes: Endpoint[] = [
     path: "/api/v1/jobs/{id}/executions/{attemptNumber}/log",
     area: "Jobs",
     id: "listJobLogLines",
-    summary: "List what an attempt logged, oldest first",
+    summary: "List the log lines of an attempt, oldest first",
     access,
     params: z.object({ id: uuid, attemptNumber: queryInteger(1, 2_147_483_647) }),
     query: z.object(pageQuery()),
@@ -137,10 +137,10 @@ export const jobRoutes: Endpoint[] = [
     access,
     lateBody: BulkEnqueueRequest,
     creates: "atomically",
-    answers: { 200: { description: "What was enqueued and what was not", schema: BulkEnqueueResponse } },
+    answers: { 200: { description: "The enqueued jobs and the failed items", schema: BulkEnqueueResponse } },
     problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
     async run({ platform, caller, call }) {
-      const { items, continueOnError } = await call.readJson(BulkEnqueueRequest, { anyText: true }); // each item's own
+      const { items, continueOnError } = await call.readJson(BulkEnqueueRequest, { anyText: true }); // each item is checked alone
       const jobs = readItems(
         call,
         EnqueueRequest,
@@ -155,7 +155,7 @@ export const jobRoutes: Endpoint[] = [
     path: "/api/v1/jobs/{id}/cancel",
     area: "Jobs",
     id: "cancelJob",
-    summary: "Cancel a job that has not begun or waits for its retry",
+    summary: "Cancel a job that has not started or waits for a retry",
     access,
     params: byId,
     answers: theJob,
@@ -167,7 +167,7 @@ export const jobRoutes: Endpoint[] = [
     path: "/api/v1/jobs/{id}/retry-now",
     area: "Jobs",
     id: "retryJobNow",
-    summary: "Run a failed job's retry now instead of after its delay",
+    summary: "Retry a failed job now, without waiting for its delay",
     access,
     params: byId,
     answers: theJob,

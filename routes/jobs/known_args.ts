@@ -2,8 +2,8 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import type { Call } from "../shared/call.ts";
 
 /**
- * Looks at the members of job arguments as at those of a body. Arguments of an unknown type are left to the domain.
- * @param at where the object with the arguments stands in the body.
+ * Checks job arguments for unknown members, like a body. Skips types that callers cannot enqueue; the domain refuses them.
+ * @param at path of the object with the arguments in the body
  * @throws VALIDATION_ERROR for an unknown member that looks like a known one
  */
 export function requireKnownArgs(

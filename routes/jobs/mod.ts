@@ -4,7 +4,7 @@ import { deadLetterRoutes } from "./dead_letter_jobs.ts";
 import { jobRoutes } from "./jobs.ts";
 import { recurringJobRoutes } from "./recurring_jobs.ts";
 
-/** Every route of the jobs area; none of them shows what a job type declares secret. */
+/** Every route of the jobs area. All of them mask the arguments that a job type declares secret. */
 export const jobsRoutes: Endpoint[] = [...jobRoutes, ...recurringJobRoutes, ...deadLetterRoutes].map((
   spec,
 ) => ({

@@ -31,16 +31,16 @@ import {
 
 const access = inTenantOrService();
 
-/** Any text: an id that could not exist is simply not found. */
+/** Any text: an invalid id answers 404. */
 const byId = z.object({ id: z.string() });
 const theVersionedJob = {
   200: { etag: true as const, description: "The recurring job", schema: RecurringJobDto },
 };
 const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJobDto } };
-/** What pause, resume and trigger have in common. */
+/** Common members of pause, resume and trigger. */
 const control = { method: "post", area: "Jobs", access, params: byId } as const;
 
-/** Recurring jobs: cron expressions in time zones, and what they enqueue. */
+/** Recurring jobs: a cron expression in a time zone and the job it enqueues. */
 export const recurringJobRoutes: Endpoint[] = [
   endpoint({
     method: "get",
@@ -75,11 +75,11 @@ export const recurringJobRoutes: Endpoint[] = [
     path: "/api/v1/recurring-jobs/{id}/next-runs",
     area: "Jobs",
     id: "listRecurringJobNextRuns",
-    summary: "When the schedule comes due next, paused or not",
+    summary: "Read the next due times of a recurring job, paused or not",
     access,
     params: byId,
     query: z.object({ count: queryInteger(1, 50).default(5) }),
-    answers: { 200: { description: "The next instants", schema: NextRunsDto } },
+    answers: { 200: { description: "The next due times", schema: NextRunsDto } },
     problems: ["JOB_RECURRING_NOT_FOUND"],
     run: async ({ platform, caller, params, query }) =>
       ok({ nextRuns: await readNextRuns(platform, caller, params.id, query.count) }),
@@ -89,7 +89,7 @@ export const recurringJobRoutes: Endpoint[] = [
     path: "/api/v1/recurring-jobs/{id}/runs",
     area: "Jobs",
     id: "listRecurringJobRuns",
-    summary: "The latest jobs a recurring job made, newest first",
+    summary: "List the latest jobs of a recurring job, newest first",
     access,
     params: byId,
     query: z.object({ limit: queryInteger(1, 100).default(10) }),
@@ -146,10 +146,10 @@ export const recurringJobRoutes: Endpoint[] = [
     path: "/api/v1/recurring-jobs/{id}",
     area: "Jobs",
     id: "deleteRecurringJob",
-    summary: "Delete a recurring job; jobs it made stay",
+    summary: "Delete a recurring job; its jobs stay",
     access,
     params: byId,
-    answers: { 204: { description: "It is gone" } },
+    answers: { 204: { description: "Deleted" } },
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
     async run({ platform, caller, params, call }) {
       await deleteRecurringJob(platform, caller, params.id, call.ifMatch);
@@ -160,7 +160,7 @@ export const recurringJobRoutes: Endpoint[] = [
     ...control,
     path: "/api/v1/recurring-jobs/{id}/pause",
     id: "pauseRecurringJob",
-    summary: "Stop a recurring job's schedule",
+    summary: "Pause a recurring job",
     answers: theRecurringJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_ALREADY_PAUSED"],
     run: async ({ platform, caller, params }) => ok(await pauseRecurringJob(platform, caller, params.id)),

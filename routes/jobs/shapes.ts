@@ -11,11 +11,11 @@ export const status = enumName(JOB_STATUSES);
 export const type = enumName(JOB_TYPES);
 export const priority = enumName(PRIORITIES);
 export const queue = z.string().regex(QUEUE_NAME, QUEUE_NAME_EXPECTED);
-/** Whose jobs a list, a figure or a change of many is about. */
+/** Tenant filter of lists, statistics and bulk changes. */
 export const ofTenant = {
-  tenantId: uuid.optional().meta({ description: "Narrows what a system administrator reaches" }),
+  tenantId: uuid.optional().meta({ description: "Filter for system administrators" }),
 };
-/** What lists and counts of jobs are narrowed to, beside their status. */
+/** Filters of lists and counts of jobs, besides the status. */
 export const jobFilters = {
   ...ofTenant,
   type: type.optional(),
@@ -46,7 +46,7 @@ export const JobSummaryDto = z.object({
   recurringJobId: z.string().nullable(),
   tenantId: z.uuid().nullable(),
   createdBy: z.uuid().nullable(),
-}).meta({ id: "JobSummaryDto", description: "A background job as it stands" });
+}).meta({ id: "JobSummaryDto", description: "A background job" });
 
 export const EnqueueRequest = z.object({
   jobTypeName: requiredText(200),
@@ -79,7 +79,7 @@ export const JobExecutionDto = z.object({
   output: z.string().nullable(),
   progressPercent: z.number().nullable(),
   progressNote: z.string().nullable(),
-}).meta({ id: "JobExecutionDto", description: "One attempt; Abandoned: cut short by a crash or a stop" });
+}).meta({ id: "JobExecutionDto", description: "One attempt; Abandoned: interrupted by a crash or a stop" });
 
 export const JobLogLineDto = z.object({
   at: timestamp,
@@ -109,7 +109,7 @@ export const JobThroughputDto = z.object({
   intervals: z.array(z.object({ start: timestamp, succeeded: count, failed: count, abandoned: count })),
 }).meta({
   id: "JobThroughputDto",
-  description: "Attempts that ended in each interval, oldest first; the last interval is still under way",
+  description: "Ended attempts per interval, oldest first; the last interval is not complete",
 });
 
 export const JobQueueDto = z.object({
@@ -119,7 +119,7 @@ export const JobQueueDto = z.object({
   scheduled: count,
   retrying: count,
   awaitingParent: count,
-  oldestDueAt: timestamp.nullable().meta({ description: "When the longest waiting job came due" }),
+  oldestDueAt: timestamp.nullable().meta({ description: "Due time of the longest waiting job" }),
 }).meta({ id: "JobQueueDto" });
 
 export const JobWorkerDto = z.object({
@@ -127,23 +127,25 @@ export const JobWorkerDto = z.object({
   host: z.string(),
   startedAt: timestamp,
   heartbeatAt: timestamp,
-  holds: count.meta({ description: "Jobs it holds" }),
-}).meta({ id: "JobWorkerDto", description: "An instance that works on jobs" });
+  holds: count.meta({ description: "Number of jobs it has claimed" }),
+}).meta({ id: "JobWorkerDto", description: "An instance that runs jobs" });
 
 export const JobTypeDto = z.object({
   name: z.string(),
   argsSchema: z.record(z.string(), z.unknown()).meta({ description: "JSON Schema of the arguments" }),
   timeoutMs: z.int(),
   maxRetries: z.int(),
-  concurrency: z.int().nullable().meta({ description: "Most that run at once in the whole service" }),
+  concurrency: z.int().nullable().meta({
+    description: "Maximum number that run at once in the whole service",
+  }),
 }).meta({ id: "JobTypeDto", description: "A job type callers may enqueue" });
 
 export const JobStatusCountsDto = z.object({
   statuses: z.array(z.object({ status: z.enum(JOB_STATUSES), count })),
-}).meta({ id: "JobStatusCountsDto", description: "Exact counts by status; those without jobs are left out" });
+}).meta({ id: "JobStatusCountsDto", description: "Exact counts by status, without zero counts" });
 
 export const NextRunsDto = z.object({ nextRuns: z.array(timestamp) })
-  .meta({ id: "NextRunsDto", description: "When a schedule comes due next, soonest first" });
+  .meta({ id: "NextRunsDto", description: "The next due times of a schedule, soonest first" });
 
 export const RecurringJobDto = z.object({
   jobId: z.string(),
@@ -169,7 +171,7 @@ const schedule = {
 
 export const CreateRecurringJobRequest = z.object({
   jobId: z.string().regex(
-    /^(?!\.\.?$)[A-Za-z0-9._:-]{1,100}$/, // no URL can name `.` and `..`
+    /^(?!\.\.?$)[A-Za-z0-9._:-]{1,100}$/, // a URL cannot contain `.` and `..` as a segment
     "expected 1 to 100 of A-Z, a-z, 0-9, dot, underscore, colon and dash, other than . and ..",
   ),
   jobTypeName: requiredText(200),
@@ -180,7 +182,7 @@ export const CreateRecurringJobRequest = z.object({
   argsTypeName: optionalText(200),
 }).meta({ id: "CreateRecurringJobRequest" });
 
-/** What null makes of a member is what it is where it is left out at creation. */
+/** null sets the default of the creation. */
 const cleared = <S extends z.ZodType<string>>(schema: S, fallback: string) =>
   schema.nullish().transform((value) => value === null ? fallback : value);
 
@@ -192,7 +194,7 @@ export const UpdateRecurringJobRequest = z.object({
   argsTypeName: z.string().max(200).nullish(),
 }).meta({
   id: "UpdateRecurringJobRequest",
-  description: "What is left out stays as it is; null is as if it was left out at creation",
+  description: "Omitted members keep their values; null sets the default of the creation",
 });
 
 export const DeadLetterJobDto = z.object({
@@ -209,7 +211,7 @@ export const DeadLetterJobDto = z.object({
 }).meta({ id: "DeadLetterJobDto" });
 
 export const PurgeRequest = z.object({ retentionDays: z.int().min(0).max(36_500).nullish() })
-  .meta({ id: "PurgeDeadLettersRequest", description: "Without retentionDays everything is purged" });
+  .meta({ id: "PurgeDeadLettersRequest", description: "Without retentionDays all dead letters are purged" });
 
 export const DeadLetterGroupDto = z.object({
   jobTypeName: z.string(),
@@ -217,23 +219,23 @@ export const DeadLetterGroupDto = z.object({
   count: z.int(),
   firstFailedAt: timestamp,
   lastFailedAt: timestamp,
-}).meta({ id: "DeadLetterGroupDto", description: "Numbers and ids of the errors are written as #" });
+}).meta({ id: "DeadLetterGroupDto", description: "Numbers and ids in error messages are replaced by #" });
 
 const orNull = <S extends z.ZodType>(schema: S) =>
   schema.nullish().transform((value) => (value ?? null) as z.output<S> | null);
 
 export const RetryManyRequest = z.object({
   jobTypeName: orNull(z.string().max(200)),
-  errorPattern: orNull(z.string().max(600)), // 300 characters, each of which may take two units
+  errorPattern: orNull(z.string().max(600)), // 300 characters of at most two UTF-16 code units each
   errorContains: orNull(z.string().min(1).max(500)),
   failedFrom: orNull(instant),
   failedTo: orNull(instant),
   dryRun: z.boolean().default(false),
-}).meta({ id: "RetryDeadLettersRequest", description: "Absent parts match everything" });
+}).meta({ id: "RetryDeadLettersRequest", description: "Absent filters match everything" });
 
 export const RetryManyResponse = z.object({
   matched: z.int(),
   retried: z.int(),
   dryRun: z.boolean(),
-  jobIds: z.array(z.uuid()).meta({ description: "The first hundred new jobs" }),
+  jobIds: z.array(z.uuid()).meta({ description: "Ids of the first 100 new jobs" }),
 }).meta({ id: "RetryDeadLettersResponse" });
