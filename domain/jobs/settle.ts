@@ -1,4 +1,4 @@
-import { databaseTrouble } from "../../infra/postgres/failures.ts";
+import { databaseFailure } from "../../infra/postgres/failures.ts";
 import { type Queryable, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { DELIVERY_JOB } from "../events/delivery_job.ts";
 import { emitEvents } from "../events/emit.ts";
@@ -64,7 +64,7 @@ export function failed(job: ClaimedJob, error: unknown, times: Times): Settlemen
   if (error instanceof PostponeJob) {
     return { ...base, next: "Failed", countsAsFailure: false, isOutage: null, delayMs: error.delayMs };
   }
-  const isOutage = error instanceof DependencyUnavailable || databaseTrouble(error) !== null;
+  const isOutage = error instanceof DependencyUnavailable || databaseFailure(error) !== null;
   if (isOutage && waitsForDependencies(job)) {
     const askedMs = error instanceof DependencyUnavailable ? error.retryAfterMs : 0;
     const delayMs = Math.max(outagePauseMs(job.outageMs ?? 0), askedMs);

@@ -1,4 +1,4 @@
-import { databaseTrouble } from "../../infra/postgres/failures.ts";
+import { databaseFailure } from "../../infra/postgres/failures.ts";
 
 /** Pauses before the retries, 30 s in all. A restart or a failover of the database usually takes less. */
 const PAUSES_MS = [250, 500, 1_000, 2_000, 4_000, 8_000, 15_000];
@@ -13,7 +13,7 @@ export async function writeWithRetry<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();
     } catch (error) {
-      if (!databaseTrouble(error)) throw error;
+      if (!databaseFailure(error)) throw error;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }

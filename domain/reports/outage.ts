@@ -1,5 +1,5 @@
 import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
-import { databaseTrouble } from "../../infra/postgres/failures.ts";
+import { databaseFailure } from "../../infra/postgres/failures.ts";
 import { DependencyUnavailable } from "../jobs/job_type.ts";
 
 /** Converts an error of an unavailable database or object store to DependencyUnavailable; null for any other error. */
@@ -8,9 +8,9 @@ export function outageOf(error: unknown): DependencyUnavailable | null {
   if (error instanceof ObjectStoreUnavailable) {
     return new DependencyUnavailable("The object store does not answer.", { cause: error });
   }
-  const trouble = databaseTrouble(error);
+  const failure = databaseFailure(error);
   // "busy" (a query timeout) is not an outage: the same query would time out again.
-  return trouble === "away" || trouble === "full"
+  return failure === "unreachable" || failure === "full"
     ? new DependencyUnavailable("The database is currently unavailable.", { cause: error })
     : null;
 }

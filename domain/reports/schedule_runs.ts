@@ -1,4 +1,4 @@
-import { databaseTrouble } from "../../infra/postgres/failures.ts";
+import { databaseFailure } from "../../infra/postgres/failures.ts";
 import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { nextRun } from "../jobs/cron.ts";
@@ -61,7 +61,7 @@ async function fireSchedule(p: Platform, schedule: Schedule): Promise<void> {
   try {
     await transact(p.sql, (tx) => runSchedule(p, tx, schedule, null));
   } catch (error) {
-    if (databaseTrouble(error)) throw error; // the whole batch is tried again
+    if (databaseFailure(error)) throw error; // the whole batch is tried again
     p.log.error("a report schedule could not be run", { error, scheduleId: schedule.id });
     await transact(p.sql, async (tx) => {
       const failed = await insertFailed(p, tx, schedule, { reason: UNEXPECTED }, null);

@@ -13,8 +13,8 @@ export interface TransactionConnection {
 /**
  * Waits for a transaction's work. Never settles if the connection is lost: the driver then rejects the transaction
  * itself. If `work` settled, the driver would send a rollback or a commit on the closed connection. That crashes the
- * process, or reaches the next transaction on a new connection. Can go
- * once https://github.com/porsager/postgres/issues/1208 is fixed.
+ * process, or reaches the next transaction on a new connection. Remove this once
+ * https://github.com/porsager/postgres/issues/1208 is fixed.
  */
 export async function unlessLost<T>(connection: TransactionConnection, work: Promise<T>): Promise<T> {
   try {
@@ -37,7 +37,7 @@ export function whileConnected(tx: Tx, connection: TransactionConnection): Tx {
 /**
  * Disables the driver's retry for `statement`. The driver resends a prepared statement whose cached plan is invalid, and
  * sets `retried`. A resend would run outside of the transaction, after its rollback. So the statement fails instead.
- * Can go once the driver does not resend statements inside transactions.
+ * Remove this once the driver does not resend statements inside transactions.
  */
 export function sendOnce<R extends readonly postgres.MaybeRow[]>(statement: PendingQuery<R>): void {
   Object.defineProperty(statement, "retried", {

@@ -13,7 +13,7 @@ export const SQLSTATE = {
 /** Postgres error codes of temporary failures. Two digits stand for a whole class of codes. */
 const TEMPORARY = {
   /** The server is shutting down or starting, accepts no more connections, or has closed this one. */
-  away: ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "53300", "08"],
+  unreachable: ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "53300", "08"],
   /** The server lacks disk space, memory or another resource, or its disk fails. */
   full: ["53", "58"],
   /** Lock timeout, statement timeout, deadlock or serialization failure. */
@@ -43,11 +43,11 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Classifies temporary database failures; null for any other error. `away`: the database could not be reached, and it is
- * unknown whether the query took effect. `full`: it lacks disk space, memory or another resource. `busy`: a lock or
- * statement timeout, a deadlock or a serialization failure. After `full` and `busy`, nothing was changed.
+ * Classifies temporary database failures; null for any other error. `unreachable`: the database could not be reached,
+ * and it is unknown whether the query took effect. `full`: it lacks disk space, memory or another resource. `busy`: a
+ * lock or statement timeout, a deadlock or a serialization failure. After `full` and `busy`, nothing was changed.
  */
-export function databaseTrouble(error: unknown): "away" | "full" | "busy" | null {
+export function databaseFailure(error: unknown): "unreachable" | "full" | "busy" | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   const code = String(error.code);
   if (error instanceof LockNotAvailable) return "busy";
@@ -55,16 +55,16 @@ export function databaseTrouble(error: unknown): "away" | "full" | "busy" | null
     // Sockets of other clients fail with the same codes. Only the driver sets `query` or uses codes like
     // CONNECT_TIMEOUT.
     const isFromDriver = "query" in error || code.startsWith("CONNECT");
-    return isFromDriver && UNREACHABLE.includes(code) ? "away" : null;
+    return isFromDriver && UNREACHABLE.includes(code) ? "unreachable" : null;
   }
-  for (const trouble of ["away", "full", "busy"] as const) {
-    if (TEMPORARY[trouble].some((known) => code.startsWith(known))) return trouble;
+  for (const kind of ["unreachable", "full", "busy"] as const) {
+    if (TEMPORARY[kind].some((known) => code.startsWith(known))) return kind;
   }
   return null;
 }
 
 /** True if a query failed because the database could not be reached. */
-export const isDatabaseAway = (error: unknown): boolean => databaseTrouble(error) === "away";
+export const isDatabaseUnreachable = (error: unknown): boolean => databaseFailure(error) === "unreachable";
 
 /** Another transaction holds a lock on the row to change. Nothing was changed. */
 export class LockNotAvailable extends Error {

@@ -4,7 +4,7 @@ import { sharedTransaction } from "./shared_transaction.ts";
 export interface GroupCommitOptions<I> {
   /** Number of concurrent writes. While one waits for the disk, the next can be prepared. */
   concurrency?: number;
-  /** Maximum items of one write. A single request with more items is written by itself. */
+  /** Maximum items of one write. A single request with more items is written alone. */
   maxItems?: number;
   /**
    * Pause after a write, in ms, to collect more requests. A request that arrives after the pause is written at once.
@@ -91,7 +91,7 @@ export class GroupCommit<I, O> {
       const results = await this.writeAll(group.flatMap(({ items }) => items));
       for (const { items, resolve } of group) resolve(results.splice(0, items.length));
     } catch (error) {
-      // The values of one request may make the statement fail for all. So each request is retried by itself. After a
+      // The values of one request may make the statement fail for all. So each request is retried alone. After a
       // broken connection it is unknown what was committed, so nothing is written again.
       if (group.length > 1 && error instanceof PostgresError) {
         await Promise.all(group.map((request) => this.#writeGroup([request])));

@@ -6,11 +6,11 @@ const CHECK_EVERY_MS = 3_000;
 const ANSWER_MS = 3_000;
 const RECONNECT_MS = 250;
 
-type Heard = (payload: string) => void;
+type OnMessage = (payload: string) => void;
 
 interface Subscription {
-  heard: Heard;
-  /** Called whenever the connection starts to listen: notifications may have been missed before. */
+  onMessage: OnMessage;
+  /** Called whenever the connection starts to listen. Earlier notifications may have been missed. */
   listening: () => void;
 }
 
@@ -40,7 +40,7 @@ export class ListenConnection {
     open: (notified: (channel: string, payload: string) => void, lost: () => void) => ListeningDriver,
   ) {
     this.#driver = open(
-      (channel, payload) => this.#channels.get(channel)?.forEach(({ heard }) => heard(payload)),
+      (channel, payload) => this.#channels.get(channel)?.forEach(({ onMessage }) => onMessage(payload)),
       () => this.#lost(),
     );
   }
@@ -51,10 +51,10 @@ export class ListenConnection {
    */
   async listen(
     channel: string,
-    heard: Heard,
+    onMessage: OnMessage,
     listening: () => void,
   ): Promise<{ unlisten(): Promise<void> }> {
-    const subscription = { heard, listening };
+    const subscription = { onMessage, listening };
     const subscriptions = this.#channels.get(channel) ?? new Set();
     this.#channels.set(channel, subscriptions.add(subscription));
     this.#nextCheck ??= setTimeout(() => this.#check(), CHECK_EVERY_MS);

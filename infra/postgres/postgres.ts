@@ -129,8 +129,8 @@ function listening(
     });
   return {
     listen:
-      (async (channel, heard, started = () => {}) =>
-        await (listener ??= open()).listen(channel, heard, started)) as Sql["listen"],
+      (async (channel, onMessage, started = () => {}) =>
+        await (listener ??= open()).listen(channel, onMessage, started)) as Sql["listen"],
     end: async (o) => void await Promise.all([listener?.close(), end(o)]),
   };
 }

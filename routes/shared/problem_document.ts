@@ -3,7 +3,7 @@ import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { type FieldErrors, Problem } from "../../domain/problems/problem.ts";
 import type { Log } from "../../infra/log.ts";
 import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
-import { databaseTrouble } from "../../infra/postgres/failures.ts";
+import { databaseFailure } from "../../infra/postgres/failures.ts";
 import type { Answer } from "./answer.ts";
 
 export interface ProblemContext {
@@ -20,7 +20,7 @@ const RETRY_AFTER_S = "1";
 
 /** What callers and the log are told of a database that cannot do its work for now. */
 const TROUBLES = {
-  away: {
+  unreachable: {
     code: "DATABASE_UNAVAILABLE",
     detail: "The service could not reach its database.",
     retryAfterS: RETRY_AFTER_S,
@@ -48,7 +48,7 @@ const TROUBLES = {
 export function problemAnswer(failure: unknown, context: ProblemContext, log: Log): Answer {
   const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
   if (refusal) return document(refusal, context);
-  const trouble = databaseTrouble(failure);
+  const trouble = databaseFailure(failure);
   log.error(trouble ? TROUBLES[trouble].logged : "a request failed unexpectedly", {
     traceId: context.traceId,
     path: context.loggedPath,
@@ -61,7 +61,7 @@ export function problemAnswer(failure: unknown, context: ProblemContext, log: Lo
 const CHALLENGE = 'Bearer realm="steward"';
 
 function unexpectedProblem(failure: unknown): Problem {
-  const trouble = databaseTrouble(failure);
+  const trouble = databaseFailure(failure);
   if (trouble) {
     const { code, detail, retryAfterS } = TROUBLES[trouble];
     return new Problem(code, detail, { headers: { "retry-after": retryAfterS } });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { databaseTrouble } from "../../../infra/postgres/failures.ts";
+import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import type { FileRecord } from "../../files/file.ts";
 import { readFileState } from "../../files/service_files.ts";
 import { defineJob, DependencyUnavailable, type JobContext, PostponeJob } from "../../jobs/job_type.ts";
@@ -86,7 +86,7 @@ async function deliver(
   { log, waitsForDependencies }: JobContext,
 ): Promise<Outcome> {
   const outcome = await deliverBy(p, execution, delivery).catch((error): Outcome => {
-    if (databaseTrouble(error)) throw error;
+    if (databaseFailure(error)) throw error;
     log.error("a report could not be delivered", {
       executionId: execution.id,
       method: delivery.method,

@@ -4,7 +4,7 @@ import type { DocumentOrder } from "../../../domain/reports/document.ts";
 import { DocumentThreadLost } from "../../../domain/reports/document_thread.ts";
 import { DocumentThreads } from "../../../domain/reports/document_threads.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
-import { databaseTrouble, PostgresError } from "../../../infra/postgres/failures.ts";
+import { databaseFailure, PostgresError } from "../../../infra/postgres/failures.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { until } from "../../routes/reports/support.ts";
 
@@ -47,7 +47,7 @@ Deno.test("a database that cannot be reached from the thread is told from other 
   const failure = await textOf(threads.make(orderOf("numbers", { rows: 1 }), running())).catch((error) =>
     error
   );
-  assert.equal(databaseTrouble(failure), "away", String(failure));
+  assert.equal(databaseFailure(failure), "unreachable", String(failure));
 });
 
 Deno.test("documents at the same time have threads of their own; stopping keeps none", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beginReading, connectReportReader } from "../../../infra/postgres/report_reader.ts";
-import { databaseTrouble } from "../../../infra/postgres/failures.ts";
+import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { onUpkeepPool, transactionAwarePool } from "../../../infra/postgres/shared_transaction.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
@@ -84,7 +84,7 @@ Deno.test("a transaction that falls silent loses its locks, and whoever comes ba
     await other`update held set id = 2`; // waits for the lock
     return await tx`select 1`;
   });
-  await assert.rejects(silent, (error) => databaseTrouble(error) === "away");
+  await assert.rejects(silent, (error) => databaseFailure(error) === "unreachable");
   assert.equal((await sql`select id from held`)[0]?.id, 2);
   await Promise.all([sql.end(), other.end()]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import { isDatabaseAway } from "../../../infra/postgres/failures.ts";
+import { isDatabaseUnreachable } from "../../../infra/postgres/failures.ts";
 import {
   afterCommit,
   connectPostgres,
@@ -30,7 +30,7 @@ Deno.test("a transaction whose connection is ended fails alone: the process and 
         await tx`select pg_sleep(60)`;
       });
       await Promise.all([
-        assert.rejects(work, isDatabaseAway),
+        assert.rejects(work, isDatabaseUnreachable),
         started.promise.then((pid) => other`select pg_terminate_backend(${pid})`),
       ]);
       await pause(20); // a write into the closed connection would end the process about now
@@ -66,7 +66,7 @@ Deno.test("work that does not notice the end of its connection sends nothing mor
         await pause(30);
         return await outcome(tx);
       });
-      await assert.rejects(gone, isDatabaseAway);
+      await assert.rejects(gone, isDatabaseUnreachable);
       await pause(50); // a write into the closed connection would end the process about now
       await requireUsable(sql);
     }

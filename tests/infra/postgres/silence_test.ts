@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "../../../infra/log.ts";
-import { databaseTrouble } from "../../../infra/postgres/failures.ts";
+import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { PoolHealth } from "../../../infra/postgres/pool_health.ts";
 import { ProtocolTracker } from "../../../infra/postgres/protocol_tracker.ts";
@@ -49,7 +49,7 @@ Deno.test("connections that are half-open are given up within ten seconds, and t
   proceed.resolve();
   const toBeDescribed = sql`select ${3}::int`; // a new statement: the driver first has it described, without a Sync
   const lost = [sql`select 4`, toBeDescribed, cutOff].map((query) =>
-    assert.rejects(query, (error) => databaseTrouble(error) === "away")
+    assert.rejects(query, (error) => databaseFailure(error) === "unreachable")
   );
   const seconds = await secondsOf(Promise.all(lost));
   assert.ok(seconds > 2 && seconds < 8, `${seconds} s`);
@@ -65,7 +65,7 @@ Deno.test("with the server out of reach queries fail within ten seconds, and go 
   await warm(sql, 2);
   proxy.blackHole();
   const failing = [sql`select 1`, sql`select 2`, sql`select 3`].map((query) =>
-    assert.rejects(query, (error) => databaseTrouble(error) === "away")
+    assert.rejects(query, (error) => databaseFailure(error) === "unreachable")
   );
   const early = await secondsOf(Promise.any(failing));
   assert.ok(early > 7 && early < 10, `${early} s`);
@@ -103,7 +103,7 @@ Deno.test("a connection that listens is replaced when it no longer hears, and sa
   const late = sql.listen("late", (payload) => void heard.push(payload));
   await late.then(
     () => assert.fail("nobody answered"),
-    (error) => assert.equal(databaseTrouble(error), "away"),
+    (error) => assert.equal(databaseFailure(error), "unreachable"),
   );
   while (began < 2) await pause(20);
   assert.ok(performance.now() - since < 12_000);
