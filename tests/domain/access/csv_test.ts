@@ -3,7 +3,7 @@ import { readCsv } from "../../../domain/access/csv.ts";
 
 const fields = (text: string) => readCsv(text, 100).map((record) => record.fault ?? record.fields);
 
-Deno.test("fields are taken as they stand, quoted ones without their quotes", () => {
+Deno.test("fields keep their text; quoted ones lose their quotes", () => {
   assert.deepEqual(fields("a, b ,\n"), [["a", " b ", ""]]);
   assert.deepEqual(fields('"a","b""c""","",d'), [["a", 'b"c"', "", "d"]]);
   assert.deepEqual(fields('"two\r\nlines,\n\none field",x'), [["two\r\nlines,\n\none field", "x"]]);
@@ -12,14 +12,14 @@ Deno.test("fields are taken as they stand, quoted ones without their quotes", ()
   assert.deepEqual(fields('""'), [[""]]);
 });
 
-Deno.test("lines end in any way, and empty ones are left out", () => {
+Deno.test("lines may end with CR, LF or CRLF; empty ones are skipped", () => {
   for (const end of ["\n", "\r\n", "\r"]) {
     assert.deepEqual(fields(["", "a,b", "", "c,d", "", ""].join(end)), [["a", "b"], ["c", "d"]]);
   }
   assert.deepEqual(fields("a\nb\r\nc\rd"), [["a"], ["b"], ["c"], ["d"]]);
 });
 
-Deno.test("a quote out of place costs its own line only", () => {
+Deno.test("a misplaced quote makes only its own line invalid", () => {
   const [closing, inside, unclosed] = [
     /text after a closing quote/,
     /quote inside an unquoted field/,
@@ -43,11 +43,11 @@ Deno.test("a quote out of place costs its own line only", () => {
   }
 });
 
-Deno.test("no more records are read than asked for", () => {
+Deno.test("at most the requested number of records is read", () => {
   assert.equal(readCsv("a\n".repeat(9), 4).length, 4);
 });
 
-Deno.test("no two megabytes hold other requests up for long", () => {
+Deno.test("no text of two megabytes blocks other requests for long", () => {
   const megabytes = (unit: string) => unit.repeat(Math.ceil(2_000_000 / unit.length));
   const hostile = [
     megabytes("\n"),

@@ -19,7 +19,7 @@ const refusal = (read: () => unknown): string => {
   assert.fail("nothing was refused");
 };
 
-Deno.test("fifty thousand permissions are read in any form, and one more in none", () => {
+Deno.test("the limit of 50,000 permissions applies to every import format", () => {
   assert.equal(MAX_IMPORT_ROWS, 50_000);
   const forms: ((count: number) => { rows: unknown[] })[] = [
     (count) => rowsOfDocument({ permissions: Array(count).fill(item) }, undefined),
@@ -37,6 +37,6 @@ Deno.test("fifty thousand permissions are read in any form, and one more in none
   }
 });
 
-Deno.test("a header of a million columns is not told back", () => {
+Deno.test("the error for a header with a million columns does not repeat all of them", () => {
   assert.ok(refusal(() => csv("x,".repeat(1_000_000))).length < 500);
 });

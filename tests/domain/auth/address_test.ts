@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { addressKey } from "../../../domain/auth/address.ts";
 
-Deno.test("IPv4 addresses count as they are, also when mapped into IPv6", () => {
+Deno.test("an IPv4 address is its own key, also when mapped into IPv6", () => {
   assert.equal(addressKey("192.0.2.1"), "192.0.2.1");
   assert.equal(addressKey("::ffff:192.0.2.1"), "192.0.2.1");
   assert.equal(addressKey("::FFFF:192.0.2.1"), "192.0.2.1");
 });
 
-Deno.test("IPv6 addresses count by their /64, however they are spelled", () => {
+Deno.test("the key of an IPv6 address is its /64 network, in any notation", () => {
   const network = "2001:db8:0:1::/64";
   for (
     const ip of ["2001:db8:0:1::", "2001:db8:0:1::1", "2001:DB8:0:1:a:b:c:d", "2001:0db8:0000:0001:0:0:0:9"]
@@ -19,7 +19,7 @@ Deno.test("IPv6 addresses count by their /64, however they are spelled", () => {
   assert.equal(addressKey("2001:db8::1:0:0:1"), "2001:db8:0:0::/64");
 });
 
-Deno.test("what is no address is one and the same", () => {
+Deno.test("all invalid addresses share one key", () => {
   for (const ip of [null, "", "unknown", "1.2.3", "1.2.3.4:80", "x".repeat(10_000)]) {
     assert.equal(addressKey(ip), "unknown");
   }

@@ -9,13 +9,13 @@ const { sql, jobTypes } = t.steward.platform;
 const { userId } = t.systemAdmin;
 const signal = new AbortController().signal;
 
-Deno.test("pruning is a job that the service itself enqueues", () => {
+Deno.test("the service enqueues the pruning job; callers cannot", () => {
   assert.equal(jobTypes.get("steward.prune-sign-in")?.cron, "*/10 * * * *");
   assert.ok(!jobTypes.exposedNames().includes("steward.prune-sign-in"));
   assert.ok(!jobTypes.exposedNames().includes("steward.password-reset-mail"));
 });
 
-Deno.test("pruning takes what is over and leaves what still counts", async () => {
+Deno.test("pruning deletes expired rows and keeps the others", async () => {
   const session = async (expires: string, revoked: string | null) => {
     const id = newId();
     await sql`insert into sessions (id, user_id, security_version, expires_at, revoked_at)
@@ -33,7 +33,7 @@ Deno.test("pruning takes what is over and leaves what still counts", async () =>
     await sql`insert into refresh_tokens (token_hash, session_id, expires_at, used_at)
       values (${new TextEncoder().encode(hash)}, ${sessions.open}, now() + ${expires}::interval, now())`;
   };
-  await token("used, and must be recognised", "1 day");
+  await token("used, must be recognised", "1 day");
   await token("over", "-25 hours");
   await sql`insert into password_resets (token_hash, user_id, expires_at) values
     ('live', ${userId}, now() + interval '1 minute'), ('over', ${userId}, now() - interval '1 minute')`;
@@ -62,7 +62,7 @@ Deno.test("pruning takes what is over and leaves what still counts", async () =>
   assert.equal((await t.systemAdmin.get("/auth/me")).status, 200);
 });
 
-Deno.test("pruning goes on through many batches, and stops between two when it is told to", async () => {
+Deno.test("pruning deletes in several batches and stops between them when aborted", async () => {
   await sql`insert into password_resets (token_hash, user_id, expires_at)
     select sha256(n::text::bytea), ${userId}, now() from generate_series(1, 2500) n`;
   assert.equal((await pruneSignIn(sql, AbortSignal.abort())).passwordResets, 0);

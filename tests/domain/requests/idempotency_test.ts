@@ -36,15 +36,15 @@ const inSteps = (
 ) => answerOnceInSteps({ sql }, keyed, work, o);
 const writes = () => transact(sql, (tx) => tx`select 1`);
 const refusedAs = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
-/** As after the death of the process that held the claim, a while ago. */
-const claimsRunOut = () => sql`update idempotency_keys set claimed_until = now() - interval '1 second'`;
+/** Expires the claim, as if its process had crashed earlier. */
+const expireClaims = () => sql`update idempotency_keys set claimed_until = now() - interval '1 second'`;
 const died = new Error("the process died");
 const dies = async () => {
   await Promise.resolve();
   throw died;
 };
 
-Deno.test("work of several steps is done once, and others are kept out while it is under way", async () => {
+Deno.test("work of several steps is done once; repeats are rejected while it runs", async () => {
   const keyed = request();
   const answer = await inSteps(keyed, async () => {
     await assert.rejects(
@@ -62,15 +62,15 @@ Deno.test("work of several steps is done once, and others are kept out while it 
   );
 });
 
-Deno.test("a death before anything was done leaves a key that is free once the claim has run out", async () => {
+Deno.test("after a crash before the first write, the key is free when its claim expires", async () => {
   const keyed = request();
   await assert.rejects(inSteps(keyed, dies), died);
   await assert.rejects(inSteps(keyed, dies), refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"));
-  await claimsRunOut();
+  await expireClaims();
   assert.equal((await inSteps(keyed, () => Promise.resolve(sent))).isReplayed, false);
 });
 
-Deno.test("a death after something was done leaves a key whose next request is told which id to look for", async () => {
+Deno.test("after a crash during the work, the next request with the key gets the same work id", async () => {
   const keyed = request();
   const told: OnceWork[] = [];
   const diesWriting = async (once: OnceWork) => {
@@ -84,9 +84,9 @@ Deno.test("a death after something was done leaves a key whose next request is t
     assert.equal((error as Problem).extras.headers?.["retry-after"], "60", "when the claim ends");
     return true;
   });
-  await claimsRunOut();
+  await expireClaims();
   await assert.rejects(inSteps(keyed, diesWriting), died);
-  await claimsRunOut();
+  await expireClaims();
   assert.equal((await inSteps(keyed, (once) => (told.push(once), Promise.resolve(sent)))).status, 200);
   const [first] = told;
   assert.deepEqual(told.map(({ isRepeat }) => isRepeat), [false, true, true]);
@@ -94,7 +94,7 @@ Deno.test("a death after something was done leaves a key whose next request is t
   assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
 });
 
-Deno.test("an answer that says 'not now' is never kept, whatever was done", async () => {
+Deno.test("a transient error is never stored, even after a write", async () => {
   const notNow: StepsAnswer[] = [
     ...[408, 425, 429, 500, 503].map((status) => ({ status, headers: {}, body: null })),
     { status: 409, headers: { "retry-after": "1" }, body: null },
@@ -111,7 +111,7 @@ Deno.test("an answer that says 'not now' is never kept, whatever was done", asyn
   }
 });
 
-Deno.test("a claim is renewed while its work runs, and ends when the request's time is over", async () => {
+Deno.test("a claim is renewed while its work runs and released when the request times out", async () => {
   const keyed = request();
   const inUse = refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT");
   const over = new AbortController();
@@ -134,11 +134,11 @@ Deno.test("a claim is renewed while its work runs, and ends when the request's t
   assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
 });
 
-Deno.test("whoever was slow and has been replaced cannot begin any more", async () => {
+Deno.test("a request that lost its claim to another one cannot start its work", async () => {
   const keyed = request();
   await assert.rejects(
     inSteps(keyed, async () => {
-      await claimsRunOut();
+      await expireClaims();
       const replacement = async () => {
         await writes();
         return sent;
@@ -152,7 +152,7 @@ Deno.test("whoever was slow and has been replaced cannot begin any more", async 
   assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
 });
 
-Deno.test("a refusal is kept once something was done, and frees the key before that", async () => {
+Deno.test("a final error is stored after a write; before any write it frees the key", async () => {
   const refusal = { status: 400, headers: {}, body: "no" };
   const before = request();
   assert.equal((await inSteps(before, () => Promise.resolve(refusal))).status, 400);
@@ -165,7 +165,7 @@ Deno.test("a refusal is kept once something was done, and frees the key before t
   assert.deepEqual(await inSteps(after, dies), { ...refusal, isReplayed: true });
 });
 
-Deno.test("keys whose time is over are pruned by a job of the service's own", async () => {
+Deno.test("a built-in job deletes expired keys", async () => {
   const { jobTypes } = t.steward.platform;
   assert.equal(jobTypes.get("steward.prune-idempotency-keys")?.cron, "*/10 * * * *");
   await sql`delete from idempotency_keys`;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Problem } from "../../../domain/problems/problem.ts";
 import { RateLimit, requireQuota } from "../../../domain/requests/rate_limit.ts";
 
-Deno.test("a minute's requests may come at once, and refill one by one", () => {
+Deno.test("a full quota may be used in one burst and refills one request at a time", () => {
   let now = 1_000_000;
   const limit = new RateLimit(6, () => now);
   const remaining = Array.from({ length: 6 }, () => limit.take("a").remaining);
@@ -17,19 +17,23 @@ Deno.test("a minute's requests may come at once, and refill one by one", () => {
   });
   now += 10_000;
   requireQuota(limit.take("a"));
-  assert.equal(limit.take("a").retryAfterSeconds, 10, "waiting brought one, and asking in vain cost none");
+  assert.equal(
+    limit.take("a").retryAfterSeconds,
+    10,
+    "waiting refilled one request, and rejected requests cost nothing",
+  );
   now += 60_000;
   assert.equal(limit.take("a").remaining, 5);
 });
 
-Deno.test("each key has a quota of its own", () => {
+Deno.test("each key has its own quota", () => {
   const limit = new RateLimit(1, () => 0);
   assert.equal(limit.take("a").retryAfterSeconds, null);
   assert.equal(limit.take("b").retryAfterSeconds, null);
   assert.equal(limit.take("a").retryAfterSeconds, 60);
 });
 
-Deno.test("what is remembered stays small: full quotas go as others come, and never more than a bound stays", () => {
+Deno.test("memory is bounded: full quotas are removed as new keys arrive, and the number of keys has a limit", () => {
   let now = 0;
   const limit = new RateLimit(60, () => now);
   for (let key = 0; key < 1_000; key++) limit.take(`old ${key}`);
