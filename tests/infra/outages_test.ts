@@ -5,50 +5,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 import { createTestDatabase } from "../support/cluster.ts";
 import { setup } from "../support/setup.ts";
-
-/** A way to a Postgres that can be cut and opened again. */
-function breakableWay(databaseUrl: string) {
-  const { hostname, port } = new URL(databaseUrl);
-  const connections = new Set<Deno.TcpConn>();
-  let listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const ownPort = listener.addr.port;
-  const accept = async () => {
-    for await (const inward of listener) {
-      const outward = await Deno.connect({ hostname, port: Number(port) });
-      for (const [from, to] of [[inward, outward], [outward, inward]] as const) {
-        connections.add(from);
-        from.readable.pipeTo(to.writable).catch(() => {});
-      }
-    }
-  };
-  accept();
-  const url = new URL(databaseUrl);
-  url.port = String(ownPort);
-  return {
-    url: url.href,
-    cut() {
-      listener.close();
-      for (const connection of connections) {
-        try {
-          connection.close();
-        } catch {
-          // the other end was faster
-        }
-      }
-      connections.clear();
-    },
-    mend() {
-      listener = Deno.listen({ hostname: "127.0.0.1", port: ownPort });
-      accept();
-    },
-  };
-}
+import { TcpProxy } from "../support/tcp_proxy.ts";
 
 Deno.test("with the database away requests are answered 503, and soon after it is back all is well", async () => {
-  const way = breakableWay(await createTestDatabase());
-  const t = await setup({ DATABASE_URL: way.url });
+  const { proxy, url } = await TcpProxy.forDatabase(await createTestDatabase());
+  const t = await setup({ DATABASE_URL: url });
   const actor = await t.actor();
-  way.cut();
+  await proxy.refuse();
   const away = await actor.get("/api/v1/auth/me");
   assert.equal(away.status, 503);
   assert.equal(away.body.code, "DATABASE_UNAVAILABLE");
@@ -60,7 +23,7 @@ Deno.test("with the database away requests are answered 503, and soon after it i
   );
   assert.equal((await t.nobody.get("/healthz")).status, 200);
   assert.equal((await t.nobody.get("/readyz")).body.checks.postgres, "failed");
-  way.mend();
+  await proxy.pass();
   const since = Date.now();
   while ((await t.nobody.get("/readyz")).status !== 200) await pause(50);
   assert.equal((await actor.get("/api/v1/auth/me")).status, 200);
@@ -68,7 +31,7 @@ Deno.test("with the database away requests are answered 503, and soon after it i
   assert.equal(await t.settled(job.body.id), "Succeeded");
   assert.ok(Date.now() - since < 6_000, `it took ${Date.now() - since} ms`);
   await t.stop();
-  way.cut();
+  await proxy.refuse();
 });
 
 Deno.test("a Deno KV file that cannot be read does not keep the service from starting", async () => {

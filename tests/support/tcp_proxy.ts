@@ -23,6 +23,15 @@ export class TcpProxy {
     return proxy;
   }
 
+  /** Starts a proxy in front of a database; `url` is the connection string that leads through it. */
+  static async forDatabase(databaseUrl: string): Promise<{ proxy: TcpProxy; url: string }> {
+    const url = new URL(databaseUrl);
+    const proxy = await TcpProxy.start({ hostname: url.hostname, port: Number(url.port) });
+    url.hostname = "127.0.0.1";
+    url.port = String(proxy.port);
+    return { proxy, url: url.href };
+  }
+
   /** Forwards as usual again: what was held back goes on, new connections are accepted. */
   async pass(): Promise<void> {
     this.#isHolding = false;

@@ -67,13 +67,11 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
 
   const publicPort = freePort();
   async function startInstance(): Promise<Instance> {
-    const way = await TcpProxy.start({ hostname: "127.0.0.1", port });
-    const url = new URL(databaseUrl);
-    url.port = String(way.port);
+    const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
     const env = {
-      DATABASE_URL: url.href,
+      DATABASE_URL: url,
       DATA_DIR: join(folder, "data"), // one set of token keys for all
-      KV_PATH: join(folder, `kv-${way.port}`),
+      KV_PATH: join(folder, `kv-${proxy.port}`),
       PORT: String(freePort()),
       PUBLIC_URL: `http://127.0.0.1:${publicPort}`,
       S3_ENDPOINT: `http://127.0.0.1:${storeWay.port}`,
@@ -90,7 +88,7 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
     const instance: Instance = {
       url: process.url,
       process,
-      postgres: way,
+      postgres: proxy,
       async restart(more = {}) {
         await instance.process.ended;
         instance.process = await startServiceProcess({ ...env, ...more });

@@ -155,11 +155,8 @@ Deno.test("what a worker ran when it was frozen past its lease is aborted when i
 
 Deno.test("a worker that the database no longer answers aborts its jobs before another one may take them", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
-    const { hostname, port } = new URL(databaseUrl);
-    await using proxy = await TcpProxy.start({ hostname, port: Number(port) });
-    const cutOff = new URL(databaseUrl);
-    cutOff.hostname = "127.0.0.1";
-    cutOff.port = String(proxy.port);
+    const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
+    await using _ = proxy;
     const [began, ended] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
     const heirBegan = Promise.withResolvers<number>();
     const work = (run: (context: JobContext) => Promise<void>) => {
@@ -175,7 +172,7 @@ Deno.test("a worker that the database no longer answers aborts its jobs before a
       };
       return { ...common, pollMs: 50, leaseSeconds: 2 };
     };
-    const pool = connectPostgres(cutOff.href, { max: 2 });
+    const pool = connectPostgres(url, { max: 2 });
     const silent = await startWorker({
       ...work(async ({ signal }) => {
         began.resolve(performance.now());
@@ -214,13 +211,10 @@ Deno.test("a worker that the database no longer answers aborts its jobs before a
 
 Deno.test("a database that is silent for less than a lease costs a job nothing", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
-    const { hostname, port } = new URL(databaseUrl);
-    await using proxy = await TcpProxy.start({ hostname, port: Number(port) });
-    const through = new URL(databaseUrl);
-    through.hostname = "127.0.0.1";
-    through.port = String(proxy.port);
+    const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
+    await using _ = proxy;
     await enqueue(sql, "test.abortable", 1, { n: 1, ms: 4_500 });
-    const worker = await startWorkerProcess({ databaseUrl: through.href, leaseSeconds: 4 });
+    const worker = await startWorkerProcess({ databaseUrl: url, leaseSeconds: 4 });
     while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
     proxy.halfOpen(); // the renewal of the lease finds a new connection
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });

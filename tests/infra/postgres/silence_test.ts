@@ -13,14 +13,6 @@ import { TcpProxy } from "../../support/tcp_proxy.ts";
 
 const databaseUrl = await createTestDatabase();
 
-/** A way to the database that can fail. */
-async function proxied(): Promise<{ proxy: TcpProxy; url: string }> {
-  const url = new URL(databaseUrl);
-  const proxy = await TcpProxy.start({ hostname: url.hostname, port: Number(url.port) });
-  url.port = String(proxy.port);
-  return { proxy, url: url.href };
-}
-
 async function secondsOf(work: Promise<unknown>): Promise<number> {
   const since = performance.now();
   await work;
@@ -32,7 +24,7 @@ const warm = (sql: Sql, count: number) =>
   Promise.all(Array.from({ length: count }, () => sql`select pg_sleep(0.02)`));
 
 Deno.test("connections that are half-open are given up within ten seconds, and the pool opens others", async () => {
-  const { proxy, url } = await proxied();
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const givenUp: number[] = [];
   const sql = connectPostgres(url, { max: 3, onGivenUp: (silentMs) => givenUp.push(silentMs) });
   await warm(sql, 3);
@@ -60,7 +52,7 @@ Deno.test("connections that are half-open are given up within ten seconds, and t
 });
 
 Deno.test("with the server out of reach queries fail within ten seconds, and go on once it is back", async () => {
-  const { proxy, url } = await proxied();
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 2 });
   await warm(sql, 2);
   proxy.blackHole();
@@ -77,7 +69,7 @@ Deno.test("with the server out of reach queries fail within ten seconds, and go 
 });
 
 Deno.test("a statement that takes long in silence, and one that brings much, are left alone", async () => {
-  const { proxy, url } = await proxied();
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 2 });
   const [[slow], rows] = await Promise.all([
     sql`select pg_sleep(9), 'slept' as it`,
@@ -90,7 +82,7 @@ Deno.test("a statement that takes long in silence, and one that brings much, are
 });
 
 Deno.test("a connection that listens is replaced when it no longer hears, and says so", async () => {
-  const { proxy, url } = await proxied();
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 1 });
   const other = connectPostgres(databaseUrl, { max: 1 });
   const heard: string[] = [];
@@ -115,7 +107,7 @@ Deno.test("a connection that listens is replaced when it no longer hears, and sa
 });
 
 Deno.test("a listener that cannot connect goes on trying", async () => {
-  const { proxy, url } = await proxied();
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 1 });
   let began = 0;
   await sql.listen("news", () => {}, () => void began++);
@@ -155,7 +147,7 @@ Deno.test("an answer is owed until as many have come as were asked for, however 
 });
 
 Deno.test("a pool that answers nothing although the database does is stuck, and only then the process unhealthy", async () => {
-  const { proxy, url } = await proxied();
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 1 });
   const pulse = new PoolHealth(sql, url, 30);
   const [health] = healthRoutes;

@@ -120,10 +120,8 @@ Deno.test("a service that stops ends its streams instead of waiting for them", a
 });
 
 Deno.test("a stream opened while the way to the database is half-open gets what is sent", async () => {
-  const url = new URL(DATABASE_URL ?? "");
-  const proxy = await TcpProxy.start({ hostname: url.hostname, port: Number(url.port) });
-  url.port = String(proxy.port);
-  const cutOff = await setup({ ...shared, DATABASE_URL: url.href, JOB_CONCURRENCY: "0" });
+  const { proxy, url } = await TcpProxy.forDatabase(DATABASE_URL ?? "");
+  const cutOff = await setup({ ...shared, DATABASE_URL: url, JOB_CONCURRENCY: "0" });
   const user = await t.actor({ tenantId });
   await (await open(user, { url: cutOff.url })).close(); // from here on it listens
   proxy.halfOpen();
