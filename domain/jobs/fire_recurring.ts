@@ -1,7 +1,7 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { nextRun } from "./cron.ts";
-import { insertJobs } from "./enqueue.ts";
+import { insertJobs, type NewJob } from "./enqueue.ts";
 import { runOf, type RunTemplate } from "./recurring_control.ts";
 import type { RecurringRow } from "./recurring_row.ts";
 
@@ -36,7 +36,8 @@ async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fi
     where not r.is_paused and r.next_run_at <= ${now}
     order by r.next_run_at limit ${AT_ONCE} for no key update of r skip locked`;
   const firing = due.filter((recurring) => !recurring.isUnfinished);
-  const jobIds = await insertJobs(p, tx, firing.map((recurring) => runOf(p, recurring)));
+  const runs = firing.map((recurring) => runOf(p, recurring));
+  const jobIds = await insertJobs(p, tx, [...runs, ...runs.flatMap((run) => repeatsOf(p, run, now))]);
   const jobIdOf = new Map(firing.map((recurring, index) => [recurring.id, jobIds[index] ?? null]));
   await tx`
     update recurring_jobs r set next_run_at = given.next_run_at, is_paused = given.next_run_at is null,
@@ -46,6 +47,12 @@ async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fi
       ${due.map((r) => jobIdOf.get(r.id) ?? null)}::uuid[]) as given (id, next_run_at, job_id)
     where r.id = given.id`;
   return { due: due.length, fired: firing.length };
+}
+
+/** The further run that the job type asks for after each tick, if it does. */
+function repeatsOf(p: Parts, run: NewJob, now: Date): NewJob[] {
+  const seconds = p.jobTypes.get(run.jobTypeName)?.repeatAfterSeconds;
+  return seconds === undefined ? [] : [{ ...run, scheduledAt: new Date(now.getTime() + seconds * 1_000) }];
 }
 
 /**

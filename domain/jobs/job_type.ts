@@ -81,6 +81,8 @@ export interface JobType<A = unknown> {
   places?: number;
   /** Five-field cron expression (UTC) at which the service enqueues it with the arguments `{}`; absent: no schedule. */
   cron?: string;
+  /** Seconds after which each tick of `cron` runs the job once more: a cron expression counts in minutes. */
+  repeatAfterSeconds?: number;
   /** Does the work. Must be idempotent: it may run again after a crash. The result is stored as `output`. */
   run(args: A, context: JobContext): Promise<unknown>;
 }

@@ -36,6 +36,7 @@ export const directSweepJob = defineJob({
   name: "notifications.sweep-direct",
   args: z.object({}),
   cron: "* * * * *",
+  repeatAfterSeconds: 30,
   run: async (_args, { platform }) => ({ settled: await settleInterrupted(platform) }),
 });
 

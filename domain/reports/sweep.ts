@@ -18,7 +18,8 @@ const BATCH = 500;
 export const sweepJob = defineJob({
   name: "steward.report-sweep",
   args: z.object({}),
-  cron: "*/5 * * * *",
+  cron: "* * * * *",
+  repeatAfterSeconds: 30,
   run: async (_args, { platform, db }) => ({
     executions: await endAbandoned(platform),
     deliveries: await failAbandonedDeliveries(platform),
