@@ -275,7 +275,7 @@ const WITHOUT_NAMES = new Set(["sendNotification"]);
 Deno.test("a name is kept in NFC and has a visible character, whatever is named", () => {
   const invisible = ["\u200b", "\ufeff", "\u00ad", "\u0001", "\u200b \u2060", "\u3164", "\u2800"];
   let looked = 0;
-  for (const { id, method, body, lateBody } of endpoints) {
+  for (const { id, method, body, lateBody } of ENDPOINTS) {
     const taken = body ?? lateBody;
     if (method === "get" || !(taken instanceof z.ZodObject) || WITHOUT_NAMES.has(id)) continue;
     for (const [name, schema] of Object.entries(taken.shape)) {
