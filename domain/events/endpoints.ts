@@ -19,9 +19,9 @@ const description = z.string().max(2000).nullable();
 const eventTypes = z.union([
   z.literal(EVERY_TYPE),
   z.array(z.enum([EVERY_TYPE, ...EVENT_TYPE_NAMES])).min(1).max(100),
-], { error: `expected "${EVERY_TYPE}", or a list of types of GET /api/v1/webhook-events/types` })
+], { error: `expected "${EVERY_TYPE}", or a list of event types from GET /api/v1/webhook-events/types` })
   .transform((given): string[] => [given].flat().includes(EVERY_TYPE) ? [EVERY_TYPE] : [...new Set(given)])
-  .meta({ description: `Types of event, or "${EVERY_TYPE}" for all` });
+  .meta({ description: `Event types, or "${EVERY_TYPE}" for all` });
 
 /** The secret, returned when an endpoint is created and when its secret is replaced. */
 export const signingSecret = z.string()
@@ -108,7 +108,7 @@ const commands: Commands = {
     if (input.url !== undefined) requireUrl(input.url, p.config.OUTBOUND_ALLOW);
     const { value: before, version } = await lockEndpoint(tx, caller, id, ifMatch);
     const health = input.isActive === undefined ? {} : { disabledReason: null, failingSince: null };
-    const changed: Endpoint = { ...before, ...given(input), ...health };
+    const changed: Endpoint = { ...before, ...definedMembers(input), ...health };
     if (JSON.stringify(changed) === JSON.stringify(before)) return { value: before, version };
     await tx`update webhook_endpoints set url = ${changed.url}, description = ${changed.description},
       event_types = ${changed.eventTypes}::text[], is_active = ${changed.isActive},
@@ -173,7 +173,7 @@ function requireUrl(url: string, allow: string | null): void {
 }
 
 /** The members that were sent, without the undefined ones. */
-const given = (input: z.output<typeof update>) =>
+const definedMembers = (input: z.output<typeof update>) =>
   Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as z.output<
     typeof update
   >;

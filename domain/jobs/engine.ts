@@ -47,7 +47,7 @@ export async function startJobEngine(
     queues: config.JOB_QUEUES?.split(",").map((queue) => queue.trim()) ?? null,
     leaseSeconds,
     pollMs,
-    dueLater: (inMs) => wakeUps.at(new Date(clock.now().getTime() + inMs)),
+    onDueLater: (inMs) => wakeUps.at(new Date(clock.now().getTime() + inMs)),
     onClaimed: (jobs) => metrics.jobsClaimed.add([], jobs),
     onEnded({ job, next, startedAt, endedAt }) {
       const type = jobTypes.get(job.jobTypeName) ? job.jobTypeName : "unknown";

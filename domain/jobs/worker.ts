@@ -34,7 +34,7 @@ export interface WorkerOptions {
   /** Called with every job whose result was written. Tests and waiting callers use it. */
   onSettled?: (jobs: SettledJob[]) => void;
   /** Called for each job that waits for a retry or its due time, with the delay in ms. */
-  dueLater?: (inMs: number) => void;
+  onDueLater?: (inMs: number) => void;
   /** Called after every claim, with the number of jobs. */
   onClaimed?: (jobs: number) => void;
   /** Called after every attempt. */
@@ -208,7 +208,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   function onChanged(jobs: SettledJob[]): void {
     o.onSettled?.(jobs);
     for (const { status, dueInMs } of jobs) {
-      if (status === "Failed" || status === "Scheduled") o.dueLater?.(dueInMs);
+      if (status === "Failed" || status === "Scheduled") o.onDueLater?.(dueInMs);
     }
     if (!mayHaveMore && (o.types.hasLimits || jobs.some((job) => job.status === "Enqueued"))) wake();
   }

@@ -45,7 +45,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
   const selected = Object.entries(d.columns).map(([field, sql]) => `${sql} as "${field}"`).join(", ");
   const live = d.softDeleted ? "deleted_at is null" : "true";
   /** Converts the fields in `numbers` from text to exact numbers. */
-  const declared = <R extends Row>(row: R): R => {
+  const withNumbers = <R extends Row>(row: R): R => {
     const decimals = (d.numbers ?? []).filter((field) => typeof row[field] === "string");
     if (decimals.length === 0) return row;
     return {
@@ -53,14 +53,14 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
       ...Object.fromEntries(decimals.map((field) => [field, exactNumber(row[field] as string)])),
     };
   };
-  const missing = (id: string): Problem => problem(d.notFound, `The tenant has no ${d.one} ${id}.`);
+  const notFound = (id: string): Problem => problem(d.notFound, `The tenant has no ${d.one} ${id}.`);
 
   async function read(q: Queryable, caller: TenantCaller, id: string): Promise<Versioned<Result>> {
     const [row] = await q<(Result & { version: number })[]>`
       select ${q.unsafe(selected)}, version from ${q(d.table)}
       where id = ${id} and tenant_id = ${caller.tenantId} and ${q.unsafe(live)}`;
-    const { value, version } = versioned(row, () => missing(id));
-    return { value: declared(value as Row) as Result, version };
+    const { value, version } = versioned(row, () => notFound(id));
+    return { value: withNumbers(value as Row) as Result, version };
   }
 
   /** Locks the row until the transaction ends and returns its current value and version. */
@@ -73,12 +73,12 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     const rows = await tx<{ version: number }[]>`
       select version from ${tx(d.table)}
       where id = ${id} and tenant_id = ${caller.tenantId} and ${tx.unsafe(live)} for update`;
-    if (!rows[0]) throw missing(id);
+    if (!rows[0]) throw notFound(id);
     requireVersion(ifMatch, rows[0].version);
     return await read(tx, caller, id);
   }
 
-  const written = (input: Row): Row =>
+  const columnValues = (input: Row): Row =>
     Object.fromEntries(
       Object.entries(d.writable).flatMap(([field, column]) =>
         input[field] === undefined ? [] : [[column, input[field]]]
@@ -91,7 +91,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     read,
     async list(sql, caller, request) {
       const where = sql`tenant_id = ${caller.tenantId} and ${matches(sql, d.search, request.search)}
-        and ${sql.unsafe(request.includeDeleted ? "true" : live)} ${fitting(sql, d, request)}`;
+        and ${sql.unsafe(request.includeDeleted ? "true" : live)} ${filterConditions(sql, d, request)}`;
       const expression = request.sortBy ? d.sorts[request.sortBy] ?? defaultSort : defaultSort;
       const order = orderBy(sql, expression, "id", request.sortDirection);
       const [[count], items] = await Promise.all([
@@ -99,21 +99,21 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
         sql`select ${sql.unsafe(selected)} from ${sql(d.table)} where ${where}
           ${order} ${pageOf(sql, request)}`,
       ]);
-      return pagedResult<Result>(items.map(declared) as Result[], count?.total ?? 0, request);
+      return pagedResult<Result>(items.map(withNumbers) as Result[], count?.total ?? 0, request);
     },
     async create(_p, tx, caller, input) {
       const id = newId();
       const [row] = await tx<(Result & { version: number })[]>`insert into ${tx(d.table)} ${
-        tx({ id, tenant_id: caller.tenantId, ...written(input) } as Record<string, string>)
+        tx({ id, tenant_id: caller.tenantId, ...columnValues(input) } as Record<string, string>)
       } returning ${tx.unsafe(selected)}, version`;
-      const made = versioned(row, () => missing(id));
-      const value = declared(made.value as Row);
+      const inserted = versioned(row, () => notFound(id));
+      const value = withNumbers(inserted.value as Row);
       await audit(tx, caller, "create", id, { after: value });
-      return { value: value as Result, version: made.version };
+      return { value: value as Result, version: inserted.version };
     },
     async update(_p, tx, caller, id, input, ifMatch) {
       const { value: before, version } = await lock(tx, caller, id, ifMatch);
-      const change = written(differing(before as Row, input));
+      const change = columnValues(differing(before as Row, input));
       if (Object.keys(change).length === 0) return { value: before, version };
       await tx`update ${tx(d.table)} set ${tx(change as Record<string, string>)},
         version = version + 1, updated_at = now() where id = ${id}`;
@@ -142,7 +142,7 @@ const differing = (before: Row, change: Row): Row =>
   );
 
 /** SQL conditions of the filters that are set. */
-function fitting(q: Queryable, d: TableDefinition, { filters }: ResourceListRequest) {
+function filterConditions(q: Queryable, d: TableDefinition, { filters }: ResourceListRequest) {
   return Object.entries(d.filters ?? {}).reduce((all, [name, column]) => {
     const value = filters[name];
     return value === undefined ? all : q`${all} and ${q(column)} = ${value as string}`;
