@@ -21,26 +21,27 @@ import { traceIdOf } from "./shared/trace.ts";
 import { queryValues } from "./shared/validation.ts";
 
 export interface AppOptions {
+  /** Passed to the endpoints. */
   platform: Platform;
   endpoints: readonly Endpoint[];
-  /** Verifies the request's token and resolves its tenant context; null when the request carries none. */
+  /** Verifies the request's credential and resolves its tenant; null if the request has no credential. */
   authenticate(call: Call): Promise<Caller | null>;
-  /** Where answers under an Idempotency-Key are kept; queries of the endpoints' work join its transactions. */
+  /** Pool that stores the answers of idempotency keys. Queries of an endpoint join its transactions. */
   sql: Sql;
-  /** Hears of every answered request: method, pattern of its route, status and seconds it took. */
+  /** Called for every answered request with method, route pattern, status and duration in seconds. */
   answered?: (method: string, route: string, status: number, seconds: number) => void;
-  /** Tests: compare every success with the shape its endpoint declares, every refusal with its codes; fail on others. */
+  /** For tests: fails if an answer does not match the shape or the codes that its endpoint declares. */
   checkAnswers?: boolean;
 }
 
-/** Answers a request that came from `ip`. */
+/** Answers a request of the client address `ip`. */
 export type Handle = (request: Request, ip: string | null) => Promise<Response>;
 
-/** What all requests of an application go through. */
+/** The parts that all requests of an application share. */
 interface Pipeline extends AppOptions {
   respond: Respond;
   timeLimit: TimeLimit;
-  /** Null where requests are not limited. */
+  /** Null if requests are not limited. */
   limits: Limits | null;
 }
 
@@ -49,10 +50,10 @@ interface Limits {
   addresses: RateLimit | null;
 }
 
-/** Any other word a caller may use for a method is not worth telling apart. */
+/** Methods that metrics count by name; all others count as `other`. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** The HTTP application: every endpoint behind one pipeline of trace, token, permission, shapes, answer. */
+/** The HTTP application: all endpoints share one pipeline of trace, authentication, permission, validation and answer. */
 export function createApp(o: AppOptions): Handle {
   const { config, baseUrl, stopping, log } = o.platform;
   const cors = config.CORS_ORIGINS ? new Cors(config.CORS_ORIGINS) : null;
@@ -100,7 +101,7 @@ export function createApp(o: AppOptions): Handle {
   return async (request, ip) => cors?.preflight(request) ?? await app.fetch(request, { ip });
 }
 
-/** What a route's pattern takes, told as the router does: a URL would resolve `..` and turn a backslash into `/`. */
+/** The paths that a route pattern matches, like in the router. A URL object would resolve `..` and replace backslashes. */
 const pathExpression = (pattern: string): RegExp =>
   new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll(/:\w+/g, "[^/]+")}$`);
 
@@ -184,7 +185,7 @@ async function run(
   return await answeredOnce(o.sql, { spec, caller: presented, key, call, leaseSeconds }, work, refuse);
 }
 
-/** A token of one tenant acts in that one. Whoever names another is told, else they miss where their change went. */
+/** True if X-Tenant-ID names another tenant than the token. The token decides, and a header tells the caller. */
 function ignoresTenantHeader(caller: Caller | null, headers: Headers): boolean {
   const named = headers.get("x-tenant-id")?.trim().toLowerCase();
   return Boolean(named && caller?.tokenTenantId && named !== caller.tokenTenantId);
@@ -194,7 +195,8 @@ const present = (spec: Endpoint, call: Call, o: Pipeline): Promise<Caller | null
   spec.access.needsCaller ? o.authenticate(call) : null;
 
 /**
- * Who presents the request, or null. Each caller has a quota; whoever has no valid token shares that of their address.
+ * The caller of the request, or null. Each caller has a quota. Requests without a valid token share the quota of their
+ * address.
  * @throws RATE_LIMITED, and what `authenticate` throws
  */
 async function countedCaller(
@@ -226,13 +228,13 @@ const IGNORED_HEADER = "steward-ignored-members";
 const MOST_NAMED = 20;
 const LONGEST_NAME = 200;
 
-/** Names as a header can carry them: what is no visible ASCII, and the comma, in percent-encoding. */
+/** Names as a header value. Commas and characters that are not visible ASCII are percent-encoded. */
 const listed = (names: readonly string[]): string =>
   names.slice(0, MOST_NAMED).map((name) =>
     name.slice(0, LONGEST_NAME).toWellFormed().replaceAll(/[^\x21-\x7e]|[%,]/gu, encodeURIComponent)
   ).join(", ");
 
-/** The three fields of draft-ietf-httpapi-ratelimit-headers-06; later drafts have put them into one. */
+/** The three fields of draft-ietf-httpapi-ratelimit-headers-06; later drafts use one field. */
 const quotaHeaders = ({ limit, remaining, resetSeconds }: Quota): Record<string, string> => ({
   "ratelimit-limit": String(limit),
   "ratelimit-remaining": String(remaining),
@@ -250,7 +252,7 @@ function checkAnswer(spec: Endpoint, { status, headers, body }: Answer): void {
   }
 }
 
-/** The API document is complete only as long as no route refuses with a code it is not told to have. */
+/** Fails if a route refuses with a code that it does not declare: the API document would be incomplete. */
 function checkRefusal(spec: Endpoint, { body }: Answer): void {
   const { code } = JSON.parse(String(body));
   if (code === undefined || refusalCodes(spec).has(code)) return;

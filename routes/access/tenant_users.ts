@@ -14,7 +14,8 @@ export const tenantUsersRoutes: Endpoint[] = [
     path: "/api/v1/tenants/{id}/users",
     area: "Tenants",
     id: "addTenantUser",
-    summary: "Link an existing user to the tenant; needs create:users there or manage:all-tenants",
+    summary:
+      "Link an existing user to the tenant; needs create:users there, manage:all-users or manage:all-tenants",
     access: signedIn,
     params: z.object({ id: uuid }),
     lateBody: AddTenantUserRequest,

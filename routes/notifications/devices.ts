@@ -16,11 +16,11 @@ const RegisterDeviceRequest = z.object({
   platform: optionalText(50),
 }).meta({ id: "RegisterDeviceRequest" });
 
-/** The devices that take a user's push messages. */
+/** Devices that receive a user's push messages. */
 export const deviceRoutes: Endpoint[] = [
   endpoint({
     ...{ method: "post", path, area, id: "registerUserDevice", access, query },
-    summary: "Register a device for a user's push messages; a known token passes to this user",
+    summary: "Register a device for a user's push messages; a known token is moved to this user",
     lateBody: RegisterDeviceRequest,
     creates: "atomically",
     answers: { 200: { description: "The device", schema: UserDeviceDto } },
@@ -32,7 +32,7 @@ export const deviceRoutes: Endpoint[] = [
   }),
   endpoint({
     ...{ method: "get", path, area, id: "listUserDevices", access, query },
-    summary: "A user's devices",
+    summary: "List a user's devices",
     answers: { 200: { description: "The devices, oldest first", schema: z.array(UserDeviceDto) } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
     async run({ db, caller, query: { userId } }) {
@@ -43,8 +43,8 @@ export const deviceRoutes: Endpoint[] = [
   endpoint({
     ...{ method: "delete", path: `${path}/{id}`, area, id: "removeUserDevice", access, query },
     params: z.object({ id: uuid }),
-    summary: "Take a device away from a user",
-    answers: { 204: { description: "The device gets nothing more" } },
+    summary: "Remove a device of a user",
+    answers: { 204: { description: "The device is removed" } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_DEVICE_NOT_FOUND"],
     async run({ db, caller, params, query: { userId } }) {
       requireOwner(caller, userId);

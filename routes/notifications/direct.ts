@@ -12,26 +12,26 @@ const addresses = addressList.nullish().transform((list) => list ?? []);
 const answers = {
   200: {
     description:
-      "Sent; `Failed` where some recipients took it and the others are tried again by a job; `Sending` " +
-      "where the provider has not answered in time, and to a repeat with the same Idempotency-Key meanwhile",
+      "The status: `Sent`; `Failed` if some recipients did not get it and a job retries them; `Sending` if the " +
+      "provider has not answered in time, also for a repeat with the same Idempotency-Key",
     schema: NotificationResultDto,
   },
 };
 
-/** A repeat may find the first request's message not delivered yet: what becomes of it is told to the next repeat. */
+/** An answer with `Sending` is not stored for the Idempotency-Key, so that a later repeat gets the final status. */
 const sent = (result: NotificationResult): Answer => ({
   ...ok(result),
   isProvisional: result.status === "Sending",
 });
 
-/** Messages that are sent before the answer. */
+/** Direct messages: the request waits until they are sent. */
 export const directRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/notifications/email",
     area: "Notifications",
     id: "sendDirectEmail",
-    summary: "Send an email and wait for the mail server's answer, 20 s unless configured otherwise",
+    summary: "Send an email and wait for the mail server's answer, 20 s by default",
     access,
     body: z.object({
       to: addressList.min(1, "expected at least one address"),
@@ -41,7 +41,7 @@ export const directRoutes: Endpoint[] = [
       htmlBody: bodyText,
       textBody: bodyText,
       fromAddress: z.string().trim().max(320).nullish().transform((value) => value || null)
-        .meta({ description: "Of exactly the domain of MAIL_FROM; absent: MAIL_FROM itself" }),
+        .meta({ description: "An address of the same domain as MAIL_FROM; absent: MAIL_FROM" }),
       fromName: optionalText(200),
     }).meta({ id: "DirectEmailRequest" }),
     creates: "in steps",

@@ -32,14 +32,14 @@ const refusals: ProblemCode[] = [
 ];
 const result = (description: string) => ({ 200: { description, schema: NotificationResultDto } });
 
-/** Sending, scheduling, cancelling and retrying messages, and looking at what became of them. */
+/** Sends, schedules, cancels and retries messages; lists and reads them with their delivery attempts. */
 export const messageRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/notifications/send",
     area: "Notifications",
     id: "sendNotification",
-    summary: "Send a message over a channel",
+    summary: "Send a message through a channel",
     access,
     body: SendRequest,
     creates: "atomically",
@@ -85,7 +85,7 @@ export const messageRoutes: Endpoint[] = [
     path: "/api/v1/notifications/{id}/retry",
     area: "Notifications",
     id: "retryNotification",
-    summary: "Send a failed message again to all who have not got it",
+    summary: "Send a failed message again to all recipients that did not get it",
     access,
     params,
     creates: "atomically",
@@ -98,7 +98,7 @@ export const messageRoutes: Endpoint[] = [
     path: "/api/v1/notifications",
     area: "Notifications",
     id: "listNotifications",
-    summary: "The tenant's messages, newest first",
+    summary: "List the tenant's messages, newest first",
     access,
     query: z.object({ ...pageQuery(), channel: channel.optional(), status: status.optional(), ...dates }),
     answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummaryDto) } },
@@ -111,7 +111,7 @@ export const messageRoutes: Endpoint[] = [
     path: "/api/v1/notifications/stats",
     area: "Notifications",
     id: "readNotificationStats",
-    summary: "How many messages there are by status",
+    summary: "Count messages by status",
     access,
     query: z.object(dates),
     answers: { 200: { description: "The counts", schema: NotificationStatsDto } },
@@ -123,7 +123,7 @@ export const messageRoutes: Endpoint[] = [
     path: "/api/v1/notifications/{id}",
     area: "Notifications",
     id: "readNotification",
-    summary: "A message, its recipients and every attempt to deliver it",
+    summary: "Read a message, its recipients and all delivery attempts",
     access,
     params,
     answers: { 200: { etag: true, description: "The message", schema: NotificationDetailDto } },

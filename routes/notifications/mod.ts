@@ -11,7 +11,7 @@ import { userNotificationRoutes } from "./user_notifications.ts";
 
 /** Every route of the notifications area. */
 export const notificationsRoutes: Endpoint[] = [
-  ...unsubscribeRoutes, // before those with an id in that place
+  ...unsubscribeRoutes, // before the routes whose `{id}` matches their paths too
   ...messageRoutes,
   ...directRoutes,
   ...templateRoutes,

@@ -11,7 +11,7 @@ const area = "Notifications";
 const access = byPerson(signedIn);
 const query = z.object({ userId: uuid });
 const MOST_CATEGORIES = 200;
-const clock = z.string().meta({ description: "HH:MM on the user's clocks", example: "22:00" });
+const clock = z.string().meta({ description: "HH:MM in the user's time zone", example: "22:00" });
 const wanted = z.boolean().default(true);
 
 const PreferencesRequest = z.object({
@@ -28,7 +28,7 @@ const PreferencesRequest = z.object({
   }).nullish().transform((value) => value === null ? { isEnabled: false, at: "08:00", locale: null } : value),
 }).meta({
   id: "NotificationPreferencesRequest",
-  description: "What is left out stays as it is; null takes it away",
+  description: "Omitted members keep their values; null resets them",
 });
 
 export const NotificationPreferencesDto = z.object({
@@ -42,11 +42,11 @@ export const NotificationPreferencesDto = z.object({
   digest: z.object({ isEnabled: z.boolean(), at: z.string(), locale: z.string().nullable() }),
 }).meta({ id: "NotificationPreferencesDto" });
 
-/** What a user wants to get, where and when. */
+/** Preferences of a user: categories, channels, quiet hours and digest. */
 export const preferenceRoutes: Endpoint[] = [
   endpoint({
     ...{ method: "get", path, area, id: "readNotificationPreferences", access, query },
-    summary: "What a user wants by category and channel, their quiet hours and digest",
+    summary: "Read a user's categories, channels, quiet hours and digest",
     answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
     async run({ db, caller, query: { userId } }) {
@@ -57,8 +57,7 @@ export const preferenceRoutes: Endpoint[] = [
   }),
   endpoint({
     ...{ method: "put", path, area, id: "writeNotificationPreferences", access, query },
-    summary:
-      "Change a user's preferences; a category that `categories` does not name is wanted on every channel",
+    summary: "Change a user's preferences; a category that `categories` omits is on for every channel",
     lateBody: PreferencesRequest,
     answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN", "USER_NOT_FOUND", "PRECONDITION_FAILED"],

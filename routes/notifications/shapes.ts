@@ -9,7 +9,7 @@ import {
 import { enumName, optionalText, uuid } from "../shared/validation.ts";
 
 const MOST_RECIPIENTS = 1_000;
-/** Longer bodies do not fit into a request anyway. */
+/** A longer body exceeds the size limit of a request. */
 const BODY_LENGTH = 1_000_000;
 
 const timestamp = z.iso.datetime();
@@ -17,7 +17,7 @@ export const channel = enumName(CHANNELS);
 export const status = enumName(STATUSES);
 export const priority = enumName(NOTIFICATION_PRIORITIES);
 
-/** An address of unknown channel: the domain says whether it fits. */
+/** An address of any channel. The domain checks whether it is valid for the channel. */
 export const address = z.string().trim().min(1).max(4_096);
 export const addressList = z.array(address).max(MOST_RECIPIENTS);
 export const bodyText = optionalText(BODY_LENGTH);
@@ -26,7 +26,7 @@ export const slug = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
 });
 export const templateData = z.record(z.string(), z.unknown());
 
-/** A link a client may follow without asking: of the web, or a path of the client's own (to browsers `/\` is `//`). */
+/** An http(s) URL, or a path of the client. Browsers read `/\` as `//`, the start of a host. */
 const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?![/\\])[^\s]*)$/, {
   error: "expected an http(s) URL or a path that begins with /",
 });
@@ -76,12 +76,12 @@ export const NotificationSummaryDto = z.object({ ...common, recipientCount: z.in
 
 export const NotificationDetailDto = z.object({
   ...common,
-  htmlBody: z.string().nullable().meta({ description: "null also where the content may not be read back" }),
+  htmlBody: z.string().nullable().meta({ description: "null also if the content is confidential" }),
   textBody: z.string().nullable(),
   templateSlug: z.string().nullable(),
   templateLocale: z.string().nullable(),
   templateVersion: z.int().nullable().meta({
-    description: "The version it was accepted with, and is filled in from",
+    description: "The template version that the message is rendered from",
   }),
   fromAddress: z.string().nullable(),
   fromName: z.string().nullable(),
@@ -94,8 +94,8 @@ export const NotificationDetailDto = z.object({
     kind: z.enum(["to", "cc", "bcc"]),
     userId: z.uuid().nullable(),
     status: z.enum(RECIPIENT_STATUSES),
-    reason: z.enum(SKIP_REASONS).nullable().meta({ description: "Why it was Skipped" }),
-    deliverAfter: timestamp.nullable().meta({ description: "When the quiet hours end that it waits for" }),
+    reason: z.enum(SKIP_REASONS).nullable().meta({ description: "Reason of status Skipped" }),
+    deliverAfter: timestamp.nullable().meta({ description: "End of the quiet hours it waits for" }),
     sentAt: timestamp.nullable(),
     errorMessage: z.string().nullable(),
   })),
@@ -130,7 +130,7 @@ export const NotificationTemplateDto = z.object({
 
 export const NotificationTemplateListItem = NotificationTemplateDto.extend({
   isShipped: z.boolean().meta({
-    description: "True for a template of the service, which no tenant can change",
+    description: "True for a built-in template, which tenants cannot change",
   }),
   updatedAt: timestamp,
 }).meta({ id: "NotificationTemplateListItem" });
@@ -147,7 +147,7 @@ export const NotificationTemplateDetailDto = NotificationTemplateDto.extend({
 const versionMade = {
   version: z.int(),
   changedAt: timestamp,
-  changedBy: z.uuid().nullable().meta({ description: "The user; null for the service itself" }),
+  changedBy: z.uuid().nullable().meta({ description: "The user; null: the service itself" }),
 };
 export const NotificationTemplateVersionItem = z.object(versionMade)
   .meta({ id: "NotificationTemplateVersionItem" });
@@ -198,5 +198,5 @@ export const UserDeviceDto = z.object({
   createdAt: timestamp,
 }).meta({
   id: "UserDeviceDto",
-  description: "A device that takes a user's push messages; its token is not shown",
+  description: "A device that receives a user's push messages; its token is not shown",
 });

@@ -5,14 +5,14 @@ import { streamUserNotifications } from "../../domain/notifications/in_app/strea
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 
-/** New in-app notifications as they come. */
+/** Streams new in-app notifications. */
 export const streamRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/user-notifications/stream",
     area: "Notifications",
     id: "streamUserNotifications",
-    summary: "A user's new in-app notifications as server-sent events; goes on after Last-Event-ID",
+    summary: "Stream a user's new in-app notifications as server-sent events, from Last-Event-ID on",
     access: byPerson(signedIn),
     query: z.object({ userId: uuid }),
     answers: {

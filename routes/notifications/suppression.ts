@@ -27,16 +27,16 @@ export const NotificationSuppressionDto = z.object({
   address: z.string(),
   reason: z.enum(SUPPRESSION_REASONS),
   detail: z.string().nullable(),
-  notificationId: z.uuid().nullable().meta({ description: "The message whose refusal brought it about" }),
+  notificationId: z.uuid().nullable().meta({ description: "The message whose bounce caused it" }),
   createdBy: z.uuid().nullable(),
   createdAt: z.iso.datetime(),
 }).meta({ id: "NotificationSuppressionDto" });
 
-/** Addresses the tenant's messages no longer go to. */
+/** Suppressed addresses: the tenant's messages are not sent to them. */
 export const suppressionRoutes: Endpoint[] = [
   endpoint({
     ...{ method: "get", path, area, id: "listNotificationSuppressions", access },
-    summary: "The tenant's suppressed addresses, newest first",
+    summary: "List the tenant's suppressed addresses, newest first",
     query: z.object({
       ...pageQuery(),
       channel: channel.optional(),
@@ -51,7 +51,7 @@ export const suppressionRoutes: Endpoint[] = [
   }),
   endpoint({
     ...{ method: "get", path: `${path}/{id}`, area, id: "readNotificationSuppression", access, params },
-    summary: "One suppressed address",
+    summary: "Read a suppressed address",
     answers: { 200: { etag: true, description: "The address", schema: NotificationSuppressionDto } },
     problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND"],
     run: async ({ db, caller, params }) =>
@@ -59,7 +59,7 @@ export const suppressionRoutes: Endpoint[] = [
   }),
   endpoint({
     ...{ method: "post", path, area, id: "addNotificationSuppression", access },
-    summary: "Keep the tenant's messages from an address",
+    summary: "Suppress an address",
     body: z.object({
       ...{ channel, address, reason: enumName(SUPPRESSION_REASONS).default("Manual") },
       detail: optionalText(1_000),
@@ -74,8 +74,8 @@ export const suppressionRoutes: Endpoint[] = [
   }),
   endpoint({
     ...{ method: "delete", path: `${path}/{id}`, area, id: "liftNotificationSuppression", access, params },
-    summary: "Let the tenant's messages go to an address again",
-    answers: { 204: { description: "The address is not suppressed any more" } },
+    summary: "Remove the suppression of an address",
+    answers: { 204: { description: "The address is no longer suppressed" } },
     problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND", "PRECONDITION_FAILED"],
     async run({ db, caller, params, call }) {
       await liftSuppression(db, caller, params.id, call.ifMatch);

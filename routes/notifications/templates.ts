@@ -58,14 +58,14 @@ const detailOf = ({ tenantId, changedBy: _, ...rest }: StoredTemplate) => ({
   isShipped: tenantId === null,
 });
 
-/** Texts with variables, and filling them in to look at. */
+/** Templates with variables, their versions, and rendering without sending. */
 export const templateRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/notification-templates",
     area,
     id: "createNotificationTemplate",
-    summary: "Make a template",
+    summary: "Create a template",
     access,
     body: z.object({
       slug,
@@ -90,7 +90,7 @@ export const templateRoutes: Endpoint[] = [
     path: "/api/v1/notification-templates/{id}",
     area,
     id: "updateNotificationTemplate",
-    summary: "Change a template and raise its version; what is left out stays",
+    summary: "Change a template and increment its version; omitted members keep their values",
     access,
     params,
     body: z.object({
@@ -116,7 +116,7 @@ export const templateRoutes: Endpoint[] = [
     summary: "Delete a template",
     access,
     params,
-    answers: { 200: { description: "The template is gone" } },
+    answers: { 200: { description: "Deleted" } },
     problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "PRECONDITION_FAILED"],
     async run({ platform, caller, params, call }) {
       await deleteTemplate(platform, caller, params.id, call.ifMatch);
@@ -128,12 +128,12 @@ export const templateRoutes: Endpoint[] = [
     path: "/api/v1/notification-templates",
     area,
     id: "listNotificationTemplates",
-    summary: "The tenant's templates by slug and locale",
+    summary: "List the tenant's templates by slug and locale",
     access,
     query: z.object({
       ...pageQuery(),
       locale: z.string().max(35).optional(),
-      includeShipped: queryBoolean.default(false).meta({ description: "Also those the service ships" }),
+      includeShipped: queryBoolean.default(false).meta({ description: "Also the built-in templates" }),
       search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
     }),
     answers: {
@@ -151,7 +151,7 @@ export const templateRoutes: Endpoint[] = [
     path: "/api/v1/notification-templates/{id}",
     area,
     id: "readNotificationTemplate",
-    summary: "A template with its texts, the tenant's own or one the service ships",
+    summary: "Read a template of the tenant or a built-in one, with its texts",
     access,
     params,
     answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDetailDto } },
@@ -166,7 +166,7 @@ export const templateRoutes: Endpoint[] = [
     path: "/api/v1/notification-templates/{id}/versions",
     area,
     id: "listNotificationTemplateVersions",
-    summary: "The versions of a template, newest first",
+    summary: "List the versions of a template, newest first",
     access,
     params,
     answers: { 200: { description: "The versions", schema: z.array(NotificationTemplateVersionItem) } },
@@ -178,7 +178,7 @@ export const templateRoutes: Endpoint[] = [
     path: "/api/v1/notification-templates/{id}/versions/{version}",
     area,
     id: "readNotificationTemplateVersion",
-    summary: "One version of a template with its texts; it never changes",
+    summary: "Read one version of a template with its texts; a version never changes",
     access,
     params: versionParams,
     answers: { 200: { description: "The version", schema: NotificationTemplateVersionDto } },
@@ -193,7 +193,7 @@ export const templateRoutes: Endpoint[] = [
     path: "/api/v1/notification-templates/{id}/versions/{version}/restore",
     area,
     id: "restoreNotificationTemplateVersion",
-    summary: "Make a new version with the texts of an earlier one",
+    summary: "Create a new version with the texts of an earlier one",
     access,
     params: versionParams,
     creates: "atomically",
@@ -209,11 +209,11 @@ export const templateRoutes: Endpoint[] = [
     path: "/api/v1/notification-templates/render",
     area,
     id: "renderNotificationTemplate",
-    summary: "Fill a template in without sending anything",
+    summary: "Render a template without sending",
     access,
     body: z.object({ templateSlug: slug, locale: optionalText(35), data: templateData.nullish() })
       .meta({ id: "RenderNotificationTemplateRequest" }),
-    answers: { 200: { description: "What a message of it would say", schema: RenderedNotification } },
+    answers: { 200: { description: "The rendered texts", schema: RenderedNotification } },
     problems: [
       "NOTIFICATION_TEMPLATE_NOT_FOUND",
       "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
@@ -227,7 +227,7 @@ export const templateRoutes: Endpoint[] = [
     path: "/api/v1/notification-templates/preview",
     area,
     id: "previewNotificationTemplate",
-    summary: "Fill in texts that are not stored, to see them while they are written",
+    summary: "Render texts that are not stored, for a preview",
     access,
     body: z.object({
       subjectTemplate: optionalText(1_000),
@@ -237,7 +237,7 @@ export const templateRoutes: Endpoint[] = [
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
       data: templateData.nullish(),
     }).meta({ id: "PreviewNotificationTemplateRequest" }),
-    answers: { 200: { description: "What a message of them would say", schema: TemplatePreview } },
+    answers: { 200: { description: "The rendered texts", schema: TemplatePreview } },
     problems: ["NOTIFICATION_TEMPLATE_VARIABLES_MISSING", "NOTIFICATION_TEMPLATE_INVALID"],
     run: async ({ platform, caller, body: { data, ...texts } }) =>
       ok(await previewTemplate(platform, caller.tenantId, texts, data ?? {})),
@@ -247,7 +247,7 @@ export const templateRoutes: Endpoint[] = [
     path: "/api/v1/notification-settings",
     area,
     id: "readNotificationSettings",
-    summary: "The locale the tenant's templates fall back to",
+    summary: "Read the fallback locale of the tenant's templates",
     access: inTenant("send:notifications"),
     answers: { 200: { etag: true, description: "The settings", schema: Settings } },
     problems: [],
@@ -258,7 +258,7 @@ export const templateRoutes: Endpoint[] = [
     path: "/api/v1/notification-settings",
     area,
     id: "updateNotificationSettings",
-    summary: "Set the locale the tenant's templates fall back to; null takes it away",
+    summary: "Set the fallback locale of the tenant's templates; null removes it",
     access: inTenant("send:notifications"),
     body: z.object({ defaultLocale: requiredText(35).nullable() }).meta({
       id: "UpdateNotificationSettingsRequest",

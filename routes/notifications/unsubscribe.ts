@@ -13,11 +13,11 @@ import { UNSUBSCRIBE_PAGE_POLICY, unsubscribePage } from "./unsubscribe_page.ts"
 const query = z.object({ token: z.string().max(1_000) });
 const area = "Notifications";
 
-/** The link of a mail that takes its category off the reader's mail, without a sign-in. */
+/** The unsubscribe link of a mail. It stops mail of the category, without a sign-in. */
 export const unsubscribeRoutes: Endpoint[] = [
   endpoint({
     ...{ method: "get", path: UNSUBSCRIBE_PATH, area, id: "showUnsubscribePage", access: anyone, query },
-    summary: "The page an unsubscribe link leads to; asks, and changes nothing",
+    summary: "The page of an unsubscribe link; it asks for confirmation and changes nothing",
     answers: { 200: { description: "A page in English or Portuguese", contentType: "text/html" } },
     problems: [],
     async run({ platform, query: { token }, call }) {
@@ -27,8 +27,8 @@ export const unsubscribeRoutes: Endpoint[] = [
   }),
   endpoint({
     ...{ method: "post", path: UNSUBSCRIBE_PATH, area, id: "unsubscribe", access: anyone, query },
-    summary: "Unsubscribe by the token of a mail (RFC 8058); whatever the body says",
-    answers: { 200: { description: "Unsubscribed, also when it was before", contentType: "text/html" } },
+    summary: "Unsubscribe with the token of a mail (RFC 8058); the body is ignored",
+    answers: { 200: { description: "Unsubscribed, also on a repeated request", contentType: "text/html" } },
     problems: ["NOTIFICATION_UNSUBSCRIBE_INVALID"],
     async run({ platform, query: { token }, call }) {
       const { category } = await unsubscribe(platform, token);

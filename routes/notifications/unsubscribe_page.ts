@@ -1,7 +1,7 @@
 import { escapeHtml, page } from "../operations/page.ts";
 import { languageOf } from "../shared/accept_language.ts";
 
-/** Nothing runs on the page, and its form goes nowhere but back. */
+/** Allows no scripts, and forms only to the own origin. */
 export const UNSUBSCRIBE_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; ` +
   `form-action 'self'; frame-ancestors 'none'`;
 
@@ -30,7 +30,7 @@ const WORDS: Record<"en" | "pt", Words> = {
   },
 };
 
-/** What an unsubscribe link leads to: a question with a button, the word that it is done, or that the link is none. */
+/** The page of an unsubscribe link: a question with a button, a confirmation, or a note that the link is invalid. */
 export function unsubscribePage(
   state: { is: "ask" | "done"; category: string } | { is: "invalid" },
   acceptLanguage: string | null,

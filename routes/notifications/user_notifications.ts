@@ -14,20 +14,20 @@ const access = byPerson(signedIn);
 const params = z.object({ id: uuid });
 const ofUser = { userId: uuid };
 
-/** A user's own in-app notifications. */
+/** In-app notifications of a user. */
 export const userNotificationRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/user-notifications",
     area,
     id: "listUserNotifications",
-    summary: "A user's in-app notifications, newest first",
+    summary: "List a user's in-app notifications, newest first",
     access,
     query: z.object({
       ...ofUser,
       ...pageQuery(),
       isRead: queryBoolean.optional(),
-      category: z.string().max(100).optional().meta({ description: "In any letter case" }),
+      category: z.string().max(100).optional().meta({ description: "Case-insensitive" }),
     }),
     answers: { 200: { description: "A page", schema: pagedResultOf(UserNotificationDto) } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
@@ -41,7 +41,7 @@ export const userNotificationRoutes: Endpoint[] = [
     path: "/api/v1/user-notifications/unread-count",
     area,
     id: "countUnreadUserNotifications",
-    summary: "How many of a user's in-app notifications are unread",
+    summary: "Count a user's unread in-app notifications",
     access,
     query: z.object(ofUser),
     answers: { 200: { description: "The count", schema: z.int() } },
@@ -56,7 +56,7 @@ export const userNotificationRoutes: Endpoint[] = [
     path: "/api/v1/user-notifications/{id}/read",
     area,
     id: "markUserNotificationRead",
-    summary: "Mark one as read",
+    summary: "Mark an in-app notification as read",
     access,
     params,
     query: z.object(ofUser),
@@ -72,12 +72,12 @@ export const userNotificationRoutes: Endpoint[] = [
     path: "/api/v1/user-notifications/read-all",
     area,
     id: "markAllUserNotificationsRead",
-    summary: "Mark all of a user's as read",
+    summary: "Mark all in-app notifications of a user as read",
     access,
     query: z.object(ofUser),
     answers: {
       200: {
-        description: "How many were unread",
+        description: "Number that were unread",
         schema: z.object({ updated: z.int() }).meta({ id: "ReadAllResult" }),
       },
     },
@@ -92,11 +92,11 @@ export const userNotificationRoutes: Endpoint[] = [
     path: "/api/v1/user-notifications/{id}",
     area,
     id: "deleteUserNotification",
-    summary: "Delete one",
+    summary: "Delete an in-app notification",
     access,
     params,
     query: z.object(ofUser),
-    answers: { 200: { description: "The notification is gone" } },
+    answers: { 200: { description: "Deleted" } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_INAPP_NOT_FOUND"],
     async run({ db, caller, params, query: { userId } }) {
       requireOwner(caller, userId);

@@ -12,7 +12,7 @@ import { type OpenApiDocument, openApiDocument } from "../shared/openapi.ts";
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-/** What the page loads is named from where the page is: a proxy may serve it under a path of its own. */
+/** The page loads its assets by relative URLs, because a proxy may serve it under another path. */
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Steward API</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><link rel="stylesheet" href="docs/swagger-ui.css"></head>
 <body><div id="reference"></div><script src="docs/swagger-ui-bundle.js"></script><script src="docs/start.js"></script>
@@ -36,7 +36,7 @@ const ASSETS: Record<string, { contentType: string; read: () => Promise<string> 
 
 const documents = new WeakMap<Platform, OpenApiDocument>();
 
-/** The document of a service, built at the first request. */
+/** The OpenAPI document of a service, built at the first request. */
 function documentOf(platform: Platform, endpoints: readonly Endpoint[]): OpenApiDocument {
   let document = documents.get(platform);
   if (!document) {
@@ -46,14 +46,14 @@ function documentOf(platform: Platform, endpoints: readonly Endpoint[]): OpenApi
   return document;
 }
 
-/** `/openapi.json` and the interactive reference at `/docs`, which loads nothing from elsewhere. */
+/** `/openapi.json` and the interactive reference `/docs`, which loads nothing from other origins. */
 export const docsRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/openapi.json",
     area: "Operations",
     id: "openApi",
-    summary: "The OpenAPI 3.1 document of this service",
+    summary: "Read the OpenAPI 3.1 document of this service",
     access: anyone,
     answers: { 200: { description: "The document", schema: z.looseObject({ openapi: z.string() }) } },
     problems: [],

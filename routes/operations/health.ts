@@ -7,7 +7,7 @@ const Health = z.object({ status: z.enum(["ok", "stuck"]) }).meta({ id: "Health"
 const Readiness = z.object({
   status: z.enum(["ready", "degraded", "unavailable"]),
   checks: z.record(z.string(), z.enum(["ok", "failed"])),
-  notices: z.array(z.string()).optional().describe("What should be otherwise in production"),
+  notices: z.array(z.string()).optional().describe("Settings that should differ in production"),
 }).meta({ id: "Readiness" });
 
 /** `/healthz`: whether the process must be replaced. `/readyz`: whether the instance can work; the log says why not. */
@@ -17,14 +17,13 @@ export const healthRoutes: Endpoint[] = [
     path: "/healthz",
     area: "Operations",
     id: "health",
-    summary: "The process answers",
+    summary: "Whether the process must be replaced",
     access: anyone,
     unlimited: true,
     answers: {
       200: { description: "Alive", schema: Health },
       503: {
-        description:
-          "The connections to Postgres no longer answer although it does: only a new process helps",
+        description: "Postgres works but the connections of this process do not answer: replace the process",
         schema: Health,
       },
     },
@@ -37,13 +36,13 @@ export const healthRoutes: Endpoint[] = [
     path: "/readyz",
     area: "Operations",
     id: "readiness",
-    summary: "The instance can do its work",
+    summary: "Whether the instance can do its work",
     access: anyone,
     unlimited: true,
     answers: {
-      200: { description: "Ready, or degraded: something optional does not answer", schema: Readiness },
+      200: { description: "Ready; or degraded, if an optional dependency does not work", schema: Readiness },
       503: {
-        description: "Postgres or the object store does not answer, or the instance is stopping",
+        description: "Postgres or the object store does not work, or the instance is stopping",
         schema: Readiness,
       },
     },

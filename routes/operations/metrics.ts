@@ -9,14 +9,14 @@ import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** `/metrics`, for Prometheus: with METRICS_TOKEN as bearer, or open where METRICS_PUBLIC says so. */
+/** `/metrics` for Prometheus: with METRICS_TOKEN as the bearer token, or public with METRICS_PUBLIC. */
 export const metricsRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/metrics",
     area: "Operations",
     id: "metrics",
-    summary: "Counters and gauges in Prometheus' text format",
+    summary: "Read counters and gauges in the Prometheus text format",
     access: anyone,
     unlimited: true,
     answers: { 200: { description: "The metrics", schema: z.string(), contentType: CONTENT_TYPE } },
@@ -28,7 +28,7 @@ export const metricsRoutes: Endpoint[] = [
   }),
 ];
 
-/** @throws ROUTE_NOT_FOUND where nobody was let in by configuration; TOKEN_MISSING, TOKEN_INVALID */
+/** @throws ROUTE_NOT_FOUND if neither METRICS_TOKEN nor METRICS_PUBLIC is set; TOKEN_MISSING, TOKEN_INVALID */
 function requireScraper(
   { METRICS_TOKEN, METRICS_PUBLIC }: Platform["config"],
   authorization: string | null,

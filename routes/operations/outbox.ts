@@ -23,11 +23,11 @@ export const outboxRoutes: Endpoint[] = [
     path: "/dev/outbox",
     area: "Operations",
     id: "listOutbox",
-    summary: "Messages the development outbox keeps, newest first",
+    summary: "List the messages in the development outbox, newest first",
     access: anyone,
     answers: {
       200: {
-        description: "The messages, or a page by Accept",
+        description: "The messages, or an HTML page, depending on Accept",
         schema: z.array(OutboxMessageDto),
         alsoAs: ["text/html"],
       },

@@ -17,14 +17,14 @@ export const OverviewDto = z.object({
   jobs: JobDashboardStatsDto,
   throughput: JobThroughputDto,
   queues: z.array(JobQueueDto),
-  openDeadLetters: z.int().meta({ description: "Dead letters that wait for a decision" }),
+  openDeadLetters: z.int().meta({ description: "Dead letters that were neither retried nor purged" }),
   recurring: z.object({ total: z.int(), paused: z.int() }),
-  workers: z.array(JobWorkerDto).nullable().meta({ description: "With admin:system" }),
+  workers: z.array(JobWorkerDto).nullable().meta({ description: "Null without admin:system" }),
   notifications: NotificationStatsDto.nullable().meta({
-    description: "Messages of the last 24 hours; with send:notifications",
+    description: "Messages of the last 24 hours; null without send:notifications",
   }),
   scanner: ScannerStatusDto.partial().extend({ isAvailable: z.boolean() }).nullable().meta({
-    description: "With read:files",
+    description: "Null without read:files",
   }),
   reports: z.object({
     latest: z.array(z.object({
@@ -37,29 +37,31 @@ export const OverviewDto = z.object({
     failed: z.int().meta({ description: "In the last 24 hours" }),
     pausedSchedules: z.int(),
   }),
-  tenants: TenantsSummaryDto.nullable().meta({ description: "With read:tenants, in a tenant's context" }),
+  tenants: TenantsSummaryDto.nullable().meta({
+    description: "Null without read:tenants or without a tenant",
+  }),
   attention: z.array(z.object({
     kind: z.enum(ATTENTION_KINDS),
     level: z.enum(["Critical", "Warning", "Notice"]),
     count: z.int().nullable(),
     subject: z.string().nullable(),
-  })).meta({ description: "What a person should look at, the most pressing first" }),
-}).meta({ id: "OverviewDto", description: "How the service fares, as far as the caller may see it" });
+  })).meta({ description: "Problems that need attention, most urgent first" }),
+}).meta({ id: "OverviewDto", description: "State of the service, as far as the caller may see it" });
 
-/** The service at a glance. */
+/** The overview of the service. */
 export const overviewRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/operations/overview",
     area: "Operations",
     id: "readOverview",
-    summary: "Jobs, queues, deliveries, scanner, reports and what needs attention, in one answer",
+    summary: "Read jobs, queues, deliveries, scanner, reports and open problems in one answer",
     access: inTenantOrService(),
     query: z.object({
-      tenantId: uuid.optional().meta({ description: "Narrows the jobs a system administrator sees" }),
+      tenantId: uuid.optional().meta({ description: "Filter of jobs for system administrators" }),
       window: enumName(THROUGHPUT_WINDOWS).default("hour"),
     }),
-    answers: { 200: { description: "What the caller may see; the rest is null", schema: OverviewDto } },
+    answers: { 200: { description: "The overview; parts without permission are null", schema: OverviewDto } },
     problems: [],
     run: async ({ platform, caller, query }) => ok(await readOverview(platform, caller, query)),
   }),

@@ -14,17 +14,19 @@ const ProblemPage = z.object({
   mend: z.string(),
 }).meta({ id: "ProblemPage" });
 
-/** `GET /problems/{CODE}`: what a problem document's `type` leads to, as JSON or as a page by Accept. */
+/** `GET /problems/{CODE}`: the page of a problem's `type` URL, as JSON or HTML depending on Accept. */
 export const problemRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/problems/{code}",
     area: "Operations",
     id: "readProblem",
-    summary: "What an error code means and how to mend it",
+    summary: "Read what an error code means and how to fix it",
     access: anyone,
     params: z.object({ code: z.string() }),
-    answers: { 200: { description: "The code's page", schema: ProblemPage, alsoAs: ["text/html"] } },
+    answers: {
+      200: { description: "The description of the code", schema: ProblemPage, alsoAs: ["text/html"] },
+    },
     problems: ["ROUTE_NOT_FOUND"],
     run({ params: { code }, call }) {
       if (!isProblemCode(code)) throw problem("ROUTE_NOT_FOUND", `No problem has the code "${code}".`);

@@ -27,14 +27,14 @@ import {
 
 const access = inTenantOrService();
 
-/** What reports there are, what ran, and the way to its documents. */
+/** Report templates, executions, and the download of their documents. */
 export const executionRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/reports",
     area: "Reports",
     id: "listReportTemplates",
-    summary: "The reports whose data the caller may see",
+    summary: "List the report templates that the caller may use",
     access,
     answers: { 200: { description: "The templates", schema: z.array(TemplateItemDto) } },
     problems: ["FORBIDDEN"],
@@ -45,7 +45,7 @@ export const executionRoutes: Endpoint[] = [
     path: "/api/v1/reports/history",
     area: "Reports",
     id: "listReportExecutions",
-    summary: "Executions the caller may see, newest first",
+    summary: "List the executions that the caller may see, newest first",
     access,
     query: z.object({
       templateId: z.string().max(100).optional(),
@@ -81,7 +81,7 @@ export const executionRoutes: Endpoint[] = [
     path: "/api/v1/reports/{id}",
     area: "Reports",
     id: "readReportExecution",
-    summary: "One execution with all that is known of it",
+    summary: "Read an execution with all details",
     access,
     params: ReportId,
     answers: { 200: { etag: true, description: "The execution", schema: ExecutionDetailDto } },
@@ -100,10 +100,10 @@ export const executionRoutes: Endpoint[] = [
     path: "/api/v1/reports/{id}/download",
     area: "Reports",
     id: "downloadReport",
-    summary: "A short-lived URL that leads straight to the document",
+    summary: "Get a short-lived download URL of the document",
     access,
     params: ReportId,
-    answers: { 200: { description: "The URL and when it ends", schema: DownloadDto } },
+    answers: { 200: { description: "The URL and its expiry", schema: DownloadDto } },
     problems: [
       "REPORT_NOT_FOUND",
       "MISSING_PERMISSION",
@@ -120,10 +120,10 @@ export const executionRoutes: Endpoint[] = [
     path: "/api/v1/reports/{id}/redeliver",
     area: "Reports",
     id: "redeliverReport",
-    summary: "Deliver anew to the recipients that were not reached",
+    summary: "Deliver again to the recipients that did not get the report",
     access,
     params: ReportId,
-    answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
+    answers: { 202: { description: "The status URL", schema: TrackingDto } },
     creates: "atomically",
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "REPORT_NOT_AVAILABLE", "FORBIDDEN"],
     async run({ platform, caller, params }) {
@@ -136,10 +136,10 @@ export const executionRoutes: Endpoint[] = [
     path: "/api/v1/reports/{id}",
     area: "Reports",
     id: "deleteReportExecution",
-    summary: "Delete an execution; one under way is cancelled",
+    summary: "Delete an execution; a running one is cancelled",
     access,
     params: ReportId,
-    answers: { 204: { description: "Deleted; its file is collected after the grace period" } },
+    answers: { 204: { description: "Deleted; its file is deleted after the grace period" } },
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "PRECONDITION_FAILED", "FORBIDDEN"],
     async run({ platform, caller, params, call }) {
       await deleteExecution(platform, caller, params.id, call.ifMatch);

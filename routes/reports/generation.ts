@@ -23,14 +23,14 @@ const refusals: ProblemCode[] = [
   "FORBIDDEN",
 ];
 
-/** Running a report, now or in the background. */
+/** Generates reports, within the request or in the background. */
 export const generationRoutes: Endpoint[] = [
   endpoint({
     method: "post",
     path: "/api/v1/reports/generate",
     area: "Reports",
     id: "generateReport",
-    summary: "Generate a report and wait for it, at most 60 seconds",
+    summary: "Generate a report and wait at most 60 seconds for it",
     access,
     body: GenerationRequest,
     creates: "in steps",
@@ -56,7 +56,7 @@ export const generationRoutes: Endpoint[] = [
     access,
     body: AsyncGenerationRequest,
     creates: "atomically",
-    answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
+    answers: { 202: { description: "The status URL", schema: TrackingDto } },
     problems: refusals,
     async run({ platform, caller, body }) {
       const { burst, ...request } = body;

@@ -7,7 +7,7 @@ interface Words {
   /** The link is unknown or expired, or its report was deleted. */
   gone: string;
   scanning: string;
-  /** The file may not be served any more, or never. */
+  /** The file was removed or did not pass its scan. */
   withheld: string;
 }
 
@@ -30,7 +30,7 @@ const WORDS: Record<"en" | "pt", Words> = {
   },
 };
 
-/** What a browser shows of a link that leads to no document. */
+/** The page for a link that has no document to open. */
 export function linkRefusedPage({ code }: Problem, acceptLanguage: string | null): string {
   const language = languageOf(acceptLanguage);
   const words = WORDS[language];

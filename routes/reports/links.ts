@@ -6,7 +6,7 @@ import { text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { linkRefusedPage } from "./link_page.ts";
 
-/** The links that mail and webhooks carry. */
+/** The report links in mail and webhooks. */
 export const linkRoutes: Endpoint[] = [
   endpoint({
     method: "get",
@@ -14,13 +14,13 @@ export const linkRoutes: Endpoint[] = [
     hasSecretPath: true,
     area: "Reports",
     id: "followReportLink",
-    summary: "The document a link leads to, for whoever holds the link; it is good for 24 hours",
+    summary: "Open the document of a report link; anyone with the link can, for 24 hours",
     access: anyone,
     params: z.object({ token: z.string() }),
     answers: {
-      302: { description: "To a URL of the document that is good for five minutes" },
-      404: { description: "A page, for browsers", contentType: "text/html" },
-      409: { description: "A page, for browsers", contentType: "text/html" },
+      302: { description: "Redirect to a URL of the document that is valid for five minutes" },
+      404: { description: "A page for browsers", contentType: "text/html" },
+      409: { description: "A page for browsers", contentType: "text/html" },
     },
     problems: [
       "REPORT_LINK_NOT_FOUND",

@@ -7,7 +7,7 @@ import { scheduleRoutes } from "./schedules.ts";
 /** Every route of the reports area. */
 export const reportsRoutes: Endpoint[] = [
   ...generationRoutes,
-  ...scheduleRoutes, // before `/reports/{id}`, which their paths would match as well
+  ...scheduleRoutes, // before `/reports/{id}`, which matches their paths too
   ...executionRoutes,
   ...linkRoutes,
 ];

@@ -32,17 +32,17 @@ const access = inTenantOrService();
 const BASE = "/api/v1/reports/schedules";
 const named: ProblemCode[] = ["REPORT_SCHEDULE_NOT_FOUND", "MISSING_PERMISSION", "FORBIDDEN"];
 const common = { area: "Reports", access } as const;
-/** What a schedule does, it does with all its creator's rights, and it outlives a key: persons alone say what. */
+/** A schedule runs with all permissions of its creator, also after an API key is revoked: only users may change it. */
 const written = { area: "Reports", access: byPerson(access) } as const;
 
-/** Reports that run by themselves, with the rights their creator has at that moment. */
+/** Schedules of reports. A run has the permissions that the creator has at that time. */
 export const scheduleRoutes: Endpoint[] = [
   endpoint({
     ...common,
     method: "get",
     path: BASE,
     id: "listReportSchedules",
-    summary: "Schedules the caller may see, newest first",
+    summary: "List the schedules that the caller may see, newest first",
     query: z.object({
       templateId: z.string().max(100).optional(),
       isActive: queryBoolean.optional(),
@@ -65,7 +65,7 @@ export const scheduleRoutes: Endpoint[] = [
     method: "get",
     path: `${BASE}/{id}`,
     id: "readReportSchedule",
-    summary: "One schedule",
+    summary: "Read a schedule",
     params: ReportId,
     answers: { 200: { etag: true, description: "The schedule", schema: ScheduleDto } },
     problems: named,
@@ -79,7 +79,7 @@ export const scheduleRoutes: Endpoint[] = [
     method: "post",
     path: BASE,
     id: "createReportSchedule",
-    summary: "Have a report run by itself",
+    summary: "Create a schedule",
     body: CreateScheduleRequest,
     creates: "atomically",
     answers: { 201: { etag: true, description: "The schedule", schema: ScheduleDto } },
@@ -115,9 +115,9 @@ export const scheduleRoutes: Endpoint[] = [
     method: "delete",
     path: `${BASE}/{id}`,
     id: "deleteReportSchedule",
-    summary: "Remove a schedule; what it generated stays",
+    summary: "Delete a schedule; its reports stay",
     params: ReportId,
-    answers: { 204: { description: "Removed" } },
+    answers: { 204: { description: "Deleted" } },
     problems: [...named, "PRECONDITION_FAILED"],
     async run({ platform, caller, params, call }) {
       await deleteSchedule(platform, caller, params.id, call.ifMatch);
@@ -129,10 +129,10 @@ export const scheduleRoutes: Endpoint[] = [
     method: "post",
     path: `${BASE}/{id}/trigger`,
     id: "triggerReportSchedule",
-    summary: "Run a schedule at once, outside its cycle",
+    summary: "Run a schedule now",
     params: ReportId,
     creates: "atomically",
-    answers: { 202: { description: "Where progress is read", schema: TrackingDto } },
+    answers: { 202: { description: "The status URL", schema: TrackingDto } },
     problems: named,
     async run({ platform, caller, params }) {
       const execution = await triggerSchedule(platform, caller, params.id);
@@ -144,7 +144,7 @@ export const scheduleRoutes: Endpoint[] = [
     method: "post",
     path: `${BASE}/{id}/pause`,
     id: "pauseReportSchedule",
-    summary: "Stop a schedule from running by itself",
+    summary: "Pause a schedule",
     params: ReportId,
     answers: { 204: { description: "Paused" } },
     problems: [...named, "REPORT_SCHEDULE_ALREADY_PAUSED"],
@@ -158,7 +158,7 @@ export const scheduleRoutes: Endpoint[] = [
     method: "post",
     path: `${BASE}/{id}/resume`,
     id: "resumeReportSchedule",
-    summary: "Have a paused schedule run again",
+    summary: "Resume a paused schedule",
     params: ReportId,
     answers: { 204: { description: "Resumed" } },
     problems: [...named, "REPORT_SCHEDULE_NOT_PAUSED"],

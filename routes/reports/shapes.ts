@@ -61,7 +61,7 @@ export const ExecutionDetailDto = z.object({
   parametersJson: z.string(),
   storedFileId: z.uuid().nullable(),
   fileStatus: z.enum(FILE_STATUSES).nullable().meta({
-    description: "State of that file; the document can be downloaded while it is Available",
+    description: "Status of that file; the document can be downloaded while it is Available",
   }),
   fileName: z.string().nullable(),
   contentType: z.string().nullable(),
@@ -70,10 +70,12 @@ export const ExecutionDetailDto = z.object({
   startedAt: timestamp.nullable(),
   requestedBy: z.string().nullable(),
   scheduleId: z.uuid().nullable(),
-  burstId: z.uuid().nullable().meta({ description: "Executions of one burst share it" }),
-  burstValue: z.string().nullable().meta({ description: "The value of the burst it is for" }),
+  burstId: z.uuid().nullable().meta({ description: "Common id of the executions of one burst" }),
+  burstValue: z.string().nullable().meta({ description: "The burst value of this execution" }),
   downloadCount: z.int(),
-  expiresAt: timestamp.nullable().meta({ description: "When the document is let go for collection" }),
+  expiresAt: timestamp.nullable().meta({
+    description: "When the service releases the document for deletion",
+  }),
   rowCount: z.int().nullable(),
   deliveries: z.array(
     z.object({
@@ -81,7 +83,7 @@ export const ExecutionDetailDto = z.object({
       recipient: z.string(),
       status: z.enum(["Owed", "Delivered", "Failed"]),
       errorMessage: z.string().nullable(),
-    }).meta({ id: "ReportDeliveryDto", description: "What became of one recipient" }),
+    }).meta({ id: "ReportDeliveryDto", description: "The delivery to one recipient" }),
   ),
 }).meta({ id: "ReportExecutionDetailDto" });
 
@@ -128,7 +130,7 @@ export const AsyncGenerationRequest = z.object({
 
 export const ReportId = z.object({ id: uuid });
 
-/** `pageNumber` and `pageSize`, as the report lists take them. */
+/** `pageNumber` and `pageSize` of report lists. */
 export const reportPage = {
   pageNumber: queryInteger(1, LAST_PAGE).default(1),
   pageSize: queryInteger(1, 100).default(20),
@@ -192,10 +194,10 @@ export const generationResult = (e: Execution) => ({
   createdAt: e.createdAt,
 });
 
-/** Where an execution is read. */
+/** The path of an execution. */
 export const reportLocation = (id: string): string => `/api/v1/reports/${id}`;
 
-/** Its links are paths under the one that callers reach the service by, as the Location header is. */
+/** The tracking answer. Its links start with the path of the public URL, like the Location header. */
 export function tracking(
   p: Pick<Platform, "baseUrl">,
   { id, status, burstId }: Pick<Execution, "id" | "status" | "burstId">,
@@ -233,7 +235,7 @@ export const ScheduleDto = z.object({
   lastRunAt: timestamp.nullable(),
   lastExecutionId: z.uuid().nullable(),
   lastStatus: statusValue.nullable(),
-  failuresInARow: z.int().meta({ description: "Runs that failed since the last that did not" }),
+  failuresInARow: z.int().meta({ description: "Failed runs since the last successful one" }),
   createdBy: z.uuid().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -256,7 +258,7 @@ export const CreateScheduleRequest = z.object({
 
 const unlessNull = <S extends z.ZodType>(schema: S) =>
   schema.nullish().transform((value) => value ?? undefined);
-/** Null sets it back to `cleared`; absent, it stays. */
+/** null sets `cleared`; absent keeps the value. */
 const orCleared = <S extends z.ZodType>(schema: S, cleared: z.output<S>) =>
   schema.nullish().transform((value) => value === null ? cleared : value);
 export const UpdateScheduleRequest = z.object({
@@ -268,12 +270,12 @@ export const UpdateScheduleRequest = z.object({
   parametersJson: orCleared(z.string().max(100_000), "{}"),
   deliveryOptionsJson: orCleared(z.string().max(100_000), "null"),
   burstJson: orCleared(z.string().max(1_000_000), "null").meta({
-    description: "As `burst` of the creation; null makes it one document again",
+    description: "As `burst` of the creation; null: one document",
   }),
 }).meta({
   id: "UpdateReportScheduleRequest",
   description:
-    "What is left out stays; null clears it or sets its default. Name, cron expression and format stay then",
+    "Omitted members keep their values; null clears or sets the default, but keeps name, cron expression and format",
 });
 
 export const scheduleDto = (s: Schedule) => ({

@@ -10,7 +10,7 @@ import { pageQuery } from "../shared/paging.ts";
 import { operationList, operationResponseOf } from "./operation_response.ts";
 import { resourceRoutes } from "./resource_routes.ts";
 
-/** Every resource of the generic contract; a new one is a file in domain/resources and its name here. */
+/** All generic resources. To add one, declare it in domain/resources and list it here. */
 export const RESOURCES: Resource[] = [applications, settings] as unknown as Resource[];
 
 const ApplicationUsageDto = z.object({
@@ -20,14 +20,14 @@ const ApplicationUsageDto = z.object({
   userCount: z.int(),
 }).meta({ id: "ApplicationUsageDto" });
 
-/** Resources, and the lists of their own that some have. */
+/** Every route of the resources, with additional lists of some resources. */
 export const resourcesRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/applications/usage",
     area: "Applications",
     id: "listApplicationUsage",
-    summary: "The tenant's applications with the number of active users that name each",
+    summary: "List the tenant's applications with the number of active users of each",
     access: inTenant("read:users"),
     query: z.object(pageQuery()),
     answers: {

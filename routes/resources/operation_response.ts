@@ -12,7 +12,7 @@ const QueryMeta = z.object({
   sortDirection: z.enum(["Ascending", "Descending"]),
 }).meta({ id: "QueryMeta" });
 
-/** The wrapper of a resource's custom lists: `OperationResponse`. */
+/** The shape of a resource's additional lists: `OperationResponse`. */
 export const operationResponseOf = (data: z.ZodType) =>
   z.object({
     success: z.boolean(),
@@ -21,7 +21,7 @@ export const operationResponseOf = (data: z.ZodType) =>
     message: z.string().nullable(),
   });
 
-/** Wraps a page of a custom list. */
+/** The answer of an additional list. */
 export function operationList<T>(
   { items, pageNumber, ...counts }: PagedResult<T>,
   sort: { sortBy: string | null; sortDirection: "Ascending" | "Descending" },

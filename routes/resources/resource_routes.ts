@@ -9,7 +9,7 @@ import { type Area, type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../shared/validation.ts";
 
-/** The six routes of the generic contract for one resource. */
+/** The six routes of a generic resource. */
 export function resourceRoutes(r: Resource): Endpoint[] {
   const area = r.area as Area;
   const path = `/api/v1/${r.path ?? r.many}`;
@@ -22,14 +22,17 @@ export function resourceRoutes(r: Resource): Endpoint[] {
   const changing = inTenant(r.managedBy);
   const reading = r.isPrivate ? changing : inTenant();
   const common = listQuery(r.sortable);
-  const bulk = bulkRequest.meta({ id: `Bulk${Many}Request`, description: `Each item as in create${One}` });
+  const bulk = bulkRequest.meta({
+    id: `Bulk${Many}Request`,
+    description: `Each item is a body of create${One}`,
+  });
   return [
     endpoint({
       method: "get",
       path,
       area,
       id: `list${Many}`,
-      summary: `The tenant's ${many}`,
+      summary: `List the tenant's ${many}`,
       access: reading,
       query: z.object({ ...common, ...r.query.shape }),
       answers: { 200: { description: "A page", schema: pagedResultOf(r.result) } },
@@ -45,7 +48,7 @@ export function resourceRoutes(r: Resource): Endpoint[] {
       path: `${path}/{id}`,
       area,
       id: `read${One}`,
-      summary: `One ${one}`,
+      summary: `Read ${a}`,
       access: reading,
       params,
       answers: { 200: { etag: true, description: `The ${one}`, schema: r.result } },
@@ -60,11 +63,11 @@ export function resourceRoutes(r: Resource): Endpoint[] {
       path,
       area,
       id: `create${One}`,
-      summary: `Make ${a}`,
+      summary: `Create ${a}`,
       access: changing,
       body: r.create,
       ...creates,
-      answers: { 201: { etag: true, description: "Made; Location leads to it", schema: r.result } },
+      answers: { 201: { etag: true, description: "Created; Location is its URL", schema: r.result } },
       problems: r.problems,
       async run({ platform, db, caller, body }) {
         const { value, version } = await transact(db, (tx) => r.source.create(platform, tx, caller, body));
@@ -77,19 +80,19 @@ export function resourceRoutes(r: Resource): Endpoint[] {
       path: `${path}/bulk`,
       area,
       id: `create${Many}`,
-      summary: `Make up to 1,000 ${many} at once`,
+      summary: `Create up to 1,000 ${many} at once`,
       access: changing,
       lateBody: bulk,
       ...creates,
       answers: {
         200: {
-          description: "What was made and what was not",
+          description: "The created items and the failed ones",
           schema: bulkResponseOf(r.result).meta({ id: `Bulk${Many}Response` }),
         },
       },
       problems: r.problems,
       async run({ platform, caller, call }) {
-        const { items, continueOnError } = await call.readJson(bulk, { anyText: true }); // each item's own matter
+        const { items, continueOnError } = await call.readJson(bulk, { anyText: true }); // each item is checked alone
         return ok(
           await createMany(platform, caller, r.source, readItems(call, r.create, items), continueOnError),
         );
@@ -104,10 +107,10 @@ export function resourceRoutes(r: Resource): Endpoint[] {
       access: changing,
       params,
       lateBody: r.update,
-      answers: { 200: { etag: true, description: `The ${one} as it is now`, schema: r.result } },
+      answers: { 200: { etag: true, description: `The changed ${one}`, schema: r.result } },
       problems: [r.notFound, "PRECONDITION_FAILED", ...r.problems],
       async run({ platform, db, caller, params, call }) {
-        await r.source.read(db, caller, params.id); // an absent resource is 404 whatever was sent
+        await r.source.read(db, caller, params.id); // an unknown id answers 404 before the body is checked
         const body = await call.readJson(r.update);
         const { value, version } = await transact(
           db,
@@ -134,5 +137,5 @@ export function resourceRoutes(r: Resource): Endpoint[] {
   ];
 }
 
-/** A name as people write it: `webhookEndpoint` is `webhook endpoint`. */
+/** A name as separate words: `webhookEndpoint` becomes `webhook endpoint`. */
 const inWords = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
