@@ -17,15 +17,16 @@ import { loadAssets } from "./shared/assets.ts";
 import { commonTexts } from "./shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "./shared/cookies.ts";
 import { PAGE_FORM_BYTES, readForm } from "./shared/form.ts";
+import { FORMAT_TAGS } from "./shared/languages.ts";
 import type { ConsolePage, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
-import { cameFromHere, contentPolicy } from "./shared/safety.ts";
-import { BarePage, Shell } from "./shared/shell.tsx";
+import { contentPolicy, isSameOrigin } from "./shared/request_security.ts";
+import { BarePage, Layout } from "./shared/layout.tsx";
 
 type Env = { Bindings: { ip: string | null } };
 
 /**
- * The operator console: pages under /console, made on the server from what the API answers in the viewer's name.
- * @param handle the service's API, called in process.
+ * Creates the operator console: pages under /console, rendered on the server from the API's answers to the viewer.
+ * @param handle the service's API, called in the same process.
  */
 export async function createConsole(
   p: Platform,
@@ -35,9 +36,9 @@ export async function createConsole(
   const policy = contentPolicy(p.config);
   const formMs = p.config.BODY_TIMEOUT_SECONDS * 1000;
   const app = new Hono<Env>();
-  const place = () => new URL(p.baseUrl());
-  const base = () => `${place().pathname.replace(/\/$/, "")}/console/`;
-  const frame = () => ({ base: base(), asset: assets.href });
+  const baseUrl = () => new URL(p.baseUrl());
+  const base = () => `${baseUrl().pathname.replace(/\/$/, "")}/console/`;
+  const urls = () => ({ base: base(), asset: assets.href });
   const html = async (body: Child, status: number, cookies: string[] = []): Promise<Response> => {
     const headers = new Headers({ "content-type": "text/html; charset=utf-8", ...policy });
     for (const cookie of cookies) headers.append("set-cookie", cookie);
@@ -49,28 +50,28 @@ export async function createConsole(
     return new Response(null, { status: 303, headers });
   };
 
-  /** Has the viewer sign in, told why where a change of access has ended the session, and come back. */
+  /** Redirects to sign-in and back afterwards. SESSION_INVALIDATED adds the reason to the address. */
   const toSignIn = (request: Request, code: string | null): Response => {
     const to = request.method === "GET" ? addressOf(request) : backTo(request, base());
     const query = new URLSearchParams({
       ...to ? { to } : {},
       ...code === "SESSION_INVALIDATED" ? { reason: ACCESS_CHANGED } : {},
     });
-    return goTo(`sign-in${query.size > 0 ? `?${query}` : ""}`, [cookieWriter(place()).noSession()]);
+    return goTo(`sign-in${query.size > 0 ? `?${query}` : ""}`, [cookieWriter(baseUrl()).noSession()]);
   };
 
   app.get("/console", () => goTo("", []));
   app.get("/console/assets/:name", (c) => assets.answer(c.req.param("name")));
-  const signIn = createSignIn({ p, handle, html, goTo, frame, place });
+  const signIn = createSignIn({ p, handle, html, goTo, urls, baseUrl });
   app.get("/console/sign-in", (c) => signIn.show(c.req.raw, c.env.ip));
   app.post("/console/sign-in", (c) => signIn.submit(c.req.raw, c.env.ip));
 
   const pages: ConsolePage[] = [...accountPages(p), ...sections.flatMap(({ pages }) => pages)];
-  const ofOneTenant = new Set(
+  const tenantOnly = new Set(
     sections.flatMap(({ nav }) => nav).filter(({ needsTenant }) => needsTenant).map(({ path }) => path),
   );
 
-  /** One visit, from cookie to answer. */
+  /** Handles one request: session, permissions, form token, page, layout. `page` is null if no page matches the path. */
   async function visit(
     page: ConsolePage | null,
     request: Request,
@@ -78,7 +79,7 @@ export async function createConsole(
     params: Record<string, string>,
   ) {
     const state = readCookies(request.headers);
-    const cookies = cookieWriter(place());
+    const cookies = cookieWriter(baseUrl());
     const url = new URL(request.url);
     const address = addressOf(request);
     const session = state.secret && await readBrowserSession(p.sql, state.secret);
@@ -117,7 +118,7 @@ export async function createConsole(
         items: nav.filter((item) => isOpen(item, viewer)),
       })).filter(({ items }) => items.length > 0);
       return await html(
-        <Shell frame={frame()} v={v} view={view} nav={open} unread={unread} />,
+        <Layout urls={urls()} v={v} view={view} nav={open} unread={unread} />,
         view.status ?? 200,
         state.flash ? [cookies.noFlash()] : [],
       );
@@ -131,8 +132,8 @@ export async function createConsole(
       if (!page || !Object.values(params).every(isName)) {
         return await show(refusedView(t.notFound, t.notFoundText, 404));
       }
-      if (!isOpen(page, viewer)) return await show(refusedView(t.forbidden, t.forbiddenText, 403));
-      if (!viewer.tenant && ofOneTenant.has(page.path.split("/")[0] ?? "")) {
+      if (!isOpen(page, viewer)) return await show(forbiddenView(v, page.permissions ?? []));
+      if (!viewer.tenant && tenantOnly.has(page.path.split("/")[0] ?? "")) {
         return await show(refusedView(t.needsTenant, t.needsTenantText, 403));
       }
       if (request.method !== "POST") {
@@ -141,7 +142,7 @@ export async function createConsole(
           : await show(refusedView(t.notFound, t.notFoundText, 404));
       }
       const stale = () => show(refusedView(t.forbidden, t.stale, 403));
-      if (!page.post || !cameFromHere(request, place())) return await stale();
+      if (!page.post || !isSameOrigin(request, baseUrl())) return await stale();
       const form = await readForm(request, { bytes: PAGE_FORM_BYTES, milliseconds: formMs });
       if (form.get("csrf") !== v.csrf) return await stale();
       return await answer(await page.post(v, form));
@@ -168,12 +169,12 @@ export async function createConsole(
   app.onError(async (error, c) => {
     const { locale, theme } = readCookies(c.req.raw.headers);
     const t = commonTexts[locale];
-    const refusal = error instanceof Refusal ? error : null; // of what comes before a page: who looks
+    const refusal = error instanceof Refusal ? error : null; // thrown before a page ran, such as by readViewer
     if (refusal?.status === 401) return toSignIn(c.req.raw, refusal.code);
     const trace = crypto.randomUUID();
     if (!refusal) p.log.error("a console page failed", { error, trace });
     return await html(
-      <BarePage frame={frame()} v={{ locale, theme }} title={t.failed}>
+      <BarePage urls={urls()} v={{ locale, theme }} title={t.failed}>
         <h1>{t.failed}</h1>
         <p>
           {refusal ? refusal.detail : (
@@ -193,7 +194,7 @@ export async function createConsole(
   return { path: "/console", serve: async (request, ip) => await app.fetch(request, { ip }) };
 }
 
-/** What stands for one thing in an address, and so in that of the API: nothing that would lead to another route of it. */
+/** Whether a path parameter is safe to put into an API path: it cannot lead to another route. */
 const isName = (text: string): boolean => /^[\w.:-]+$/.test(text) && !/^\.\.?$/.test(text);
 
 const isOpen = (o: Pick<ConsolePage & NavItem, "permissions" | "needsTenant">, viewer: Viewer): boolean =>
@@ -210,7 +211,7 @@ async function readViewer(api: Api): Promise<Viewer> {
   return { userId: user.id, email: user.email, name, tenant, tenants, permissions: new Set(permissions) };
 }
 
-/** Shown in the frame of every page; a page is not refused for want of it. */
+/** The unread count in the top bar. Null if the API refuses it: the page is shown anyway. */
 async function unreadCount(api: Api, { userId }: Viewer): Promise<number | null> {
   try {
     return await api.get<number>("user-notifications/unread-count", { userId });
@@ -226,13 +227,26 @@ const refusedView = (title: string, text: string, status: number): View => ({
   body: <Notice tone="info">{text}</Notice>,
 });
 
+/** Names the permissions that open the page, any one of which is enough. */
+function forbiddenView(v: Visit, permissions: string[]): View {
+  const t = commonTexts[v.locale];
+  const list = new Intl.ListFormat(FORMAT_TAGS[v.locale], { type: "disjunction" }).format(permissions);
+  return refusedView(t.forbidden, t.forbiddenText(list, v.viewer.tenant?.name ?? null), 403);
+}
+
 function refusalView(refusal: Refusal, v: Visit): View {
   const t = commonTexts[v.locale];
-  if (refusal.status === 404 || namesNothing(refusal)) return refusedView(t.notFound, t.notFoundText, 404);
+  if (refusal.status === 404 || isMalformedId(refusal)) return refusedView(t.notFound, t.notFoundText, 404);
   if (refusal.code === "FORBIDDEN" && v.viewer.tenant === null) {
     return refusedView(t.needsTenant, t.needsTenantText, 403);
   }
-  if (refusal.status === 403) return refusedView(t.forbidden, t.forbiddenText, 403);
+  if (refusal.status === 403) {
+    return {
+      title: t.forbidden,
+      status: 403,
+      body: <Notice tone="info" title={t.forbiddenByApi}>{refusal.detail}</Notice>,
+    };
+  }
   return {
     title: refusal.status >= 500 ? t.unavailable : t.failed,
     status: refusal.status,
@@ -244,8 +258,8 @@ function refusalView(refusal: Refusal, v: Visit): View {
   };
 }
 
-/** Was what the address names refused for not being an id at all? */
-function namesNothing({ status, fields }: Refusal): boolean {
+/** Whether the API refused the id in the address because it is not a UUID. */
+function isMalformedId({ status, fields }: Refusal): boolean {
   const messages = Object.values(fields).flat();
   return status === 400 && messages.length > 0 && messages.every((message) => message === NO_UUID);
 }
@@ -256,7 +270,7 @@ function addressOf(request: Request): string {
   return pathname.replace(/^\/console\/?/, "") + search;
 }
 
-/** The page a form was sent from, when it is one of the console's. */
+/** The console page that sent the form, from the Referer header; "" if it is another site's or missing. */
 function backTo(request: Request, base: string): string {
   const referrer = request.headers.get("referer") ?? "";
   const from = URL.canParse(referrer) ? new URL(referrer) : null;

@@ -9,7 +9,7 @@ import { reportsSection } from "./reports/mod.ts";
 import { resourcesSection } from "./resources/mod.tsx";
 import type { ConsoleSection } from "./shared/page.ts";
 
-/** The parts of the console, in the order of the navigation. */
+/** All sections of the console, in navigation order. */
 export const sections: ConsoleSection[] = [
   overviewSection,
   inboxSection,

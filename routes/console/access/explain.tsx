@@ -6,10 +6,10 @@ import { Badge } from "../components/values.tsx";
 import { type Page, searchOf } from "../shared/api.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { explainTexts } from "./explain_texts.ts";
-import { orNull, type TenantChoice, tenantChoices, tenantNames } from "./reading.ts";
+import { orNull, type TenantChoice, tenantChoices, tenantNames } from "./access_queries.ts";
 import type { AdminUser, UserLink } from "./users/model.tsx";
 
-/** Why a user holds a permission in a tenant, or lacks it. */
+/** Explains why a user has a permission in a tenant, or lacks it. */
 export async function explainPage(v: Visit): Promise<View> {
   const t = explainTexts[v.locale];
   const asked = {
@@ -72,7 +72,7 @@ export async function explainPage(v: Visit): Promise<View> {
   };
 }
 
-/** Users the search means; one, where it is an id or a whole email. */
+/** Users that match the search. Exactly one for an id or a complete email; null if nothing was asked. */
 async function findUsers(v: Visit, asked: { user: string; userId: string }): Promise<AdminUser[] | null> {
   if (asked.userId) return [await v.api.get<AdminUser>(`admin/users/${asked.userId}`)];
   if (!asked.user) return null;
@@ -82,8 +82,8 @@ async function findUsers(v: Visit, asked: { user: string; userId: string }): Pro
 }
 
 /**
- * The viewer's own tenant, the one asked for and the user's, then others the viewer may name: those are the first of a
- * long list only, and a tenant that is missing here would have another one stand in its place.
+ * Choices for the tenant: the viewer's, the chosen one, the user's, then others. The others are only one page of a possibly
+ * long list. The chosen tenant must be in the list, else the browser would select another one.
  */
 async function tenantsFor(
   v: Visit,
@@ -143,8 +143,8 @@ function Explanation({ v, explanation }: { v: Visit; explanation: AccessExplanat
         {tenantName === null ? t.global : t.inTenant(tenantName)}
       </Notice>
       <div class="grid-2">
-        <Card title={t.chain}>
-          <ol class="checks" aria-label={t.chainCaption}>
+        <Card title={t.conditions}>
+          <ol class="checks" aria-label={t.conditionsCaption}>
             {checks.map(({ name, passed }) => (
               <li>
                 <span class={`tone-${passed ? "ok" : "bad"} check-mark`}>
@@ -166,7 +166,7 @@ function Explanation({ v, explanation }: { v: Visit; explanation: AccessExplanat
                 {grants.map((grant) => (
                   <li>
                     {email} {t.holds} <code>{grant.permission}</code>
-                    {grant.permission !== permission && `, ${t.standsIn},`} {t.through}{" "}
+                    {grant.permission !== permission && `, ${t.coversAll},`} {t.through}{" "}
                     {grant.tenantId === v.viewer.tenant?.id
                       ? <a href={`roles/${grant.roleId}`}>{grant.roleName}</a>
                       : <strong>{grant.roleName}</strong>} {t.inThe} {grant.tenantName}

@@ -12,9 +12,9 @@ import { tenantTexts } from "./tenants/texts.ts";
 import { usersPages } from "./users/mod.ts";
 import { userTexts } from "./users/texts.ts";
 
-const OVER_USERS = "manage:all-users";
+const ALL_USERS = "manage:all-users";
 
-/** Who may do what, where, and who changed it. */
+/** Users, roles, permissions, tenants, access explanations and the audit log. */
 export const accessSection: ConsoleSection = {
   title: { en: "Access", pt: "Acessos" },
   nav: [
@@ -22,7 +22,7 @@ export const accessSection: ConsoleSection = {
       path: "users",
       label: { en: userTexts.en.users, pt: userTexts.pt.users },
       icon: "users",
-      permissions: ["read:users", OVER_USERS],
+      permissions: ["read:users", ALL_USERS],
     },
     {
       path: "roles",
@@ -49,7 +49,7 @@ export const accessSection: ConsoleSection = {
       path: "explain-access",
       label: { en: explainTexts.en.title, pt: explainTexts.pt.title },
       icon: "access",
-      permissions: [OVER_USERS],
+      permissions: [ALL_USERS],
     },
     {
       path: "audit",
@@ -63,7 +63,7 @@ export const accessSection: ConsoleSection = {
     ...rolesPages,
     ...permissionsPages,
     ...tenantsPages,
-    { path: "explain-access", permissions: [OVER_USERS], get: explainPage },
+    { path: "explain-access", permissions: [ALL_USERS], get: explainPage },
     { path: "audit", permissions: ["read:users"], get: auditPage },
   ],
 };

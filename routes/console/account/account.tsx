@@ -17,7 +17,7 @@ import { accountTexts } from "./texts.ts";
 type Profile = z.output<typeof ProfileDto>;
 type Session = z.output<typeof OwnSessionDto>;
 
-/** The viewer's own account, and what the frame around every page does: tenant, looks, signing out. */
+/** Pages of the viewer's account, and the actions of the top bar: tenant, appearance, sign-out. */
 export function accountPages(p: Platform): ConsolePage[] {
   const cookies = () => cookieWriter(new URL(p.baseUrl()));
   const seeOther = (to: string, ...setCookies: string[]) => {
@@ -42,7 +42,7 @@ export function accountPages(p: Platform): ConsolePage[] {
       async post(v, form) {
         const tenantId = optionalField(form, "tenantId") ?? null;
         if (tenantId !== null && !v.viewer.tenants.some(({ id }) => id === tenantId)) {
-          throw problem("TENANT_FORBIDDEN", "The tenant is none the viewer may act in.");
+          throw problem("TENANT_FORBIDDEN", "The viewer may not switch to this tenant.");
         }
         await chooseBrowserTenant(p, { secret: v.secret, userId: v.viewer.userId, tenantId });
         return { goTo: "" };
@@ -110,7 +110,7 @@ async function accountView(v: Visit, refusal: Refusal | null = null, isPassword 
       head: t.device,
       cell: (session) => (
         <>
-          {session.userAgent ?? "–"} {session.isCurrent && <Badge tone="ok">{t.thisOne}</Badge>}
+          {session.userAgent ?? "–"} {session.isCurrent && <Badge tone="ok">{t.currentSession}</Badge>}
         </>
       ),
     },
@@ -206,11 +206,11 @@ async function accountView(v: Visit, refusal: Refusal | null = null, isPassword 
         <Card title={t.sessions}>
           <DataTable caption={t.sessionsCaption} columns={columns} rows={sessions} empty={null} />
         </Card>
-        <Card title={t.rights}>
+        <Card title={t.permissions}>
           {permissions.length === 0
-            ? <Empty icon="permissions" title={t.noRights} />
+            ? <Empty icon="permissions" title={t.noPermissions} />
             : (
-              <ul class="row tags" aria-label={t.rightsCaption}>
+              <ul class="row tags" aria-label={t.permissionsCaption}>
                 {permissions.map((code) => (
                   <li>
                     <code>{code}</code>

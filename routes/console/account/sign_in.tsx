@@ -9,10 +9,10 @@ import type { Handle } from "../../app.ts";
 import { Api, Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "../shared/cookies.ts";
-import { readForm, STRANGER_FORM_BYTES } from "../shared/form.ts";
+import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
 import { field } from "../shared/page.ts";
-import { cameFromHere } from "../shared/safety.ts";
-import { BarePage } from "../shared/shell.tsx";
+import { isSameOrigin } from "../shared/request_security.ts";
+import { BarePage } from "../shared/layout.tsx";
 import { accountTexts } from "./texts.ts";
 
 interface Provider {
@@ -21,23 +21,23 @@ interface Provider {
   signInUrl: string;
 }
 
-interface Said {
+interface SignInNotice {
   tone: "info" | "ok" | "bad";
   text: string;
   detail?: string;
 }
 
-/** Why the viewer must sign in again, in the page's address. */
+/** Value of `reason` in the sign-in address: the viewer's access changed and ended the session. */
 export const ACCESS_CHANGED = "access-changed";
 
-/** Signing in, before there is a viewer: by password, by an OpenID provider, and the way to a new password. */
+/** The sign-in page: by password, by an OpenID provider, or a request for a password reset link. */
 export function createSignIn(o: {
   p: Platform;
   handle: Handle;
   html: (body: Child, status: number, cookies?: string[]) => Promise<Response>;
   goTo: (to: string, cookies: string[]) => Response;
-  frame: () => { base: string; asset(name: string): string };
-  place: () => URL;
+  urls: () => { base: string; asset(name: string): string };
+  baseUrl: () => URL;
 }) {
   const apiOf = (request: Request, ip: string | null) =>
     new Api(o.handle, {
@@ -49,21 +49,21 @@ export function createSignIn(o: {
   async function show(
     request: Request,
     ip: string | null,
-    said: Said | null = null,
+    notice: SignInNotice | null = null,
     email = "",
   ): Promise<Response> {
-    const { locale, theme, begun } = readCookies(request.headers);
+    const { locale, theme, oidcStart } = readCookies(request.headers);
     const t = accountTexts[locale];
     const asked = new URL(request.url).searchParams;
     const to = destination(asked.get("to"));
     const providers = await apiOf(request, ip).get<Provider[]>("auth/oidc");
-    const browserSecret = begun ?? newSecret();
-    const back = `${o.frame().base}sign-in?${new URLSearchParams({
+    const startSecret = oidcStart ?? newSecret();
+    const back = `${o.urls().base}sign-in?${new URLSearchParams({
       ...to ? { to } : {},
-      begun: csrfToken(browserSecret),
+      begun: csrfToken(startSecret),
     })}`;
     return await o.html(
-      <BarePage frame={o.frame()} v={{ locale, theme }} title={t.signIn}>
+      <BarePage urls={o.urls()} v={{ locale, theme }} title={t.signIn}>
         <div class="stack">
           <p class="brand">
             <Icon name="steward" />
@@ -73,7 +73,7 @@ export function createSignIn(o: {
             <h1>{t.signIn}</h1>
             <p class="muted">{t.intro}</p>
           </div>
-          {said && <Notice tone={said.tone} title={said.text}>{said.detail}</Notice>}
+          {notice && <Notice tone={notice.tone} title={notice.text}>{notice.detail}</Notice>}
           <form
             class="card form"
             method="post"
@@ -129,21 +129,21 @@ export function createSignIn(o: {
           </details>
         </div>
       </BarePage>,
-      said?.tone === "bad" ? 401 : 200,
-      providers.length > 0 && !begun ? [cookieWriter(o.place()).begun(browserSecret)] : [],
+      notice?.tone === "bad" ? 401 : 200,
+      providers.length > 0 && !oidcStart ? [cookieWriter(o.baseUrl()).oidcStart(startSecret)] : [],
     );
   }
 
   async function submit(request: Request, ip: string | null): Promise<Response> {
-    const { locale, begun } = readCookies(request.headers);
+    const { locale, oidcStart } = readCookies(request.headers);
     const t = accountTexts[locale];
     const stale = () => show(request, ip, { tone: "bad", text: commonTexts[locale].stale });
-    if (!cameFromHere(request, o.place())) return await stale();
+    if (!isSameOrigin(request, o.baseUrl())) return await stale();
     const api = apiOf(request, ip);
     let email = "";
     try {
       const form = await readForm(request, {
-        bytes: STRANGER_FORM_BYTES,
+        bytes: SIGN_IN_FORM_BYTES,
         milliseconds: o.p.config.BODY_TIMEOUT_SECONDS * 1000,
       });
       email = field(form, "email");
@@ -152,8 +152,8 @@ export function createSignIn(o: {
         return await show(request, ip, { tone: "ok", text: t.linkSent });
       }
       const isReturn = form.get("do") === "exchange";
-      // Somebody else's code must not sign this browser in as them.
-      if (isReturn && !(begun && form.get("begun") === csrfToken(begun))) return await stale();
+      // Login CSRF: a code from another browser must not sign this one in as another user.
+      if (isReturn && !(oidcStart && form.get("begun") === csrfToken(oidcStart))) return await stale();
       const { accessToken } = isReturn
         ? await api.send<{ accessToken: string }>("POST", "auth/oidc/exchange", { code: field(form, "code") })
         : await api.send<{ accessToken: string }>("POST", "auth/login", {
@@ -162,7 +162,7 @@ export function createSignIn(o: {
         });
       const secret = await openBrowserSession(o.p, accessToken);
       const to = destination(new URL(request.url).searchParams.get("to"));
-      return o.goTo(to, [cookieWriter(o.place()).session(secret)]);
+      return o.goTo(to, [cookieWriter(o.baseUrl()).session(secret)]);
     } catch (refusal) {
       if (!(refusal instanceof Refusal)) throw refusal;
       const isWrong = refusal.code === "CREDENTIALS_INVALID_UNAUTHORIZED" ||
@@ -185,7 +185,7 @@ export function createSignIn(o: {
   return { show: open, submit };
 }
 
-/** Only an address of the console itself, so that a link to the sign-in page cannot send its reader elsewhere. */
+/** The path to open after sign-in. Only paths of the console are accepted, to prevent open redirects. */
 function destination(to: string | null): string {
   return to && /^[\w-][\w/.:-]*(\?[^#\\]*)?$/.test(to) && !/^[\w+.-]+:/.test(to) ? to : "";
 }

@@ -1,7 +1,7 @@
-// What the console does in the browser: nothing here is needed to read a page or send a form.
+// Browser-side behaviour of the console. Pages can be read and forms sent without it.
 const root = document.documentElement;
 
-// The server writes instants in this zone from the next page on.
+// The server uses this time zone from the next page on.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 if (zone) {
   document.cookie = `steward_tz=${encodeURIComponent(zone)}; Path=${
@@ -13,27 +13,27 @@ const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 
   "second",
   1,
 ]];
-const words = new Intl.RelativeTimeFormat(root.lang === "pt" ? "pt-PT" : "en-GB", { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat(root.lang === "pt" ? "pt-PT" : "en-GB", { numeric: "auto" });
 const exact = new Intl.DateTimeFormat(root.lang === "pt" ? "pt-PT" : "en-GB", {
   dateStyle: "medium",
   timeStyle: "long",
 });
 
-function tellTimes(within) {
-  for (const element of within.querySelectorAll("time[data-time]")) {
+function updateTimes() {
+  for (const element of document.querySelectorAll("time[data-time]")) {
     const at = new Date(element.dateTime);
     const seconds = Math.round((at - Date.now()) / 1000);
     const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= 0.985 * size) ?? ["second", 1];
-    element.textContent = words.format(Math.round(seconds / size), unit);
+    element.textContent = relative.format(Math.round(seconds / size), unit);
     element.title = exact.format(at);
   }
 }
-tellTimes(document);
-setInterval(() => tellTimes(document), 15_000);
-document.addEventListener("htmx:afterSettle", () => tellTimes(document));
+updateTimes();
+setInterval(updateTimes, 15_000);
+document.addEventListener("htmx:afterSettle", updateTimes);
 
-// A list is not refreshed under someone's hands: while it is hidden, a dialog is open, a row is ticked, opened or pressed,
-// text of it is selected, or a form of it edited.
+// A live part is not refreshed while the user works in it: the page is hidden, a dialog is open, a row is ticked, opened or
+// pressed, text is selected, or a field has the focus.
 const refreshesItself = (part) => part.getAttribute("hx-trigger")?.startsWith("every");
 function isBusy(part) {
   const selection = getSelection();
@@ -47,7 +47,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (refreshesItself(part) && isBusy(part)) event.preventDefault();
 });
 
-// Filters that say nothing stay out of the address.
+// Empty filters are left out of the address.
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (detail.verb !== "get") return;
   for (const [name, value] of [...detail.formData]) {
@@ -55,14 +55,15 @@ document.addEventListener("htmx:configRequest", ({ detail }) => {
   }
 });
 
-// One step back undoes one filter, though a search may be asked for twice: as it is typed, and as its field is left.
+// A search is sent twice: while typing and when the field loses the focus. Replacing the history entry the second time
+// makes one step back undo one filter.
 document.addEventListener("htmx:beforeHistoryUpdate", ({ detail: { history } }) => {
   if (new URL(history.path, document.baseURI).href === location.href) history.type = "replace";
 });
 
-// Where the reader was in a part that is replaced, they are again: at the same control, and as far to the side.
+// After a swap, the focus returns to the same control, and tables keep their horizontal scroll position.
 const CONTROLS = "a, button, input, select, textarea, summary, [tabindex]";
-const signOf = (control) =>
+const controlKey = (control) =>
   [
     control.tagName,
     control.id,
@@ -72,49 +73,51 @@ const signOf = (control) =>
     control.value,
     control.dataset.copy,
   ].join();
-let place = null;
+let saved = null;
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const { xhr, target, isError, requestConfig } = detail;
-  // A session that has ended, or rights that have gone, show the whole page anew; a failure leaves what stands.
+  // The session has ended or permissions have changed: reload the page. A server error keeps the current content.
   if ((isError && xhr.status < 500) || new URL(xhr.responseURL).pathname.endsWith("/console/sign-in")) {
     detail.shouldSwap = false;
     return location.reload();
   }
-  // They may have begun since it was asked for.
+  // The user may have started working after the request was sent.
   if (refreshesItself(requestConfig.elt) && isBusy(target)) detail.shouldSwap = false;
-  place = {
+  saved = {
     id: target.id,
-    sign: target.contains(document.activeElement) && signOf(document.activeElement),
-    aside: [...target.querySelectorAll(".table-scroll")].map(({ scrollLeft }) => scrollLeft),
+    focused: target.contains(document.activeElement) && controlKey(document.activeElement),
+    scrollLefts: [...target.querySelectorAll(".table-scroll")].map(({ scrollLeft }) => scrollLeft),
   };
 });
-// In the same breath: by the time it has settled, they may have gone on to somewhere else.
+// At afterSwap, not afterSettle: until then the user may have moved the focus.
 document.addEventListener("htmx:afterSwap", () => {
-  const part = place && document.getElementById(place.id);
+  const part = saved && document.getElementById(saved.id);
   if (!part) return;
   part.querySelectorAll(".table-scroll").forEach((table, index) =>
-    table.scrollLeft = place.aside[index] ?? 0
+    table.scrollLeft = saved.scrollLefts[index] ?? 0
   );
-  if (place.sign && document.activeElement === document.body) {
-    const same = [...part.querySelectorAll(CONTROLS)].find((control) => signOf(control) === place.sign);
+  if (saved.focused && document.activeElement === document.body) {
+    const same = [...part.querySelectorAll(CONTROLS)].find((control) =>
+      controlKey(control) === saved.focused
+    );
     (same ?? document.getElementById("content")).focus({ preventScroll: true });
   }
-  place = null;
+  saved = null;
 });
 
-// What the last action came to is where one goes on from; the entry of this page is in sight.
+// Focus the result of the last action, and scroll the current navigation entry into view.
 document.querySelector("[data-flash]")?.focus({ preventScroll: true });
 document.querySelector(".sections [aria-current]")?.scrollIntoView({ block: "nearest" });
 
-// Over plain http a browser has no clipboard; what is selected can be copied all the same.
+// Browsers offer the clipboard API only over HTTPS. Otherwise the text is selected in a hidden field and copied.
 async function copyText(text) {
   if (navigator.clipboard) return await navigator.clipboard.writeText(text);
-  const held = Object.assign(document.createElement("textarea"), { value: text, className: "sr-only" });
+  const field = Object.assign(document.createElement("textarea"), { value: text, className: "sr-only" });
   const from = document.activeElement;
-  document.body.append(held);
-  held.select();
+  document.body.append(field);
+  field.select();
   document.execCommand("copy");
-  held.remove();
+  field.remove();
   from.focus({ preventScroll: true });
 }
 document.addEventListener("click", async (event) => {
@@ -147,7 +150,7 @@ document.addEventListener("keydown", (event) => {
       menu.focus();
     }
   }
-  // "/" goes to the list's search.
+  // "/" moves the focus to the search field of the list.
   const typing = event.target instanceof Element && event.target.matches("input, textarea, select");
   if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
     const search = document.querySelector("main input[type=search]");
@@ -158,7 +161,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Choices that take effect at once.
+// Selects that submit their form at once, and the "select all" checkbox.
 document.addEventListener("change", (event) => {
   if (event.target.matches?.("[data-submit]")) event.target.form.requestSubmit();
   if (event.target.matches?.("[data-check-all]")) {
@@ -166,28 +169,28 @@ document.addEventListener("change", (event) => {
   }
 });
 
-// A question before what cannot be undone.
+// Asks for confirmation before forms with `data-confirm` are sent.
 const dialog = document.getElementById("confirm");
-let asking = null;
+let pending = null;
 document.addEventListener("submit", (event) => {
   const form = event.target;
   const question = event.submitter?.dataset.confirm ?? form.dataset?.confirm;
   if (!question || form.dataset.confirmed || !dialog) return;
   event.preventDefault();
-  asking = { form, submitter: event.submitter };
+  pending = { form, submitter: event.submitter };
   dialog.querySelector("#confirm-question").textContent = question;
   dialog.returnValue = "no";
   dialog.showModal();
 }, true);
 dialog?.addEventListener("close", () => {
-  if (dialog.returnValue === "yes" && asking) {
-    asking.form.dataset.confirmed = "yes";
-    asking.form.requestSubmit(asking.submitter);
-    delete asking.form.dataset.confirmed;
+  if (dialog.returnValue === "yes" && pending) {
+    pending.form.dataset.confirmed = "yes";
+    pending.form.requestSubmit(pending.submitter);
+    delete pending.form.dataset.confirmed;
   }
-  asking = null;
+  pending = null;
 });
-// A form is sent once, however often its button is pressed.
+// Prevents double submits: a form is sent at most once in 5 seconds.
 document.addEventListener("submit", (event) => {
   const intoFrame = event.submitter?.hasAttribute("formtarget");
   if (event.defaultPrevented || event.target.method !== "post" || intoFrame) return;
@@ -196,29 +199,29 @@ document.addEventListener("submit", (event) => {
   setTimeout(() => delete event.target.dataset.sent, 5_000);
 });
 
-// A preview in order has an HTML part of its own: the form goes into the frame as well, a new one, so that the browser's
-// history stays as it is.
+// After a successful text preview, the form is also submitted into the iframe for the HTML preview. The iframe is replaced
+// first, so that the submit adds no history entry.
 document.addEventListener("htmx:afterSwap", ({ target }) => {
   if (!target.matches("[data-preview]") || target.querySelector("[data-preview-failed]")) return;
   const form = target.closest("form");
-  if (form.dataset.sent) return; // it is on its way, and sending it elsewhere would call that off
+  if (form.dataset.sent) return; // a second submit would abort the one that is running
   const frame = form.querySelector("iframe");
   frame.replaceWith(frame.cloneNode());
   form.requestSubmit(form.querySelector("[data-frame-button]"));
 });
-// From a mistake to its place: the id of a text field, line and column, both from 1.
+// A link on an error moves the cursor to its position. `data-caret` is "field-id line column", both counted from 1.
 document.addEventListener("click", (event) => {
-  const mistake = event.target.closest?.("[data-caret]");
-  if (!mistake) return;
+  const link = event.target.closest?.("[data-caret]");
+  if (!link) return;
   event.preventDefault();
-  const [id, line, column] = mistake.dataset.caret.split(" ");
+  const [id, line, column] = link.dataset.caret.split(" ");
   const text = document.getElementById(id);
   const before = text.value.split("\n").slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
   text.focus();
   text.setSelectionRange(before + column - 1, before + Number(column));
 });
 
-// The inbox tells of new messages as they come.
+// The unread count is updated by server-sent events.
 const inbox = document.querySelector("[data-inbox-stream]");
 if (inbox && "EventSource" in window) {
   const count = inbox.querySelector("[data-unread]");
@@ -231,18 +234,18 @@ if (inbox && "EventSource" in window) {
   addEventListener("pagehide", () => stream.close());
 }
 
-// Back from an OpenID provider: the one-use code goes to the server, and out of the address.
+// Return from an OpenID provider: the one-time code is sent to the server and removed from the address.
 const handover = document.querySelector("form[data-handover]");
 if (handover && location.hash) {
-  const said = new URLSearchParams(location.hash.slice(1));
+  const result = new URLSearchParams(location.hash.slice(1));
   history.replaceState(null, "", location.pathname + location.search);
-  if (said.has("code")) {
-    handover.elements.code.value = said.get("code");
+  if (result.has("code")) {
+    handover.elements.code.value = result.get("code");
     handover.submit();
-  } else if (said.has("error")) {
+  } else if (result.has("error")) {
     const note = Object.assign(document.createElement("p"), {
       className: "error",
-      textContent: said.get("error"),
+      textContent: result.get("error"),
     });
     note.setAttribute("role", "alert");
     handover.parentElement.append(note);

@@ -1,17 +1,17 @@
-// Sends a file from the browser straight to storage: reserved and confirmed through the console, in parts when the
-// reservation has some.
+// Uploads a file from the browser directly to storage: reserve through the console, PUT to signed URLs (in parts if the
+// reservation has parts), confirm through the console.
 (() => {
   const form = document.querySelector("form[data-upload]");
-  const words = JSON.parse(form.dataset.words);
+  const texts = JSON.parse(form.dataset.texts);
   const profiles = JSON.parse(form.dataset.profiles);
   const { profile, file: chooser } = form.elements;
   const part = (name) => form.querySelector(`[data-upload-${name}]`);
   const [start, stop, progress, text, problem] = ["start", "cancel", "progress", "text", "problem"].map(part);
-  const AT_ONCE = 3;
-  const TRIES = 4;
+  const MAX_CONCURRENT = 3;
+  const MAX_ATTEMPTS = 4;
 
-  /** What is told to the person, in place of anything else. */
-  class Told extends Error {}
+  /** An error whose message is shown to the user. */
+  class UserError extends Error {}
 
   const numbers = new Intl.NumberFormat(document.documentElement.lang === "pt" ? "pt-PT" : "en-GB", {
     maximumFractionDigits: 1,
@@ -46,18 +46,18 @@
     show(true);
     try {
       const goTo = await upload(chooser.files[0], abort.signal);
-      abort = null; // nothing is lost any more by leaving
+      abort = null; // the upload is complete, so leaving the page loses nothing
       location.assign(new URL(goTo, document.baseURI));
     } catch (error) {
       const cancelled = abort?.signal.aborted;
-      abort?.abort(); // parts still under way
+      abort?.abort(); // stops the other parts
       abort = null;
       show(false);
       problem.textContent = cancelled
-        ? words.cancelled
-        : error instanceof Told
+        ? texts.cancelled
+        : error instanceof UserError
         ? error.message
-        : words.failed;
+        : texts.failed;
     }
   });
 
@@ -69,10 +69,10 @@
 
   async function upload(file, signal) {
     const { maxBytes } = chosenProfile();
-    if (file.size === 0) throw new Told(words.empty);
-    if (file.size > maxBytes) throw new Told(fill(words.tooLarge, { most: size(maxBytes) }));
-    tell(words.reserving, 0);
-    const reservation = await ask(form.action, {
+    if (file.size === 0) throw new UserError(texts.empty);
+    if (file.size > maxBytes) throw new UserError(fill(texts.tooLarge, { most: size(maxBytes) }));
+    showStatus(texts.reserving, 0);
+    const reservation = await postForm(form.action, {
       profile: profile.value,
       fileName: file.name,
       contentType: file.type,
@@ -80,13 +80,13 @@
       isProduct: form.elements.isProduct?.checked ?? false,
     }, signal);
     const etags = await send(reservation, file, signal);
-    tell(words.confirming, 100);
-    const { goTo } = await ask(`files/${reservation.fileId}/complete`, { etag: etags }, signal);
+    showStatus(texts.confirming, 100);
+    const { goTo } = await postForm(`files/${reservation.fileId}/complete`, { etag: etags }, signal);
     return goTo;
   }
 
-  /** Asks the console. @throws Told with its refusal */
-  async function ask(address, values, signal) {
+  /** Sends a form to the console and returns its JSON. @throws UserError with the refusal */
+  async function postForm(address, values, signal) {
     const body = new FormData();
     body.set("csrf", form.elements.csrf.value);
     for (const [name, value] of Object.entries(values)) {
@@ -95,15 +95,15 @@
     const answer = await fetch(new URL(address, document.baseURI), { method: "POST", body, signal });
     if (!answer.headers.get("content-type")?.startsWith("application/json")) {
       abort = null;
-      location.reload(); // the session has ended, or the rights with it: the page says so
-      throw new Told(words.failed);
+      location.reload(); // the session has ended or permissions have changed; the page shows which
+      throw new UserError(texts.failed);
     }
-    const said = await answer.json();
-    if (said.problem) throw new Told(said.problem);
-    return said;
+    const result = await answer.json();
+    if (result.problem) throw new UserError(result.problem);
+    return result;
   }
 
-  /** @returns the ETags of the parts; none for a content put whole. */
+  /** @returns the ETags of the parts; empty if the file was sent in one request. */
   async function send({ parts, uploadUrl, requiredHeaders }, file, signal) {
     const pieces = [];
     let from = 0;
@@ -111,46 +111,51 @@
       pieces.push({ url, headers, body: file.slice(from, from += sizeBytes), sent: 0 });
     }
     if (!parts) pieces.push({ url: uploadUrl, headers: requiredHeaders, body: file, sent: 0 });
-    const tellAll = () => {
+    const showProgress = () => {
       const sent = pieces.reduce((sum, piece) => sum + piece.sent, 0);
       const percent = Math.floor(sent / file.size * 100);
-      tell(fill(words.sending, { sent: size(sent), total: size(file.size), percent }), percent);
+      showStatus(fill(texts.sending, { sent: size(sent), total: size(file.size), percent }), percent);
     };
     const waiting = [...pieces];
-    await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-      for (let piece = waiting.shift(); piece; piece = waiting.shift()) await persist(piece, tellAll, signal);
+    await Promise.all(Array.from({ length: MAX_CONCURRENT }, async () => {
+      for (let piece = waiting.shift(); piece; piece = waiting.shift()) {
+        await putWithRetry(piece, showProgress, signal);
+      }
     }));
     return parts ? pieces.map(({ etag }) => etag) : [];
   }
 
-  /** Puts a piece, again when the connection broke or storage was busy. */
-  async function persist(piece, onProgress, signal) {
+  /** Sends a piece. Retries after connection errors and 5xx responses, with exponential backoff. */
+  async function putWithRetry(piece, onProgress, signal) {
     for (let tried = 1;; tried++) {
       const status = await put(piece, onProgress, signal);
       if (status >= 200 && status < 300) return;
-      if (tried === TRIES || signal.aborted || (status >= 400 && status < 500)) {
+      if (tried === MAX_ATTEMPTS || signal.aborted || (status >= 400 && status < 500)) {
         throw new Error(`storage: ${status}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** tried));
     }
   }
 
-  /** @returns the status; 0 where there was no answer. */
+  /** @returns the HTTP status; 0 if there was no response. */
   function put(piece, onProgress, signal) {
     return new Promise((resolve) => {
       const request = new XMLHttpRequest();
-      const moved = (sent) => {
+      const setSent = (sent) => {
         piece.sent = sent;
         onProgress();
       };
       request.open("PUT", piece.url);
       for (const [name, value] of Object.entries(piece.headers)) {
-        if (name.toLowerCase() !== "content-length") request.setRequestHeader(name, value); // that one is the browser's
+        if (name.toLowerCase() !== "content-length") request.setRequestHeader(name, value); // the browser sets it
       }
-      request.upload.addEventListener("progress", (event) => moved(Math.min(event.loaded, piece.body.size)));
+      request.upload.addEventListener(
+        "progress",
+        (event) => setSent(Math.min(event.loaded, piece.body.size)),
+      );
       request.addEventListener("loadend", () => {
         piece.etag = request.status ? request.getResponseHeader("etag") ?? "" : "";
-        moved(request.status >= 200 && request.status < 300 ? piece.body.size : 0);
+        setSent(request.status >= 200 && request.status < 300 ? piece.body.size : 0);
         signal.removeEventListener("abort", end);
         resolve(request.status);
       });
@@ -161,8 +166,8 @@
     });
   }
 
-  function tell(sentence, percent) {
-    text.textContent = sentence;
+  function showStatus(message, percent) {
+    text.textContent = message;
     progress.querySelector("progress").value = percent;
   }
 })();

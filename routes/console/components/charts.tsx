@@ -3,7 +3,7 @@ import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Tone } from "./notice.tsx";
 import { number } from "./values.tsx";
 
-/** One coloured part of every bar. */
+/** One series of a stacked bar chart. */
 export interface Series {
   label: string;
   tone: Tone;
@@ -13,11 +13,11 @@ export interface Series {
 const WIDTH = 600;
 const HEIGHT = 120;
 
-/** Bars over time, one stack an interval, with the same figures as a table for those who cannot see them. */
+/** Stacked bars over time, one per interval. A hidden table has the same figures for screen readers. */
 export function TimeBars({ v, label, starts, series }: {
   v: Visit;
   label: string;
-  /** When each interval begins, ISO 8601. */
+  /** Start of each interval, ISO 8601. */
   starts: string[];
   series: Series[];
 }) {
@@ -30,7 +30,7 @@ export function TimeBars({ v, label, starts, series }: {
     timeZone: v.timeZone,
   });
   const at = (start: string) => time.format(new Date(start));
-  const told = (index: number) =>
+  const describe = (index: number) =>
     `${at(starts[index] ?? "")}: ` +
     series.map(({ label, values }) => `${label} ${number(v, values[index] ?? 0)}`).join(", ");
   return (
@@ -40,7 +40,7 @@ export function TimeBars({ v, label, starts, series }: {
           let top = HEIGHT;
           return (
             <g>
-              <title>{told(index)}</title>
+              <title>{describe(index)}</title>
               <rect class="chart-hit" x={index * step} y={0} width={step} height={HEIGHT} />
               {series.map(({ tone, values }) => {
                 const height = ((values[index] ?? 0) / highest) * (HEIGHT - 4);
@@ -80,7 +80,7 @@ export function TimeBars({ v, label, starts, series }: {
           <tbody>
             {totals.map((_, index) => (
               <tr>
-                <td>{told(index)}</td>
+                <td>{describe(index)}</td>
               </tr>
             ))}
           </tbody>
@@ -90,7 +90,7 @@ export function TimeBars({ v, label, starts, series }: {
   );
 }
 
-/** A share of a whole as a bar. `value` and `max` in one unit. */
+/** A bar that shows `value` as a share of `max`. Both have the same unit. */
 export function Meter(
   { label, value, max, tone = "info" }: { label: string; value: number; max: number; tone?: Tone },
 ) {

@@ -3,7 +3,7 @@ import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 const DAY_NAMES = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const MONTH_NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-const SAID = {
+const TEXTS = {
   en: {
     everyMinute: "every minute",
     everyMinutes: (n: number) => `every ${n} minutes`,
@@ -39,48 +39,48 @@ const SAID = {
 };
 
 /**
- * A five-field cron expression in words ("on weekdays at 08:30"), for the patterns people commonly write; null for all
- * others, which are better shown as they are. Times are those of the schedule's own time zone.
+ * Describes a common five-field cron expression as text, such as "on weekdays at 08:30". Returns null for other patterns:
+ * show the expression itself. Times are in the schedule's time zone.
  */
 export function describeCron(locale: Locale, expression: string): string | null {
-  const said = SAID[locale];
+  const t = TEXTS[locale];
   const [minute = "", hour = "", day = "", month = "", weekday = "", more] = expression.trim().toLowerCase()
     .split(/\s+/);
   if (more !== undefined || weekday === "") return null;
   const isDaily = day === "*" && month === "*" && weekday === "*";
   if (hour === "*" && isDaily) {
-    if (minute === "*" || minute === "*/1") return said.everyMinute;
+    if (minute === "*" || minute === "*/1") return t.everyMinute;
     const step = stepOf(minute);
-    if (step && 60 % step === 0) return said.everyMinutes(step);
+    if (step && 60 % step === 0) return t.everyMinutes(step);
     const at = numberOf(minute, 0, 59);
-    return at === null ? null : said.everyHourAt(at);
+    return at === null ? null : t.everyHourAt(at);
   }
   const minutes = numberOf(minute, 0, 59);
   if (minutes === null) return null;
   const step = stepOf(hour);
-  if (step && step > 1 && 24 % step === 0) return isDaily ? said.everyHoursAt(step, minutes) : null;
+  if (step && step > 1 && 24 % step === 0) return isDaily ? t.everyHoursAt(step, minutes) : null;
   const hours = numbersOf(hour, 0, 23);
   if (!hours || hours.length > 4) return null;
   const list = new Intl.ListFormat(FORMAT_TAGS[locale], { type: "conjunction" });
   const times = list.format(hours.map((at) => `${pad(at)}:${pad(minutes)}`));
-  const days = daysInWords(locale, list, { day, month, weekday });
-  return days === null ? null : said.at(days, times);
+  const days = describeDays(locale, list, { day, month, weekday });
+  return days === null ? null : t.at(days, times);
 }
 
-function daysInWords(
+function describeDays(
   locale: Locale,
   list: Intl.ListFormat,
   { day, month, weekday }: { day: string; month: string; weekday: string },
 ): string | null {
-  const said = SAID[locale];
+  const t = TEXTS[locale];
   if (weekday !== "*") {
     if (day !== "*" || month !== "*") return null;
     const days = weekdaysOf(weekday);
     if (!days) return null;
-    if (days.length === 7) return said.everyDay;
-    if (days.join() === "1,2,3,4,5") return said.weekdays;
-    if (days.join() === "0,6") return said.weekends;
-    return said.on(list.format(days.map((at) => weekdayName(locale, at))));
+    if (days.length === 7) return t.everyDay;
+    if (days.join() === "1,2,3,4,5") return t.weekdays;
+    if (days.join() === "0,6") return t.weekends;
+    return t.on(list.format(days.map((at) => weekdayName(locale, at))));
   }
   if (month !== "*") {
     const [at, dayOfMonth] = [namedNumber(month, MONTH_NAMES, 1, 12), numberOf(day, 1, 31)];
@@ -90,15 +90,15 @@ function daysInWords(
       month: "long",
       timeZone: "UTC",
     });
-    return said.yearly(date.format(new Date(Date.UTC(2024, at - 1, dayOfMonth))));
+    return t.yearly(date.format(new Date(Date.UTC(2024, at - 1, dayOfMonth))));
   }
-  if (day === "*") return said.everyDay;
-  if (day === "l") return said.lastDay;
+  if (day === "*") return t.everyDay;
+  if (day === "l") return t.lastDay;
   const days = numbersOf(day, 1, 31);
-  return days && days.length <= 4 ? said.monthly(list.format(days.map(String))) : null;
+  return days && days.length <= 4 ? t.monthly(list.format(days.map(String))) : null;
 }
 
-/** Sundays are 0 or 7; ranges and names count. */
+/** Weekdays of a cron field, 0 (Sunday) to 6. Accepts 7 for Sunday, ranges and names; null if it cannot be read. */
 function weekdaysOf(text: string): number[] | null {
   const found = new Set<number>();
   for (const part of text.split(",")) {

@@ -1,9 +1,9 @@
 import type { Visit } from "../shared/page.ts";
 
 /**
- * The instant that a `date` or `datetime-local` input means on the viewer's clocks, ISO 8601; undefined where it is
- * empty or none. An hour that the clocks skip is read as the one after it.
- * @param dayEnds true: a date alone means its last millisecond.
+ * Converts the value of a `date` or `datetime-local` input from the viewer's time zone to an ISO 8601 instant. Returns
+ * undefined if it is empty or invalid. A time in a skipped daylight-saving hour moves one hour later.
+ * @param dayEnds true: a date without time means its last millisecond.
  */
 export function instantOf(v: Pick<Visit, "timeZone">, local: string, dayEnds = false): string | undefined {
   try {
@@ -15,7 +15,7 @@ export function instantOf(v: Pick<Visit, "timeZone">, local: string, dayEnds = f
   }
 }
 
-/** The instant as a `datetime-local` input takes it, on the viewer's clocks. */
+/** Converts an instant to the value of a `datetime-local` input, in the viewer's time zone. */
 export const localOf = (v: Pick<Visit, "timeZone">, instant: string): string =>
   Temporal.Instant.from(instant).toZonedDateTimeISO(v.timeZone).toPlainDateTime()
     .toString({ smallestUnit: "minute" });

@@ -5,15 +5,15 @@ import type { Visit } from "../shared/page.ts";
 import { Icon } from "./icons.tsx";
 import { Notice } from "./notice.tsx";
 
-/** Proof that a form came from this console; every form needs it. */
+/** Hidden CSRF token. Every form needs it. */
 export const CsrfField = ({ v }: { v: Pick<Visit, "csrf"> }) => (
   <input type="hidden" name="csrf" value={v.csrf} />
 );
 
 /**
- * A button that does one thing, by a form of its own.
- * @param confirm asks this first.
- * @param fields sent along.
+ * A button in its own form, for one action.
+ * @param confirm question to ask before the form is sent.
+ * @param fields hidden fields of the form.
  */
 export function ActionButton({ v, action, label, icon, tone = "plain", confirm, fields = {} }: {
   v: Visit;
@@ -53,7 +53,7 @@ export function ButtonLink(
   );
 }
 
-/** The end of a form: do it, or go back. */
+/** Submit and cancel buttons of a form. */
 export function FormButtons({ v, label, back }: { v: Visit; label: string; back: string }) {
   return (
     <div class="row">
@@ -67,12 +67,12 @@ interface FieldProps {
   label: string;
   name: string;
   hint?: Child;
-  /** Messages of the last try. */
+  /** Error messages of the previous submit. */
   errors?: string[] | undefined;
   required?: boolean;
 }
 
-function Labelled({ label, name, hint, errors, required, children }: FieldProps & { children?: Child }) {
+function LabelledField({ label, name, hint, errors, required, children }: FieldProps & { children?: Child }) {
   return (
     <div class={`field${errors?.length ? " has-error" : ""}`}>
       <label for={`f-${name}`}>
@@ -89,10 +89,10 @@ function Labelled({ label, name, hint, errors, required, children }: FieldProps 
 const describedBy = ({ name, hint, errors }: FieldProps): string | undefined =>
   [hint && `f-${name}-hint`, errors?.length && `f-${name}-error`].filter(Boolean).join(" ") || undefined;
 
-/** What the API takes at most as a search. */
+/** Maximum length of a search text in the API. */
 export const SEARCH_LENGTH = 200;
 
-/** One line of text. */
+/** A single-line input. */
 export function TextField(
   props: FieldProps & {
     value?: string | number | null | undefined;
@@ -119,7 +119,7 @@ export function TextField(
   const { value, type = "text", placeholder, autocomplete, min, max, pattern, list } = props;
   const maxlength = props.maxlength ?? (type === "search" ? SEARCH_LENGTH : undefined);
   return (
-    <Labelled {...props}>
+    <LabelledField {...props}>
       <input
         id={`f-${props.name}`}
         name={props.name}
@@ -136,16 +136,16 @@ export function TextField(
         aria-invalid={props.errors?.length ? "true" : undefined}
         aria-describedby={describedBy(props)}
       />
-    </Labelled>
+    </LabelledField>
   );
 }
 
-/** Several lines of text. */
+/** A multi-line input. */
 export function TextArea(
   props: FieldProps & { value?: string | null | undefined; rows?: number; code?: boolean; preview?: string },
 ) {
   return (
-    <Labelled {...props}>
+    <LabelledField {...props}>
       <textarea
         id={`f-${props.name}`}
         name={props.name}
@@ -158,7 +158,7 @@ export function TextArea(
       >
         {props.value ?? ""}
       </textarea>
-    </Labelled>
+    </LabelledField>
   );
 }
 
@@ -167,12 +167,12 @@ export interface Choice {
   label: string;
 }
 
-/** One of several. `any` adds an empty choice of that name. */
+/** A drop-down list. `any` adds an empty choice with that label. */
 export function SelectField(
   props: FieldProps & { value?: string | null | undefined; choices: Choice[]; any?: string },
 ) {
   return (
-    <Labelled {...props}>
+    <LabelledField {...props}>
       <select
         id={`f-${props.name}`}
         name={props.name}
@@ -185,11 +185,11 @@ export function SelectField(
           <option value={value} selected={value === props.value}>{label}</option>
         ))}
       </select>
-    </Labelled>
+    </LabelledField>
   );
 }
 
-/** Yes or no. Sends `true` when ticked. */
+/** A checkbox. Sends `value` ("true" by default) when ticked. */
 export function CheckField(
   { label, name, checked, hint, value = "true", id }: {
     label: Child;
@@ -209,7 +209,7 @@ export function CheckField(
   );
 }
 
-/** What was refused, above a form that is shown again. Messages of `known` fields stand beside those. */
+/** The error above a form that is shown again. Messages of `known` fields are left out: the fields show them. */
 export function FormRefusal({ refusal, known }: { refusal: Refusal | null; known: string[] }) {
   if (!refusal) return null;
   const others = Object.entries(refusal.fields).filter(([name]) => !known.includes(name));
@@ -228,8 +228,8 @@ export function FormRefusal({ refusal, known }: { refusal: Refusal | null; known
 }
 
 /**
- * Filters of a list. A change replaces the part of the page called `target` and the address, without a reload; without
- * a script the button does.
+ * Filters of a list. A change replaces the element with the id `target` and the address, without a reload. Without
+ * JavaScript the button submits the form.
  */
 export function FilterBar({ v, action, target, children }: {
   v: Visit;

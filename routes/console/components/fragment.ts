@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 
-/** A piece of a page for a script to put in place: the answer of an action that htmx asks for. */
+/** Renders part of a page as the response to an htmx request. */
 export async function fragment(piece: Child): Promise<Response> {
   return new Response(await String(await piece), {
     headers: {

@@ -1,8 +1,8 @@
-/** Outlines on a grid of 24, drawn with the text's colour. */
+/** SVG paths on a 24 by 24 grid, stroked in the text colour. */
 const PATHS: Record<string, string> = {
   steward: "M12 3l8 4v5c0 5-3.5 8-8 9-4.5-1-8-4-8-9V7z M8.5 12l2.5 2.5 4.5-5",
   menu: "M4 6h16 M4 12h16 M4 18h16",
-  wakeUps: "M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15z M10 21h4",
+  bell: "M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15z M10 21h4",
   person: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8z M4.5 20c1-4 4-5.5 7.5-5.5s6.5 1.5 7.5 5.5",
   overview: "M4 13h6V4H4z M14 20h6V11h-6z M4 20h6v-3H4z M14 7h6V4h-6z",
   jobs: "M4 7h16v12H4z M9 7V5h6v2 M4 12h16 M11 12v2h2v-2",
@@ -42,7 +42,7 @@ const PATHS: Record<string, string> = {
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1 M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
 };
 
-/** An icon of the console's own set; decoration only, so that what it stands beside must say the same. */
+/** An icon. It is decoration only (aria-hidden), so the text beside it must carry the meaning. */
 export function Icon({ name }: { name: string }) {
   return (
     <svg

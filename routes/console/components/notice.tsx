@@ -5,7 +5,7 @@ export type Tone = "ok" | "warn" | "bad" | "info" | "idle";
 
 const ICONS: Record<Tone, string> = { ok: "check", warn: "alert", bad: "alert", info: "info", idle: "info" };
 
-/** A message across the page: what an action came to, or what needs attention. */
+/** A message box: the result of an action, or something that needs attention. */
 export function Notice({ tone, title, children }: { tone: Tone; title?: string; children?: Child }) {
   return (
     <div class={`notice tone-${tone}`} role={tone === "bad" ? "alert" : "status"}>
@@ -18,7 +18,7 @@ export function Notice({ tone, title, children }: { tone: Tone; title?: string; 
   );
 }
 
-/** What a list or card shows when it has nothing to show. */
+/** Placeholder of an empty list or card. */
 export function Empty(
   { icon = "empty", title, children }: { icon?: string; title: string; children?: Child },
 ) {

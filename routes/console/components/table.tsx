@@ -7,24 +7,24 @@ import { FORMAT_TAGS } from "../shared/languages.ts";
 import { Icon } from "./icons.tsx";
 import { Empty } from "./notice.tsx";
 
-/** One column: its head and what a row shows in it. */
+/** One table column: its heading and the cell of a row. */
 export interface Column<T> {
   head: string;
   cell(row: T): Child;
   align?: "end";
-  /** Left out on narrow screens. */
+  /** Hidden on narrow screens. */
   wideOnly?: boolean;
-  /** The list's `sortBy` value, when it can be sorted by this column. */
+  /** The API's `sortBy` value; absent if the list cannot be sorted by this column. */
   sort?: string;
 }
 
-/** A table that becomes a stack of cards on a phone. `caption` says what it lists, for those who cannot see it. */
+/** A table that becomes a stack of cards on a phone. Screen readers read `caption`. */
 export function DataTable<T>({ caption, columns, rows, empty, sorting }: {
   caption: string;
   columns: Column<T>[];
   rows: T[];
   empty: Child;
-  /** Links of sortable heads. */
+  /** Needed for the links in sortable headings. */
   sorting?: { v: Visit; path: string };
 }) {
   if (rows.length === 0) return <>{empty}</>;
@@ -68,16 +68,16 @@ function ariaSort<T>(column: Column<T>, v: Visit | undefined): "ascending" | "de
 }
 
 function sortLink(sort: string, v: Visit, path: string): string {
-  const turned = v.query.get("sortBy") === sort && v.query.get("sortDirection") !== "Descending";
+  const descending = v.query.get("sortBy") === sort && v.query.get("sortDirection") !== "Descending";
   return path + searchOf({
     ...Object.fromEntries(v.query),
     page: null,
     sortBy: sort,
-    sortDirection: turned ? "Descending" : "Ascending",
+    sortDirection: descending ? "Descending" : "Ascending",
   });
 }
 
-/** Where one is in a list, and the ways on and back. Filters of the address are kept. */
+/** Position in a list with links to the previous and next page. The links keep the filters. */
 export function Pager({ v, path, page }: { v: Visit; path: string; page: Omit<Page<unknown>, "items"> }) {
   const t = commonTexts[v.locale];
   const number = new Intl.NumberFormat(FORMAT_TAGS[v.locale]);
@@ -98,7 +98,7 @@ export function Pager({ v, path, page }: { v: Visit; path: string; page: Omit<Pa
   );
 }
 
-/** What an empty list says: that nothing matches when filters are set, else `text`. */
+/** Placeholder of an empty list: "no results" if filters are set, else `text`. */
 export function EmptyList(
   { v, icon, text, children }: { v: Visit; icon?: string; text: string; children?: Child },
 ) {
@@ -111,11 +111,11 @@ export function EmptyList(
     : <Empty {...icon ? { icon } : {}} title={text}>{children}</Empty>;
 }
 
-/** The part of a page that filters replace: give it the `target` of the filters, and a refresh while it is looked at. */
+/** Part of a page that filters replace (their `target` is its id), and that can refresh itself. */
 export function LivePart({ v, id, everySeconds, children }: {
   v: Visit;
   id: string;
-  /** Asked for anew so often; absent: only when a filter changes. */
+  /** Refresh interval; absent: it changes only with the filters. */
   everySeconds?: number;
   children?: Child;
 }) {
@@ -137,12 +137,12 @@ export function LivePart({ v, id, everySeconds, children }: {
   );
 }
 
-/** Ticks rows for an action on many; the form it belongs to is named by `form`. */
+/** Checkbox that selects a row for a bulk action. `form` is the id of the action's form. */
 export const RowCheck = ({ form, value, label }: { form: string; value: string; label: string }) => (
   <input type="checkbox" name="id" value={value} form={form} aria-label={label} data-row-check />
 );
 
-/** An arrow out of a row to its own page. */
+/** Icon link from a row to its page. */
 export const RowLink = ({ href, label }: { href: string; label: string }) => (
   <a class="row-link" href={href} aria-label={label}>
     <Icon name="link" />

@@ -1,13 +1,13 @@
-/** One view of several on the same thing. */
+/** One of several views of the same data. */
 export interface Tab {
   href: string;
   label: string;
   isCurrent: boolean;
-  /** How many there are; left out where it costs too much to say. */
+  /** Number of rows; absent if counting them is expensive. */
   count?: string | undefined;
 }
 
-/** Links between views of one thing; `label` names the row for those who cannot see it. */
+/** Links between views of the same data. Screen readers read `label`. */
 export const Tabs = ({ label, tabs }: { label: string; tabs: Tab[] }) => (
   <nav class="tabs" aria-label={label}>
     {tabs.map(({ href, label, isCurrent, count }) => (

@@ -5,18 +5,18 @@ import { FORMAT_TAGS } from "../shared/languages.ts";
 import { Icon } from "./icons.tsx";
 import type { Tone } from "./notice.tsx";
 
-/** A short word in a colour; the word alone must say it. */
+/** A short coloured label. The text alone must carry the meaning. */
 export const Badge = ({ tone, children }: { tone: Tone; children?: Child }) => (
   <span class={`badge tone-${tone}`}>{children}</span>
 );
 
-/** An instant, relative to now; the exact one shows on hover and to screen readers on focus. */
+/** An instant relative to now. The title shows the exact time. */
 export function Time({ v, at }: { v: Visit; at: string | null | undefined }) {
   if (!at) return <span class="muted">–</span>;
   return <time datetime={at} title={exactTime(v, at)} data-time>{relativeTime(v, at)}</time>;
 }
 
-/** An instant in full, in the viewer's time zone. */
+/** An instant as date and time in the viewer's time zone. */
 export function exactTime(v: Pick<Visit, "locale" | "timeZone">, at: string): string {
   return new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], {
     dateStyle: "medium",
@@ -43,7 +43,7 @@ export function relativeTime(v: Pick<Visit, "locale" | "now">, at: string): stri
     .format(Math.round(seconds / size), unit);
 }
 
-/** A number as the viewer's language writes it. */
+/** Formats a number for the viewer's language. */
 export const number = (v: Pick<Visit, "locale">, value: number): string =>
   new Intl.NumberFormat(FORMAT_TAGS[v.locale], { maximumFractionDigits: 1 }).format(value);
 
@@ -66,7 +66,7 @@ export function bytes(v: Pick<Visit, "locale">, size: number | null | undefined)
   return `${number(v, size / 1024 ** step)} ${units[step]}`;
 }
 
-/** A value one may want elsewhere: shown in short when long, copied whole. */
+/** A value with a copy button. `shown` is a short form to display; the full value is copied. */
 export function CopyValue(
   { v, value, shown }: { v: Visit; value: string | null | undefined; shown?: string },
 ) {
@@ -83,10 +83,10 @@ export function CopyValue(
   );
 }
 
-/** The telling end of an id. */
+/** The last 8 characters of an id. */
 export const shortId = (id: string): string => `…${id.slice(-8)}`;
 
-/** Names and values of one thing. */
+/** A list of names and values. */
 export function Facts({ facts }: { facts: [string, Child][] }) {
   return (
     <dl class="facts">
@@ -100,18 +100,18 @@ export function Facts({ facts }: { facts: [string, Child][] }) {
   );
 }
 
-/** A JSON text, indented where it can be read. */
+/** A JSON text, indented if it can be parsed. */
 export function JsonText({ value, label }: { value: string; label: string }) {
   let shown = value;
   try {
     shown = JSON.stringify(JSON.parse(value), null, 2);
   } catch {
-    // shown as it is: it says so itself
+    // not JSON: shown unchanged
   }
   return <pre class="code-block" tabindex={0} role="region" aria-label={label}>{shown}</pre>;
 }
 
-/** A figure with its name, for rows of them. `href` leads to what it counts. */
+/** A number with its label. `href` links to the list that it counts. */
 export function Figure({ label, value, tone, href, hint }: {
   label: string;
   value: Child;

@@ -4,20 +4,21 @@ import { Card } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, Facts, Time } from "../components/values.tsx";
 import type { Page, Refusal } from "../shared/api.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
-import { Examinations } from "./examinations.tsx";
-import { PurgeCard, ReferencesCard, RetentionCard } from "./keeping.tsx";
-import { type File, type FileReference, isMoving, type ScanAttempt, StateNotice } from "./model.tsx";
+import { Scans } from "./scans.tsx";
+import { PurgeCard, ReferencesCard, RetentionCard } from "./retention_cards.tsx";
+import { type File, type FileReference, isMoving, type ScanAttempt, StatusNotice } from "./model.tsx";
 import { fileTexts } from "./texts.ts";
 
-/** What the last form of the page came to, and what it held. */
+/** The error of the page's last submitted form, and its values. */
 export interface FileForms {
   retention?: Refusal;
   purge?: Refusal;
   values?: FormData;
 }
 
-/** One file: what it is, how it came to its state, what holds it, and its end. */
+/** One file: details, scans, references, retention and purge. */
 export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
   const t = fileTexts[v.locale];
   const path = `files/${v.params.id}`;
@@ -32,10 +33,10 @@ export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
     title: file.fileName,
     crumbs: [{ href: "files", label: t.files }],
     status: forms.retention || forms.purge ? 422 : 200,
-    // All of it is live while the state moves; what may be done with the file comes once it has settled.
+    // The page refreshes while the status may change. The retention and purge forms appear only afterwards.
     body: (
       <LivePart v={v} id="file-state" {...isMoving(file) ? { everySeconds: 2 } : {}}>
-        <StateNotice v={v} file={file} />
+        <StatusNotice v={v} file={file} />
         <div class="row">
           {file.status === "Available" && (
             <ButtonLink href={`${path}/download`} label={t.download} icon="download" tone="primary" />
@@ -46,7 +47,7 @@ export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
         </div>
         <div class="grid-2">
           <FactsCard v={v} file={file} />
-          <Examinations v={v} attempts={attempts} />
+          <Scans v={v} attempts={attempts} />
         </div>
         <ReferencesCard v={v} file={file} references={references} />
         {(file.status === "Available" || file.status === "Failed") && (
@@ -67,7 +68,7 @@ export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
 function FactsCard({ v, file }: { v: Visit; file: File }) {
   const t = fileTexts[v.locale];
   const person = (id: string | null) =>
-    id ? <CopyValue v={v} value={id} /> : <span class="muted">{t.theService}</span>;
+    id ? <CopyValue v={v} value={id} /> : <span class="muted">{t.service}</span>;
   const facts: [string, Child][] = [
     [t.id, <CopyValue v={v} value={file.id} />],
     [t.profile, file.tenantId === null ? `${file.profile} · ${t.productFile}` : file.profile],
@@ -88,9 +89,9 @@ function FactsCard({ v, file }: { v: Visit; file: File }) {
       [t.purgeReason, file.purgeReason],
     );
   }
-  if (file.rejectionCode) facts.push([t.rejection, <code>{file.rejectionCode}</code>]);
+  if (file.rejectionCode) facts.push([t.rejectionCode, <code>{file.rejectionCode}</code>]);
   return (
-    <Card title={t.facts}>
+    <Card title={commonTexts[v.locale].details}>
       <Facts facts={facts} />
     </Card>
   );

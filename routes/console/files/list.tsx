@@ -7,23 +7,23 @@ import { Badge, bytes, number, Time } from "../components/values.tsx";
 import type { Page, Query } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
-import { type File, FileStateBadge, isMoving } from "./model.tsx";
-import { ScannerSoon } from "./scanner.tsx";
+import { type File, FileStatusBadge, isMoving } from "./model.tsx";
+import { ScannerPlaceholder } from "./scanner.tsx";
 import { fileStatusTexts, retentionTexts } from "./status_texts.ts";
 import { shortType } from "./types.ts";
 import { fileTexts } from "./texts.ts";
 
-/** The tenant's files, newest first, filtered by what the address says. */
+/** The tenant's files, newest first, filtered by the query. */
 export async function filesPage(v: Visit): Promise<View> {
   const t = fileTexts[v.locale];
-  const page = await v.api.get<Page<File>>("files", asked(v));
+  const page = await v.api.get<Page<File>>("files", apiQuery(v));
   return {
     title: t.files,
     actions: mayInFiles(v.viewer, "upload:files") &&
       <ButtonLink href="files/upload" label={t.upload} icon="upload" tone="primary" />,
     body: (
       <>
-        <ScannerSoon v={v} />
+        <ScannerPlaceholder v={v} />
         <Filters v={v} files={page.items} />
         <LivePart v={v} id="files-list" everySeconds={page.items.some(isMoving) ? 3 : 15}>
           <DataTable
@@ -39,8 +39,8 @@ export async function filesPage(v: Visit): Promise<View> {
   };
 }
 
-/** What the address asks for, as the API takes it. */
-function asked(v: Visit): Query {
+/** The API query for the page's query. */
+function apiQuery(v: Visit): Query {
   const { query, viewer } = v;
   const show = query.get("show");
   return {
@@ -61,11 +61,11 @@ function Filters({ v, files }: { v: Visit; files: File[] }) {
   const t = fileTexts[v.locale];
   const { all } = commonTexts[v.locale];
   const { query } = v;
-  const asked = query.get("profile");
+  const chosen = query.get("profile");
   const profiles = new Set([
     ...defaultProfiles.map(({ name }) => name),
-    ...files.map(({ profile }) => profile), // a deployment may have more
-    ...asked ? [asked] : [],
+    ...files.map(({ profile }) => profile), // a deployment may define more profiles
+    ...chosen ? [chosen] : [],
   ]);
   return (
     <FilterBar v={v} action="files" target="files-list">
@@ -94,11 +94,11 @@ function Filters({ v, files }: { v: Visit; files: File[] }) {
       <SelectField
         label={t.show}
         name="show"
-        any={t.ofTenant}
+        any={t.allFiles}
         value={query.get("show")}
         choices={[
           { value: "mine", label: t.mine },
-          { value: "held", label: t.held },
+          { value: "held", label: t.onLegalHold },
           { value: "product", label: t.product },
         ]}
       />
@@ -120,7 +120,7 @@ function columns(v: Visit): Column<File>[] {
         </>
       ),
     },
-    { head: t.status, cell: ({ status }) => <FileStateBadge locale={v.locale} status={status} /> },
+    { head: t.status, cell: ({ status }) => <FileStatusBadge locale={v.locale} status={status} /> },
     {
       head: t.size,
       align: "end",

@@ -11,10 +11,10 @@ import { fileTexts } from "./texts.ts";
 const permissions = ["read:files"];
 const uploading = ["upload:files"];
 
-/** Forms of the file's page that were shown again are at their own address; a reload of it leads back. */
+/** A form shown again with errors has its own address. A GET of that address, such as a reload, leads to the file. */
 const toFile = (v: Visit): Outcome => ({ goTo: `files/${v.params.id}` });
 
-/** The file registry: what there is, how it was examined, what holds it, and uploads. */
+/** Files, their scans, references and retention, and uploads. */
 export const filesSection: ConsoleSection = {
   title: { en: fileTexts.en.files, pt: fileTexts.pt.files },
   nav: [
@@ -34,7 +34,7 @@ export const filesSection: ConsoleSection = {
   ],
 };
 
-/** Leads straight to the content by a URL made for this one click. */
+/** Redirects to a signed download URL. */
 async function download(v: Visit): Promise<Outcome> {
   try {
     const { url } = await v.api.get<{ url: string }>(`files/${v.params.id}/download-url`);
@@ -50,7 +50,7 @@ async function confirm(v: Visit): Promise<Outcome> {
   const goTo = `files/${v.params.id}`;
   try {
     await v.api.send("POST", `files/${v.params.id}/complete`);
-    return { goTo, flash: { tone: "ok", text: fileTexts[v.locale].confirmDone } };
+    return { goTo, flash: { tone: "ok", text: fileTexts[v.locale].uploadConfirmed } };
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
     return { goTo, flash: { tone: "bad", text: refusalText(v.locale, refusal.code) ?? refusal.detail } };
@@ -66,18 +66,18 @@ async function release(v: Visit): Promise<Outcome> {
 async function changeRetention(v: Visit, form: FormData): Promise<Outcome> {
   const version = field(form, "version");
   const retainUntil = field(form, "retainUntil");
-  // An input holds whole minutes: untouched, it would ask for an instant a little before the one promised.
-  const isTouched = retainUntil !== field(form, "keptUntil");
+  // The input has only whole minutes. Sent back unchanged, it would shorten the retention by seconds.
+  const isChanged = retainUntil !== field(form, "keptUntil");
   try {
     await v.api.send("PUT", `files/${v.params.id}/retention`, {
       retentionClass: field(form, "retentionClass"),
-      retainUntil: isTouched ? instantOf(v, retainUntil) ?? null : undefined,
+      retainUntil: isChanged ? instantOf(v, retainUntil) ?? null : undefined,
       legalHold: form.get("legalHold") === "true",
       reason: optionalField(form, "reason"),
     }, version ? { "if-match": version } : {});
     return { goTo: `files/${v.params.id}`, flash: { tone: "ok", text: fileTexts[v.locale].retentionSaved } };
   } catch (refusal) {
-    if (!isExplained(refusal)) throw refusal;
+    if (!isShownOnForm(refusal)) throw refusal;
     return await filePage(v, { retention: refusal, values: form });
   }
 }
@@ -87,11 +87,11 @@ async function purge(v: Visit, form: FormData): Promise<Outcome> {
     await v.api.send("POST", `files/${v.params.id}/purge`, { reason: field(form, "purgeReason") });
     return { goTo: `files/${v.params.id}`, flash: { tone: "ok", text: fileTexts[v.locale].purged } };
   } catch (refusal) {
-    if (!isExplained(refusal)) throw refusal;
+    if (!isShownOnForm(refusal)) throw refusal;
     return await filePage(v, { purge: refusal, values: form });
   }
 }
 
-/** A refusal the form is shown again with; without the file there is no form to show. */
-const isExplained = (refusal: unknown): refusal is Refusal =>
+/** Whether the form is shown again with the error. After a 404 there is no file, so no form. */
+const isShownOnForm = (refusal: unknown): refusal is Refusal =>
   refusal instanceof Refusal && [400, 403, 409, 412, 422].includes(refusal.status);

@@ -28,21 +28,21 @@ const TONES: Record<File["status"], Tone> = {
   Purged: "idle",
 };
 
-/** A file's state in colour and words. */
-export const FileStateBadge = ({ locale, status }: { locale: Locale; status: File["status"] }) => (
+/** A file's status as a coloured label. */
+export const FileStatusBadge = ({ locale, status }: { locale: Locale; status: File["status"] }) => (
   <Badge tone={TONES[status]}>{fileStatusTexts[locale][status]}</Badge>
 );
 
-/** Will the state change by itself soon, so that a page should look again? */
+/** Whether the status may change soon without user action, so that a page should refresh. */
 export const isMoving = ({ status }: File): boolean => status === "Pending" || status === "Scanning";
 
-/** What the file's state means, and why it came to it. */
-export function StateNotice({ v, file }: { v: Visit; file: File }) {
-  const { title, text } = explainState(v.locale, file);
+/** Explains the file's status and its reason. */
+export function StatusNotice({ v, file }: { v: Visit; file: File }) {
+  const { title, text } = explainStatus(v.locale, file);
   return <Notice tone={TONES[file.status]} title={title}>{text}</Notice>;
 }
 
-function explainState(locale: Locale, file: File): { title: string; text: string } {
+function explainStatus(locale: Locale, file: File): { title: string; text: string } {
   const t = fileStatusTexts[locale];
   const title = t[file.status];
   switch (file.status) {
@@ -61,28 +61,28 @@ function explainState(locale: Locale, file: File): { title: string; text: string
   }
 }
 
-/** What the service's own reasons mean; anything else was given by a person. */
+/** Explains a purge reason. Reasons that start with "job:" come from the service; a user wrote any other. */
 function purgeText(locale: Locale, reason: string | null): string {
-  const words = fileStatusTexts[locale];
+  const t = fileStatusTexts[locale];
   switch (reason) {
     case "job:tipo-reprovado":
     case "job:archive-limits":
     case "job:upload-expired":
     case "job:size-mismatch":
     case "job:retention-expired":
-      return words[reason];
+      return t[reason];
     default:
-      return words.purgedByPerson;
+      return t.purgedByPerson;
   }
 }
 
-/** A refusal in words for people, undefined for one that has none here. */
+/** The explanation of an error code of the file API; undefined if there is none. */
 export function refusalText(locale: Locale, code: string | null): string | undefined {
   const known = Object.entries(fileErrorTexts[locale]).find(([name]) => name === code);
   return known?.[1];
 }
 
-/** Why the registry refused, above the form that asked. `scopes` names what the refusal lists. */
+/** The error above the form that the API refused. `listed` is the label of the items that the error lists. */
 export function FileRefusal({ v, refusal, listed }: { v: Visit; refusal: Refusal | null; listed?: string }) {
   if (!refusal) return null;
   const text = refusalText(v.locale, refusal.code);

@@ -7,11 +7,11 @@ import type { ScannerStatus } from "./model.tsx";
 import { fileTexts } from "./texts.ts";
 
 const ID = "scanner";
-/** The card is a part of two pages, each of which keeps its title. */
+/** Two pages show the card. The swap keeps the title of the page. */
 const SWAP = "outerHTML ignoreTitle:true";
 
-/** Where the scanner's card comes once the page is there: an engine that answers slowly keeps no list waiting. */
-export const ScannerSoon = ({ v }: { v: Visit }) => (
+/** Placeholder that loads the scanner figures after the page, so that a slow engine does not delay the list. */
+export const ScannerPlaceholder = ({ v }: { v: Visit }) => (
   <div
     id={ID}
     hx-get="files/scanner"
@@ -29,7 +29,7 @@ export const ScannerSoon = ({ v }: { v: Visit }) => (
   </div>
 );
 
-/** Which engine examines files, how fresh what it knows is, and how many files wait for it. */
+/** The scan engine, the age of its signatures, and the number of files waiting for a scan. */
 export async function scannerPage(v: Visit): Promise<View> {
   const t = fileTexts[v.locale];
   return {
@@ -52,7 +52,7 @@ async function scannerFigures(v: Visit) {
   if (!scanner) {
     return (
       <Card>
-        <Notice tone="bad" title={t.scanner}>{t.scannerDown}</Notice>
+        <Notice tone="bad" title={t.scanner}>{t.scannerUnavailable}</Notice>
       </Card>
     );
   }
@@ -68,10 +68,10 @@ async function scannerFigures(v: Visit) {
         hint={databaseStale ? t.stale : t.fresh}
       />
       <Figure
-        label={t.queue}
+        label={t.filesWaiting}
         value={number(v, queueDepth)}
         href="files?status=Scanning"
-        hint={oldest === null ? t.noQueue : t.oldest(duration(v, oldest * 1000))}
+        hint={oldest === null ? t.noFilesWaiting : t.oldest(duration(v, oldest * 1000))}
       />
     </div>
   );

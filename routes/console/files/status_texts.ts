@@ -1,126 +1,133 @@
 import { defineTexts } from "../shared/languages.ts";
 
-/** What a file's state is called, and means. */
+/** Labels and explanations of file statuses and of the service's purge reasons. */
 export const fileStatusTexts = defineTexts({
   Pending: "Awaiting upload",
-  Scanning: "Being examined",
+  Scanning: "Scanning",
   Available: "Available",
   Infected: "Infected",
-  Failed: "Unreadable",
+  Failed: "Scan failed",
   Purged: "Purged",
   PendingText:
-    "A place is reserved, and the content has not been uploaded and confirmed yet. The reservation ends by itself.",
+    "The file is reserved, but its content is not uploaded and confirmed yet. The reservation ends automatically.",
   ScanningText:
-    "The content lies in storage and is being examined. Nobody can download it before that is done.",
-  AvailableText:
-    "The content was examined: nothing harmful was found, and its type is allowed. It can be downloaded.",
+    "The content is in storage and is being scanned. It cannot be downloaded before the scan ends.",
+  AvailableText: "The scan found nothing harmful, and the type is allowed. The file can be downloaded.",
   InfectedText: (signature: string) =>
-    `The examination found ${signature}. The content was destroyed; this record stays.`,
-  FailedText: "The content could not be read in any attempt to examine it. It cannot be downloaded.",
-  purgedByPerson: "The content was destroyed at someone's request. This record stays as a tombstone.",
+    `The scan found ${signature}. The content was deleted. This record is kept.`,
+  FailedText:
+    "Every scan attempt failed to read the content. It cannot be downloaded. Upload the file again.",
+  purgedByPerson: "A user purged the content. This record is kept with the reason.",
   "job:tipo-reprovado":
-    "The examination found a type that the profile does not take. The content was destroyed; this record stays.",
+    "The scan found a type that the profile does not allow. The content was deleted. This record is kept.",
   "job:archive-limits":
-    "The archive could not be scanned up to its end. The last scan below says why. The content was destroyed; this record stays.",
-  "job:upload-expired": "Nothing was uploaded and confirmed before the reservation ended. This record stays.",
-  "job:size-mismatch": "The upload had another size than was reserved. It was discarded; this record stays.",
+    "The archive could not be scanned completely. The last scan below gives the reason. The content was deleted. This record is kept.",
+  "job:upload-expired": "The upload was not confirmed before the reservation ended. This record is kept.",
+  "job:size-mismatch":
+    "The uploaded size differs from the reserved size. The content was deleted. This record is kept.",
   "job:retention-expired":
-    "Nothing held the file any longer and its time was over. The content was destroyed; this record stays.",
+    "The file had no references and its retention ended. The content was deleted. This record is kept.",
 }, {
   Pending: "À espera do envio",
-  Scanning: "Em exame",
+  Scanning: "Em análise",
   Available: "Disponível",
   Infected: "Infetado",
-  Failed: "Ilegível",
-  Purged: "Eliminado",
+  Failed: "Análise falhada",
+  Purged: "Conteúdo eliminado",
   PendingText:
-    "O lugar está reservado, mas o conteúdo ainda não foi enviado e confirmado. A reserva termina por si.",
+    "O ficheiro está reservado, mas o conteúdo ainda não foi enviado e confirmado. A reserva termina automaticamente.",
   ScanningText:
-    "O conteúdo está guardado e a ser examinado. Ninguém o pode descarregar antes de o exame terminar.",
+    "O conteúdo está no armazenamento e está a ser analisado. Não pode ser descarregado antes de a análise terminar.",
   AvailableText:
-    "O conteúdo foi examinado: não se encontrou nada de nocivo e o tipo é permitido. Pode ser descarregado.",
+    "A análise não encontrou nada nocivo e o tipo é permitido. O ficheiro pode ser descarregado.",
   InfectedText: (signature: string) =>
-    `O exame encontrou ${signature}. O conteúdo foi destruído; este registo permanece.`,
-  FailedText: "Não foi possível ler o conteúdo em nenhuma tentativa de exame. Não pode ser descarregado.",
-  purgedByPerson: "O conteúdo foi destruído a pedido de alguém. Este registo permanece como lápide.",
+    `A análise encontrou ${signature}. O conteúdo foi eliminado. Este registo é mantido.`,
+  FailedText:
+    "Nenhuma tentativa de análise conseguiu ler o conteúdo. Não pode ser descarregado. Envie o ficheiro de novo.",
+  purgedByPerson: "Um utilizador eliminou o conteúdo. Este registo é mantido com o motivo.",
   "job:tipo-reprovado":
-    "O exame encontrou um tipo que o perfil não aceita. O conteúdo foi destruído; este registo permanece.",
+    "A análise encontrou um tipo que o perfil não permite. O conteúdo foi eliminado. Este registo é mantido.",
   "job:archive-limits":
-    "Não foi possível examinar o arquivo até ao fim. O último exame abaixo diz porquê. O conteúdo foi destruído; este registo permanece.",
-  "job:upload-expired": "Nada foi enviado e confirmado antes do fim da reserva. Este registo permanece.",
+    "Não foi possível analisar o arquivo por completo. A última análise abaixo indica o motivo. O conteúdo foi eliminado. Este registo é mantido.",
+  "job:upload-expired": "O envio não foi confirmado antes do fim da reserva. Este registo é mantido.",
   "job:size-mismatch":
-    "O envio tinha um tamanho diferente do reservado. Foi descartado; este registo permanece.",
+    "O tamanho enviado é diferente do reservado. O conteúdo foi eliminado. Este registo é mantido.",
   "job:retention-expired":
-    "Já nada retinha o ficheiro e o seu prazo terminou. O conteúdo foi destruído; este registo permanece.",
+    "O ficheiro não tinha referências e a conservação terminou. O conteúdo foi eliminado. Este registo é mantido.",
 });
 
-/** What an examination came to. */
+/** Results of a scan. */
 export const scanVerdictLabels = defineTexts({
-  Clean: "Nothing found",
+  Clean: "Clean",
   Infected: "Infected",
-  TypeRejected: "Rejected",
-  Error: "No verdict",
+  TypeRejected: "Type rejected",
+  Error: "Error",
 }, {
-  Clean: "Nada encontrado",
+  Clean: "Limpo",
   Infected: "Infetado",
-  TypeRejected: "Rejeitado",
-  Error: "Sem veredicto",
+  TypeRejected: "Tipo rejeitado",
+  Error: "Erro",
 });
 
-/** What a retention class is called, and means. */
+/** Labels and explanations of retention classes. */
 export const retentionTexts = defineTexts({
   Temporary: "Temporary",
   Standard: "Standard",
   Permanent: "Permanent",
   TemporaryText: "kept until its date",
-  StandardText: "kept while anything references it, and until its date if it has one",
-  PermanentText: "kept for good",
+  StandardText: "kept while it has references, and until its date if it has one",
+  PermanentText: "kept permanently",
 }, {
   Temporary: "Temporário",
   Standard: "Normal",
   Permanent: "Permanente",
   TemporaryText: "mantido até à data indicada",
-  StandardText: "mantido enquanto algo o referir, e até à data indicada se houver uma",
+  StandardText: "mantido enquanto tiver referências, e até à data indicada se houver uma",
   PermanentText: "mantido para sempre",
 });
 
-/** Refusals of the file registry, for people who do not know its codes. */
+/** Explanations of the file API's error codes. */
 export const fileErrorTexts = defineTexts({
   FILE_STILL_REFERENCED_CONFLICT:
-    "Something still holds this file. Release every reference first, or have its owners release it.",
-  FILE_LEGAL_HOLD_CONFLICT: "The file is under legal hold. It cannot be purged before the hold is released.",
+    "The file still has references. Release all of them first, or ask their owners to do so.",
+  FILE_LEGAL_HOLD_CONFLICT: "The file is under legal hold. Release the hold first.",
   FILE_RETENTION_SHORTENED_UNPROCESSABLE:
-    "What was promised stays promised: retention can be lengthened, not shortened.",
-  FILE_NOT_AVAILABLE_CONFLICT: "The file is not available: only an examined file can be used so.",
-  FILE_INFECTED_CONFLICT: "The file is infected; its content was destroyed.",
-  FILE_PURGED_CONFLICT: "The file is purged; its content was destroyed.",
-  FILE_NOT_UPLOADED_CONFLICT: "The content has not arrived in storage. Upload it, then confirm.",
+    "The retention can be extended, not shortened. Choose a later date or a longer class.",
+  FILE_NOT_AVAILABLE_CONFLICT: "The file is not available yet. Wait until its scan ends.",
+  FILE_INFECTED_CONFLICT: "The file is infected. Its content was deleted. Upload a clean file.",
+  FILE_PURGED_CONFLICT: "The content of the file was purged. Upload the file again.",
+  FILE_NOT_UPLOADED_CONFLICT: "The content is not in storage yet. Upload it, then confirm the upload.",
   FILE_UPLOAD_EXPIRED_CONFLICT: "The reservation has ended. Upload the file again.",
-  FILE_SIZE_MISMATCH_UNPROCESSABLE: "The upload had another size than was reserved and was discarded.",
-  FILE_TOO_LARGE_UNPROCESSABLE: "The file is larger than its profile takes.",
-  FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE: "The profile does not take files of this type.",
-  FILE_PROFILE_UNKNOWN: "There is no such profile for uploads.",
-  FILE_STORAGE_UNAVAILABLE: "Storage does not answer right now. Try again in a moment.",
-  MISSING_PERMISSION: "Your rights do not reach that far.",
-  PRECONDITION_FAILED: "Someone changed the file meanwhile. Look at it again before you change it.",
+  FILE_SIZE_MISMATCH_UNPROCESSABLE:
+    "The uploaded size differs from the reserved size, so the content was deleted. Upload the file again.",
+  FILE_TOO_LARGE_UNPROCESSABLE:
+    "The file is larger than its profile allows. Choose a smaller file or another profile.",
+  FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE:
+    "The profile does not allow files of this type. Choose another file or another profile.",
+  FILE_PROFILE_UNKNOWN: "This upload profile does not exist. Choose another profile.",
+  FILE_STORAGE_UNAVAILABLE: "Storage is unavailable. Try again in a moment.",
+  MISSING_PERMISSION: "You do not have the permission for this. Ask an administrator for it.",
+  PRECONDITION_FAILED: "Someone else changed this file. Reload the page, then change it again.",
 }, {
   FILE_STILL_REFERENCED_CONFLICT:
-    "Ainda há algo que retém este ficheiro. Liberte primeiro todas as referências, ou peça aos donos que o façam.",
-  FILE_LEGAL_HOLD_CONFLICT:
-    "O ficheiro está sob retenção legal. Não pode ser eliminado antes de esta ser levantada.",
+    "O ficheiro ainda tem referências. Liberte-as todas primeiro ou peça-o aos donos.",
+  FILE_LEGAL_HOLD_CONFLICT: "O ficheiro está sob retenção legal. Levante-a primeiro.",
   FILE_RETENTION_SHORTENED_UNPROCESSABLE:
-    "O que foi prometido mantém-se: a conservação pode ser alargada, não encurtada.",
-  FILE_NOT_AVAILABLE_CONFLICT:
-    "O ficheiro não está disponível: só um ficheiro examinado pode ser usado assim.",
-  FILE_INFECTED_CONFLICT: "O ficheiro está infetado; o conteúdo foi destruído.",
-  FILE_PURGED_CONFLICT: "O ficheiro foi eliminado; o conteúdo foi destruído.",
-  FILE_NOT_UPLOADED_CONFLICT: "O conteúdo não chegou ao armazenamento. Envie-o e confirme depois.",
-  FILE_UPLOAD_EXPIRED_CONFLICT: "A reserva terminou. Envie o ficheiro outra vez.",
-  FILE_SIZE_MISMATCH_UNPROCESSABLE: "O envio tinha um tamanho diferente do reservado e foi descartado.",
-  FILE_TOO_LARGE_UNPROCESSABLE: "O ficheiro é maior do que o perfil aceita.",
-  FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE: "O perfil não aceita ficheiros deste tipo.",
-  FILE_PROFILE_UNKNOWN: "Não há nenhum perfil com esse nome para envios.",
-  FILE_STORAGE_UNAVAILABLE: "O armazenamento não responde neste momento. Tente daqui a pouco.",
-  MISSING_PERMISSION: "Os seus direitos não chegam para isso.",
-  PRECONDITION_FAILED: "Alguém alterou o ficheiro entretanto. Veja-o outra vez antes de o alterar.",
+    "A conservação pode ser alargada, não encurtada. Escolha uma data posterior ou uma classe mais longa.",
+  FILE_NOT_AVAILABLE_CONFLICT: "O ficheiro ainda não está disponível. Espere que a análise termine.",
+  FILE_INFECTED_CONFLICT: "O ficheiro está infetado. O conteúdo foi eliminado. Envie um ficheiro limpo.",
+  FILE_PURGED_CONFLICT: "O conteúdo do ficheiro foi eliminado. Envie o ficheiro de novo.",
+  FILE_NOT_UPLOADED_CONFLICT:
+    "O conteúdo ainda não está no armazenamento. Envie-o e depois confirme o envio.",
+  FILE_UPLOAD_EXPIRED_CONFLICT: "A reserva terminou. Envie o ficheiro de novo.",
+  FILE_SIZE_MISMATCH_UNPROCESSABLE:
+    "O tamanho enviado é diferente do reservado, por isso o conteúdo foi eliminado. Envie o ficheiro de novo.",
+  FILE_TOO_LARGE_UNPROCESSABLE:
+    "O ficheiro é maior do que o perfil permite. Escolha um ficheiro mais pequeno ou outro perfil.",
+  FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE:
+    "O perfil não permite ficheiros deste tipo. Escolha outro ficheiro ou outro perfil.",
+  FILE_PROFILE_UNKNOWN: "Este perfil de envio não existe. Escolha outro perfil.",
+  FILE_STORAGE_UNAVAILABLE: "O armazenamento está indisponível. Tente de novo daqui a pouco.",
+  MISSING_PERMISSION: "Não tem a permissão necessária. Peça-a a um administrador.",
+  PRECONDITION_FAILED: "Alguém alterou este ficheiro. Recarregue a página e altere-o de novo.",
 });

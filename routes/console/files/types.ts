@@ -1,4 +1,4 @@
-/** Media types by the endings of names. */
+/** Media types by file extension. */
 const TYPES: Record<string, string> = {
   csv: "text/csv",
   txt: "text/plain",
@@ -20,16 +20,16 @@ const TYPES: Record<string, string> = {
   xls: "application/vnd.ms-excel",
   ppt: "application/vnd.ms-powerpoint",
 };
-const ENDINGS = new Map(Object.entries(TYPES).toReversed().map(([ending, type]) => [type, ending]));
+const EXTENSIONS = new Map(Object.entries(TYPES).toReversed().map(([extension, type]) => [type, extension]));
 
-/** A media type in short: "xlsx", "pdf"; its own last part where it has no usual ending. */
-export const shortType = (type: string): string => ENDINGS.get(type) ?? type.replace(/^.*[./]/, "");
+/** Short name of a media type, such as "xlsx": its file extension, else the last part of the type. */
+export const shortType = (type: string): string => EXTENSIONS.get(type) ?? type.replace(/^.*[./]/, "");
 
 /**
- * What an upload is declared as: by its name's ending, which browsers call otherwise or not at all, else what the
- * browser says. What it really is, the examination finds out.
+ * The media type to declare for an upload: by file extension, because browsers differ, else the browser's type. The scan
+ * detects the real type.
  */
-export function declaredType(fileName: string, said: string): string {
-  const ending = fileName.split(".").pop()?.toLowerCase() ?? "";
-  return (Object.hasOwn(TYPES, ending) ? TYPES[ending] : said) || "application/octet-stream";
+export function declaredType(fileName: string, browserType: string): string {
+  const extension = fileName.split(".").pop()?.toLowerCase() ?? "";
+  return (Object.hasOwn(TYPES, extension) ? TYPES[extension] : browserType) || "application/octet-stream";
 }

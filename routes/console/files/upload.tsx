@@ -10,18 +10,18 @@ import { fileTexts } from "./texts.ts";
 
 const PARTS_FROM_BYTES = 32 * 1024 * 1024;
 
-/** Where one picks a file. The script of the page does the rest: reserve, send to storage, confirm. */
+/** The upload form. The page's script reserves the file, sends it to storage and confirms it. */
 export async function uploadPage(v: Visit): Promise<View> {
   const t = fileTexts[v.locale];
   const profiles = await v.api.get<FileProfile[]>("files/profiles");
-  const told = {
+  const scriptTexts = {
     reserving: t.reserving,
     sending: t.sending,
     confirming: t.confirming,
     tooLarge: t.tooLarge,
     empty: t.empty,
     cancelled: t.cancelled,
-    failed: t.failedSend,
+    failed: t.sendFailed,
   };
   return {
     title: t.upload,
@@ -38,7 +38,7 @@ export async function uploadPage(v: Visit): Promise<View> {
           action="files/upload"
           class="form"
           data-upload
-          data-words={JSON.stringify(told)}
+          data-texts={JSON.stringify(scriptTexts)}
           data-profiles={JSON.stringify(profiles)}
         >
           <CsrfField v={v} />
@@ -50,7 +50,7 @@ export async function uploadPage(v: Visit): Promise<View> {
             <div class="hint" id="profile-hints">
               {profiles.map(({ name, maxBytes, contentTypes }, index) => (
                 <span data-hint-of={name} hidden={index > 0}>
-                  {t.takes(contentTypes.map(shortType).join(", "), bytes(v, maxBytes))}
+                  {t.accepts(contentTypes.map(shortType).join(", "), bytes(v, maxBytes))}
                 </span>
               ))}
             </div>
@@ -75,7 +75,7 @@ export async function uploadPage(v: Visit): Promise<View> {
   };
 }
 
-/** Reserves for the page's script, which gets the signed URLs as JSON. */
+/** Reserves a file for the page's script. Responds with the signed URLs as JSON. */
 export async function reserve(v: Visit, form: FormData): Promise<Response> {
   const fileName = field(form, "fileName");
   const sizeBytes = Number(field(form, "sizeBytes"));
@@ -90,9 +90,9 @@ export async function reserve(v: Visit, form: FormData): Promise<Response> {
     }));
 }
 
-/** Confirms what the page's script has sent. */
+/** Confirms the upload that the page's script has sent. */
 export async function complete(v: Visit, form: FormData): Promise<Response> {
-  const etags = form.getAll("etag").map(String); // in the order of the parts; none for a content put whole
+  const etags = form.getAll("etag").map(String); // in part order; empty if the file was sent in one request
   return await answerJson(v, async () => {
     const parts = etags.map((etag, index) => ({ partNumber: index + 1, etag }));
     await v.api.send("POST", `files/${v.params.id}/complete`, parts.length > 0 ? { parts } : undefined);

@@ -35,8 +35,7 @@ export async function inboxPage(v: Visit): Promise<View> {
           />
         </FilterBar>
         <LivePart v={v} id="messages" everySeconds={30}>
-          {page.items.length === 0 && <EmptyList v={v} icon="wakeUps" text={t.empty}>{t.emptyText}
-          </EmptyList>}
+          {page.items.length === 0 && <EmptyList v={v} icon="bell" text={t.empty}>{t.emptyText}</EmptyList>}
           <ul class="messages" aria-label={t.caption}>
             {page.items.map((message) => (
               <li>
@@ -83,5 +82,5 @@ function MessageCard({ v, message }: { v: Visit; message: Message }) {
   );
 }
 
-/** A message's link is its sender's word: only addresses of the web are made clickable. */
+/** The sender chooses the link, so only http and https URLs become clickable. */
 const safeLink = (url: string): boolean => /^https?:\/\//i.test(url);

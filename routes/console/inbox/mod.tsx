@@ -5,7 +5,7 @@ import { inboxTexts } from "./texts.ts";
 
 /** The viewer's own in-app messages. */
 export const inboxSection: ConsoleSection = {
-  nav: [{ path: "inbox", label: { en: inboxTexts.en.title, pt: inboxTexts.pt.title }, icon: "wakeUps" }],
+  nav: [{ path: "inbox", label: { en: inboxTexts.en.title, pt: inboxTexts.pt.title }, icon: "bell" }],
   pages: [
     { path: "inbox", get: inboxPage },
     { path: "inbox/stream", get: streamUnread },

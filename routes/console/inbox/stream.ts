@@ -1,6 +1,6 @@
 import type { Visit } from "../shared/page.ts";
 
-/** How many messages are unread, told anew whenever one arrives: server-sent events named `unread`. */
+/** Server-sent events `unread`: the unread count now, and again after every new message. */
 export async function streamUnread(v: Visit): Promise<Response> {
   const { userId } = v.viewer;
   const arrivals = await v.api.call(
@@ -19,7 +19,7 @@ export async function streamUnread(v: Visit): Promise<Response> {
     .pipeThrough(
       new TransformStream<string, string>({
         start: async (out) => out.enqueue(await unread()),
-        // What is not a message is a sign of life, handed on so that proxies keep the connection.
+        // Other chunks are keep-alives. They are passed on so that proxies keep the connection open.
         transform: async (chunk, out) =>
           out.enqueue(chunk.includes("event: notification") ? await unread() : ": alive\n\n"),
       }),

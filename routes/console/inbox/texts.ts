@@ -1,4 +1,4 @@
-import { defineTexts } from "../shared/languages.ts";
+import { counted, defineTexts } from "../shared/languages.ts";
 
 export const inboxTexts = defineTexts({
   title: "Inbox",
@@ -6,14 +6,14 @@ export const inboxTexts = defineTexts({
   readAll: "Mark all as read",
   markRead: "Mark as read",
   deleteConfirm: "Delete this message?",
-  deleted: "The message is deleted.",
-  allRead: (count: number) => `${count} marked as read.`,
+  deleted: "The message was deleted.",
+  allRead: counted("message was marked as read.", "messages were marked as read."),
   show: "Show",
   unreadOnly: "Unread only",
   unread: "unread",
   open: "Open",
   empty: "No messages",
-  emptyText: "Messages to you appear here as they come.",
+  emptyText: "New messages to you appear here.",
 }, {
   title: "Caixa de entrada",
   caption: "As suas mensagens, as mais recentes primeiro",
@@ -21,11 +21,11 @@ export const inboxTexts = defineTexts({
   markRead: "Marcar como lida",
   deleteConfirm: "Eliminar esta mensagem?",
   deleted: "A mensagem foi eliminada.",
-  allRead: (count: number) => `${count} marcadas como lidas.`,
+  allRead: counted("mensagem foi marcada como lida.", "mensagens foram marcadas como lidas."),
   show: "Mostrar",
   unreadOnly: "Só por ler",
   unread: "por ler",
   open: "Abrir",
   empty: "Sem mensagens",
-  emptyText: "As mensagens para si aparecem aqui à medida que chegam.",
+  emptyText: "As novas mensagens para si aparecem aqui.",
 });

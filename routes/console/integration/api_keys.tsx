@@ -21,16 +21,16 @@ import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts } from "./texts.ts";
 
 type Key = z.output<typeof ApiKeyDto>;
-interface Right {
+interface GivablePermission {
   code: string;
   category: string;
   description: string | null;
 }
 
 const DAY_MS = 86_400_000;
-const LIVES = [30, 90, 365];
+const VALID_DAYS = [30, 90, 365];
 
-/** The tenant's keys: what each may do, how long, and when it was used. */
+/** The tenant's API keys with their permissions, expiry and last use. */
 export async function keysPage(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
   const given = (name: string) => v.query.get(name);
@@ -87,10 +87,10 @@ function columns(v: Visit): Column<Key>[] {
       ),
     },
     {
-      head: t.rights,
+      head: t.permissions,
       cell: ({ permissions }) => (
         <details>
-          <summary>{t.rightsOf(permissions.length)}</summary>
+          <summary>{t.permissionCount(permissions.length)}</summary>
           <ul>
             {permissions.map((code) => (
               <li>
@@ -101,7 +101,7 @@ function columns(v: Visit): Column<Key>[] {
         </details>
       ),
     },
-    { head: t.state, cell: (key) => <KeyState v={v} row={key} /> },
+    { head: t.status, cell: (key) => <KeyStatus v={v} row={key} /> },
     {
       head: t.created,
       sort: "createdAt",
@@ -142,7 +142,7 @@ function columns(v: Visit): Column<Key>[] {
   ];
 }
 
-function KeyState({ v, row }: { v: Visit; row: Key }) {
+function KeyStatus({ v, row }: { v: Visit; row: Key }) {
   const t = integrationTexts[v.locale];
   if (row.revokedAt) return <Badge tone="bad">{t.revoked}</Badge>;
   if (row.expiresAt && new Date(row.expiresAt) <= v.now) return <Badge tone="idle">{t.expired}</Badge>;
@@ -151,7 +151,7 @@ function KeyState({ v, row }: { v: Visit; row: Key }) {
 
 export const newKeyPage = (v: Visit): Promise<View> => keyForm(v, new FormData(), null);
 
-/** Makes the key of the form and shows it, this once. */
+/** Creates the key and shows it. It is not shown again. */
 export async function createKey(v: Visit, form: FormData): Promise<Outcome> {
   const t = integrationTexts[v.locale];
   const days = Number(field(form, "days"));
@@ -162,7 +162,7 @@ export async function createKey(v: Visit, form: FormData): Promise<Outcome> {
       expiresAt: days > 0 ? new Date(v.now.getTime() + days * DAY_MS).toISOString() : null,
     });
     return shownOnce(v, {
-      title: t.keyMade,
+      title: t.keyCreated,
       crumb: { href: "api-keys", label: t.keys },
       secret: key,
       label: t.key,
@@ -188,14 +188,14 @@ export async function createKey(v: Visit, form: FormData): Promise<Outcome> {
 async function keyForm(v: Visit, form: FormData, refusal: Refusal | null): Promise<View> {
   const t = integrationTexts[v.locale];
   const errors = refusal?.fields ?? {};
-  const rights = Object.entries(Object.groupBy(await givableRights(v), ({ category }) => category));
+  const groups = Object.entries(Object.groupBy(await givablePermissions(v), ({ category }) => category));
   const chosen = new Set(form.getAll("permissions"));
   return {
     title: t.newKey,
     crumbs: [{ href: "api-keys", label: t.keys }],
     ...refusal ? { status: refusal.status } : {},
-    body: rights.length === 0
-      ? <Empty icon="keys" title={t.noRights} />
+    body: groups.length === 0
+      ? <Empty icon="keys" title={t.noPermissions} />
       : (
         <form class="stack" method="post" action="api-keys/new">
           <CsrfField v={v} />
@@ -212,22 +212,22 @@ async function keyForm(v: Visit, form: FormData, refusal: Refusal | null): Promi
                 required
               />
               <SelectField
-                label={t.life}
+                label={t.validity}
                 name="days"
                 value={field(form, "days") || "90"}
                 choices={[
-                  ...LIVES.map((days) => ({ value: String(days), label: t.days(days) })),
+                  ...VALID_DAYS.map((days) => ({ value: String(days), label: t.days(days) })),
                   { value: "0", label: t.untilRevoked },
                 ]}
                 errors={errors.expiresAt}
               />
             </div>
           </Card>
-          <Card title={t.rights}>
-            <p class="muted">{t.rightsHint}</p>
+          <Card title={t.permissions}>
+            <p class="muted">{t.permissionsHint}</p>
             {errors.permissions && <p class="error">{errors.permissions.join(" ")}</p>}
             <div class="grid-3">
-              {rights.map(([category, group]) => (
+              {groups.map(([category, group]) => (
                 <fieldset>
                   <legend>{category}</legend>
                   {group?.map(({ code, description }) => (
@@ -235,7 +235,7 @@ async function keyForm(v: Visit, form: FormData, refusal: Refusal | null): Promi
                       <input type="checkbox" name="permissions" value={code} checked={chosen.has(code)} />
                       <span class="break">
                         <code>{code}</code>
-                        {description && <span class="hint right-text">{description}</span>}
+                        {description && <span class="hint choice-text">{description}</span>}
                       </span>
                     </label>
                   ))}
@@ -243,21 +243,21 @@ async function keyForm(v: Visit, form: FormData, refusal: Refusal | null): Promi
               ))}
             </div>
           </Card>
-          <FormButtons v={v} label={t.makeKey} back="api-keys" />
+          <FormButtons v={v} label={t.createKey} back="api-keys" />
         </form>
       ),
   };
 }
 
-/** What the viewer could give: what they hold, and of the catalogue what admin:system stands for. */
-async function givableRights(v: Visit): Promise<Right[]> {
+/** The permissions that the viewer may give to a key: those they hold, directly or through admin:system. */
+async function givablePermissions(v: Visit): Promise<GivablePermission[]> {
   const { viewer } = v;
   const known = may(viewer, "read:permissions")
-    ? (await v.api.get<Page<Right>>("permissions", { pageSize: 100 })).items
+    ? (await v.api.get<Page<GivablePermission>>("permissions", { pageSize: 100 })).items
     : [];
-  const told = new Set(known.map(({ code }) => code));
-  const others = [...viewer.permissions].filter((code) => !told.has(code))
-    .map((code) => ({ code, category: integrationTexts[v.locale].otherRights, description: null }));
+  const knownCodes = new Set(known.map(({ code }) => code));
+  const others = [...viewer.permissions].filter((code) => !knownCodes.has(code))
+    .map((code) => ({ code, category: integrationTexts[v.locale].otherPermissions, description: null }));
   return [...known, ...others]
     .filter(({ code }) => code.endsWith(":files") ? mayInFiles(viewer, code) : may(viewer, code))
     .map(({ code, category, description }) => ({

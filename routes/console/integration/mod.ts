@@ -5,8 +5,8 @@ import { createWebhook, editWebhookPage, newWebhookPage, saveWebhook } from "./w
 import { webhooksPage } from "./webhooks.tsx";
 import { integrationTexts } from "./texts.ts";
 
-const ofKeys = { permissions: ["manage:api-keys"] };
-const ofWebhooks = { permissions: ["manage:webhooks"] };
+const needsKeys = { permissions: ["manage:api-keys"] };
+const needsWebhooks = { permissions: ["manage:webhooks"] };
 
 const keyPages: ConsolePage[] = [
   { path: "api-keys", get: keysPage },
@@ -25,7 +25,7 @@ const webhookPages: ConsolePage[] = [
   { path: "webhooks/{id}/deliveries/{deliveryId}", post: redeliver },
 ];
 
-/** What other programs use: keys to the API, and addresses that are told of events. */
+/** API keys and webhook endpoints for other programs. */
 export const integrationSection: ConsoleSection = {
   title: { en: integrationTexts.en.section, pt: integrationTexts.pt.section },
   nav: [
@@ -34,18 +34,18 @@ export const integrationSection: ConsoleSection = {
       label: { en: integrationTexts.en.keys, pt: integrationTexts.pt.keys },
       icon: "keys",
       needsTenant: true,
-      ...ofKeys,
+      ...needsKeys,
     },
     {
       path: "webhooks",
       label: { en: integrationTexts.en.webhooks, pt: integrationTexts.pt.webhooks },
       icon: "webhooks",
       needsTenant: true,
-      ...ofWebhooks,
+      ...needsWebhooks,
     },
   ],
   pages: [
-    ...keyPages.map((page) => ({ ...page, ...ofKeys })),
-    ...webhookPages.map((page) => ({ ...page, ...ofWebhooks })),
+    ...keyPages.map((page) => ({ ...page, ...needsKeys })),
+    ...webhookPages.map((page) => ({ ...page, ...needsWebhooks })),
   ],
 };

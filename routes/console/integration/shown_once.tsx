@@ -5,7 +5,7 @@ import { CopyValue } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
 import { integrationTexts } from "./texts.ts";
 
-/** The page after a secret was made: the answer to its form, so that it stands in no address and no cookie. */
+/** Shows a new secret as the direct response to its form, so that no address or cookie contains the secret. */
 export function shownOnce(v: Visit, o: {
   title: string;
   crumb: { href: string; label: string };

@@ -9,14 +9,14 @@ import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Outcome, View, Visit } from "../shared/page.ts";
 import { shownOnce } from "./shown_once.tsx";
-import { type Endpoint, EndpointState, EventTypes } from "./webhooks.tsx";
+import { type Endpoint, EndpointStatus, EventTypes } from "./webhooks.tsx";
 import { integrationTexts, webhookDeliveryLabels } from "./texts.ts";
 
 type Delivery = z.output<typeof WebhookDeliveryDto>;
 
 const TONES: Record<Delivery["status"], Tone> = { Pending: "info", Delivered: "ok", Failed: "bad" };
 
-/** One endpoint, and what was sent to it. */
+/** One webhook endpoint and its deliveries. */
 export async function webhookPage(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
   const status = v.query.get("status");
@@ -37,7 +37,7 @@ export async function webhookPage(v: Visit): Promise<View> {
         <Card>
           <Facts
             facts={[
-              [t.state, <EndpointState v={v} row={endpoint} />],
+              [t.status, <EndpointStatus v={v} row={endpoint} />],
               [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
               [t.description, endpoint.description],
               [t.created, <Time v={v} at={endpoint.createdAt} />],
@@ -129,8 +129,8 @@ function columns(v: Visit, { id: endpointId, isActive }: Endpoint): Column<Deliv
       ),
     },
     {
-      head: t.lastAnswer,
-      cell: ({ attempts: [last] }) => last && (last.statusCode ?? t.noAnswer),
+      head: t.lastResponse,
+      cell: ({ attempts: [last] }) => last && (last.statusCode ?? t.noResponse),
     },
     { head: t.attempts, align: "end", cell: ({ attemptCount }) => number(v, attemptCount) },
     { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
@@ -152,11 +152,11 @@ function DeliveryDetails({ v, delivery: { body, attempts } }: { v: Visit; delive
       <JsonText value={body} label={t.body} />
       <ol class="timeline" reversed>
         {attempts.map((attempt) => {
-          const isTaken = attempt.statusCode !== null && attempt.statusCode < 300;
+          const isAccepted = attempt.statusCode !== null && attempt.statusCode < 300;
           return (
-            <li class={`tone-${isTaken ? "ok" : "bad"}`}>
+            <li class={`tone-${isAccepted ? "ok" : "bad"}`}>
               <strong>
-                {t.attempt(attempt.number)}: {attempt.statusCode ?? t.noAnswer}
+                {t.attempt(attempt.number)}: {attempt.statusCode ?? t.noResponse}
               </strong>
               <span class="muted">
                 {t.took(duration(v, attempt.durationMs))} · <Time v={v} at={attempt.attemptedAt} />
@@ -167,7 +167,7 @@ function DeliveryDetails({ v, delivery: { body, attempts } }: { v: Visit; delive
                   class="code-block"
                   tabindex={0}
                   role="region"
-                  aria-label={t.answer}
+                  aria-label={t.response}
                 >{attempt.answer}</pre>
               )}
             </li>
@@ -178,7 +178,7 @@ function DeliveryDetails({ v, delivery: { body, attempts } }: { v: Visit; delive
   );
 }
 
-/** Makes a new secret and shows it, this once. */
+/** Creates a new secret and shows it. It is not shown again. */
 export async function rotateSecret(v: Visit): Promise<Outcome> {
   const t = integrationTexts[v.locale];
   const { secret, oldSecretHours } = await v.api.send<{ secret: string; oldSecretHours: number }>(
@@ -186,7 +186,7 @@ export async function rotateSecret(v: Visit): Promise<Outcome> {
     `webhook-endpoints/${v.params.id}/rotate-secret`,
   );
   return shownOnce(v, {
-    title: t.secretMade,
+    title: t.secretCreated,
     crumb: { href: "webhooks", label: t.webhooks },
     secret,
     label: t.secret,

@@ -29,13 +29,13 @@ export async function editWebhookPage(v: Visit): Promise<View> {
   return await webhookForm(v, endpoint.id, endpoint, answer.headers.get("etag") ?? "", null);
 }
 
-/** Makes the endpoint of the form and shows its secret, this once. */
+/** Creates the endpoint and shows its secret. The secret is not shown again. */
 export async function createWebhook(v: Visit, form: FormData): Promise<Outcome> {
   const t = integrationTexts[v.locale];
-  return await trying(v, null, form, async () => {
+  return await showingErrors(v, null, form, async () => {
     const { id, secret = "" } = await v.api.send<Endpoint>("POST", "webhook-endpoints", valuesOf(form));
     return shownOnce(v, {
-      title: t.endpointMade,
+      title: t.endpointCreated,
       crumb: { href: "webhooks", label: t.webhooks },
       secret,
       label: t.secret,
@@ -44,16 +44,16 @@ export async function createWebhook(v: Visit, form: FormData): Promise<Outcome> 
   });
 }
 
-/** Changes the endpoint, unless somebody else has meanwhile. */
+/** Saves the endpoint. A 412 means that someone else changed it first: the form is shown again with the error. */
 export async function saveWebhook(v: Visit, form: FormData): Promise<Outcome> {
   const id = v.params.id ?? "";
-  return await trying(v, id, form, async () => {
+  return await showingErrors(v, id, form, async () => {
     await v.api.send("PUT", `webhook-endpoints/${id}`, valuesOf(form), { "if-match": field(form, "etag") });
     return { goTo: `webhooks/${id}`, flash: { tone: "ok", text: integrationTexts[v.locale].saved } };
   });
 }
 
-async function trying(
+async function showingErrors(
   v: Visit,
   id: string | null,
   form: FormData,
@@ -126,7 +126,7 @@ async function webhookForm(
                   />
                   <span class="break">
                     <code>{type}</code>
-                    <span class="hint right-text">{description}</span>
+                    <span class="hint choice-text">{description}</span>
                   </span>
                 </label>
               ))}

@@ -10,7 +10,7 @@ import { integrationTexts } from "./texts.ts";
 
 export type Endpoint = z.output<typeof webhookEndpoints["result"]>;
 
-/** Where the tenant's events are sent. */
+/** The tenant's webhook endpoints. */
 export async function webhooksPage(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
   const given = (name: string) => v.query.get(name);
@@ -29,7 +29,7 @@ export async function webhooksPage(v: Visit): Promise<View> {
         <FilterBar v={v} action="webhooks" target="webhooks-list">
           <TextField label={t.search} name="search" type="search" value={given("search")} />
           <SelectField
-            label={t.state}
+            label={t.status}
             name="isActive"
             any={commonTexts[v.locale].all}
             value={given("isActive")}
@@ -65,7 +65,7 @@ function columns(v: Visit): Column<Endpoint>[] {
       ),
     },
     { head: t.events, cell: ({ eventTypes }) => <EventTypes v={v} types={eventTypes} /> },
-    { head: t.state, cell: (row) => <EndpointState v={v} row={row} /> },
+    { head: t.status, cell: (row) => <EndpointStatus v={v} row={row} /> },
     {
       head: t.created,
       sort: "createdAt",
@@ -75,7 +75,7 @@ function columns(v: Visit): Column<Endpoint>[] {
   ];
 }
 
-/** The types of event an endpoint is told of. */
+/** The event types that an endpoint receives. */
 export const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
   types.includes("*") ? <>{integrationTexts[v.locale].allEvents}</> : (
     <span class="row">
@@ -83,8 +83,8 @@ export const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
     </span>
   );
 
-/** Whether events go there, and since when they do not arrive. */
-export function EndpointState({ v, row }: { v: Visit; row: Endpoint }) {
+/** Active, inactive, or failing since a time. */
+export function EndpointStatus({ v, row }: { v: Visit; row: Endpoint }) {
   const t = integrationTexts[v.locale];
   if (!row.isActive) return <Badge tone={row.disabledReason ? "bad" : "idle"}>{t.inactive}</Badge>;
   if (!row.failingSince) return <Badge tone="ok">{t.active}</Badge>;

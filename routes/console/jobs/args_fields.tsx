@@ -1,10 +1,10 @@
 import { SelectField, TextArea, TextField } from "../components/forms.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
-import { type ArgField, nameOf, type Typed, WHOLE } from "./args_form.ts";
+import { ALL_ARGS, type ArgField, nameOf, type Typed } from "./args_form.ts";
 import { jobTexts } from "./texts.ts";
 
-/** The fields of a job's arguments: one each of a flat object, else one for the whole as JSON. */
+/** Inputs for a job's arguments: one per property of an object, else one JSON text for all of them. */
 export function ArgsFields({ v, fields, typed, errors }: {
   v: Visit;
   fields: ArgField[] | null;
@@ -16,19 +16,19 @@ export function ArgsFields({ v, fields, typed, errors }: {
     return (
       <TextArea
         label={t.args}
-        name={WHOLE}
+        name={ALL_ARGS}
         code
         rows={8}
-        value={typed[WHOLE] ?? "{}"}
+        value={typed[ALL_ARGS] ?? "{}"}
         hint={t.jsonHint}
-        errors={errors[WHOLE]}
+        errors={errors[ALL_ARGS]}
       />
     );
   }
   return (
     <fieldset>
       <legend>{t.args}</legend>
-      {errors[WHOLE] && <div class="error">{errors[WHOLE].join(" ")}</div>}
+      {errors[ALL_ARGS] && <div class="error">{errors[ALL_ARGS].join(" ")}</div>}
       {fields.map((arg) => (
         <OneArg v={v} arg={arg} value={typed[nameOf(arg)] ?? ""} errors={errors[nameOf(arg)]} />
       ))}
@@ -44,7 +44,7 @@ function OneArg({ v, arg, value, errors }: {
 }) {
   const t = jobTexts[v.locale];
   const hints = [
-    ...arg.standard === undefined ? arg.required ? [] : [t.optional] : [t.standard(arg.standard)],
+    ...arg.defaultText === undefined ? arg.required ? [] : [t.optional] : [t.defaultIs(arg.defaultText)],
     ...arg.kind === "json" ? [t.jsonHint] : [],
   ];
   const common = {

@@ -1,13 +1,13 @@
 import { field } from "../shared/page.ts";
 
-/** As much of a JSON Schema as forms are made from. */
+/** The parts of a JSON Schema that the form uses. */
 export interface ArgsSchema {
   type?: unknown;
   properties?: Record<string, Record<string, unknown>>;
   required?: string[];
 }
 
-/** One part of a job's arguments, as a form asks for it. */
+/** One property of a job's arguments, as a form field. */
 export interface ArgField {
   name: string;
   kind: "text" | "integer" | "number" | "yesNo" | "choice" | "json";
@@ -16,17 +16,17 @@ export interface ArgField {
   min?: number;
   max?: number;
   maxLength?: number;
-  /** A text of several lines. */
+  /** True for a multi-line text. */
   isLong: boolean;
-  /** What it is when left out; absent: nothing. */
-  standard?: string;
+  /** Default value as text; absent if there is none. */
+  defaultText?: string;
 }
 
-/** The field that holds all arguments where they are no flat object. */
-export const WHOLE = "args";
+/** Name of the field that holds all arguments as JSON if they are not an object. */
+export const ALL_ARGS = "args";
 export const nameOf = (arg: ArgField): string => `arg.${arg.name}`;
 
-/** The fields of arguments that are an object; null where they are anything else, to be written as JSON whole. */
+/** The form fields of an object schema. Null for any other schema: its arguments are entered as one JSON text. */
 export function fieldsOf({ type, properties, required = [] }: ArgsSchema): ArgField[] | null {
   if (type !== "object" || !properties) return null;
   return Object.entries(properties).map(([name, schema]) => fieldOf(name, schema, required.includes(name)));
@@ -54,7 +54,7 @@ function fieldOf(name: string, given: Record<string, unknown>, required: boolean
     ...maxLength === undefined ? {} : { maxLength },
     ...given.default === undefined
       ? {}
-      : { standard: typeof given.default === "string" ? given.default : JSON.stringify(given.default) },
+      : { defaultText: typeof given.default === "string" ? given.default : JSON.stringify(given.default) },
   };
 }
 
@@ -65,7 +65,7 @@ const KINDS: Record<string, ArgField["kind"]> = {
   boolean: "yesNo",
 };
 
-/** "This or null" is asked for as this: an empty field leaves it out. */
+/** Removes "or null" from a schema. An empty field leaves the property out. */
 function withoutNull(schema: Record<string, unknown>): Record<string, unknown> {
   const types = Array.isArray(schema.type) ? schema.type.filter((type) => type !== "null") : [];
   if (types.length === 1) return { ...schema, type: types[0] };
@@ -73,18 +73,18 @@ function withoutNull(schema: Record<string, unknown>): Record<string, unknown> {
   return parts.length === 1 ? { ...parts[0] } : schema;
 }
 
-/** What was typed into each field, by the fields' names. */
+/** The text of each field, by field name. */
 export type Typed = Record<string, string>;
 
-/** What fields show for arguments that are there already. */
+/** Field values for existing arguments. */
 export function typedOf(fields: ArgField[] | null, serializedArgs: string): Typed {
   let args: unknown = null;
   try {
     args = JSON.parse(serializedArgs);
   } catch {
-    return { [WHOLE]: serializedArgs };
+    return { [ALL_ARGS]: serializedArgs };
   }
-  if (!fields) return { [WHOLE]: JSON.stringify(args, null, 2) };
+  if (!fields) return { [ALL_ARGS]: JSON.stringify(args, null, 2) };
   const values = args as Record<string, unknown> | null;
   return Object.fromEntries(fields.map((arg) => {
     const value = values?.[arg.name];
@@ -95,19 +95,19 @@ export function typedOf(fields: ArgField[] | null, serializedArgs: string): Type
 }
 
 /**
- * The arguments a form describes.
- * @returns their JSON, or what is wrong by field; whether they fit the type is for the API to say.
+ * Reads the arguments from a form. The API checks them against the job type's schema.
+ * @returns the arguments as JSON, the field texts, and errors by field.
  */
 export function readArgs(
   fields: ArgField[] | null,
   form: FormData,
-  said: { notJson: string; notNumber: string },
+  texts: { notJson: string; notNumber: string },
 ): { serializedArgs: string; typed: Typed; errors: Record<string, string[]> } {
-  const names = fields ? fields.map(nameOf) : [WHOLE];
+  const names = fields ? fields.map(nameOf) : [ALL_ARGS];
   const typed = Object.fromEntries(names.map((name) => [name, String(form.get(name) ?? "")]));
   if (!fields) {
-    const text = field(form, WHOLE) || "{}";
-    return { serializedArgs: text, typed, errors: isJson(text) ? {} : { [WHOLE]: [said.notJson] } };
+    const text = field(form, ALL_ARGS) || "{}";
+    return { serializedArgs: text, typed, errors: isJson(text) ? {} : { [ALL_ARGS]: [texts.notJson] } };
   }
   const errors: Record<string, string[]> = {};
   const args: Record<string, unknown> = {};
@@ -121,20 +121,20 @@ export function readArgs(
     else if (arg.kind === "yesNo") args[arg.name] = text === "true";
     else if (arg.kind === "json") {
       if (isJson(text)) args[arg.name] = JSON.parse(text);
-      else errors[nameOf(arg)] = [said.notJson];
+      else errors[nameOf(arg)] = [texts.notJson];
     } else if (Number.isFinite(Number(text))) args[arg.name] = Number(text);
-    else errors[nameOf(arg)] = [said.notNumber];
+    else errors[nameOf(arg)] = [texts.notNumber];
   }
   return { serializedArgs: JSON.stringify(args), typed, errors };
 }
 
-/** The API's messages about arguments ("name: message"), by the fields they belong to. */
+/** Assigns the API's messages about arguments ("name: message") to form fields. */
 export function argErrors(fields: ArgField[] | null, messages: string[]): Record<string, string[]> {
   const errors: Record<string, string[]> = {};
   for (const message of messages) {
     const [, name, rest] = /^([^:.\s]+)(?:\.[^:]*)?: (.*)$/s.exec(message) ?? [];
     const arg = fields?.find((candidate) => candidate.name === name);
-    const at = arg ? nameOf(arg) : WHOLE;
+    const at = arg ? nameOf(arg) : ALL_ARGS;
     (errors[at] ??= []).push(arg ? rest ?? message : message);
   }
   return errors;

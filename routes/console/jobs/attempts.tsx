@@ -27,12 +27,12 @@ const TONES: Record<Execution["status"], Tone> = {
   Failed: "bad",
   Abandoned: "warn",
 };
-const statuses = defineTexts(
-  { Processing: "Processing", Succeeded: "Succeeded", Failed: "Failed", Abandoned: "Cut short" },
-  { Processing: "Em curso", Succeeded: "Concluída", Failed: "Falhou", Abandoned: "Interrompida" },
+const attemptStatusLabels = defineTexts(
+  { Processing: "Processing", Succeeded: "Succeeded", Failed: "Failed", Abandoned: "Abandoned" },
+  { Processing: "Em curso", Succeeded: "Concluída", Failed: "Falhou", Abandoned: "Abandonada" },
 );
 
-/** The attempts at a job, newest first, with what each left behind. `log` belongs to attempt number `shownLog`. */
+/** The attempts of a job, newest first, with error, output and progress. `log` belongs to attempt `shownLog`. */
 export function Attempts({ v, job, executions, log, shownLog }: {
   v: Visit;
   job: Job;
@@ -49,15 +49,15 @@ export function Attempts({ v, job, executions, log, shownLog }: {
           <li class={`tone-${TONES[execution.status]}`}>
             <div class="row">
               <strong>{t.attempt(execution.attemptNumber)}</strong>
-              <Badge tone={TONES[execution.status]}>{statuses[v.locale][execution.status]}</Badge>
+              <Badge tone={TONES[execution.status]}>{attemptStatusLabels[v.locale][execution.status]}</Badge>
               <span class="muted">
                 {execution.durationMs === null
-                  ? `${t.running} `
+                  ? `${t.startedAt} `
                   : `${t.took(duration(v, execution.durationMs))} · `}
                 <Time v={v} at={execution.startedAt} />
               </span>
             </div>
-            <Left v={v} execution={execution} />
+            <AttemptResult v={v} execution={execution} />
             {execution.attemptNumber === shownLog
               ? <Log v={v} log={log} />
               : <a href={`jobs/${job.id}?log=${execution.attemptNumber}`}>{t.showLog}</a>}
@@ -74,7 +74,7 @@ export function Attempts({ v, job, executions, log, shownLog }: {
 }
 
 /** Progress, error and output of an attempt. */
-function Left({ v, execution }: { v: Visit; execution: Execution }) {
+function AttemptResult({ v, execution }: { v: Visit; execution: Execution }) {
   const t = jobTexts[v.locale];
   const { status, progressPercent, progressNote, errorMessage, output, attemptNumber } = execution;
   return (

@@ -12,11 +12,11 @@ type Values = Partial<Record<typeof FIELDS[number], string | null>>;
 
 const crumbs = (v: Visit) => [{ href: "dead-letters", label: deadLetterTexts[v.locale].title }];
 
-/** Asks which dead letters to retry; those of a group where the address names it. */
+/** The form that selects dead letters to retry. The query may preselect a group. */
 export const retryManyPage = (v: Visit): View =>
   retryView(v, Object.fromEntries(FIELDS.map((name) => [name, v.query.get(name)])), {});
 
-/** Counts what matches, and on the second press retries it. */
+/** Counts the matching dead letters (dry run). With `do=retry`, retries them. */
 export async function retryMany(v: Visit, form: FormData): Promise<Outcome> {
   const values = Object.fromEntries(FIELDS.map((name) => [name, field(form, name)]));
   const dryRun = field(form, "do") !== "retry";
@@ -26,7 +26,7 @@ export async function retryMany(v: Visit, form: FormData): Promise<Outcome> {
       "dead-letter-jobs/retry",
       {
         jobTypeName: optionalField(form, "jobTypeName"),
-        // Spaces at its ends are part of what a group is called.
+        // Not trimmed: the group's pattern may begin or end with a space.
         errorPattern: String(form.get("errorPattern") ?? "") || undefined,
         errorContains: optionalField(form, "errorContains"),
         failedFrom: instantOf(v, values.failedFrom ?? ""),
@@ -107,10 +107,10 @@ function retryView(v: Visit, values: Values, { matched, refusal = null }: {
   };
 }
 
-/** Asks how old the dead letters to remove are. */
+/** The form that purges dead letters by age. */
 export const purgePage = (v: Visit): View => purgeView(v, "", null);
 
-/** Removes dead letters for good. */
+/** Purges dead letters permanently. */
 export async function purge(v: Visit, form: FormData): Promise<Outcome> {
   const days = field(form, "retentionDays");
   try {

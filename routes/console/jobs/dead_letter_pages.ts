@@ -4,7 +4,7 @@ import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { deadLetterListPage, deadLetterPage, deadLettersPage } from "./dead_letters.tsx";
 import type { Job } from "./job_status.tsx";
 
-/** Pages of dead letters, and what their buttons do. */
+/** Pages of dead letters and their actions. */
 export const deadLetterPages: ConsolePage[] = [
   { path: "dead-letters", get: deadLettersPage },
   { path: "dead-letters/list", get: deadLetterListPage },

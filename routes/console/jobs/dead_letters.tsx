@@ -22,7 +22,7 @@ const ViewTabs = ({ v, here }: { v: Visit; here: "groups" | "list" }) => {
       label={t.views}
       tabs={[
         { href: "dead-letters", label: t.byError, isCurrent: here === "groups" },
-        { href: "dead-letters/list", label: t.oneByOne, isCurrent: here === "list" },
+        { href: "dead-letters/list", label: t.list, isCurrent: here === "list" },
       ]}
     />
   );
@@ -38,7 +38,7 @@ const actions = (v: Visit) => (
 const groupSearch = ({ jobTypeName, errorPattern }: Pick<Group, "jobTypeName" | "errorPattern">) =>
   searchOf({ jobTypeName, errorPattern });
 
-/** What waits for a decision, by job type and error. */
+/** Open dead letters, grouped by job type and error. */
 export async function deadLettersPage(v: Visit): Promise<View> {
   const t = deadLetterTexts[v.locale];
   const page = await v.api.get<Page<Group>>("dead-letter-jobs/groups", { page: v.query.get("page") });
@@ -84,16 +84,16 @@ export async function deadLettersPage(v: Visit): Promise<View> {
   };
 }
 
-/** Dead letters one by one; of one group where the address names it. */
+/** A list of dead letters. The query may limit it to one group. */
 export async function deadLetterListPage(v: Visit): Promise<View> {
   const t = deadLetterTexts[v.locale];
-  const of = (name: string) => v.query.get(name);
-  const group = { jobTypeName: of("jobTypeName"), errorPattern: of("errorPattern") };
-  const isRetried = of("isRetried");
+  const given = (name: string) => v.query.get(name);
+  const group = { jobTypeName: given("jobTypeName"), errorPattern: given("errorPattern") };
+  const isRetried = given("isRetried");
   const page = await v.api.get<Page<DeadLetter>>("dead-letter-jobs", {
     ...group,
     isRetried,
-    page: of("page"),
+    page: given("page"),
   });
   return {
     title: group.errorPattern ?? group.jobTypeName ?? t.title,
@@ -124,7 +124,7 @@ export async function deadLetterListPage(v: Visit): Promise<View> {
             name="isRetried"
             value={isRetried}
             any={jobTexts[v.locale].all}
-            choices={[{ value: "false", label: t.onlyWaiting }, { value: "true", label: t.onlyRetried }]}
+            choices={[{ value: "false", label: t.onlyOpen }, { value: "true", label: t.onlyRetried }]}
           />
         </FilterBar>
         <LivePart v={v} id="dead-letters" everySeconds={10}>
@@ -165,7 +165,7 @@ function columns(v: Visit): Column<DeadLetter>[] {
     },
     { head: t.failed, cell: ({ failedAt }) => <Time v={v} at={failedAt} /> },
     {
-      head: t.state,
+      head: t.status,
       cell: ({ id, retriedJobId }) =>
         retriedJobId
           ? <a href={`jobs/${retriedJobId}`}>{t.retried}</a>
@@ -174,7 +174,7 @@ function columns(v: Visit): Column<DeadLetter>[] {
   ];
 }
 
-/** One dead letter: what failed, with what, and what became of it. */
+/** One dead letter: its job, error, arguments and retry. */
 export async function deadLetterPage(v: Visit): Promise<View> {
   const t = deadLetterTexts[v.locale];
   const j = jobTexts[v.locale];
@@ -195,13 +195,13 @@ export async function deadLetterPage(v: Visit): Promise<View> {
     body: (
       <>
         <Card
-          title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.waiting}</Badge>}
+          title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.open}</Badge>}
         >
           <Facts
             facts={[
               ["Id", <CopyValue v={v} value={id} />],
               [
-                t.deadJob,
+                t.job,
                 <a href={`jobs/${jobId}`}>
                   <code>{shortId(jobId)}</code>
                 </a>,

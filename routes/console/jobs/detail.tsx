@@ -20,7 +20,7 @@ const CANCELLABLE: ReadonlySet<Job["status"]> = new Set([
 ]);
 const ENDED: ReadonlySet<Job["status"]> = new Set(["Succeeded", "DeadLettered", "Cancelled"]);
 
-/** One job: what it is, each attempt with its error, output, progress and log, and what belongs to it. */
+/** One job: its details, its attempts with error, output, progress and log, and its continuations. */
 export async function jobPage(v: Visit): Promise<View> {
   const t = jobTexts[v.locale];
   const path = `jobs/${v.params.id}`;
@@ -67,7 +67,7 @@ export async function jobPage(v: Visit): Promise<View> {
   };
 }
 
-/** The lines of an attempt; none where the address names an attempt that never was. */
+/** The log of an attempt; null if the query names an attempt that does not exist. */
 async function readLog(v: Visit, path: string, attempt: string): Promise<Page<LogLine> | null> {
   if (!/^[1-9]\d{0,8}$/.test(attempt)) return null;
   try {
@@ -113,7 +113,7 @@ function JobFacts({ v, job }: { v: Visit; job: Job }) {
     ["Id", <CopyValue v={v} value={job.id} />],
     [t.queue, job.queue],
     [t.priority, jobPriorityLabels[v.locale][job.priority]],
-    [t.origin, jobOriginLabels[v.locale][job.type]],
+    [t.trigger, jobOriginLabels[v.locale][job.type]],
     [t.attempts, t.of(job.attempts, job.maxRetries + 1)],
     [t.created, <Time v={v} at={job.createdAt} />],
     [t.createdBy, job.createdBy ? short(job.createdBy) : t.service],
@@ -134,13 +134,13 @@ function JobFacts({ v, job }: { v: Visit; job: Job }) {
   return <Facts facts={facts} />;
 }
 
-/** Cancels the job of the page. */
+/** Cancels the job. */
 export async function cancelJob(v: Visit): Promise<Outcome> {
   await v.api.send("POST", `jobs/${v.params.id}/cancel`);
   return { goTo: `jobs/${v.params.id}`, flash: { tone: "ok", text: jobTexts[v.locale].cancelled } };
 }
 
-/** Brings the retry of the page's job forward. */
+/** Makes the retry of a failed job due now. */
 export async function retryJobNow(v: Visit): Promise<Outcome> {
   await v.api.send("POST", `jobs/${v.params.id}/retry-now`);
   return { goTo: `jobs/${v.params.id}`, flash: { tone: "ok", text: jobTexts[v.locale].retriedNow } };

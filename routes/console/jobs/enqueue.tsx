@@ -24,7 +24,7 @@ interface Shown {
   refusal: Refusal | null;
 }
 
-/** A form made from the schema of a job type; `copy` fills it with a job there is. */
+/** The form to enqueue a job, generated from the job type's schema. `?copy=` fills it with an existing job's values. */
 export async function enqueuePage(v: Visit): Promise<View> {
   const types = await v.api.get<JobTypeItem[]>("jobs/types");
   const copied = v.query.get("copy") ? await v.api.get<Job>(`jobs/${v.query.get("copy")}`) : null;
@@ -45,7 +45,7 @@ export async function enqueuePage(v: Visit): Promise<View> {
   });
 }
 
-/** Enqueues what the form describes, or shows it again with what is wrong. */
+/** Enqueues the job, or shows the form again with the errors. */
 export async function enqueueJob(v: Visit, form: FormData): Promise<Outcome> {
   const t = jobTexts[v.locale];
   const types = await v.api.get<JobTypeItem[]>("jobs/types");
@@ -87,7 +87,7 @@ const head = (v: Visit) => ({
 
 function formView(v: Visit, types: JobTypeItem[], { type, args, options, errors, refusal }: Shown): View {
   const t = jobTexts[v.locale];
-  const isTold = Object.keys(errors).length > 0;
+  const hasErrors = Object.keys(errors).length > 0;
   return {
     ...head(v),
     body: (
@@ -100,10 +100,10 @@ function formView(v: Visit, types: JobTypeItem[], { type, args, options, errors,
             refusal={refusal}
             known={[...OPTIONS, "serializedArgs"]}
           />
-          {!refusal && isTold && <Notice tone="bad">{Object.values(errors).flat().join(" ")}</Notice>}
+          {!refusal && hasErrors && <Notice tone="bad">{Object.values(errors).flat().join(" ")}</Notice>}
           <ArgsFields v={v} fields={fieldsOf(type.argsSchema)} typed={args} errors={errors} />
           <fieldset>
-            <legend>{t.howItRuns}</legend>
+            <legend>{t.options}</legend>
             <div class="pair">
               <TextField
                 label={t.queue}
@@ -153,7 +153,7 @@ function formView(v: Visit, types: JobTypeItem[], { type, args, options, errors,
   };
 }
 
-/** Chooses whose form is shown. */
+/** Selects the job type of the form. */
 export function TypeChoice({ v, types, type, action }: {
   v: Visit;
   types: JobTypeItem[];

@@ -34,11 +34,11 @@ export const jobStatusLabels = defineTexts({
   Processing: "Em curso",
   Succeeded: "Concluída",
   Failed: "Falhou, vai repetir",
-  DeadLettered: "Sem solução",
+  DeadLettered: "Falha definitiva",
   Cancelled: "Cancelada",
 });
 
-/** A job's status in colour and words. */
+/** A job's status as a coloured label. */
 export const JobStatusBadge = ({ locale, status }: { locale: Locale; status: JobStatus }) => (
   <Badge tone={TONES[status]}>{jobStatusLabels[locale][status]}</Badge>
 );

@@ -10,7 +10,7 @@ import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 
 const FILTERS = ["type", "priority", "queue", "searchTerm"] as const;
 
-/** Jobs, newest first unless sorted otherwise, filtered by what the address says. */
+/** Jobs, filtered and sorted by the query; newest first by default. */
 export async function jobsPage(v: Visit): Promise<View> {
   const t = jobTexts[v.locale];
   const { all } = t;
@@ -37,7 +37,7 @@ export async function jobsPage(v: Visit): Promise<View> {
           )}
           <TextField label={t.searchTypes} name="searchTerm" type="search" value={filters.searchTerm} />
           <SelectField
-            label={t.origin}
+            label={t.trigger}
             name="type"
             any={all}
             value={filters.type}
@@ -68,7 +68,7 @@ export async function jobsPage(v: Visit): Promise<View> {
   };
 }
 
-/** Every status that has jobs, and the one looked at. */
+/** A tab per status that has jobs, and one for the selected status. */
 function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; count: number }[] }) {
   const current = JOB_STATUSES.find((status) => status === v.query.get("status")) ?? null;
   const at = new Map(counts.map(({ status, count }) => [status, count]));
@@ -96,7 +96,7 @@ function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; coun
   );
 }
 
-/** What a table of jobs shows of each. */
+/** Columns of a table of jobs. */
 export function jobColumns(v: Visit): Column<Job>[] {
   const t = jobTexts[v.locale];
   return [

@@ -15,7 +15,7 @@ export const jobsSection: ConsoleSection = {
     { path: "jobs", label: { en: jobTexts.en.jobs, pt: jobTexts.pt.jobs }, icon: "jobs" },
     {
       path: "recurring",
-      label: { en: recurringJobTexts.en.nav, pt: recurringJobTexts.pt.nav },
+      label: { en: recurringJobTexts.en.title, pt: recurringJobTexts.pt.title },
       icon: "recurring",
     },
     {

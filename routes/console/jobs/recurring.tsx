@@ -89,15 +89,15 @@ function columns(v: Visit): Column<Recurring>[] {
   ];
 }
 
-/** In words where there are some, with the expression and its zone below. */
+/** The schedule as text if the pattern is a common one, with the expression and time zone below. */
 function Schedule({ v, recurring }: { v: Visit; recurring: Recurring }) {
   const { cronExpression, timeZoneId } = recurring;
-  const said = describeCron(v.locale, cronExpression);
+  const description = describeCron(v.locale, cronExpression);
   return (
     <>
-      {said ?? <code>{cronExpression}</code>}
+      {description ?? <code>{cronExpression}</code>}
       <span class="sub">
-        {said && <code>{cronExpression}</code>} {timeZoneId}
+        {description && <code>{cronExpression}</code>} {timeZoneId}
       </span>
     </>
   );
@@ -116,7 +116,7 @@ function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
   );
 }
 
-/** One recurring job: its schedule in words, its next and its latest runs. */
+/** One recurring job: its schedule, next runs and latest runs. */
 export async function recurringJobPage(v: Visit): Promise<View> {
   const t = recurringJobTexts[v.locale];
   const path = apiPathOf(v.params.id ?? "");
@@ -178,11 +178,11 @@ export async function recurringJobPage(v: Visit): Promise<View> {
   };
 }
 
-/** On the viewer's clocks, and on those of the schedule where they are others. */
+/** Next runs in the viewer's time zone, and in the schedule's if it differs. */
 function NextRuns({ v, recurring, runs }: { v: Visit; recurring: Recurring; runs: string[] }) {
   const t = recurringJobTexts[v.locale];
   const { timeZoneId } = recurring;
-  const theirs: Column<string> = {
+  const scheduleZone: Column<string> = {
     head: timeZoneId,
     cell: (at) => clock(v, timeZoneId, at),
     wideOnly: true,
@@ -194,14 +194,14 @@ function NextRuns({ v, recurring, runs }: { v: Visit; recurring: Recurring; runs
       empty={<Empty icon="schedules" title={t.neverDue} />}
       columns={[
         { head: v.timeZone, cell: (at) => clock(v, v.timeZone, at) },
-        ...timeZoneId === v.timeZone ? [] : [theirs],
+        ...timeZoneId === v.timeZone ? [] : [scheduleZone],
         { head: t.next, cell: (at) => <Time v={v} at={at} /> },
       ]}
     />
   );
 }
 
-/** "Mon, 23 Nov, 08:00", by the clocks of the zone. */
+/** "Mon, 23 Nov, 08:00" in the given time zone. */
 const clock = (v: Visit, timeZone: string, at: string): string =>
   new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], {
     weekday: "short",

@@ -20,7 +20,7 @@ interface Shown {
   args: Typed;
   errors: Record<string, string[]>;
   refusal: Refusal | null;
-  /** What the recurring job's version was when the form was opened; null for a new one. */
+  /** ETag of the recurring job when the form was opened; null for a new one. */
   etag: string | null;
 }
 
@@ -87,14 +87,14 @@ export async function changeRecurring(v: Visit, form: FormData): Promise<Outcome
   });
 }
 
-/** Null where the type is not offered (any more): its arguments are then written as JSON. */
+/** Argument fields of a job type. Null if the type cannot be enqueued: its arguments are then entered as JSON. */
 async function fieldsOfType(v: Visit, name: string): Promise<ArgField[] | null> {
   const types = await v.api.get<JobTypeItem[]>("jobs/types");
   const type = types.find((type) => type.name === name);
   return type ? fieldsOf(type.argsSchema) : null;
 }
 
-/** Sends what the form says, or shows it again with what is wrong. */
+/** Sends the form, or shows it again with the errors. */
 async function save(
   v: Visit,
   form: FormData,
@@ -117,8 +117,8 @@ async function save(
     });
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.status === 404) throw refusal;
-    const { serializedArgs: said = [], ...others } = refusal.fields;
-    return again({ ...others, ...argErrors(o.fields, said) }, refusal);
+    const { serializedArgs: messages = [], ...others } = refusal.fields;
+    return again({ ...others, ...argErrors(o.fields, messages) }, refusal);
   }
 }
 

@@ -4,15 +4,15 @@ import { apiPathOf, pathOf, recurringJobPage, recurringPage } from "./recurring.
 import { changeRecurring, createRecurring, editRecurringPage, newRecurringPage } from "./recurring_form.tsx";
 import { recurringJobTexts } from "./recurring_texts.ts";
 
-/** Pages of recurring jobs, and what their buttons do. */
+/** Pages of recurring jobs and their actions. */
 export const recurringPages: ConsolePage[] = [
   { path: "recurring", get: recurringPage },
-  // Its maker chooses a recurring job's id, which may be "new".
+  // Not recurring/new: users choose the ids, and an id may be "new".
   { path: "recurring/new/form", get: newRecurringPage, post: createRecurring },
   { path: "recurring/{id}", get: recurringJobPage },
   { path: "recurring/{id}/edit", get: editRecurringPage, post: changeRecurring },
-  { path: "recurring/{id}/pause", post: (v) => control(v, "pause", recurringJobTexts[v.locale].pausedNow) },
-  { path: "recurring/{id}/resume", post: (v) => control(v, "resume", recurringJobTexts[v.locale].resumed) },
+  { path: "recurring/{id}/pause", post: (v) => setPaused(v, "pause", recurringJobTexts[v.locale].pausedNow) },
+  { path: "recurring/{id}/resume", post: (v) => setPaused(v, "resume", recurringJobTexts[v.locale].resumed) },
   {
     path: "recurring/{id}/trigger",
     async post(v) {
@@ -29,7 +29,7 @@ export const recurringPages: ConsolePage[] = [
   },
 ];
 
-async function control(v: Visit, verb: "pause" | "resume", text: string): Promise<Outcome> {
+async function setPaused(v: Visit, verb: "pause" | "resume", text: string): Promise<Outcome> {
   const id = v.params.id ?? "";
   await v.api.send("POST", `${apiPathOf(id)}/${verb}`);
   return { goTo: pathOf(id), flash: { tone: "ok", text } };

@@ -19,7 +19,7 @@ import { notificationTexts } from "./texts.ts";
 
 type Recipient = Detail["recipients"][number];
 
-/** One message: its recipients, every attempt to deliver it, and what it says. */
+/** One message: its recipients, delivery attempts and content. */
 export async function detailPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
   const message = await v.api.get<Detail>(`notifications/${v.params.id}`);
@@ -170,7 +170,7 @@ function Content({ v, message }: { v: Visit; message: Detail }) {
   const t = notificationTexts[v.locale];
   const { id, htmlBody, textBody, templateSlug, sentAt } = message;
   if (htmlBody === null && textBody === null) {
-    return <p class="muted">{templateSlug && sentAt === null ? t.inDigestOrTemplate : t.noContent}</p>;
+    return <p class="muted">{templateSlug && sentAt === null ? t.renderedLater : t.noContent}</p>;
   }
   return (
     <>
@@ -190,7 +190,7 @@ function Content({ v, message }: { v: Visit; message: Detail }) {
   );
 }
 
-/** The HTML body alone, for the frame. */
+/** The HTML body alone, for the iframe. */
 export async function bodyPage(v: Visit): Promise<Outcome> {
   const { htmlBody } = await v.api.get<Detail>(`notifications/${v.params.id}`);
   return framedHtml(htmlBody ?? "");

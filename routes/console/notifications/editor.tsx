@@ -13,15 +13,15 @@ import { Time } from "../components/values.tsx";
 import { Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { LivePreview, previewActions, PreviewMistakes, type Said } from "./live_preview.tsx";
+import { LivePreview, previewActions, PreviewErrors, type RenderedMessage } from "./live_preview.tsx";
 import { jsonField } from "./send_fields.ts";
 import { TemplateHelp } from "./template_help.tsx";
 import { templateTexts } from "./template_texts.ts";
 
 type Stored = z.output<typeof NotificationTemplateDetailDto>;
-type Made = z.output<typeof NotificationTemplateDto>;
+type Saved = z.output<typeof NotificationTemplateDto>;
 
-/** What the form holds, as typed. */
+/** The form's fields, as typed. */
 type Texts = Record<
   | "slug"
   | "locale"
@@ -56,7 +56,7 @@ const storedTexts = (template: Stored): Texts => ({
   sample: sampleFor(template.requiredVariables),
 });
 
-/** Something to begin with: every required variable by its own name. */
+/** Initial sample data: every required variable with its own name as value. */
 const sampleFor = (requiredVariables: string): string =>
   JSON.stringify(
     Object.fromEntries(
@@ -76,7 +76,7 @@ const bodyOf = (typedTexts: Texts) => ({
 
 const read = (v: Visit): Promise<Stored> => v.api.get(`notification-templates/${v.params.id}`);
 
-/** Another tenant's viewer cannot change what the service ships; saving makes their own. */
+/** Whether saving changes this template. In a tenant, saving a built-in template creates a custom version instead. */
 const isOwn = (v: Visit, template: Stored): boolean => !template.isShipped || v.viewer.tenant === null;
 
 export const newPage = (v: Visit): View => editorView(v, null, typed(new FormData()), null);
@@ -86,12 +86,12 @@ export async function editorPage(v: Visit): Promise<View> {
   return editorView(v, template, storedTexts(template), null);
 }
 
-/** Makes a template; shown again with what is wrong. */
+/** Creates a template, or shows the form again with the errors. */
 export async function createAction(v: Visit, form: FormData): Promise<Outcome> {
   return await saving(v, form, null, () => create(v, typed(form)));
 }
 
-/** Changes a template, unless somebody else has meanwhile; of one of the service's, makes the tenant's own. */
+/** Saves a template. Fails with 412 if someone else changed it. A built-in template is copied into the tenant instead. */
 export async function saveAction(v: Visit, form: FormData): Promise<Outcome> {
   const template = await read(v);
   const typedTexts = typed(form);
@@ -99,7 +99,7 @@ export async function saveAction(v: Visit, form: FormData): Promise<Outcome> {
   const path = `notification-templates/${template.id}`;
   return await saving(v, form, template, async () => {
     const body = { templateId: template.id, ...bodyOf(typedTexts) };
-    const { version } = await v.api.send<Made>("PUT", path, body, {
+    const { version } = await v.api.send<Saved>("PUT", path, body, {
       "if-match": `"${field(form, "version")}"`,
     });
     return { goTo: `templates/${template.id}`, flash: templateTexts[v.locale].saved(version) };
@@ -112,7 +112,7 @@ async function create(v: Visit, typedTexts: Texts) {
     locale: typedTexts.locale.trim() || undefined,
     ...bodyOf(typedTexts),
   };
-  const { id } = await v.api.send<Made>("POST", "notification-templates", body);
+  const { id } = await v.api.send<Saved>("POST", "notification-templates", body);
   return { goTo: `templates/${id}`, flash: templateTexts[v.locale].created };
 }
 
@@ -136,24 +136,24 @@ export async function deleteAction(v: Visit): Promise<Outcome> {
   return { goTo: "templates", flash: { tone: "ok", text: templateTexts[v.locale].deleted } };
 }
 
-/** What the texts as typed would say, with the sample data. */
-async function saidBy(v: Visit, form: FormData): Promise<Said> {
+/** Renders the typed texts with the sample data. */
+async function renderForm(v: Visit, form: FormData): Promise<RenderedMessage> {
   const { locale, name: _, ...body } = { locale: field(form, "locale"), ...bodyOf(typed(form)) };
   const data = jsonField(v, form, "sample");
-  return await v.api.send<Said>("POST", "notification-templates/preview", {
+  return await v.api.send<RenderedMessage>("POST", "notification-templates/preview", {
     ...body,
     locale: locale || undefined,
     data,
   });
 }
 
-/** Mistakes by the field's label; a place in a text leads there. */
-function mistakes(v: Visit, refusal: Refusal) {
+/** The preview's errors by field label. An error with a position links to it. */
+function previewErrors(v: Visit, refusal: Refusal) {
   const labels = labelsOf(v);
   return (
-    <PreviewMistakes
+    <PreviewErrors
       refusal={refusal}
-      place={(name, message) => {
+      describe={(name, message) => {
         const [, line, column] = /^line (\d+), column (\d+)/.exec(message) ?? [];
         return (
           <>
@@ -172,7 +172,7 @@ function mistakes(v: Visit, refusal: Refusal) {
   );
 }
 
-export const templatePreview = previewActions(saidBy, mistakes);
+export const templatePreview = previewActions(renderForm, previewErrors);
 
 function labelsOf(v: Visit): Record<string, string> {
   const t = templateTexts[v.locale];
@@ -224,11 +224,13 @@ function editorView(
         <input type="hidden" name="version" value={version} />
         <div class="stack">
           <FormRefusal refusal={refusal} known={NAMES} />
-          {template && !isStored && <Notice tone="info">{t.isShipped}</Notice>}
+          {template && !isStored && <Notice tone="info">{t.isBuiltin}</Notice>}
           <Card>
             <EditorFields v={v} texts={texts} errors={refusal?.fields ?? {}} isNamed={template !== null} />
             <div class="row">
-              <button type="submit" class="button primary">{isStored ? t.save : t.make}</button>
+              <button type="submit" class="button primary">
+                {isStored ? commonTexts[v.locale].save : commonTexts[v.locale].create}
+              </button>
               {template && (
                 <span class="muted">
                   {t.version} {template.version} · {t.changed} <Time v={v} at={template.updatedAt} />

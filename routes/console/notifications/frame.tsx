@@ -1,6 +1,6 @@
 /**
- * A message's HTML for a frame: whoever wrote it, nothing in it runs, is loaded, is sent or leads out of the frame.
- * The policy holds also where the address is opened by itself.
+ * Serves a message's untrusted HTML for an iframe. The policy blocks scripts, external content, forms and navigation, also
+ * when the address is opened directly.
  */
 export function framedHtml(html: string): Response {
   return new Response(html, {
@@ -16,7 +16,7 @@ export function framedHtml(html: string): Response {
   });
 }
 
-/** The frame for it, by the address of such an answer, or by a name that a form sends it to. */
+/** A sandboxed iframe. `src` is the address of a `framedHtml` response; `name` is the target of a form. */
 export const HtmlFrame = ({ label, src, name }: { label: string; src?: string; name?: string }) => (
   <iframe class="preview" title={label} sandbox="" src={src} name={name}></iframe>
 );

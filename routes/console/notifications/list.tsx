@@ -22,9 +22,9 @@ import { notificationTexts } from "./texts.ts";
 
 type Stats = z.output<typeof NotificationStatsDto>;
 
-const CHOSEN = "chosen-messages";
+const BULK = "messages-bulk";
 
-/** The tenant's messages, newest first, filtered by what the address says. */
+/** The tenant's messages, newest first, filtered by the query. */
 export async function listPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
   const all = commonTexts[v.locale].all;
@@ -67,10 +67,10 @@ export async function listPage(v: Visit): Promise<View> {
         </FilterBar>
         <LivePart v={v} id="messages-list" everySeconds={5}>
           <StatusFigures v={v} stats={stats} />
-          {page.items.some(isChoosable) && <ChosenActions v={v} />}
+          {page.items.some(isSelectable) && <BulkActions v={v} />}
           <DataTable
             caption={t.caption}
-            columns={columns(v, page.items.some(isChoosable))}
+            columns={columns(v, page.items.some(isSelectable))}
             rows={page.items}
             empty={<EmptyList v={v} icon="notifications" text={t.empty}>{t.emptyText}</EmptyList>}
           />
@@ -107,32 +107,32 @@ function StatusFigures({ v, stats }: { v: Visit; stats: Stats }) {
   );
 }
 
-/** Acts on the ticked rows. */
-function ChosenActions({ v }: { v: Visit }) {
+/** Actions on the selected rows. */
+function BulkActions({ v }: { v: Visit }) {
   const t = notificationTexts[v.locale];
   return (
-    <form id={CHOSEN} class="row" method="post" action="notifications/chosen">
+    <form id={BULK} class="row" method="post" action="notifications/chosen">
       <CsrfField v={v} />
       <input type="hidden" name="back" value={v.address} />
       <label class="row">
         <input type="checkbox" data-check-all />
-        {t.chooseAll}
+        {t.selectAll}
       </label>
-      <button type="submit" class="button small" name="do" value="retry">{t.retryChosen}</button>
+      <button type="submit" class="button small" name="do" value="retry">{t.retrySelected}</button>
       <button
         type="submit"
         class="button small danger"
         name="do"
         value="cancel"
-        data-confirm={t.cancelChosenConfirm}
+        data-confirm={t.cancelSelectedConfirm}
       >
-        {t.cancelChosen}
+        {t.cancelSelected}
       </button>
     </form>
   );
 }
 
-const isChoosable = (message: Summary): boolean => isRetriable(message) || isCancellable(message);
+const isSelectable = (message: Summary): boolean => isRetriable(message) || isCancellable(message);
 
 function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
   const t = notificationTexts[v.locale];
@@ -142,8 +142,8 @@ function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
       head: t.message,
       cell: (message) => (
         <span class={hasChoices ? "row-choice" : undefined}>
-          {isChoosable(message)
-            ? <RowCheck form={CHOSEN} value={message.id} label={t.choose(name(message))} />
+          {isSelectable(message)
+            ? <RowCheck form={BULK} value={message.id} label={t.select(name(message))} />
             : hasChoices && <span></span>}
           <span>
             <a class="clamp" href={`notifications/${message.id}`}>{name(message)}</a>
@@ -176,8 +176,8 @@ function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
   ];
 }
 
-/** Sends the ticked messages again, or calls them off, one after the other; what is refused is told. */
-export async function actOnChosen(v: Visit, form: FormData): Promise<Outcome> {
+/** Retries or cancels the selected messages one by one. The flash message counts successes and errors. */
+export async function actOnSelected(v: Visit, form: FormData): Promise<Outcome> {
   const t = notificationTexts[v.locale];
   const ids = form.getAll("id").map(String);
   const isRetry = form.get("do") === "retry";
@@ -195,8 +195,8 @@ export async function actOnChosen(v: Visit, form: FormData): Promise<Outcome> {
   const goTo = /^notifications(\?[^#\\]*)?$/.test(back) ? back : "notifications";
   const [first] = refusals;
   const done = ids.length - refusals.length;
-  if (ids.length === 0) return { goTo, flash: { tone: "bad", text: t.nothingChosen } };
+  if (ids.length === 0) return { goTo, flash: { tone: "bad", text: t.nothingSelected } };
   return first
-    ? { goTo, flash: { tone: "bad", text: t.doneSome(done, refusals.length, first.detail) } }
-    : { goTo, flash: { tone: "ok", text: t.done(done) } };
+    ? { goTo, flash: { tone: "bad", text: t.bulkRefused(done, refusals.length, first.detail) } }
+    : { goTo, flash: { tone: "ok", text: t.bulkDone(done) } };
 }

@@ -7,8 +7,8 @@ import type { Outcome, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import { notificationTexts } from "./texts.ts";
 
-/** What a message would say. */
-export interface Said {
+/** A rendered message. */
+export interface RenderedMessage {
   subject: string | null;
   htmlBody: string | null;
   textBody: string | null;
@@ -17,8 +17,8 @@ export interface Said {
 const FRAME = "html-preview";
 
 /**
- * What the form around it would come to, asked anew as its fields change: subject, text and mistakes from `action`,
- * the HTML from `action`/body in a frame of its own. A preview that fails leaves the last good one in the frame.
+ * A preview of the surrounding form that refreshes when its fields change. `action` returns subject, text and errors;
+ * `action`/body returns the HTML for the iframe. If the preview fails, the iframe keeps the last valid HTML.
  */
 export function LivePreview({ v, action }: { v: Visit; action: string }) {
   const t = notificationTexts[v.locale];
@@ -52,22 +52,22 @@ export function LivePreview({ v, action }: { v: Visit; action: string }) {
   );
 }
 
-/** The two answers a `LivePreview` asks for, from what `said` makes of the form. */
+/** The two actions that `LivePreview` requests. `render` renders the form's message. */
 export const previewActions = (
-  said: (v: Visit, form: FormData) => Promise<Said>,
-  refused = refusedPreview,
+  render: (v: Visit, form: FormData) => Promise<RenderedMessage>,
+  showErrors = defaultErrors,
 ) => ({
   async text(v: Visit, form: FormData): Promise<Outcome> {
     try {
-      return await fragment(<SaidText v={v} said={await said(v, form)} />);
+      return await fragment(<TextPreview v={v} message={await render(v, form)} />);
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || refusal.status >= 500) throw refusal;
-      return await fragment(refused(v, refusal));
+      return await fragment(showErrors(v, refusal));
     }
   },
   async body(v: Visit, form: FormData): Promise<Outcome> {
     try {
-      return framedHtml((await said(v, form)).htmlBody ?? "");
+      return framedHtml((await render(v, form)).htmlBody ?? "");
     } catch (refusal) {
       if (refusal instanceof Refusal) return new Response(null, { status: 204 });
       throw refusal;
@@ -75,7 +75,9 @@ export const previewActions = (
   },
 });
 
-function SaidText({ v, said: { subject, htmlBody, textBody } }: { v: Visit; said: Said }) {
+function TextPreview(
+  { v, message: { subject, htmlBody, textBody } }: { v: Visit; message: RenderedMessage },
+) {
   const t = notificationTexts[v.locale];
   return (
     <>
@@ -91,24 +93,24 @@ function SaidText({ v, said: { subject, htmlBody, textBody } }: { v: Visit; said
   );
 }
 
-function refusedPreview(_v: Visit, refusal: Refusal): Child {
-  return <PreviewMistakes refusal={refusal} />;
+function defaultErrors(_v: Visit, refusal: Refusal): Child {
+  return <PreviewErrors refusal={refusal} />;
 }
 
-/** What is wrong, with `place` leading to each mistake where it can be found. */
-export function PreviewMistakes(
-  { refusal, place = (field, message) => `${field}: ${message}` }: {
+/** The errors of a preview. `describe` formats one error. */
+export function PreviewErrors(
+  { refusal, describe = (field, message) => `${field}: ${message}` }: {
     refusal: Refusal;
-    place?: (field: string, message: string) => Child;
+    describe?: (field: string, message: string) => Child;
   },
 ) {
-  const mistakes = Object.entries(refusal.fields);
+  const errors = Object.entries(refusal.fields);
   return (
     <div data-preview-failed>
-      <Notice tone="bad" {...mistakes.length > 0 ? {} : { title: refusal.detail }}>
+      <Notice tone="bad" {...errors.length > 0 ? {} : { title: refusal.detail }}>
         <ul>
-          {mistakes.flatMap(([field, messages]) =>
-            messages.map((message) => <li>{place(field, message)}</li>)
+          {errors.flatMap(([field, messages]) =>
+            messages.map((message) => <li>{describe(field, message)}</li>)
           )}
         </ul>
       </Notice>

@@ -1,7 +1,7 @@
 import type { ConsolePage, ConsoleSection } from "../shared/page.ts";
 import { bodyPage, cancelPage, detailPage, retryPage } from "./detail.tsx";
-import { actOnChosen, listPage } from "./list.tsx";
-import { peoplePage } from "./people.tsx";
+import { actOnSelected, listPage } from "./list.tsx";
+import { userSearchPage } from "./user_field.tsx";
 import { preferencesAction, preferencesPage } from "./preferences.tsx";
 import { messagePreview, sendAction, sendPage } from "./send.tsx";
 import { addAction, liftAction, suppressionsPage } from "./suppressions.tsx";
@@ -12,9 +12,9 @@ import { templateTexts } from "./template_texts.ts";
 import { notificationTexts } from "./texts.ts";
 
 const permissions = ["send:notifications"];
-const ofSenders = (pages: ConsolePage[]): ConsolePage[] => pages.map((page) => ({ ...page, permissions }));
+const forSenders = (pages: ConsolePage[]): ConsolePage[] => pages.map((page) => ({ ...page, permissions }));
 
-/** Messages, their templates, addresses that get none, and what the viewer themself wants to get. */
+/** Messages, message templates, suppressed addresses and the viewer's notification preferences. */
 export const notificationsSection: ConsoleSection = {
   title: { en: notificationTexts.en.section, pt: notificationTexts.pt.section },
   nav: [
@@ -32,19 +32,19 @@ export const notificationsSection: ConsoleSection = {
     },
     {
       path: "suppressions",
-      label: { en: suppressionTexts.en.nav, pt: suppressionTexts.pt.nav },
+      label: { en: suppressionTexts.en.title, pt: suppressionTexts.pt.title },
       icon: "blocked",
       permissions,
     },
   ],
   pages: [
-    ...ofSenders([
+    ...forSenders([
       { path: "notifications", get: listPage },
-      { path: "notifications/chosen", post: actOnChosen },
+      { path: "notifications/chosen", post: actOnSelected },
       { path: "notifications/send", get: sendPage, post: sendAction },
       { path: "notifications/send/preview", post: messagePreview.text },
       { path: "notifications/send/preview/body", post: messagePreview.body },
-      { path: "notifications/people", get: peoplePage },
+      { path: "notifications/people", get: userSearchPage },
       { path: "notifications/{id}", get: detailPage },
       { path: "notifications/{id}/body", get: bodyPage },
       { path: "notifications/{id}/retry", post: retryPage },

@@ -25,14 +25,14 @@ const ALL = { email: true, push: true, inApp: true, sms: true };
 
 const addressOf = (v: Visit): string => `user-notifications/preferences?userId=${v.viewer.userId}`;
 
-/** What the viewer wants to get, where and when. */
+/** The viewer's notification preferences. */
 export async function preferencesPage(v: Visit): Promise<View> {
   const answer = await v.api.call("GET", addressOf(v));
   const etag = answer.headers.get("etag") ?? "";
   return await preferencesView(v, await answer.json() as Preferences, etag, null);
 }
 
-/** Saves what the form says, unless it was changed elsewhere meanwhile; shown again with what is wrong. */
+/** Saves the preferences. If the API refuses them or they changed elsewhere (412), shows the form with the error. */
 export async function preferencesAction(v: Visit, form: FormData): Promise<Outcome> {
   const etag = field(form, "etag");
   const given = preferencesOf(v, form);
@@ -45,7 +45,7 @@ export async function preferencesAction(v: Visit, form: FormData): Promise<Outco
   return { goTo: "preferences", flash: { tone: "ok", text: preferenceTexts[v.locale].saved } };
 }
 
-/** A category wanted everywhere needs no word. */
+/** Reads the form. A category with all channels ticked is the default, so it is left out. */
 function preferencesOf(v: Visit, form: FormData): Preferences {
   const wanted = (index: number, key: ChannelKey) => form.get(`${index}.${key}`) === "true";
   const categories = form.getAll("category").map((name, index) => ({
@@ -72,16 +72,16 @@ function preferencesOf(v: Visit, form: FormData): Preferences {
   };
 }
 
-/** Categories the viewer has spoken about, and those of the messages they have got lately. */
-async function knownCategories(v: Visit, spoken: Category[]): Promise<Category[]> {
+/** Categories with saved preferences, and categories of the viewer's latest 100 messages. */
+async function knownCategories(v: Visit, saved: Category[]): Promise<Category[]> {
   const { items } = await v.api.get<Page<z.output<typeof UserNotificationDto>>>("user-notifications", {
     userId: v.viewer.userId,
     pageSize: 100,
   });
-  const named = new Set(spoken.map(({ category }) => category.toLowerCase()));
+  const named = new Set(saved.map(({ category }) => category.toLowerCase()));
   const seen = new Set(items.map(({ category }) => category?.toLowerCase()));
   const others = [...seen].filter((category) => category !== undefined && !named.has(category)).sort();
-  return [...spoken, ...others.map((category) => ({ category: String(category), channels: ALL }))];
+  return [...saved, ...others.map((category) => ({ category: String(category), channels: ALL }))];
 }
 
 async function preferencesView(
@@ -168,7 +168,7 @@ async function preferencesView(
   };
 }
 
-/** One row a category, one box a channel; the last row takes a new name. */
+/** One row per category, one checkbox per channel. The last row takes a new category. */
 function CategoryMatrix({ v, rows }: { v: Visit; rows: Category[] }) {
   const t = preferenceTexts[v.locale];
   return (

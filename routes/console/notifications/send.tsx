@@ -11,22 +11,22 @@ import {
 import { Card } from "../components/notice.tsx";
 import { type Page, Refusal } from "../shared/api.ts";
 import { field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { LivePreview, previewActions, type Said } from "./live_preview.tsx";
-import { PeopleField } from "./people.tsx";
-import { chosenPeople, jsonField, messageOf } from "./send_fields.ts";
+import { LivePreview, previewActions, type RenderedMessage } from "./live_preview.tsx";
+import { UserField } from "./user_field.tsx";
+import { chosenUsers, jsonField, messageOf } from "./send_fields.ts";
 import { channelChoices, priorityChoices } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
 
 type Template = z.output<typeof NotificationTemplateListItem>;
 
-const SHOWN_BESIDE = [
+const FIELDS_WITH_ERRORS = [
   ...["subject", "textBody", "htmlBody", "templateSlug", "locale", "templateData"],
   ...["recipients", "priority", "category", "actionUrl", "sendAt"],
 ];
 
 export const sendPage = (v: Visit): Promise<View> => sendView(v, new FormData(), null);
 
-/** Sends or schedules what the form says; shown again with what is wrong. */
+/** Sends or schedules the message, or shows the form again with the errors. */
 export async function sendAction(v: Visit, form: FormData): Promise<Outcome> {
   const t = notificationTexts[v.locale];
   try {
@@ -47,8 +47,8 @@ export async function sendAction(v: Visit, form: FormData): Promise<Outcome> {
   }
 }
 
-/** What the form's message would say. */
-async function saidBy(v: Visit, form: FormData): Promise<Said> {
+/** Renders the form's message. */
+async function renderForm(v: Visit, form: FormData): Promise<RenderedMessage> {
   const templateSlug = field(form, "templateSlug");
   if (field(form, "source") !== "template") {
     return {
@@ -58,19 +58,19 @@ async function saidBy(v: Visit, form: FormData): Promise<Said> {
     };
   }
   if (templateSlug === "") return { subject: null, htmlBody: null, textBody: null };
-  return await v.api.send<Said>("POST", "notification-templates/render", {
+  return await v.api.send<RenderedMessage>("POST", "notification-templates/render", {
     templateSlug,
     locale: field(form, "locale") || null,
     data: jsonField(v, form, "templateData"),
   });
 }
 
-export const messagePreview = previewActions(saidBy);
+export const messagePreview = previewActions(renderForm);
 
 async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Promise<View> {
   const t = notificationTexts[v.locale];
   const given = (name: string) => field(form, name);
-  // A field as it was sent, and what was wrong with it.
+  // Name, submitted value and errors of a field.
   const sent = (name: string) => ({ name, value: given(name), errors: refusal?.fields[name] });
   const { items } = await v.api.get<Page<Template>>("notification-templates", {
     includeShipped: true,
@@ -87,7 +87,7 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
       <form class="editor" method="post" action="notifications/send">
         <CsrfField v={v} />
         <div class="stack">
-          <FormRefusal refusal={refusal} known={SHOWN_BESIDE} />
+          <FormRefusal refusal={refusal} known={FIELDS_WITH_ERRORS} />
           <Card>
             <SelectField
               label={t.channel}
@@ -95,12 +95,12 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
               value={given("channel") || "Email"}
               choices={channelChoices(v.locale)}
             />
-            {canFind && <PeopleField v={v} chosen={chosenPeople(form.getAll("userIds"))} />}
+            {canFind && <UserField v={v} chosen={chosenUsers(form.getAll("userIds"))} />}
             <TextArea label={t.addresses} {...sent("recipients")} rows={3} hint={t.addressesHint} />
           </Card>
           <Card>
             <fieldset class="choices">
-              <legend>{t.contentFrom}</legend>
+              <legend>{t.contentSource}</legend>
               <label>
                 <input type="radio" name="source" value="own" checked={!isTemplate} /> {t.ownText}
               </label>

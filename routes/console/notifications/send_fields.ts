@@ -3,23 +3,23 @@ import { Refusal } from "../shared/api.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
 import { notificationTexts } from "./texts.ts";
 
-/** A user chosen in the form: their id, and what they are called there. */
-export interface Person {
+/** A user selected in the form: id and display name. */
+export interface ChosenUser {
   id: string;
   label: string;
 }
 
-export const personValue = ({ id, label }: Person): string => `${id} ${label}`;
+export const userValue = ({ id, label }: ChosenUser): string => `${id} ${label}`;
 
-/** Those ticked in the form. */
-export function chosenPeople(values: FormDataEntryValue[]): Person[] {
+/** The users selected in the form. */
+export function chosenUsers(values: FormDataEntryValue[]): ChosenUser[] {
   return values.map(String).map((value) => {
     const [id = "", ...label] = value.split(" ");
     return { id, label: label.join(" ") };
   });
 }
 
-/** `Ana Sousa <ana@example.com>` or an address alone, one a line. */
+/** Reads recipients, one per line: `Ana Sousa <ana@example.com>` or an address alone. */
 export function recipientsOf(text: string): { address: string; displayName: string | null }[] {
   return text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean).map((line) => {
     const [, name, address] = /^(.*?)\s*<([^<>]+)>$/.exec(line) ?? [];
@@ -29,7 +29,7 @@ export function recipientsOf(text: string): { address: string; displayName: stri
   });
 }
 
-/** The object a JSON field holds; empty where it is. @throws Refusal that names the field */
+/** The object in a JSON field; {} if the field is empty. @throws Refusal that names the field */
 export function jsonField(v: Visit, form: FormData, name: string): Record<string, unknown> {
   const text = field(form, name);
   if (text === "") return {};
@@ -37,19 +37,19 @@ export function jsonField(v: Visit, form: FormData, name: string): Record<string
     const value: unknown = JSON.parse(text);
     if (value && typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // said below
+    // not JSON: refused below
   }
-  throw mistake(name, notificationTexts[v.locale].dataInvalid);
+  throw invalidField(name, notificationTexts[v.locale].dataInvalid);
 }
 
-const mistake = (name: string, message: string): Refusal =>
+const invalidField = (name: string, message: string): Refusal =>
   new Refusal(400, null, message, { [name]: [message] }, null);
 
-/** What the form asks to be sent, and when. @throws Refusal where a field cannot be read */
+/** The message and the send time from the form. @throws Refusal if a field cannot be read */
 export function messageOf(v: Visit, form: FormData) {
   const sendAt = field(form, "sendAt");
   const scheduledAt = sendAt === "" ? null : instantOf(v, sendAt);
-  if (scheduledAt === undefined) throw mistake("sendAt", notificationTexts[v.locale].dateInvalid);
+  if (scheduledAt === undefined) throw invalidField("sendAt", notificationTexts[v.locale].dateInvalid);
   const channel = field(form, "channel");
   const hasTitle = channel !== "Sms";
   const content = field(form, "source") === "template"
@@ -66,7 +66,7 @@ export function messageOf(v: Visit, form: FormData) {
   const message = {
     channel,
     recipients: recipientsOf(field(form, "recipients")),
-    userIds: chosenPeople(form.getAll("userIds")).map(({ id }) => id),
+    userIds: chosenUsers(form.getAll("userIds")).map(({ id }) => id),
     ...content,
     priority: optionalField(form, "priority"),
     category: optionalField(form, "category"),

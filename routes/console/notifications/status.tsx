@@ -28,7 +28,7 @@ const TONES: Record<Status, Tone> = {
 };
 
 export const notificationStatusLabels = defineTexts({
-  Pending: "Collected",
+  Pending: "In digest",
   Queued: "Queued",
   Sending: "Sending",
   Sent: "Sent",
@@ -37,7 +37,7 @@ export const notificationStatusLabels = defineTexts({
   Scheduled: "Scheduled",
   Cancelled: "Cancelled",
 }, {
-  Pending: "Em resumo",
+  Pending: "No resumo",
   Queued: "Na fila",
   Sending: "A enviar",
   Sent: "Enviada",
@@ -57,7 +57,7 @@ export const notificationPriorityLabels = defineTexts(
   { Low: "Baixa", Normal: "Normal", High: "Alta", Critical: "Crítica" },
 );
 
-/** What a recipient's line says; those still owed when no attempt comes by itself any more are not delivered. */
+/** Delivery status of one recipient. A recipient still owed when the message has ended counts as NotDelivered. */
 type RecipientOutcome = RecipientStatus | "NotDelivered";
 
 const RECIPIENT_TONES: Record<RecipientOutcome, Tone> = {
@@ -70,40 +70,40 @@ const RECIPIENT_TONES: Record<RecipientOutcome, Tone> = {
 };
 
 const recipientOutcomeLabels = defineTexts({
-  Owed: "Not yet",
+  Owed: "Pending",
   Sent: "Sent",
   Refused: "Refused",
   Skipped: "Skipped",
-  Collected: "In a digest",
+  Collected: "In digest",
   NotDelivered: "Not delivered",
 }, {
-  Owed: "Ainda não",
+  Owed: "Pendente",
   Sent: "Enviada",
   Refused: "Recusada",
   Skipped: "Omitida",
-  Collected: "Num resumo",
+  Collected: "No resumo",
   NotDelivered: "Não entregue",
 });
 
-/** Why somebody was left out, as a sentence. */
+/** Why a recipient was skipped. */
 export const skipReasonLabels: Record<Locale, Record<SkipReason, string>> = defineTexts({
-  OptedOut: "Does not want this category on this channel",
+  OptedOut: "The user has turned off this category on this channel",
   Suppressed: "The address is suppressed",
-  NoAddress: "Has no address on this channel",
-  NotAUser: "Is no user of this tenant any more",
+  NoAddress: "The user has no address on this channel",
+  NotAUser: "The user no longer belongs to this tenant",
 }, {
-  OptedOut: "Não quer esta categoria neste canal",
+  OptedOut: "O utilizador desativou esta categoria neste canal",
   Suppressed: "O endereço está suprimido",
-  NoAddress: "Não tem endereço neste canal",
-  NotAUser: "Já não é utilizador deste inquilino",
+  NoAddress: "O utilizador não tem endereço neste canal",
+  NotAUser: "O utilizador já não pertence a este inquilino",
 });
 
-/** A message's status in colour and words. */
+/** A message's status as a coloured label. */
 export const StatusBadge = ({ locale, status }: { locale: Locale; status: Status }) => (
   <Badge tone={TONES[status]}>{notificationStatusLabels[locale][status]}</Badge>
 );
 
-/** What became of one recipient of a message, in colour and words. */
+/** The delivery status of one recipient as a coloured label. */
 export function RecipientBadge(
   { locale, message, status }: { locale: Locale; message: Pick<Summary, "status">; status: RecipientStatus },
 ) {
@@ -119,8 +119,8 @@ export const statusChoices = (locale: Locale): Choice[] =>
 export const priorityChoices = (locale: Locale): Choice[] =>
   NOTIFICATION_PRIORITIES.map((value) => ({ value, label: notificationPriorityLabels[locale][value] }));
 
-/** May be sent again. */
+/** Whether the message can be sent again. */
 export const isRetriable = ({ status }: Pick<Summary, "status">): boolean =>
   status === "Failed" || status === "DeadLettered";
-/** May still be called off. */
+/** Whether the message can still be cancelled. */
 export const isCancellable = ({ status }: Pick<Summary, "status">): boolean => status === "Scheduled";

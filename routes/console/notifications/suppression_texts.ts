@@ -1,12 +1,11 @@
 import { defineTexts } from "../shared/languages.ts";
 
-/** Words of the suppression list. */
+/** Texts of the suppression list. */
 export const suppressionTexts = defineTexts({
   title: "Suppressed addresses",
-  nav: "Suppressions",
   intro:
-    "Messages of this tenant do not go to these addresses: mail servers called them dead, or somebody put them here.",
-  caption: "Addresses this tenant's messages no longer go to, newest first",
+    "Messages are not sent to these addresses. Mail servers or SMS gateways reported them as undeliverable, or someone added them.",
+  caption: "Suppressed addresses, newest first",
   search: "Search addresses",
   channel: "Channel",
   address: "Address",
@@ -16,18 +15,17 @@ export const suppressionTexts = defineTexts({
   message: "the message",
   add: "Suppress an address",
   addIt: "Suppress",
-  added: "The address is suppressed.",
-  lift: "Lift",
-  liftConfirm: (address: string) => `Let messages go to ${address} again?`,
-  lifted: "Messages go to the address again.",
-  empty: "No address is suppressed",
-  emptyText: "Addresses that mail servers or SMS gateways call dead appear here by themselves.",
+  added: "The address was suppressed.",
+  remove: "Remove",
+  removeConfirm: (address: string) => `Remove ${address} from the list? Messages are then sent to it again.`,
+  removed: "The address was removed. Messages are sent to it again.",
+  empty: "No suppressed addresses",
+  emptyText: "Addresses that mail servers or SMS gateways report as undeliverable are added automatically.",
 }, {
   title: "Endereços suprimidos",
-  nav: "Supressões",
   intro:
-    "As mensagens deste inquilino não seguem para estes endereços: os servidores deram-nos como mortos, ou alguém os pôs aqui.",
-  caption: "Endereços para onde as mensagens deste inquilino já não seguem, os mais recentes primeiro",
+    "As mensagens não são enviadas para estes endereços. Os servidores de correio ou SMS indicaram que não recebem mensagens, ou alguém os adicionou.",
+  caption: "Endereços suprimidos, os mais recentes primeiro",
   search: "Procurar endereços",
   channel: "Canal",
   address: "Endereço",
@@ -37,20 +35,27 @@ export const suppressionTexts = defineTexts({
   message: "a mensagem",
   add: "Suprimir um endereço",
   addIt: "Suprimir",
-  added: "O endereço está suprimido.",
-  lift: "Levantar",
-  liftConfirm: (address: string) => `Deixar seguir de novo mensagens para ${address}?`,
-  lifted: "As mensagens voltam a seguir para o endereço.",
-  empty: "Nenhum endereço suprimido",
-  emptyText: "Os endereços que os servidores de correio ou SMS dão como mortos aparecem aqui por si.",
+  added: "O endereço foi suprimido.",
+  remove: "Retirar",
+  removeConfirm: (address: string) =>
+    `Retirar ${address} da lista? As mensagens voltam a ser enviadas para este endereço.`,
+  removed: "O endereço foi retirado. As mensagens voltam a ser enviadas para ele.",
+  empty: "Sem endereços suprimidos",
+  emptyText:
+    "Os endereços que os servidores de correio ou SMS indicam como inválidos são adicionados automaticamente.",
 });
 
 export const suppressionReasonLabels = defineTexts(
-  { HardBounce: "Dead address", Unsubscribed: "Unsubscribed", Complaint: "Complaint", Manual: "By hand" },
   {
-    HardBounce: "Endereço morto",
+    HardBounce: "Undeliverable address",
+    Unsubscribed: "Unsubscribed",
+    Complaint: "Complaint",
+    Manual: "Added manually",
+  },
+  {
+    HardBounce: "Endereço inválido",
     Unsubscribed: "Cancelou a subscrição",
     Complaint: "Queixa",
-    Manual: "Manual",
+    Manual: "Adicionado manualmente",
   },
 );

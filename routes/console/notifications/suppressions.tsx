@@ -22,7 +22,7 @@ type Suppression = z.output<typeof NotificationSuppressionDto>;
 
 export const suppressionsPage = (v: Visit): Promise<View> => suppressionsView(v, new FormData(), null);
 
-/** Addresses the tenant's messages no longer go to, and the form that adds one. */
+/** The suppressed addresses and the form that adds one. */
 async function suppressionsView(v: Visit, form: FormData, refusal: Refusal | null): Promise<View> {
   const t = suppressionTexts[v.locale];
   const given = (name: string) => v.query.get(name);
@@ -145,15 +145,15 @@ function columns(v: Visit): Column<Suppression>[] {
         <ActionButton
           v={v}
           action={`suppressions/${id}/lift`}
-          label={t.lift}
-          confirm={t.liftConfirm(address)}
+          label={t.remove}
+          confirm={t.removeConfirm(address)}
         />
       ),
     },
   ];
 }
 
-/** Suppresses the address of the form; shown again with what is wrong. */
+/** Suppresses an address, or shows the form again with the errors. */
 export async function addAction(v: Visit, form: FormData): Promise<Outcome> {
   try {
     await v.api.send("POST", "notification-suppressions", {
@@ -171,5 +171,5 @@ export async function addAction(v: Visit, form: FormData): Promise<Outcome> {
 
 export async function liftAction(v: Visit): Promise<Outcome> {
   await v.api.send("DELETE", `notification-suppressions/${v.params.id}`);
-  return { goTo: "suppressions", flash: { tone: "ok", text: suppressionTexts[v.locale].lifted } };
+  return { goTo: "suppressions", flash: { tone: "ok", text: suppressionTexts[v.locale].removed } };
 }

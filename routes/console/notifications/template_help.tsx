@@ -1,7 +1,7 @@
 import type { Visit } from "../shared/page.ts";
 import { templateTexts } from "./template_texts.ts";
 
-/** What the examples fill in. */
+/** Data of the examples. */
 export const EXAMPLE_DATA = {
   name: "ana sousa",
   text: "  Good morning  ",
@@ -10,8 +10,8 @@ export const EXAMPLE_DATA = {
   tags: ["a", "b"],
 };
 
-/** Every filter with an example and what it gives in English with EXAMPLE_DATA; a test renders them all. */
-export const FILTER_EXAMPLES: Record<string, [example: string, gives: string]> = {
+/** An example of every filter with its English result for EXAMPLE_DATA. A test renders them all. */
+export const FILTER_EXAMPLES: Record<string, [example: string, result: string]> = {
   upper: ["{{ name | upper }}", "ANA SOUSA"],
   lower: ['{{ "ÉVORA" | lower }}', "évora"],
   capitalize: ["{{ name | capitalize }}", "Ana sousa"],
@@ -34,7 +34,7 @@ const BLOCKS = [
   "{{{ trustedHtml }}}",
 ];
 
-/** The language of templates, beside the editor. */
+/** Help on template syntax, beside the editor. */
 export function TemplateHelp({ v }: { v: Visit }) {
   const t = templateTexts[v.locale];
   return (
@@ -48,17 +48,17 @@ export function TemplateHelp({ v }: { v: Visit }) {
               <tr>
                 <th scope="col">{t.filter}</th>
                 <th scope="col">{t.example}</th>
-                <th scope="col">{t.gives}</th>
+                <th scope="col">{t.result}</th>
               </tr>
             </thead>
             <tbody>
-              {Object.entries(FILTER_EXAMPLES).map(([name, [example, gives]]) => (
+              {Object.entries(FILTER_EXAMPLES).map(([name, [example, result]]) => (
                 <tr>
                   <th scope="row">{name}</th>
                   <td>
                     <code>{example}</code>
                   </td>
-                  <td>{gives}</td>
+                  <td>{result}</td>
                 </tr>
               ))}
             </tbody>

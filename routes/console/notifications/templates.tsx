@@ -10,7 +10,7 @@ import { templateTexts } from "./template_texts.ts";
 
 type Template = z.output<typeof NotificationTemplateListItem>;
 
-/** The tenant's templates and those the service ships, by slug and locale. */
+/** The tenant's templates and the built-in ones, by slug and locale. */
 export async function templatesPage(v: Visit): Promise<View> {
   const t = templateTexts[v.locale];
   const given = (name: string) => v.query.get(name);
@@ -33,7 +33,7 @@ export async function templatesPage(v: Visit): Promise<View> {
             name="own"
             any={commonTexts[v.locale].all}
             value={given("own")}
-            choices={[{ value: "true", label: t.ownOnly }]}
+            choices={[{ value: "true", label: t.customOnly }]}
           />
         </FilterBar>
         <LivePart v={v} id="templates-list">
@@ -57,7 +57,7 @@ function columns(v: Visit): Column<Template>[] {
       head: t.template,
       cell: ({ id, slug, name, isShipped }) => (
         <>
-          <a href={`templates/${id}`}>{name}</a> {isShipped && <Badge tone="idle">{t.shipped}</Badge>}
+          <a href={`templates/${id}`}>{name}</a> {isShipped && <Badge tone="idle">{t.builtin}</Badge>}
           <span class="sub">
             <code>{slug}</code>
           </span>

@@ -9,7 +9,7 @@ type Attention = Overview["attention"][number];
 
 const TONES: Record<Attention["level"], Tone> = { Critical: "bad", Warning: "warn", Notice: "info" };
 
-/** What a person should look at, with the way to it. */
+/** Problems that need attention, with links to the pages where they can be solved. */
 export function AttentionCard({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
   const { attention } = overview;
@@ -27,8 +27,8 @@ export function AttentionCard({ v, overview }: { v: Visit; overview: Overview })
     <Card title={t.attention}>
       <ul class="attention">
         {attention.map((item) => {
-          const href = leadsTo(item, v.viewer);
-          const text = say(v, item);
+          const href = pageFor(item, v.viewer);
+          const text = describe(v, item);
           return (
             <li class={`tone-${TONES[item.level]}`}>
               <Icon name={item.level === "Notice" ? "info" : "alert"} />
@@ -41,13 +41,13 @@ export function AttentionCard({ v, overview }: { v: Visit; overview: Overview })
   );
 }
 
-function say(v: Visit, { kind, count, subject }: Attention): string {
-  const said = attentionTexts[v.locale][kind] as (count: number, subject: string) => string;
-  return said(count ?? 0, subject ?? "");
+function describe(v: Visit, { kind, count, subject }: Attention): string {
+  const text = attentionTexts[v.locale][kind] as (count: number, subject: string) => string;
+  return text(count ?? 0, subject ?? "");
 }
 
-/** The page where one does something about it; null where there is none to open. */
-function leadsTo({ kind, subject }: Attention, { permissions }: Viewer): string | null {
+/** The page where the problem can be solved; null if there is none that the viewer may open. */
+function pageFor({ kind, subject }: Attention, { permissions }: Viewer): string | null {
   const platform = permissions.has("admin:system") || permissions.has("manage:all-tenants");
   switch (kind) {
     case "QueueStuck":

@@ -14,7 +14,7 @@ import { overviewTexts } from "./texts.ts";
 
 export type Overview = z.output<typeof OverviewDto>;
 
-/** How the service fares, as far as the viewer may see it; looked at anew every five seconds. */
+/** The state of the service, limited to what the viewer may see. Refreshes every five seconds. */
 export async function overviewPage(v: Visit): Promise<View> {
   const t = overviewTexts[v.locale];
   const window = v.query.get("window") === "day" ? "day" : "hour";
@@ -42,7 +42,7 @@ export async function overviewPage(v: Visit): Promise<View> {
   };
 }
 
-/** Null for who is in no tenant and no administrator of the service: there is nothing to show, but no fault either. */
+/** Null if the viewer has no tenant and is not a system administrator: the page then asks to choose a tenant. */
 async function readOverview(v: Visit, window: string): Promise<Overview | null> {
   try {
     return await v.api.get<Overview>("operations/overview", { window });

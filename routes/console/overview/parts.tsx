@@ -10,7 +10,7 @@ import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Overview } from "./overview.tsx";
 import { overviewTexts } from "./texts.ts";
 
-/** How deep the queues are, and since when their oldest jobs wait. */
+/** Waiting and running jobs per queue, and when the oldest one was due. */
 export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
   return (
@@ -33,13 +33,13 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
   );
 }
 
-/** What became of the messages of the last day. */
+/** Messages of the last 24 hours by delivery status. */
 export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview["notifications"]> }) {
   const t = overviewTexts[v.locale];
   const sent = stats.sentNotifications;
   const { failedNotifications, deadLetteredNotifications } = stats;
   const failed = failedNotifications + deadLetteredNotifications;
-  const underWay = stats.totalNotifications - sent - failed;
+  const inProgress = stats.totalNotifications - sent - failed;
   const ended = sent + failed;
   const share = new Intl.NumberFormat(FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 })
     .format(ended === 0 ? 0 : sent / ended);
@@ -56,12 +56,12 @@ export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview
               {...failedNotifications > 0 ? { tone: "warn" as const } : {}}
             />
             <Figure
-              label={t.givenUp}
+              label={t.deadLettered}
               value={number(v, deadLetteredNotifications)}
               href="notifications?status=DeadLettered"
               {...deadLetteredNotifications > 0 ? { tone: "bad" as const } : {}}
             />
-            <Figure label={t.underWay} value={number(v, underWay)} />
+            <Figure label={t.inProgress} value={number(v, inProgress)} />
           </div>
           {ended > 0 && (
             <div>
@@ -80,13 +80,13 @@ export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview
   );
 }
 
-/** Which engine examines files, how old its knowledge is, and how many files wait for it. */
+/** The scan engine, the age of its signatures, and the number of files waiting for a scan. */
 export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Overview["scanner"]> }) {
   const t = overviewTexts[v.locale];
   if (!scanner.isAvailable) {
     return (
       <Card title={t.scanner}>
-        <Notice tone="bad" title={t.scannerAway}>{t.scannerAwayText}</Notice>
+        <Notice tone="bad" title={t.scannerUnavailable}>{t.scannerUnavailableText}</Notice>
       </Card>
     );
   }
@@ -113,7 +113,7 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
   );
 }
 
-/** The reports made last, of those the viewer may see. */
+/** The latest report runs that the viewer may see. */
 export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
   return (
@@ -140,7 +140,7 @@ export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
   );
 }
 
-/** Who works on jobs. */
+/** Instances that run jobs. */
 export function Instances({ v, workers }: { v: Visit; workers: NonNullable<Overview["workers"]> }) {
   const t = overviewTexts[v.locale];
   return (
@@ -158,7 +158,7 @@ export function Instances({ v, workers }: { v: Visit; workers: NonNullable<Overv
               </>
             ),
           },
-          { head: t.holds, align: "end", cell: ({ holds }) => number(v, holds) },
+          { head: t.claimed, align: "end", cell: ({ holds }) => number(v, holds) },
           { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} /> },
           { head: t.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
         ]}

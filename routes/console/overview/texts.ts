@@ -1,20 +1,20 @@
-import { defineTexts } from "../shared/languages.ts";
+import { counted, defineTexts } from "../shared/languages.ts";
 
 export const overviewTexts = defineTexts({
   title: "Overview",
   attention: "What needs attention",
-  allWell: "All is well",
-  allWellText: "Nothing waits for you here.",
-  throughput: "Attempts that ended",
-  throughputLabel: (window: string) => `Attempts that ended in the last ${window}`,
+  allWell: "No problems",
+  allWellText: "Nothing needs attention.",
+  throughput: "Finished attempts",
+  throughputLabel: (window: string) => `Finished attempts in the last ${window}`,
   window: "Period",
   hour: "Last hour",
   day: "Last day",
-  hourName: "hour, minute by minute",
-  dayName: "day, hour by hour",
+  hourName: "hour, by minute",
+  dayName: "day, by hour",
   succeeded: "succeeded",
   failed: "failed",
-  abandoned: "cut short",
+  abandoned: "abandoned",
   waiting: "Waiting",
   processing: "Processing",
   scheduled: "Scheduled",
@@ -22,37 +22,38 @@ export const overviewTexts = defineTexts({
   deadLetters: "Dead letters",
   recurring: "Recurring jobs",
   pausedOf: (count: number) => `${count} paused`,
-  jobsTotal: "Jobs kept",
+  jobsTotal: "Total jobs",
   average: (time: string) => `${time} on average`,
-  oldest: "Oldest waits since",
+  oldest: "Oldest due",
   queues: "Queues",
   queuesCaption: "Queues with unfinished jobs",
   queue: "Queue",
-  noQueues: "No job waits or runs",
+  noQueues: "No waiting or running jobs",
   deliveries: "Messages of the last 24 hours",
   sent: "Sent",
-  underWay: "Under way",
+  inProgress: "In progress",
   failedMessages: "Failed",
-  givenUp: "Given up",
+  deadLettered: "Dead-lettered",
   deliveredShare: (share: string) => `${share} delivered`,
   noMessages: "No messages in the last 24 hours",
   scanner: "Scanner",
-  scannerAway: "The scan engine does not answer",
-  scannerAwayText: "Files wait in Scanning until it does.",
+  scannerUnavailable: "The scan engine is unavailable",
+  scannerUnavailableText:
+    "Files keep the status Scanning until the engine answers. Check that the scanner is running.",
   engine: "Engine",
   database: "Signatures",
   hoursOld: (hours: string) => `${hours} h old`,
-  ageUnknown: "of unknown age",
-  stale: "stale",
-  fresh: "fresh",
+  ageUnknown: "age unknown",
+  stale: "outdated",
+  fresh: "up to date",
   filesWaiting: "Files waiting",
   instances: "Instances",
-  instancesCaption: "Instances that work on jobs",
+  instancesCaption: "Worker instances",
   host: "Host",
   since: "Started",
-  heartbeat: "Last sign of life",
-  holds: "Jobs held",
-  noInstances: "No instance works on jobs",
+  heartbeat: "Last heartbeat",
+  claimed: "Claimed jobs",
+  noInstances: "No worker instance is running",
   reports: "Latest reports",
   reportsCaption: "Latest report runs",
   report: "Report",
@@ -62,55 +63,56 @@ export const overviewTexts = defineTexts({
 }, {
   title: "Visão geral",
   attention: "O que precisa de atenção",
-  allWell: "Está tudo bem",
-  allWellText: "Nada espera por si aqui.",
+  allWell: "Sem problemas",
+  allWellText: "Nada precisa de atenção.",
   throughput: "Tentativas terminadas",
-  throughputLabel: (window: string) => `Tentativas terminadas por intervalo: ${window}`,
+  throughputLabel: (window: string) => `Tentativas terminadas: ${window}`,
   window: "Período",
   hour: "Última hora",
   day: "Último dia",
-  hourName: "última hora, minuto a minuto",
-  dayName: "último dia, hora a hora",
+  hourName: "última hora, por minuto",
+  dayName: "último dia, por hora",
   succeeded: "concluídas",
   failed: "falhadas",
-  abandoned: "interrompidas",
+  abandoned: "abandonadas",
   waiting: "À espera",
   processing: "Em curso",
   scheduled: "Agendadas",
   retrying: "Falharam, vão repetir",
-  deadLetters: "Sem solução",
-  recurring: "Recorrentes",
+  deadLetters: "Falhas definitivas",
+  recurring: "Tarefas recorrentes",
   pausedOf: (count: number) => `${count} em pausa`,
-  jobsTotal: "Tarefas guardadas",
+  jobsTotal: "Total de tarefas",
   average: (time: string) => `${time} em média`,
-  oldest: "A mais antiga espera desde",
+  oldest: "Prevista há mais tempo",
   queues: "Filas",
   queuesCaption: "Filas com tarefas por acabar",
   queue: "Fila",
-  noQueues: "Nenhuma tarefa espera ou corre",
+  noQueues: "Sem tarefas à espera ou em curso",
   deliveries: "Mensagens das últimas 24 horas",
   sent: "Enviadas",
-  underWay: "A caminho",
+  inProgress: "Em curso",
   failedMessages: "Falhadas",
-  givenUp: "Não entregues",
+  deadLettered: "Não entregues",
   deliveredShare: (share: string) => `${share} entregues`,
   noMessages: "Sem mensagens nas últimas 24 horas",
   scanner: "Antivírus",
-  scannerAway: "O motor de análise não responde",
-  scannerAwayText: "Os ficheiros esperam em análise até que responda.",
+  scannerUnavailable: "O motor de análise está indisponível",
+  scannerUnavailableText:
+    "Os ficheiros ficam em análise até o motor responder. Verifique se o antivírus está a funcionar.",
   engine: "Motor",
   database: "Assinaturas",
   hoursOld: (hours: string) => `com ${hours} h`,
-  ageUnknown: "de idade desconhecida",
+  ageUnknown: "idade desconhecida",
   stale: "desatualizadas",
-  fresh: "atuais",
+  fresh: "atualizadas",
   filesWaiting: "Ficheiros à espera",
   instances: "Instâncias",
   instancesCaption: "Instâncias que executam tarefas",
   host: "Máquina",
   since: "Início",
-  heartbeat: "Último sinal de vida",
-  holds: "Tarefas que tem",
+  heartbeat: "Último sinal",
+  claimed: "Tarefas reservadas",
   noInstances: "Nenhuma instância executa tarefas",
   reports: "Últimos relatórios",
   reportsCaption: "Últimas execuções de relatórios",
@@ -120,63 +122,62 @@ export const overviewTexts = defineTexts({
   created: "Pedido",
 });
 
-/** What each kind of attention says; `count` and `subject` as the API gives them. */
+/** One text per kind of problem, with the API's `count` and `subject`. */
 export const attentionTexts = defineTexts({
-  NoWorkers: () => "No instance works on jobs: nothing runs.",
-  ScannerUnavailable: () => "The scan engine does not answer; files wait.",
+  NoWorkers: () => "No worker instance is running, so no jobs run. Start an instance that runs jobs.",
+  ScannerUnavailable: () =>
+    "The scan engine is unavailable, so files wait. Check that the scanner is running.",
   QueueStuck: (count: number, queue: string) =>
-    `Queue ${queue} is behind: ${count} waiting, the oldest for more than five minutes.`,
-  DeadLetters: (count: number) =>
-    count === 1 ? "1 dead letter waits for a decision." : `${count} dead letters wait for a decision.`,
-  NotificationsFailed: (count: number) =>
-    count === 1
-      ? "1 message of the last 24 hours has failed so far."
-      : `${count} messages of the last 24 hours have failed so far.`,
-  NotificationsDeadLettered: (count: number) =>
-    count === 1
-      ? "1 message of the last 24 hours was given up."
-      : `${count} messages of the last 24 hours were given up.`,
-  ReportsFailed: (count: number) =>
-    count === 1 ? "1 report failed in the last 24 hours." : `${count} reports failed in the last 24 hours.`,
-  ScannerStale: () => "The scanner's signatures are old, or of unknown age.",
-  TenantsAtCapacity: (count: number) =>
-    count === 1
-      ? "1 tenant has no room for another user."
-      : `${count} tenants have no room for another user.`,
-  RecurringPaused: (count: number) =>
-    count === 1 ? "1 recurring job is paused." : `${count} recurring jobs are paused.`,
-  SchedulesPaused: (count: number) =>
-    count === 1 ? "1 report schedule is paused." : `${count} report schedules are paused.`,
+    `Queue ${queue} is delayed: ${count} waiting, the oldest for more than five minutes.`,
+  DeadLetters: counted(
+    "dead letter is open. Retry or purge it.",
+    "dead letters are open. Retry or purge them.",
+  ),
+  NotificationsFailed: counted(
+    "message failed in the last 24 hours and is not delivered yet.",
+    "messages failed in the last 24 hours and are not delivered yet.",
+  ),
+  NotificationsDeadLettered: counted(
+    "message was dead-lettered in the last 24 hours.",
+    "messages were dead-lettered in the last 24 hours.",
+  ),
+  ReportsFailed: counted("report failed in the last 24 hours.", "reports failed in the last 24 hours."),
+  ScannerStale: () => "The scanner's signatures are outdated, or their age is unknown. Update them.",
+  TenantsAtCapacity: counted("tenant has reached its user limit.", "tenants have reached their user limit."),
+  RecurringPaused: counted("recurring job is paused.", "recurring jobs are paused."),
+  SchedulesPaused: counted("report schedule is paused.", "report schedules are paused."),
 }, {
-  NoWorkers: () => "Nenhuma instância executa tarefas: nada corre.",
-  ScannerUnavailable: () => "O motor de análise não responde; os ficheiros esperam.",
+  NoWorkers: () =>
+    "Nenhuma instância executa tarefas, por isso nenhuma tarefa corre. Inicie uma instância que execute tarefas.",
+  ScannerUnavailable: () =>
+    "O motor de análise está indisponível, por isso os ficheiros esperam. Verifique se o antivírus está a funcionar.",
   QueueStuck: (count: number, queue: string) =>
     `A fila ${queue} está atrasada: ${count} à espera, a mais antiga há mais de cinco minutos.`,
-  DeadLetters: (count: number) =>
-    count === 1
-      ? "1 tarefa sem solução espera uma decisão."
-      : `${count} tarefas sem solução esperam uma decisão.`,
-  NotificationsFailed: (count: number) =>
-    count === 1
-      ? "1 mensagem das últimas 24 horas falhou até agora."
-      : `${count} mensagens das últimas 24 horas falharam até agora.`,
-  NotificationsDeadLettered: (count: number) =>
-    count === 1
-      ? "1 mensagem das últimas 24 horas não foi entregue."
-      : `${count} mensagens das últimas 24 horas não foram entregues.`,
-  ReportsFailed: (count: number) =>
-    count === 1
-      ? "1 relatório falhou nas últimas 24 horas."
-      : `${count} relatórios falharam nas últimas 24 horas.`,
-  ScannerStale: () => "As assinaturas do antivírus são antigas ou de idade desconhecida.",
-  TenantsAtCapacity: (count: number) =>
-    count === 1
-      ? "1 inquilino não tem lugar para mais utilizadores."
-      : `${count} inquilinos não têm lugar para mais utilizadores.`,
-  RecurringPaused: (count: number) =>
-    count === 1 ? "1 tarefa recorrente está em pausa." : `${count} tarefas recorrentes estão em pausa.`,
-  SchedulesPaused: (count: number) =>
-    count === 1
-      ? "1 agendamento de relatório está em pausa."
-      : `${count} agendamentos de relatórios estão em pausa.`,
+  DeadLetters: counted(
+    "falha definitiva por resolver. Repita-a ou limpe-a.",
+    "falhas definitivas por resolver. Repita-as ou limpe-as.",
+  ),
+  NotificationsFailed: counted(
+    "mensagem das últimas 24 horas falhou e ainda não foi entregue.",
+    "mensagens das últimas 24 horas falharam e ainda não foram entregues.",
+  ),
+  NotificationsDeadLettered: counted(
+    "mensagem das últimas 24 horas não foi entregue.",
+    "mensagens das últimas 24 horas não foram entregues.",
+  ),
+  ReportsFailed: counted(
+    "relatório falhou nas últimas 24 horas.",
+    "relatórios falharam nas últimas 24 horas.",
+  ),
+  ScannerStale: () =>
+    "As assinaturas do antivírus estão desatualizadas ou têm idade desconhecida. Atualize-as.",
+  TenantsAtCapacity: counted(
+    "inquilino atingiu o limite de utilizadores.",
+    "inquilinos atingiram o limite de utilizadores.",
+  ),
+  RecurringPaused: counted("tarefa recorrente está em pausa.", "tarefas recorrentes estão em pausa."),
+  SchedulesPaused: counted(
+    "agendamento de relatório está em pausa.",
+    "agendamentos de relatórios estão em pausa.",
+  ),
 });

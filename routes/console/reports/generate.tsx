@@ -7,7 +7,7 @@ import { errorsOf, newForm, readRequest, setParameters, shownFields } from "./re
 import { RequestFields } from "./request_fields.tsx";
 import { reportTexts } from "./texts.ts";
 
-/** The form of one report. `?from=` takes over what an earlier execution was made with. */
+/** The form to generate a report. `?from=` fills it with the parameters of an earlier run. */
 export async function generatePage(v: Visit): Promise<View> {
   const template = await readTemplate(v, v.params.templateId ?? "");
   const form = newForm(template);
@@ -49,7 +49,7 @@ function view(v: Visit, template: Template, form: FormData, refusal: Refusal | n
             label={t.when}
             name="when"
             value={field(form, "when")}
-            choices={[{ value: "later", label: t.inBackground }, { value: "now", label: t.rightNow }]}
+            choices={[{ value: "later", label: t.inBackground }, { value: "now", label: t.now }]}
             errors={errorsOf(refusal, "when")}
           />
           <div class="row">
@@ -61,7 +61,7 @@ function view(v: Visit, template: Template, form: FormData, refusal: Refusal | n
   };
 }
 
-/** Asks for the report, and leads to where its progress is seen. */
+/** Requests the report and redirects to its run, or shows the form again with the errors. */
 export async function generate(v: Visit, form: FormData): Promise<Outcome> {
   const t = reportTexts[v.locale];
   const template = await readTemplate(v, v.params.templateId ?? "");

@@ -9,7 +9,7 @@ import { schedulesPage } from "./schedules.tsx";
 import { templatesPage } from "./templates.tsx";
 import { reportTexts } from "./texts.ts";
 
-/** Reports: what there are, what ran, and what runs by itself. Each asks for the permissions of its own data. */
+/** Report templates, runs and schedules. The API checks the permissions of each report's data. */
 export const reportsSection: ConsoleSection = {
   title: { en: reportTexts.en.reports, pt: reportTexts.pt.reports },
   nav: [

@@ -19,7 +19,7 @@ export type RunSummary = z.output<typeof ExecutionSummaryDto>;
 export type Run = z.output<typeof ExecutionDetailDto>;
 export type Schedule = z.output<typeof ScheduleDto>;
 
-/** By the API's numbers, from 1. */
+/** In the order of the API's numbers, which start at 1. */
 const FORMATS = ["PDF", "Excel", "CSV", "HTML"];
 const STATUSES = ["1", "2", "3", "4", "5", "6"] as const;
 const TONES: Record<StatusName, Tone> = { 1: "idle", 2: "info", 3: "ok", 4: "bad", 5: "ok", 6: "idle" };
@@ -32,34 +32,34 @@ export const statusName = (status: number): StatusName => STATUSES[status - 1] ?
 export const statusChoices = (locale: Locale) =>
   STATUSES.map((value) => ({ value, label: reportStatusTexts[locale][value] }));
 
-/** An execution's status in colour and words. */
+/** A run's status as a coloured label. */
 export const RunStatusBadge = ({ locale, status }: { locale: Locale; status: number }) => (
   <Badge tone={TONES[statusName(status)]}>{reportStatusTexts[locale][statusName(status)]}</Badge>
 );
 
 export const toneOf = (status: number): Tone => TONES[statusName(status)];
 
-/** Queued or Generating: it will change by itself. */
+/** Whether the run is queued or generating. */
 export const isMoving = ({ status }: Pick<RunSummary, "status">): boolean => status <= 2;
 
-/** The reports whose data the viewer may see, described in their language. */
+/** The reports whose data the viewer may see, in the viewer's language. */
 export async function readTemplates(v: Visit): Promise<Template[]> {
-  const told = <T extends { displayName: string; description: string | null }>(each: T): T => ({
+  const translate = <T extends { displayName: string; description: string | null }>(each: T): T => ({
     ...each,
     displayName: translateBuiltin(v.locale, each.displayName),
     description: translateBuiltin(v.locale, each.description),
   });
   const templates = await v.api.get<Template[]>("reports");
-  return templates.map((each) => ({ ...told(each), parameters: each.parameters.map(told) }));
+  return templates.map((each) => ({ ...translate(each), parameters: each.parameters.map(translate) }));
 }
 
-/** @throws Refusal when the viewer has no such template. */
+/** @throws Refusal 404 if the template does not exist or the viewer may not use it. */
 export async function readTemplate(v: Visit, templateId: string): Promise<Template> {
   const template = (await readTemplates(v)).find((each) => each.templateId === templateId);
   if (template) return template;
   throw new Refusal(404, "REPORT_TEMPLATE_NOT_FOUND", `No report ${templateId}`, undefined, null);
 }
 
-/** What a template is called; its id where the viewer does not have it. */
+/** The name of a template; its id if the viewer may not use it. */
 export const nameIn = (templates: Template[], templateId: string): string =>
   templates.find((each) => each.templateId === templateId)?.displayName ?? templateId;

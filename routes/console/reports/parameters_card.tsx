@@ -5,11 +5,11 @@ import type { Visit } from "../shared/page.ts";
 import type { Template } from "./model.tsx";
 import { reportTexts } from "./texts.ts";
 
-/** What a report was or is to be made with. */
+/** The parameters of a run or a schedule. */
 export function ParametersCard(
   { v, templates, of: { templateId, parametersJson } }: {
     v: Visit;
-    /** For what the parameters are called. */
+    /** Used for the names of the parameters. */
     templates: Template[];
     of: { templateId: string; parametersJson: string };
   },
@@ -18,7 +18,7 @@ export function ParametersCard(
   const { yes, no } = commonTexts[v.locale];
   const entries = Object.entries(JSON.parse(parametersJson) as Record<string, unknown>);
   const template = templates.find((each) => each.templateId === templateId);
-  const called = (name: string) =>
+  const displayName = (name: string) =>
     template?.parameters.find((each) => each.name === name)?.displayName ?? name;
   const shown = (value: unknown): string => {
     if (typeof value === "boolean") return value ? yes : no;
@@ -28,7 +28,7 @@ export function ParametersCard(
     <Card title={t.parameters}>
       {entries.length === 0
         ? <p class="muted">{commonTexts[v.locale].none}</p>
-        : <Facts facts={entries.map(([name, value]) => [called(name), shown(value)])} />}
+        : <Facts facts={entries.map(([name, value]) => [displayName(name), shown(value)])} />}
     </Card>
   );
 }

@@ -3,10 +3,10 @@ import type { Refusal } from "../shared/api.ts";
 import { field, type Visit } from "../shared/page.ts";
 import type { Parameter, Schedule, Template } from "./model.tsx";
 
-/** The name of a parameter's field. */
+/** Form field name of a parameter. */
 export const parameterField = (name: string): string => `p.${name}`;
 
-/** Where a document goes, as the API takes it. */
+/** Delivery options in the API's format. */
 export interface Delivery {
   method: number;
   recipients: string[];
@@ -16,14 +16,14 @@ export interface Delivery {
   targetPath?: string | null;
 }
 
-/** One document for each value of a parameter, as the API takes it. */
+/** Bursting in the API's format: one document per value of a parameter. */
 export interface Burst {
   parameter: string;
   items: { value: string | number | boolean; recipients: string[] }[];
 }
 
-/** What a form asks for; what it leaves empty is left to the API's defaults. */
-export interface Asked {
+/** A report request from the form. Empty parameters are left out: the API then uses its defaults. */
+export interface ReportRequest {
   format: number;
   parameters: Record<string, unknown>;
   delivery: Delivery | null;
@@ -31,18 +31,18 @@ export interface Asked {
 }
 
 /** Reads the fields of `RequestFields`. */
-export function readRequest(v: Visit, form: FormData, template: Template): Asked {
+export function readRequest(v: Visit, form: FormData, template: Template): ReportRequest {
   const parameters: Record<string, unknown> = {};
   for (const parameter of template.parameters) {
     const text = field(form, parameterField(parameter.name));
     if (text !== "") parameters[parameter.name] = valueOf(v, parameter, text);
   }
   const burst = readBurst(v, form, template);
-  if (burst) delete parameters[burst.parameter]; // its values are the burst's
+  if (burst) delete parameters[burst.parameter]; // each burst item sets it
   return { format: Number(field(form, "format")), parameters, delivery: readDelivery(form), burst };
 }
 
-/** Text of a field as its parameter's type; what is none of that type stays text, and the API says what is wrong. */
+/** Converts a field's text to the parameter's type. Text that does not fit is sent unchanged: the API reports the error. */
 function valueOf(v: Visit, { valueType }: Parameter, text: string): string | number | boolean {
   if (valueType === "bool" && (text === "true" || text === "false")) return text === "true";
   if ((valueType === "int" || valueType === "decimal") && Number.isFinite(Number(text))) return Number(text);
@@ -84,7 +84,7 @@ function readBurst(v: Visit, form: FormData, template: Template): Burst | null {
 const lines = (text: string): string[] =>
   text.split(/[\n,;]/).map((line) => line.trim()).filter((line) => line !== "");
 
-/** The fields of a form for something new: the template's defaults. */
+/** Initial form values: the template's defaults and `values`. */
 export function newForm(template: Template, values: Record<string, string> = {}): FormData {
   const form = new FormData();
   for (const { name, defaultValue } of template.parameters) {
@@ -95,7 +95,7 @@ export function newForm(template: Template, values: Record<string, string> = {})
   return form;
 }
 
-/** Fills `form` with what was asked for before: an execution's or a schedule's parameters. */
+/** Sets the parameters of a run or a schedule in `form`. */
 export function setParameters(v: Visit, form: FormData, template: Template, parametersJson: string): void {
   const given = JSON.parse(parametersJson);
   for (const { name, valueType } of template.parameters) {
@@ -105,11 +105,15 @@ export function setParameters(v: Visit, form: FormData, template: Template, para
   }
 }
 
-/** The fields of a form that changes a schedule. */
+/** Form values of an existing schedule. */
 export function scheduleForm(v: Visit, template: Template, schedule: Schedule): FormData {
   const { name, description, cronExpression, timeZoneId, format } = schedule;
   const form = newForm(template, {
-    ...{ name, cronExpression, timeZoneId, description: description ?? "", format: String(format) },
+    name,
+    cronExpression,
+    timeZoneId,
+    description: description ?? "",
+    format: String(format),
   });
   setParameters(v, form, template, schedule.parametersJson);
   const delivery: Delivery | null = schedule.deliveryOptionsJson && JSON.parse(schedule.deliveryOptionsJson);
@@ -133,7 +137,7 @@ export function scheduleForm(v: Visit, template: Template, schedule: Schedule): 
   return form;
 }
 
-/** Messages of a refusal for `field` and what lies below it. */
+/** Error messages for `field` and its sub-fields ("field.…"); undefined if there are none. */
 export function errorsOf(refusal: Refusal | null, field: string): string[] | undefined {
   const messages = Object.entries(refusal?.fields ?? {})
     .filter(([name]) => name === field || name.startsWith(`${field}.`))
@@ -141,7 +145,7 @@ export function errorsOf(refusal: Refusal | null, field: string): string[] | und
   return messages.length > 0 ? messages : undefined;
 }
 
-/** Those fields of a refusal that stand beside inputs of the form. */
+/** Fields of a refusal whose errors are shown beside inputs. */
 export const shownFields = (refusal: Refusal | null): string[] =>
   Object.keys(refusal?.fields ?? {}).filter((name) =>
     /^(parameters\.|delivery\.|burst|format$|name$|description$|cronExpression$|timeZoneId$|when$)/.test(name)

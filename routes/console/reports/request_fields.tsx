@@ -20,7 +20,7 @@ const INPUT_TYPES: Record<string, "number" | "date" | "datetime-local"> = {
   datetime: "datetime-local",
 };
 
-/** What a report is made of: parameters, format, delivery, bursting. `readRequest` reads them. */
+/** Inputs for parameters, format, delivery and bursting. `readRequest` reads them. */
 export function RequestFields(props: Fields) {
   const { v, template, form, refusal } = props;
   const t = reportTexts[v.locale];
@@ -50,7 +50,7 @@ export function RequestFields(props: Fields) {
   );
 }
 
-/** One input by what the template says of the parameter. */
+/** The input of one parameter, by its type and allowed values. */
 function ParameterField({ v, form, refusal, parameter }: Fields & { parameter: Parameter }) {
   const { name, displayName, description, valueType, required, allowedValues } = parameter;
   const choices = valueType === "bool" ? [true, false] : allowedValues;
@@ -80,11 +80,11 @@ function choiceLabel({ locale }: Visit, value: string | number | boolean): strin
   return value ? commonTexts[locale].yes : commonTexts[locale].no;
 }
 
-/** Where the document goes; only the inputs of the method chosen are shown. */
+/** Delivery inputs. CSS shows only those of the chosen method. */
 function DeliveryFields({ v, form, refusal }: Fields) {
   const t = reportTexts[v.locale];
   const methods = reportDeliveryLabels[v.locale];
-  // A field as it was sent, and what was wrong with it.
+  // Name, submitted value and errors of a field.
   const sent = (name: string) => ({
     name,
     value: field(form, name),

@@ -15,10 +15,10 @@ type Delivery = Run["deliveries"][number];
 
 const DELIVERY_TONES: Record<Delivery["status"], Tone> = { Owed: "info", Delivered: "ok", Failed: "bad" };
 
-/** Is the document's scan under way? */
+/** Whether the document is being scanned. */
 const isScanning = ({ fileStatus }: Run): boolean => fileStatus === "Pending" || fileStatus === "Scanning";
 
-/** One execution, live until it has ended, its document is scanned and every recipient's part is known. */
+/** One report run. Refreshes until it has ended, its document is scanned and all deliveries are done. */
 export async function runPage(v: Visit): Promise<View> {
   const t = reportTexts[v.locale];
   const [run, templates] = await Promise.all([
@@ -65,7 +65,7 @@ function RunActions({ v, run }: { v: Visit; run: Run }) {
   );
 }
 
-/** How far it is, why it stopped, and the way to the document. It is in the live part: the button comes by itself. */
+/** Status, error and download button. It is in the live part, so the button appears without a reload. */
 function Progress({ v, run }: { v: Visit; run: Run }) {
   const t = reportTexts[v.locale];
   const s = reportStatusTexts[v.locale];
@@ -79,7 +79,7 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
         </p>
         {run.errorMessage && <p class="break">{run.errorMessage}</p>}
       </Notice>
-      {isMoving(run) && <progress aria-label={t.working}></progress>}
+      {isMoving(run) && <progress aria-label={t.inProgress}></progress>}
       {hasDocument && run.fileStatus === "Available" && (
         <div class="row">
           <ButtonLink
@@ -94,7 +94,7 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
   );
 }
 
-/** Of "hh:mm:ss.fff". */
+/** Parses "hh:mm:ss.fff" to milliseconds. */
 function milliseconds(text: string | null): number | null {
   if (text === null) return null;
   const [hours = 0, minutes = 0, seconds = 0] = text.split(":").map(Number);
@@ -107,10 +107,10 @@ function FactsCard({ v, run }: { v: Visit; run: Run }) {
     [t.id, <CopyValue v={v} value={run.id} />],
     [t.format, formatName(run.format)],
     [t.requestedBy, run.requestedBy],
-    [t.created, <Time v={v} at={run.createdAt} />],
+    [t.requested, <Time v={v} at={run.createdAt} />],
     [t.started, <Time v={v} at={run.startedAt} />],
     [t.completed, <Time v={v} at={run.completedAt} />],
-    [t.took, duration(v, milliseconds(run.generationDuration))],
+    [t.duration, duration(v, milliseconds(run.generationDuration))],
     [t.rows, run.rowCount === null ? null : number(v, run.rowCount)],
     [t.fileName, run.fileName],
     [t.downloads, number(v, run.downloadCount)],
@@ -132,13 +132,13 @@ function FactsCard({ v, run }: { v: Visit; run: Run }) {
     );
   }
   return (
-    <Card title={t.facts}>
+    <Card title={commonTexts[v.locale].details}>
       <Facts facts={facts} />
     </Card>
   );
 }
 
-/** What became of each recipient, and the way to try those again that were not reached. */
+/** Delivery status per recipient, with a button that retries failed deliveries. */
 function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
   const t = reportTexts[v.locale];
   const d = reportDeliveryLabels[v.locale];
@@ -162,7 +162,7 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
 
 const methodName = (method: number) => (["1", "2", "3", "4"] as const)[method - 1] ?? "1";
 
-/** Leads straight to the document by a URL made for this one click. */
+/** Redirects to a signed download URL. */
 export async function downloadRun(v: Visit): Promise<Outcome> {
   try {
     const { url } = await v.api.get<{ url: string }>(`reports/${v.params.id}/download`);
@@ -175,7 +175,7 @@ export async function downloadRun(v: Visit): Promise<Outcome> {
   }
 }
 
-/** Deletes an execution; one under way is cancelled. Afterwards there is nothing to show of it. */
+/** Deletes a run. A run that has not ended is cancelled first. */
 export async function deleteRun(v: Visit): Promise<Outcome> {
   const t = reportTexts[v.locale];
   const run = await v.api.get<Run>(`reports/${v.params.id}`);

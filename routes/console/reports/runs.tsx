@@ -19,16 +19,16 @@ import {
 } from "./model.tsx";
 import { reportTexts } from "./texts.ts";
 
-/** What the address may narrow the list to; the last two by links only. */
+/** Query parameters that filter the list. Only links set the last two. */
 const FILTERS = ["templateId", "status", "format", "scheduleId", "burstId"] as const;
 
-/** Executions the viewer may see, newest first, as far as each of them is. */
+/** Report runs the viewer may see, newest first, with their status. */
 export async function runsPage(v: Visit): Promise<View> {
   const t = reportTexts[v.locale];
-  const asked = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
   const [page, templates] = await Promise.all([
     v.api.get<Page<RunSummary>>("reports/history", {
-      ...asked,
+      ...filters,
       fromDate: instantOf(v, v.query.get("from") ?? ""),
       toDate: instantOf(v, v.query.get("to") ?? "", true),
       pageNumber: v.query.get("page"),
@@ -39,8 +39,8 @@ export async function runsPage(v: Visit): Promise<View> {
     title: t.history,
     body: (
       <>
-        {asked.scheduleId && <Narrowed v={v} text={t.ofSchedule} />}
-        {asked.burstId && <Narrowed v={v} text={t.ofBurst} />}
+        {filters.scheduleId && <FilterNotice v={v} text={t.ofSchedule} />}
+        {filters.burstId && <FilterNotice v={v} text={t.ofBurst} />}
         <Filters v={v} templates={templates} />
         <LivePart v={v} id="runs" everySeconds={page.items.some(isMoving) ? 2 : 15}>
           <RunsTable v={v} rows={page.items} empty={t.noRuns} />
@@ -51,7 +51,7 @@ export async function runsPage(v: Visit): Promise<View> {
   };
 }
 
-const Narrowed = ({ v, text }: { v: Visit; text: string }) => (
+const FilterNotice = ({ v, text }: { v: Visit; text: string }) => (
   <Notice tone="info">
     {text} <a href="report-runs">{commonTexts[v.locale].clear}</a>
   </Notice>
@@ -93,7 +93,7 @@ function Filters({ v, templates }: { v: Visit; templates: Template[] }) {
   );
 }
 
-/** Executions in rows. */
+/** A table of report runs. */
 export function RunsTable({ v, rows, empty }: { v: Visit; rows: RunSummary[]; empty: string }) {
   const t = reportTexts[v.locale];
   const columns: Column<RunSummary>[] = [
@@ -107,7 +107,7 @@ export function RunsTable({ v, rows, empty }: { v: Visit; rows: RunSummary[]; em
       cell: (run) => (
         <span class="row">
           <RunStatusBadge locale={v.locale} status={run.status} />
-          {run.status === 2 && <progress aria-label={t.working}></progress>}
+          {run.status === 2 && <progress aria-label={t.inProgress}></progress>}
         </span>
       ),
     },
@@ -118,7 +118,7 @@ export function RunsTable({ v, rows, empty }: { v: Visit; rows: RunSummary[]; em
       cell: ({ fileSizeBytes }) => <span class="nowrap">{bytes(v, fileSizeBytes)}</span>,
       wideOnly: true,
     },
-    { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    { head: t.requested, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
     { head: t.completed, cell: ({ completedAt }) => <Time v={v} at={completedAt} />, wideOnly: true },
   ];
   return (

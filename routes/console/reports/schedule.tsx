@@ -18,7 +18,7 @@ import { reportDeliveryLabels, reportTexts } from "./texts.ts";
 
 const SHOWN_RUNS = 5;
 
-/** One schedule: when it runs, with what, for whom, and how it went. */
+/** One schedule: details, next runs, parameters, delivery and latest runs. */
 export async function schedulePage(v: Visit): Promise<View> {
   const t = scheduleTexts[v.locale];
   const { id } = v.params;
@@ -78,14 +78,14 @@ function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; t
   const t = scheduleTexts[v.locale];
   const { templateId, lastExecutionId, lastStatus, failuresInARow } = schedule;
   const facts: [string, Child][] = [
-    [t.state, <ActivityBadge v={v} isActive={schedule.isActive} />],
+    [t.status, <ActivityBadge v={v} isActive={schedule.isActive} />],
     [
       reportTexts[v.locale].report,
       <a href={`reports/${encodeURIComponent(templateId)}`}>{nameIn(templates, templateId)}</a>,
     ],
     [reportTexts[v.locale].format, formatName(schedule.format)],
     [
-      t.rhythm,
+      t.schedule,
       <span>
         <code>{schedule.cronExpression}</code> {schedule.timeZoneId}
       </span>,
@@ -108,9 +108,9 @@ function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; t
     [t.updated, <Time v={v} at={schedule.updatedAt} />],
   ];
   return (
-    <Card title={reportTexts[v.locale].facts}>
+    <Card title={commonTexts[v.locale].details}>
       <Facts facts={facts} />
-      <p class="hint">{t.rights}</p>
+      <p class="hint">{t.permissionsNote}</p>
     </Card>
   );
 }
@@ -121,16 +121,16 @@ function NextRuns({ v, schedule }: { v: Visit; schedule: Schedule }) {
   return (
     <Card title={t.nextRuns}>
       {isActive
-        ? <Instants v={v} cron={cronExpression} zone={timeZoneId} />
+        ? <RunTimes v={v} cron={cronExpression} zone={timeZoneId} />
         : <p class="muted">{t.paused}</p>}
     </Card>
   );
 }
 
-/** When a sound schedule comes due, on the viewer's clocks. */
-export function Instants({ v, cron, zone }: { v: Visit; cron: string; zone: string }) {
+/** The next runs of a valid schedule, in the viewer's time zone. */
+export function RunTimes({ v, cron, zone }: { v: Visit; cron: string; zone: string }) {
   const runs = nextRuns(cron, zone, v.now, SHOWN_RUNS).map((run) => run.toISOString());
-  if (runs.length === 0) return <Notice tone="warn">{scheduleTexts[v.locale].never}</Notice>;
+  if (runs.length === 0) return <Notice tone="warn">{scheduleTexts[v.locale].neverDue}</Notice>;
   return (
     <ol>
       {runs.map((run) => (
@@ -169,7 +169,7 @@ function DeliveryCard({ v, schedule }: { v: Visit; schedule: Schedule }) {
   );
 }
 
-/** Pauses, resumes, triggers or deletes. */
+/** The action that pauses, resumes, triggers or deletes a schedule. */
 export const scheduleAction =
   (action: "pause" | "resume" | "trigger" | "delete") => async (v: Visit): Promise<Outcome> => {
     const t = scheduleTexts[v.locale];
@@ -180,6 +180,6 @@ export const scheduleAction =
       return { goTo: "report-schedules", flash: { tone: "ok", text: t.deleted } };
     }
     await v.api.send("POST", `${path}/${action}`);
-    const told = { pause: t.pausedNow, resume: t.resumed, trigger: t.triggered };
-    return { goTo: here, flash: { tone: "ok", text: told[action] } };
+    const texts = { pause: t.pausedNow, resume: t.resumed, trigger: t.triggered };
+    return { goTo: here, flash: { tone: "ok", text: texts[action] } };
   };

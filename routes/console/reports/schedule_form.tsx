@@ -7,10 +7,10 @@ import { field, optionalField, type Outcome, type View, type Visit } from "../sh
 import { readTemplate, readTemplates, type Schedule, type Template } from "./model.tsx";
 import { errorsOf, newForm, readRequest, scheduleForm, shownFields } from "./request.ts";
 import { RequestFields } from "./request_fields.tsx";
-import { Instants } from "./schedule.tsx";
+import { RunTimes } from "./schedule.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
 
-/** The form of a new schedule; first, which report it is to make. */
+/** The form of a new schedule. Without `?template=`, a list of reports to choose from. */
 export async function newSchedulePage(v: Visit): Promise<View> {
   const t = scheduleTexts[v.locale];
   const templateId = v.query.get("template");
@@ -24,7 +24,7 @@ export async function newSchedulePage(v: Visit): Promise<View> {
     title: t.newSchedule,
     crumbs: [{ href: "report-schedules", label: t.schedules }],
     body: (
-      <Card title={t.pickReport}>
+      <Card title={t.chooseReport}>
         <ul>
           {templates.map(({ templateId, displayName, description }) => (
             <li>
@@ -39,7 +39,7 @@ export async function newSchedulePage(v: Visit): Promise<View> {
   };
 }
 
-/** The form that changes a schedule. */
+/** The form to edit a schedule. */
 export async function editSchedulePage(v: Visit): Promise<View> {
   const answer = await v.api.call("GET", `reports/schedules/${v.params.id}`);
   const schedule: Schedule = await answer.json();
@@ -62,7 +62,7 @@ export async function createSchedule(v: Visit, form: FormData): Promise<Outcome>
     });
     return { goTo: `report-schedules/${id}`, flash: { tone: "ok", text: scheduleTexts[v.locale].created } };
   } catch (refusal) {
-    if (!isAboutForm(refusal)) throw refusal;
+    if (!isShownOnForm(refusal)) throw refusal;
     return formView(v, template, form, refusal);
   }
 }
@@ -85,7 +85,7 @@ export async function updateSchedule(v: Visit, form: FormData): Promise<Outcome>
       burstJson: JSON.stringify(burst),
     }, version ? { "if-match": version } : {});
   } catch (refusal) {
-    if (!isAboutForm(refusal)) throw refusal;
+    if (!isShownOnForm(refusal)) throw refusal;
     return formView(v, template, form, refusal);
   }
   return {
@@ -94,7 +94,7 @@ export async function updateSchedule(v: Visit, form: FormData): Promise<Outcome>
   };
 }
 
-const isAboutForm = (refusal: unknown): refusal is Refusal =>
+const isShownOnForm = (refusal: unknown): refusal is Refusal =>
   refusal instanceof Refusal && [400, 412, 422].includes(refusal.status);
 
 function formView(v: Visit, template: Template, form: FormData, refusal: Refusal | null): View {
@@ -134,7 +134,7 @@ function formView(v: Visit, template: Template, form: FormData, refusal: Refusal
             value={field(form, "description")}
             errors={errorsOf(refusal, "description")}
           />
-          <Rhythm v={v} form={form} refusal={refusal} />
+          <CronFields v={v} form={form} refusal={refusal} />
           <RequestFields v={v} template={template} form={form} refusal={refusal} />
           <FormButtons
             v={v}
@@ -147,15 +147,15 @@ function formView(v: Visit, template: Template, form: FormData, refusal: Refusal
   };
 }
 
-/** When it runs; the next instants are told anew while one types, by this very page. */
-function Rhythm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refusal | null }) {
+/** Cron expression and time zone. While the user types, htmx reloads the next runs from this page. */
+function CronFields({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refusal | null }) {
   const t = scheduleTexts[v.locale];
   const cron = v.query.get("cronExpression") ?? field(form, "cronExpression");
   const zone = v.query.get("timeZoneId") ?? field(form, "timeZoneId");
   const mistakes = scheduleMistakes(cron, zone);
   return (
     <fieldset>
-      <legend>{t.rhythm}</legend>
+      <legend>{t.schedule}</legend>
       <div
         class="pair"
         hx-get={v.address}
@@ -191,7 +191,7 @@ function Rhythm({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refus
       <div id="next-runs" aria-live="polite">
         <strong>{t.nextRuns}</strong>
         {Object.keys(mistakes).length === 0
-          ? <Instants v={v} cron={cron} zone={zone} />
+          ? <RunTimes v={v} cron={cron} zone={zone} />
           : <p class="muted break">{Object.values(mistakes).flat().join(" ")}</p>}
       </div>
     </fieldset>

@@ -35,7 +35,7 @@ export async function schedulesPage(v: Visit): Promise<View> {
             }))}
           />
           <SelectField
-            label={t.state}
+            label={t.status}
             name="isActive"
             any={all}
             value={filters.isActive}
@@ -56,7 +56,7 @@ export async function schedulesPage(v: Visit): Promise<View> {
   };
 }
 
-/** Active or paused, in colour and words. */
+/** Active or paused, as a coloured label. */
 export const ActivityBadge = ({ v, isActive }: { v: Visit; isActive: boolean }) => (
   <Badge tone={isActive ? "ok" : "idle"}>
     {isActive ? scheduleTexts[v.locale].active : scheduleTexts[v.locale].paused}
@@ -75,9 +75,9 @@ function columns(v: Visit, templates: Template[]): Column<Schedule>[] {
         </>
       ),
     },
-    { head: t.state, cell: ({ isActive }) => <ActivityBadge v={v} isActive={isActive} /> },
+    { head: t.status, cell: ({ isActive }) => <ActivityBadge v={v} isActive={isActive} /> },
     {
-      head: t.rhythm,
+      head: t.schedule,
       cell: ({ cronExpression, timeZoneId }) => (
         <>
           <code>{cronExpression}</code>

@@ -11,7 +11,7 @@ import { resourceTexts } from "./texts.ts";
 type Application = z.output<typeof applications.result>;
 type Setting = z.output<typeof settings.result>;
 
-function ApplicationState({ v, row }: { v: Visit; row: Application }) {
+function ApplicationStatus({ v, row }: { v: Visit; row: Application }) {
   const t = resourceTexts[v.locale];
   if (row.isDeleted) return <Badge tone="bad">{t.deleted}</Badge>;
   return row.isActive ? <Badge tone="ok">{t.active}</Badge> : <Badge tone="idle">{t.inactive}</Badge>;
@@ -41,7 +41,7 @@ const applicationPages = resourcePages<Application>({
       ),
     },
     { head: resourceTexts[v.locale].code, sort: "code", cell: ({ code }) => <code>{code}</code> },
-    { head: resourceTexts[v.locale].state, cell: (row) => <ApplicationState v={v} row={row} /> },
+    { head: resourceTexts[v.locale].status, cell: (row) => <ApplicationStatus v={v} row={row} /> },
     {
       head: resourceTexts[v.locale].created,
       sort: "createdAt",
@@ -53,7 +53,7 @@ const applicationPages = resourcePages<Application>({
     show: (v) => (
       <>
         <SelectField
-          label={resourceTexts[v.locale].state}
+          label={resourceTexts[v.locale].status}
           name="isActive"
           any={commonTexts[v.locale].all}
           value={v.query.get("isActive")}
@@ -179,7 +179,7 @@ const settingPages = resourcePages<Setting>({
   },
 });
 
-/** Resources of the generic contract: read by all of the tenant, changed by those who may. */
+/** Applications and settings. All users of the tenant can read them; changing them needs a permission. */
 export const resourcesSection: ConsoleSection = {
   title: { en: resourceTexts.en.section, pt: resourceTexts.pt.section },
   nav: [

@@ -22,29 +22,29 @@ interface Row {
   updatedAt: string;
 }
 
-/** One resource of the generic contract as pages. */
+/** Describes the console pages of one CRUD resource. */
 export interface ResourcePages<T extends Row> {
-  /** Its collection under /api/v1/, and its address in the console. */
+  /** Path of the collection under /api/v1/, and of the pages in the console. */
   path: string;
-  /** What changing it needs. */
+  /** The permission needed to change it. */
   managedBy: string;
   icon: string;
   title(v: Visit): { many: string; caption: string; add: string; empty: string; emptyText: string };
   nameOf(row: T): string;
   columns(v: Visit): Column<T>[];
-  /** Further filters, and the names of those the address holds. */
+  /** Additional filters and the names of their query parameters. */
   filters?: { names: string[]; show(v: Visit): Child };
   fields: string[];
-  /** The inputs; `row` is null while one is made. */
+  /** The inputs of the form; `row` is null for a new one. */
   form(v: Visit, values: Record<string, string>, row: T | null, errors: Record<string, string[]>): Child;
   valuesOf(row: T | null): Record<string, string>;
   bodyOf(values: Record<string, string>): Record<string, unknown>;
 }
 
-/** List, form for a new one, form for an existing one, and deletion, for whoever may. */
+/** Pages to list, create, edit and delete one resource. */
 export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[] {
   const canChange = (v: Visit) => may(v.viewer, r.managedBy);
-  // as typed: blanks at the edges of a text may matter, and the API takes them off where they do not
+  // Not trimmed: leading and trailing spaces may matter, and the API trims the values where they do not.
   const valuesIn = (form: FormData): Record<string, string> =>
     Object.fromEntries(r.fields.map((name) => [name, String(form.get(name) ?? "").replaceAll("\r\n", "\n")]));
 
@@ -121,7 +121,7 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
             <form class="form" method="post" action={row ? `${r.path}/${row.id}` : `${r.path}/new`}>
               <CsrfField v={v} />
               <input type="hidden" name="etag" value={etag} />
-              {/* what may not be changed is shown as it is, and cannot be typed into */}
+              {/* read-only for viewers who may not change it */}
               <fieldset class="plain" disabled={!isOpen}>
                 {r.form(v, values, row, refusal?.fields ?? {})}
               </fieldset>
@@ -155,7 +155,7 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
     return view(v, await answer.json() as T, answer.headers.get("etag") ?? "", null, null);
   }
 
-  /** Sends the form; what it asks is refused in words on the form itself. */
+  /** Sends the form. If the API refuses it, shows the form again with the errors. */
   async function save(v: Visit, form: FormData, row: T | null): Promise<Outcome> {
     const t = resourceTexts[v.locale];
     const body = r.bodyOf(valuesIn(form));
@@ -164,7 +164,7 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
       const saved = row
         ? await v.api.send<T>("PUT", `${r.path}/${row.id}`, body, { "if-match": etag })
         : await v.api.send<T>("POST", r.path, body);
-      const text = (row ? t.saved : t.made)(r.nameOf(saved));
+      const text = (row ? t.saved : t.wasCreated)(r.nameOf(saved));
       return { goTo: r.path, flash: { tone: "ok", text } };
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || ![400, 409, 412].includes(refusal.status)) throw refusal;

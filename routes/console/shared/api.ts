@@ -1,10 +1,10 @@
 import type { Problem } from "../../../domain/problems/problem.ts";
 import type { Handle } from "../../app.ts";
 
-/** Query parameters; what is undefined, null or empty is left out, an array is repeated. */
+/** Query parameters. Undefined, null and empty values are left out. An array becomes a repeated parameter. */
 export type Query = Record<string, string | number | boolean | null | undefined | string[]>;
 
-/** One page of a list as the API answers it. */
+/** One page of a list, as the API returns it. */
 export interface Page<T> {
   items: T[];
   totalCount: number;
@@ -15,10 +15,10 @@ export interface Page<T> {
   hasPrevious: boolean;
 }
 
-/** A problem document the API answered. */
+/** An error response of the API (problem document). */
 export class Refusal extends Error {
   override name = "Refusal";
-  /** Messages by field; those that belong to no field are under "". */
+  /** Messages by field. Messages that belong to no field are under "". */
   readonly fields: Record<string, string[]>;
 
   constructor(
@@ -33,14 +33,11 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal of the domain itself, where a page asks it without the API between. */
+/** Turns a domain problem into a refusal, for pages that call the domain without the API. */
 export const refusalOf = ({ status, code, message }: Problem): Refusal =>
   new Refusal(status, code, message, null, null);
 
-/**
- * What the console does, it does through the API in the viewer's name: whatever the API refuses them, the console
- * cannot do either.
- */
+/** Client for the service's own API, called in process with the viewer's token. The API's permission checks apply. */
 export class Api {
   constructor(
     private readonly handle: Handle,
@@ -52,7 +49,7 @@ export class Api {
     return await (await this.call("GET", `${path}${searchOf(query)}`)).json();
   }
 
-  /** POST, PUT or DELETE of a path under /api/v1/; undefined where there is no body. @throws Refusal */
+  /** POST, PUT or DELETE of a path under /api/v1/. Returns undefined if the response has no body. @throws Refusal */
   async send<T = unknown>(
     method: "POST" | "PUT" | "DELETE",
     path: string,
@@ -64,7 +61,7 @@ export class Api {
     return (text === "" ? undefined : JSON.parse(text)) as T;
   }
 
-  /** The raw answer, for streams and documents. @throws Refusal */
+  /** Returns the raw response, for streams, documents and headers. @throws Refusal */
   async call(
     method: string,
     path: string,
@@ -98,7 +95,7 @@ export class Api {
   }
 }
 
-/** `?a=1&b=2`, or nothing. */
+/** `?a=1&b=2`, or "" if no parameter has a value. */
 export function searchOf(query: Query): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -109,7 +106,7 @@ export function searchOf(query: Query): string {
   return text ? `?${text}` : "";
 }
 
-/** Both forms of `errors`: an object by field, or a list of "field: message". */
+/** Reads both shapes of `errors`: an object by field, or a list of "field: message". */
 function byField(errors: unknown): Record<string, string[]> {
   const fields: Record<string, string[]> = {};
   const add = (field: string, message: string) => (fields[field] ??= []).push(message);

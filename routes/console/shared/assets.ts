@@ -8,10 +8,10 @@ interface Asset {
   version: string;
 }
 
-/** In the order the browser reads them. */
-const STYLES = ["tokens", "ground", "frame", "controls", "surfaces", "tables", "timeline", "charts"];
+/** Parts of console.css, in cascade order. */
+const STYLES = ["tokens", "base", "layout", "controls", "cards", "tables", "timeline", "charts"];
 
-/** The console's scripts, style and icon: read once, named with a version so that browsers keep them for good. */
+/** Reads scripts, styles and icon once. Their addresses contain a content hash, so browsers cache them permanently. */
 export async function loadAssets() {
   const htmx = join(
     dirname(createRequire(import.meta.url).resolve("htmx.org/package.json")),
@@ -26,7 +26,7 @@ export async function loadAssets() {
     ["icon.svg", await read([own("icon.svg")], "image/svg+xml")],
   ]);
   return {
-    /** Its address relative to the console's base. */
+    /** Address relative to the console's base. */
     href: (name: string): string => `assets/${name}?v=${assets.get(name)?.version ?? ""}`,
     answer(name: string): Response {
       const asset = assets.get(name);

@@ -1,6 +1,6 @@
 import type { Locale } from "./languages.ts";
 
-/** What the service's own permissions, roles and reports say of themselves in the API, by its English. */
+/** Portuguese translations of built-in permissions, roles and reports, by the English text that the API returns. */
 const PORTUGUESE = new Map(Object.entries({
   // Permissions and their categories
   "Platform": "Plataforma",
@@ -25,15 +25,15 @@ const PORTUGUESE = new Map(Object.entries({
   "Change permissions": "Alterar permissões",
   "Delete permissions": "Eliminar permissões",
   "Tenants": "Inquilinos",
-  "Read tenants within reach": "Ver os inquilinos ao seu alcance",
+  "Read tenants within reach": "Ver os inquilinos a que tem acesso",
   "Create tenants": "Criar inquilinos",
-  "Change tenants within reach": "Alterar os inquilinos ao seu alcance",
-  "Delete tenants within reach": "Eliminar os inquilinos ao seu alcance",
+  "Change tenants within reach": "Alterar os inquilinos a que tem acesso",
+  "Delete tenants within reach": "Eliminar os inquilinos a que tem acesso",
   "Files": "Ficheiros",
   "Reserve, confirm and reference files": "Reservar, confirmar e referenciar ficheiros",
-  "Read file records and download": "Ver registos de ficheiros e transferi-los",
+  "Read file records and download": "Ver registos de ficheiros e descarregá-los",
   "Change retention and legal holds": "Alterar a conservação e as retenções legais",
-  "Destroy file content": "Destruir o conteúdo de ficheiros",
+  "Destroy file content": "Eliminar o conteúdo de ficheiros",
   "Jobs": "Tarefas",
   "Have jobs call URLs (steward.http-request)": "Fazer as tarefas chamar URLs (steward.http-request)",
   "Notifications": "Notificações",
@@ -52,11 +52,11 @@ const PORTUGUESE = new Map(Object.entries({
   // Roles
   "Administers the service and all tenants": "Administra o serviço e todos os inquilinos",
   "Administers one tenant": "Administra um inquilino",
-  "Reads the tenant's data; changes nothing": "Vê os dados do inquilino; não altera nada",
+  "Reads the tenant's data; changes nothing": "Vê os dados do inquilino e não altera nada",
   "Administers the child tenants of a group": "Administra os inquilinos de um grupo",
   // Reports and their parameters
   "The users linked to the tenant, with their roles, state and last sign-in":
-    "Os utilizadores ligados ao inquilino, com papéis, estado e última entrada",
+    "Os utilizadores ligados ao inquilino, com papéis, estado e último início de sessão",
   "Active": "Ativo",
   "Only active or only inactive users": "Só utilizadores ativos ou só inativos",
   "Role": "Papel",
@@ -81,9 +81,8 @@ const PORTUGUESE = new Map(Object.entries({
   "The tenant's roles with the permissions each grants and how many users hold it":
     "Os papéis do inquilino, com as permissões que cada um dá e quantos utilizadores o têm",
   "Only the role with this name": "Só o papel deste nome",
-  "System role": "Papel do serviço",
-  "Only built-in roles, or only the tenant's own roles":
-    "Só papéis que vêm com o serviço, ou só os do próprio inquilino",
+  "System role": "Papel predefinido",
+  "Only built-in roles, or only the tenant's own roles": "Só papéis predefinidos, ou só os personalizados",
   "Audit log": "Registo de auditoria",
   "The changes made in the tenant: who, when, what it was before and after":
     "As alterações feitas no inquilino: quem, quando, como estava antes e depois",
@@ -104,13 +103,13 @@ const PORTUGUESE = new Map(Object.entries({
   "Only attempts with this outcome": "Só tentativas que terminaram assim",
   "Job type": "Tipo de tarefa",
   "Only jobs of this type": "Só tarefas deste tipo",
-  "Dead letters": "Tarefas sem solução",
+  "Dead letters": "Falhas definitivas",
   "The tenant's jobs that used up their retries, with the last error and whether they were retried":
     "As tarefas do inquilino que esgotaram as repetições, com o último erro e se foram repetidas",
   "Only jobs that failed for good on or after this day (UTC)":
-    "Só tarefas dadas como perdidas neste dia ou depois (UTC)",
+    "Só tarefas que falharam definitivamente neste dia ou depois (UTC)",
   "Only jobs that failed for good on or before this day (UTC)":
-    "Só tarefas dadas como perdidas neste dia ou antes (UTC)",
+    "Só tarefas que falharam definitivamente neste dia ou antes (UTC)",
   "Only open": "Só por resolver",
   "Leave out entries that were retried": "Sem as entradas que foram repetidas",
   "Notification deliveries": "Entregas de notificações",
@@ -123,21 +122,21 @@ const PORTUGUESE = new Map(Object.entries({
   "Only recipients with this outcome": "Só destinatários com este resultado",
   "File inventory": "Inventário de ficheiros",
   "The tenant's files: state, size, retention, holds and who uploaded them":
-    "Os ficheiros do inquilino: estado, tamanho, conservação, retenções e quem os carregou",
+    "Os ficheiros do inquilino: estado, tamanho, conservação, retenções e quem os enviou",
   "Only files reserved on or after this day (UTC)": "Só ficheiros reservados neste dia ou depois (UTC)",
   "Only files reserved on or before this day (UTC)": "Só ficheiros reservados neste dia ou antes (UTC)",
   "State": "Estado",
   "Only files in this state": "Só ficheiros neste estado",
   "Profile": "Perfil",
-  "Only files of this upload profile": "Só ficheiros deste perfil de carregamento",
+  "Only files of this upload profile": "Só ficheiros deste perfil de envio",
   "Tenants overview": "Panorama dos inquilinos",
   "Every tenant with its users, capacity, roles, files and last sign-in":
-    "Cada inquilino com utilizadores, capacidade, papéis, ficheiros e última entrada",
+    "Cada inquilino com utilizadores, capacidade, papéis, ficheiros e último início de sessão",
   "Type": "Tipo",
   "Only tenants of this type": "Só inquilinos deste tipo",
   "Only active or only inactive tenants": "Só inquilinos ativos ou só inativos",
 }));
 
-/** A text in the viewer's language where it is, word for word, one of the service's own; any other stays as it is. */
+/** Translates a built-in text to the viewer's language. Returns any other text unchanged. */
 export const translateBuiltin = <T extends string | null | undefined>(locale: Locale, text: T): T | string =>
   locale === "pt" && text ? PORTUGUESE.get(text) ?? text : text;

@@ -6,29 +6,29 @@ import type { Flash, Theme } from "./page.ts";
 
 const SESSION = "steward_console";
 const FLASH = "steward_flash";
-const BEGUN = "steward_begun";
-const BEGUN_SECONDS = 60 * 60;
+const OIDC_START = "steward_begun";
+const OIDC_START_SECONDS = 60 * 60;
 const THEMES: readonly Theme[] = ["auto", "light", "dark"];
 
-/** What a browser's cookies say. */
+/** The console's cookies, parsed. */
 export interface BrowserState {
-  /** Stands for the session; read by no script. */
+  /** The session secret. HttpOnly, so scripts cannot read it. */
   secret: string | null;
-  /** Knows again the browser that a provider sends back, so that nobody can have another one finish their sign-in. */
-  begun: string | null;
+  /** Secret set when the browser leaves for an OpenID provider. It must return with it (prevents login CSRF). */
+  oidcStart: string | null;
   flash: Flash | null;
   locale: Locale;
   timeZone: string;
   theme: Theme;
 }
 
-/** Reads the console's cookies; whatever is not as it was set counts as absent. */
+/** Reads the console's cookies. An invalid value counts as missing. */
 export function readCookies(headers: Headers): BrowserState {
   const cookies = cookiesOf(headers);
   const theme = THEMES.find((known) => known === cookies.get("steward_theme")) ?? "auto";
   return {
     secret: cookies.get(SESSION) || null,
-    begun: cookies.get(BEGUN) || null,
+    oidcStart: cookies.get(OIDC_START) || null,
     flash: readFlash(cookies.get(FLASH)),
     locale: localeOf(cookies.get("steward_locale"), headers.get("accept-language")),
     timeZone: knownTimeZone(decodeURIComponentOr(cookies.get("steward_tz"))),
@@ -36,7 +36,7 @@ export function readCookies(headers: Headers): BrowserState {
   };
 }
 
-/** Makes the console's cookies for one deployment. */
+/** Formats Set-Cookie headers with the path and scheme of the deployment. */
 export function cookieWriter(base: URL) {
   const path = `${base.pathname.replace(/\/$/, "")}/console`;
   const secure = base.protocol === "https:" ? "; Secure" : "";
@@ -47,8 +47,8 @@ export function cookieWriter(base: URL) {
   return {
     session: (secret: string) => write(SESSION, secret, null),
     noSession: () => write(SESSION, "", 0),
-    /** Lax: the browser comes back by a link of the provider's site. */
-    begun: (secret: string) => write(BEGUN, secret, BEGUN_SECONDS, false, "Lax"),
+    /** SameSite=Lax, because the browser returns from the provider's site. */
+    oidcStart: (secret: string) => write(OIDC_START, secret, OIDC_START_SECONDS, false, "Lax"),
     flash: (flash: Flash) =>
       write(FLASH, Buffer.from(JSON.stringify(flash)).toString("base64url").slice(0, 3_000), 60),
     noFlash: () => write(FLASH, "", 0),
@@ -60,7 +60,7 @@ export function cookieWriter(base: URL) {
 export const isTheme = (value: string): value is Theme => THEMES.some((theme) => theme === value);
 export const isLocale = (value: string): value is Locale => LOCALES.some((locale) => locale === value);
 
-/** What every form of a session must bring back; nobody can tell it who does not hold the cookie. */
+/** The CSRF token that every form must send. It is derived from the session secret, so other sites cannot know it. */
 export const csrfToken = (secret: string): string =>
   createHash("sha256").update(`console form ${secret}`).digest("base64url");
 
@@ -71,7 +71,7 @@ function readFlash(value: string | undefined): Flash | null {
     const { tone, text } = flash;
     return (tone === "ok" || tone === "bad") && typeof text === "string" ? { tone, text } : null;
   } catch {
-    return null; // cut short or not ours: there is nothing to show
+    return null; // truncated or not set by this console
   }
 }
 

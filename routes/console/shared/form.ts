@@ -2,14 +2,14 @@ import { Problem } from "../../../domain/problems/problem.ts";
 import { Call } from "../../shared/call.ts";
 import { Refusal, refusalOf } from "./api.ts";
 
-/** A form of a page: the largest one brings a file of permissions to import. */
+/** Size limit of a signed-in viewer's form. The largest form contains a permission import file. */
 export const PAGE_FORM_BYTES = 12 * 1024 * 1024;
-/** A form of someone who has not signed in yet. */
-export const STRANGER_FORM_BYTES = 64 * 1024;
+/** Size limit of the sign-in form. */
+export const SIGN_IN_FORM_BYTES = 64 * 1024;
 
 /**
- * Reads a form a browser has sent; a body of another type counts as an empty form.
- * @throws Refusal for one that is too large, too slow, or broken.
+ * Reads a submitted form. A body of another content type counts as an empty form.
+ * @throws Refusal if the body is too large, too slow or malformed.
  */
 export async function readForm(
   request: Request,

@@ -2,20 +2,28 @@ export const LOCALES = ["en", "pt"] as const;
 export type Locale = typeof LOCALES[number];
 
 type Text = string | ((...values: never[]) => string);
+/** Texts of another language with the same keys and arguments. */
 type Translated<W> = { [K in keyof W]: W[K] extends string ? string : W[K] };
 
-/** One part's words in every language; the second must say all that the first says. */
+/**
+ * Texts of one part of the console in every language. The type checker requires each key in both languages, with the same
+ * arguments.
+ */
 export const defineTexts = <W extends Record<string, Text>>(
   en: W,
   pt: Translated<W>,
 ): Record<Locale, Translated<W>> => ({ en: en as Translated<W>, pt });
 
-/** The reader's language: the one chosen, else the first the browser asks for that there is, else English. */
+/** A text that begins with a number: "1 job", "2 jobs". */
+export const counted = (one: string, many: string) => (count: number): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+/** The viewer's language: the chosen one, else the first supported one of Accept-Language, else English. */
 export function localeOf(chosen: string | undefined, acceptLanguage: string | null): Locale {
   const wanted = [chosen ?? "", ...(acceptLanguage ?? "").split(",")]
     .map((tag) => tag.trim().slice(0, 2).toLowerCase());
   return wanted.flatMap((tag) => LOCALES.filter((locale) => locale === tag))[0] ?? "en";
 }
 
-/** The tag that dates and numbers are written by. */
+/** Language tags for formatting dates and numbers. */
 export const FORMAT_TAGS: Record<Locale, string> = { en: "en-GB", pt: "pt-PT" };

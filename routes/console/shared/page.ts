@@ -2,38 +2,39 @@ import type { Child } from "hono/jsx";
 import type { Api } from "./api.ts";
 import type { Locale } from "./languages.ts";
 
-/** Who looks, where, and how they like it. */
+/** The signed-in user of a request and their permissions in the current tenant. */
 export interface Viewer {
   userId: string;
   email: string;
   name: string;
+  /** The current tenant; null while none is chosen. */
   tenant: { id: string; name: string; type: string } | null;
-  /** Tenants they may switch to. */
+  /** Tenants the user may switch to. */
   tenants: { id: string; name: string; type: string }[];
   permissions: ReadonlySet<string>;
 }
 
 export type Theme = "auto" | "light" | "dark";
 
-/** One visit of a page: everything a page may use. */
+/** One request for a page, with everything a page may use. */
 export interface Visit {
   viewer: Viewer;
   api: Api;
   params: Record<string, string>;
   query: URLSearchParams;
-  /** The page's own address under /console, with its query. */
+  /** The page's path under /console, with its query. */
   address: string;
   locale: Locale;
-  /** IANA name; UTC until the browser has told its own. */
+  /** IANA name from a cookie that console.js sets; UTC until then. */
   timeZone: string;
   theme: Theme;
-  /** Must come back with every form. */
+  /** CSRF token that every form must send. */
   csrf: string;
-  /** What the last action came to, shown once. */
+  /** Result of the last action, shown once. */
   flash: Flash | null;
-  /** What the session's cookie holds: for what changes the session itself, and never shown. */
+  /** The session secret from the cookie, for actions that change the session. Never show it. */
   secret: string;
-  /** Aborted when the browser goes away. */
+  /** Aborted when the browser disconnects. */
   signal: AbortSignal;
   now: Date;
 }
@@ -47,60 +48,60 @@ export interface Flash {
 export interface View {
   title: string;
   body: Child;
-  /** Links from the section's root down to this page. */
+  /** Breadcrumb links from the section's root to this page. */
   crumbs?: { href: string; label: string }[];
   /** Buttons beside the title. */
   actions?: Child;
-  /** Scripts of this page alone, by the names of assets. */
+  /** Names of script assets that only this page needs. */
   scripts?: string[];
   status?: number;
 }
 
-/** What a page answers: something to show, a way to go, or a ready response. */
+/** Result of a page: a view to render, a redirect, or a complete response. */
 export type Outcome = View | { goTo: string; flash?: Flash } | Response;
 
-/** One address of the console. Pages are shown by `get`; `post` does what a form of theirs asks for. */
+/** One path of the console. `get` shows the page; `post` runs the action of a form. */
 export interface ConsolePage {
   /** Under /console, without a leading slash, parameters in braces: `jobs/{id}`. */
   path: string;
-  /** Any one of these permissions opens the page; none: every signed-in viewer. */
+  /** Any one of these permissions opens the page. Absent: every signed-in viewer may open it. */
   permissions?: string[];
   get?(v: Visit): Promise<Outcome> | Outcome;
   post?(v: Visit, form: FormData): Promise<Outcome> | Outcome;
 }
 
-/** One entry of the navigation, shown to those who may open it. */
+/** One navigation entry. It is shown only to viewers who may open it. */
 export interface NavItem {
   path: string;
   label: Record<Locale, string>;
   icon: string;
   permissions?: string[];
-  /** True where a tenant must have been chosen. */
+  /** True if the pages work only in a chosen tenant. */
   needsTenant?: boolean;
 }
 
-/** A part of the console: its pages and what leads to them. */
+/** A section of the console: its pages and navigation entries. */
 export interface ConsoleSection {
-  /** Stands above its entries in the navigation; absent: they stand alone. */
+  /** Heading above its navigation entries; absent: no heading. */
   title?: Record<Locale, string>;
   nav: NavItem[];
   pages: ConsolePage[];
 }
 
-/** May the viewer do what needs `permission`, by itself or through admin:system? */
+/** Whether the viewer holds `permission` or admin:system. */
 export const may = ({ permissions }: Viewer, permission: string): boolean =>
   permissions.has(permission) || permissions.has("admin:system");
 
-/** Like `may`, for the file module, where admin:system stands in for nothing. */
+/** Whether the viewer holds a file permission. In the file module admin:system does not replace it. */
 export const mayInFiles = ({ permissions }: Viewer, permission: string): boolean =>
   permissions.has(permission);
 
-/** A text field of a form, trimmed; empty where it was not sent. */
+/** A text field of a form, trimmed; "" if it was not sent. */
 export function field(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === "string" ? value.trim() : "";
 }
 
-/** The same, undefined where empty: the API then uses its default. */
+/** Like `field`, but undefined if empty: the API then uses its default. */
 export const optionalField = (form: FormData, name: string): string | undefined =>
   field(form, name) || undefined;

@@ -27,7 +27,7 @@ function form(values: Record<string, string>): FormData {
 
 Deno.test("a flat schema becomes one field a property, of a fitting kind", () => {
   assert.deepEqual(
-    fields?.map(({ name, kind, required, standard }) => [name, kind, required, standard ?? null]),
+    fields?.map(({ name, kind, required, defaultText }) => [name, kind, required, defaultText ?? null]),
     [
       ["name", "text", true, null],
       ["note", "text", false, null],

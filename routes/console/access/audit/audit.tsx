@@ -7,7 +7,7 @@ import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
 import { type Page, searchOf } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { orNull, reachesUsers, tenantChoices, tenantNames } from "../reading.ts";
+import { managesAllUsers, orNull, tenantChoices, tenantNames } from "../access_queries.ts";
 import { Diff, fieldChanges } from "./diff.tsx";
 import { auditTexts } from "./texts.ts";
 
@@ -16,7 +16,7 @@ type Entry = Omit<AuditRow, "at"> & { at: string };
 const FILTERS = ["actor", "action", "targetType", "targetId", "fromDate", "toDate", "tenantId"] as const;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Names in the log that are worth suggesting; any other can be typed. */
+/** Suggestions for the action filter. Users can type any other action. */
 const ACTIONS = [
   ...[
     "create",
@@ -57,7 +57,7 @@ const TARGETS = [
   "webhookEndpoint",
 ];
 
-/** Who changed what: all of it for those who administer the service, else the tenant's. */
+/** The audit log: of all tenants for system administrators, else of the viewer's tenant. */
 export async function auditPage(v: Visit): Promise<View> {
   const t = auditTexts[v.locale];
   const filters = Object.fromEntries(
@@ -143,11 +143,11 @@ export async function auditPage(v: Visit): Promise<View> {
   };
 }
 
-/** The id of who is meant; undefined: everyone; null: nobody the viewer can see. */
+/** The user id for the filter text. Undefined if it is empty; null if the viewer can see no such user. */
 async function findActor(v: Visit, actor: string): Promise<string | null | undefined> {
   if (actor === "") return undefined;
   if (UUID.test(actor)) return actor;
-  if (reachesUsers(v)) {
+  if (managesAllUsers(v)) {
     const { items } = await v.api.get<Page<{ id: string; email: string }>>("admin/users", {
       search: actor,
       pageSize: 20,
@@ -213,7 +213,7 @@ function Target({ v, entry, name }: { v: Visit; entry: Entry; name: string | nul
   );
 }
 
-/** The pages that show such a target, where the viewer may open them: roles in their own tenant only. */
+/** Path of the pages that show the target; null if there are none that the viewer may open. */
 function pageOf(v: Visit, { targetType, tenantId, action }: Entry): string | null {
   const own = v.viewer.tenant?.id;
   if (action.endsWith(".delete")) return null;
@@ -222,7 +222,7 @@ function pageOf(v: Visit, { targetType, tenantId, action }: Entry): string | nul
   return targetType === "tenant" && own && may(v.viewer, "read:tenants") ? "tenants" : null;
 }
 
-/** What the target was called, where the change tells. */
+/** The target's name, if the recorded state has one. */
 function targetName({ before, after }: Entry): string | null {
   for (const state of [after, before]) {
     if (typeof state !== "object" || state === null) continue;

@@ -1,7 +1,7 @@
 import type { Visit } from "../../shared/page.ts";
 import { auditTexts } from "./texts.ts";
 
-/** One field that a change set, and what it was. Undefined: it was, or is, not there. */
+/** A changed field with its old and new value. Undefined means that the field did not exist. */
 export interface FieldChange {
   name: string;
   before: unknown;
@@ -11,7 +11,7 @@ export interface FieldChange {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The fields in which two states of a target differ; of one state alone, all of its fields. */
+/** The fields that differ between two states. If there is only one state, all its fields. */
 export function fieldChanges(before: unknown, after: unknown): FieldChange[] {
   if (!isRecord(before) && !isRecord(after)) {
     return (before ?? null) === null && (after ?? null) === null ? [] : [{ name: "", before, after }];
@@ -23,7 +23,7 @@ export function fieldChanges(before: unknown, after: unknown): FieldChange[] {
     .map((name) => ({ name, before: was[name], after: is[name] }));
 }
 
-/** The fields of a change side by side; of lists, what came and what went. */
+/** A table of the changed fields, before and after. In lists, added and removed items are marked. */
 export function Diff({ v, action, changes }: { v: Visit; action: string; changes: FieldChange[] }) {
   const t = auditTexts[v.locale];
   const hadState = changes.some(({ before }) => before !== undefined);
@@ -48,12 +48,12 @@ export function Diff({ v, action, changes }: { v: Visit; action: string; changes
                 </td>
                 {hadState && (
                   <td data-label={t.before}>
-                    <Value v={v} value={before} besides={lists ? after : null} />
+                    <Value v={v} value={before} comparedTo={lists ? after : null} />
                   </td>
                 )}
                 {hasState && (
                   <td data-label={t.after}>
-                    <Value v={v} value={after} besides={lists ? before : null} isNew />
+                    <Value v={v} value={after} comparedTo={lists ? before : null} isNew />
                   </td>
                 )}
               </tr>
@@ -68,11 +68,11 @@ export function Diff({ v, action, changes }: { v: Visit; action: string; changes
 const isList = (value: unknown): value is (string | number)[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string" || typeof item === "number");
 
-/** @param besides the list it is held against: what only one of the two has is marked. */
-function Value({ v, value, besides, isNew = false }: {
+/** @param comparedTo the other version of a list: items that it does not contain are marked. */
+function Value({ v, value, comparedTo, isNew = false }: {
   v: Visit;
   value: unknown;
-  besides: (string | number)[] | null;
+  comparedTo: (string | number)[] | null;
   isNew?: boolean;
 }) {
   const t = auditTexts[v.locale];
@@ -87,7 +87,7 @@ function Value({ v, value, besides, isNew = false }: {
   return (
     <ul class="bare-list">
       {value.map((item) => {
-        const differs = besides !== null && !besides.includes(item);
+        const differs = comparedTo !== null && !comparedTo.includes(item);
         if (!differs) return <li>{String(item)}</li>;
         return (
           <li>

@@ -3,8 +3,8 @@ import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { ifUnchanged, readSeen } from "../reading.ts";
-import { FormExplained, submit } from "../refusals.tsx";
+import { ifUnchanged, readVersioned } from "../access_queries.ts";
+import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
 import type { Permission } from "./list.tsx";
 import { permissionTexts } from "./texts.ts";
 
@@ -26,25 +26,25 @@ export async function newPermissionPage(
   };
 }
 
-/** Makes the permission. */
+/** Creates the permission. */
 export async function createPermission(v: Visit, form: FormData): Promise<Outcome> {
   const filled = filledBy(form);
-  return await submit(() => v.api.send("POST", "permissions", filled), {
+  return await submitForm(() => v.api.send("POST", "permissions", filled), {
     done: () => ({
       goTo: "permissions",
-      flash: { tone: "ok", text: permissionTexts[v.locale].created(filled.code) },
+      flash: { tone: "ok", text: permissionTexts[v.locale].wasCreated(filled.code) },
     }),
     again: (refusal) => newPermissionPage(v, refusal, form),
   });
 }
 
-/** The form of a permission there is: its code stays. */
+/** The form of an existing permission. The code cannot be changed. */
 export async function editPermissionPage(
   v: Visit,
   refusal: Refusal | null = null,
   form: FormData | null = null,
 ): Promise<View> {
-  const { value: permission, etag } = await readSeen<Permission>(v, `permissions/${v.params.id}`);
+  const { value: permission, etag } = await readVersioned<Permission>(v, `permissions/${v.params.id}`);
   const { code, category, description } = permission;
   const filled = form && refusal?.code !== "PRECONDITION_FAILED"
     ? { ...filledBy(form), code }
@@ -55,10 +55,10 @@ export async function editPermissionPage(
   };
 }
 
-/** Saves the permission, unless someone else has changed it meanwhile. */
+/** Saves the permission. A 412 means that someone else changed it first. */
 export async function savePermission(v: Visit, form: FormData): Promise<Outcome> {
   const { description, category } = filledBy(form);
-  return await submit(
+  return await submitForm(
     () =>
       v.api.send(
         "PUT",
@@ -77,7 +77,7 @@ async function formView(v: Visit, o: {
   action: string;
   refusal: Refusal | null;
   filled: ReturnType<typeof filledBy> | null;
-  /** Of the permission there is; absent: a new one. */
+  /** ETag of the existing permission; absent for a new one. */
   etag?: string;
 }): Promise<Omit<View, "title">> {
   const t = permissionTexts[v.locale];
@@ -90,7 +90,7 @@ async function formView(v: Visit, o: {
     crumbs: [{ href: "permissions", label: t.permissions }],
     body: (
       <Card>
-        <FormExplained v={v} refusal={refusal} known={["code", "description", "category"]} />
+        <ExplainedRefusal v={v} refusal={refusal} known={["code", "description", "category"]} />
         <form class="form" method="post" action={o.action}>
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag ?? ""} />

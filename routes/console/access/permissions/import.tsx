@@ -6,14 +6,14 @@ import { type Column, DataTable } from "../../components/table.tsx";
 import { Badge, Figure, number } from "../../components/values.tsx";
 import { Refusal, searchOf } from "../../shared/api.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { FormExplained } from "../refusals.tsx";
+import { ExplainedRefusal } from "../access_errors.tsx";
 import { permissionTexts } from "./texts.ts";
 
 type Result = z.output<typeof PermissionImportResultDto>;
 type ImportedRow = Result["rows"][number];
 
-/** The checked file travels through the preview in its form, so that what was seen is what is imported. */
-const MOST_CARRIED = 2 * 1024 * 1024;
+/** Size limit: the preview page carries the file's content in its form, so that exactly the previewed file is imported. */
+const MAX_PREVIEW_BYTES = 2 * 1024 * 1024;
 const ROWS_SHOWN = 200;
 const TONES: Record<ImportedRow["outcome"], Tone> = {
   Created: "ok",
@@ -24,7 +24,7 @@ const TONES: Record<ImportedRow["outcome"], Tone> = {
 
 const crumbs = (v: Visit) => [{ href: "permissions", label: permissionTexts[v.locale].permissions }];
 
-/** Where a file is chosen. */
+/** The form to choose a file. */
 export function importPage(v: Visit, refusal: Refusal | null = null): View {
   const t = permissionTexts[v.locale];
   return {
@@ -32,7 +32,7 @@ export function importPage(v: Visit, refusal: Refusal | null = null): View {
     crumbs: crumbs(v),
     body: (
       <Card>
-        <FormExplained v={v} refusal={refusal} known={[]} />
+        <ExplainedRefusal v={v} refusal={refusal} known={[]} />
         <form class="form" method="post" action="permissions/import" enctype="multipart/form-data">
           <CsrfField v={v} />
           <div class="field">
@@ -57,7 +57,7 @@ export function importPage(v: Visit, refusal: Refusal | null = null): View {
           </div>
         </form>
         <p class="row">
-          <span class="muted">{t.template}</span>
+          <span class="muted">{t.templates}</span>
           <a href="permissions/import/template?format=Csv" download>CSV</a>
           <a href="permissions/import/template?format=Json" download>JSON</a>
         </p>
@@ -66,18 +66,18 @@ export function importPage(v: Visit, refusal: Refusal | null = null): View {
   };
 }
 
-/** The template as the API has it. */
+/** Downloads the import template from the API. */
 export const importTemplate = async (v: Visit): Promise<Response> =>
   await v.api.call("GET", `permissions/import/template${searchOf({ format: v.query.get("format") })}`);
 
-/** First what would become of the file, then the import itself. */
+/** With `do=preview`, shows the result of a dry run. Otherwise imports the previewed file. */
 export async function importFile(v: Visit, form: FormData): Promise<Outcome> {
   const t = permissionTexts[v.locale];
   const isPreview = field(form, "do") === "preview";
   const upsert = form.get("upsert") === "true";
-  const file = isPreview ? form.get("file") : carriedFile(form);
+  const file = isPreview ? form.get("file") : previewedFile(form);
   if (!(file instanceof File)) return importPage(v);
-  if (file.size > MOST_CARRIED) {
+  if (file.size > MAX_PREVIEW_BYTES) {
     return { ...importPage(v, new Refusal(413, "BODY_TOO_LARGE", t.tooLarge, undefined, null)), status: 413 };
   }
   const sent = new FormData();
@@ -103,7 +103,7 @@ export async function importFile(v: Visit, form: FormData): Promise<Outcome> {
   }
 }
 
-function carriedFile(form: FormData): File {
+function previewedFile(form: FormData): File {
   const name = field(form, "fileName");
   const type = name.toLowerCase().endsWith(".json") ? "application/json" : "text/csv";
   return new File([String(form.get("content") ?? "")], name, { type });
@@ -120,7 +120,7 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
     crumbs: crumbs(v),
     body: (
       <>
-        <Notice tone="info" title={t.outcome}>
+        <Notice tone="info" title={t.previewTitle}>
           <code>{file.name}</code> {failed > 0 && t.failing(failed)}
         </Notice>
         <div class="figures">
@@ -145,7 +145,7 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
                 {t.importNow(created + updated)}
               </button>
             )
-            : <span class="muted">{t.nothingToDo}</span>}
+            : <span class="muted">{t.nothingToImport}</span>}
           <ButtonLink href="permissions/import" label={t.another} />
         </form>
         {rows.length > ROWS_SHOWN && <p class="muted">{t.firstRows(ROWS_SHOWN, rows.length)}</p>}

@@ -14,7 +14,7 @@ export type Permission = z.output<typeof PermissionDetailsDto>;
 
 const FILTERS = ["search", "category", "reach", "isSystem"] as const;
 
-/** The permissions there are in the tenant, by category. */
+/** The tenant's permissions, by category. */
 export async function permissionsPage(v: Visit): Promise<View> {
   const t = permissionTexts[v.locale];
   const all = commonTexts[v.locale].all;
@@ -48,7 +48,7 @@ export async function permissionsPage(v: Visit): Promise<View> {
             choices={groups}
           />
           <SelectField
-            label={t.reach}
+            label={t.scope}
             name="reach"
             any={all}
             value={filters.reach}
@@ -59,7 +59,7 @@ export async function permissionsPage(v: Visit): Promise<View> {
             name="isSystem"
             any={all}
             value={filters.isSystem}
-            choices={[{ value: "true", label: t.catalog }, { value: "false", label: t.own }]}
+            choices={[{ value: "true", label: t.builtin }, { value: "false", label: t.custom }]}
           />
         </FilterBar>
         <LivePart v={v} id="permissions-list">
@@ -74,11 +74,14 @@ export async function permissionsPage(v: Visit): Promise<View> {
   };
 }
 
-/** May the viewer change it? The service's own nobody may; the shared catalog's only who administers the service. */
-const isOwn = (v: Visit, { isSystem, tenantId }: Permission): boolean =>
+/**
+ * Whether the viewer may change the permission. Nobody may change a built-in one; only system administrators may change
+ * one that all tenants share.
+ */
+const isChangeable = (v: Visit, { isSystem, tenantId }: Permission): boolean =>
   !isSystem && (tenantId === v.viewer.tenant?.id || (tenantId === null && may(v.viewer, "admin:system")));
 
-/** One table of all categories, so that its columns stand under one another. */
+/** One table for all categories, so that the columns align. */
 function CatalogTable({ v, categories }: { v: Visit; categories: Category[] }) {
   const t = permissionTexts[v.locale];
   const changes = may(v.viewer, "update:permissions") || may(v.viewer, "delete:permissions");
@@ -122,14 +125,16 @@ function Row({ v, permission, changes }: { v: Visit; permission: Permission; cha
       </td>
       <td data-label={t.origin}>
         <span class="row">
-          <Badge tone={isSystem ? "idle" : "info"}>{isSystem ? t.catalog : t.own}</Badge>
+          <Badge tone={isSystem ? "idle" : "info"}>{isSystem ? t.builtin : t.custom}</Badge>
           {reach === "Platform" && <Badge tone="warn">{t.Platform}</Badge>}
         </span>
       </td>
       <td data-label={t.roles} class="end">{number(v, roleCount)}</td>
       {changes && (
         <td data-label={commonTexts[v.locale].actions} class="end">
-          <div class="cell">{isOwn(v, permission) && <RowActions v={v} permission={permission} />}</div>
+          <div class="cell">
+            {isChangeable(v, permission) && <RowActions v={v} permission={permission} />}
+          </div>
         </td>
       )}
     </tr>

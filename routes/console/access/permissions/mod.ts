@@ -1,5 +1,5 @@
 import type { ConsolePage } from "../../shared/page.ts";
-import { attempt } from "../refusals.tsx";
+import { runAction } from "../access_errors.tsx";
 import { createPermission, editPermissionPage, newPermissionPage, savePermission } from "./form.tsx";
 import { importFile, importPage, importTemplate } from "./import.tsx";
 import { type Permission, permissionsPage } from "./list.tsx";
@@ -7,7 +7,7 @@ import { permissionTexts } from "./texts.ts";
 
 const CREATE = ["create:permissions"];
 
-/** Permissions of the catalog and of the viewer's tenant. */
+/** Pages of built-in permissions and of the tenant's custom permissions. */
 export const permissionsPages: ConsolePage[] = [
   { path: "permissions", permissions: ["read:permissions"], get: permissionsPage },
   { path: "permissions/new", permissions: CREATE, get: (v) => newPermissionPage(v), post: createPermission },
@@ -25,8 +25,8 @@ export const permissionsPages: ConsolePage[] = [
     async post(v) {
       const at = `permissions/${v.params.id}`;
       const { code } = await v.api.get<Permission>(at);
-      const done = permissionTexts[v.locale].deleted(code);
-      return await attempt(v, { back: "permissions", done }, () => v.api.send("DELETE", at));
+      const done = permissionTexts[v.locale].wasDeleted(code);
+      return await runAction(v, { back: "permissions", done }, () => v.api.send("DELETE", at));
     },
   },
 ];

@@ -4,10 +4,10 @@ import { CopyValue, Facts, number, Time } from "../../components/values.tsx";
 import { searchOf } from "../../shared/api.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { type Category, readCatalog, readGrants, type Role, roleCrumbs, RoleKind } from "./model.tsx";
+import { type Category, readCatalog, readGrants, type Role, roleCrumbs, RoleOrigin } from "./model.tsx";
 import { roleTexts } from "./texts.ts";
 
-/** One role: who holds it and what it gives. */
+/** One role: its details and permissions. */
 export async function rolePage(v: Visit): Promise<View> {
   const t = roleTexts[v.locale];
   const role = await v.api.get<Role>(`roles/${v.params.id}`);
@@ -29,7 +29,7 @@ export async function rolePage(v: Visit): Promise<View> {
       <>
         {role.isSystemRole && (
           <Notice tone="info">
-            {t.systemNote} {grants.some(({ code }) => code === "admin:system") && t.fullNote}
+            {t.builtinNote} {grants.some(({ code }) => code === "admin:system") && t.fullNote}
           </Notice>
         )}
         <Card>
@@ -37,7 +37,7 @@ export async function rolePage(v: Visit): Promise<View> {
             facts={[
               [t.tenant, role.tenantName],
               [t.description, translateBuiltin(v.locale, role.description)],
-              [t.kind, <RoleKind v={v} role={role} />],
+              [t.origin, <RoleOrigin v={v} role={role} />],
               [
                 t.users,
                 may(v.viewer, "read:users")
@@ -55,7 +55,7 @@ export async function rolePage(v: Visit): Promise<View> {
           <div class="grid-3">
             {catalog.filter(({ permissions }) => permissions.some(({ id }) => held.has(id))).map((
               category,
-            ) => <HeldOf v={v} category={category} held={held} />)}
+            ) => <HeldPermissions v={v} category={category} held={held} />)}
           </div>
           {others.length > 0 && (
             <ul class="row tags">
@@ -72,7 +72,7 @@ export async function rolePage(v: Visit): Promise<View> {
   };
 }
 
-function HeldOf({ v, category, held }: { v: Visit; category: Category; held: ReadonlySet<string> }) {
+function HeldPermissions({ v, category, held }: { v: Visit; category: Category; held: ReadonlySet<string> }) {
   const mine = category.permissions.filter(({ id }) => held.has(id));
   return (
     <section class="stack tight">

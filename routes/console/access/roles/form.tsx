@@ -3,8 +3,8 @@ import { Card, Notice } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { ifUnchanged, readSeen } from "../reading.ts";
-import { FormExplained, submit } from "../refusals.tsx";
+import { ifUnchanged, readVersioned } from "../access_queries.ts";
+import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
 import { type Category, readCatalog, readGrants, type Role, roleCrumbs } from "./model.tsx";
 import { roleTexts } from "./texts.ts";
 
@@ -47,26 +47,26 @@ export async function newRolePage(
   };
 }
 
-/** Makes the role. */
+/** Creates the role. */
 export async function createRole(v: Visit, form: FormData): Promise<Outcome> {
   const filled = filledBy(form);
-  return await submit(() => v.api.send<{ id: string; tenantName: string }>("POST", "roles", filled), {
+  return await submitForm(() => v.api.send<{ id: string; tenantName: string }>("POST", "roles", filled), {
     done: ({ id, tenantName }) => ({
       goTo: `roles/${id}`,
-      flash: { tone: "ok", text: roleTexts[v.locale].created1(filled.name, tenantName) },
+      flash: { tone: "ok", text: roleTexts[v.locale].wasCreated(filled.name, tenantName) },
     }),
     again: (refusal) => newRolePage(v, refusal, form),
   });
 }
 
-/** The form of a role there is; a role of the service's own is shown why it has none. */
+/** The form of an existing role. For a built-in role, a notice that it cannot be changed. */
 export async function editRolePage(
   v: Visit,
   refusal: Refusal | null = null,
   form: FormData | null = null,
 ): Promise<View> {
   const t = roleTexts[v.locale];
-  const { value: role, etag } = await readSeen<Role>(v, `roles/${v.params.id}`);
+  const { value: role, etag } = await readVersioned<Role>(v, `roles/${v.params.id}`);
   const [grants, catalog] = await Promise.all([readGrants(v, role.id), readCatalog(v)]);
   const held = grants.map(({ id }) => id);
   const filled = form && refusal?.code !== "PRECONDITION_FAILED"
@@ -75,7 +75,7 @@ export async function editRolePage(
   return {
     title: t.edit,
     crumbs: roleCrumbs(v, role),
-    body: role.isSystemRole ? <Notice tone="info">{t.systemNote}</Notice> : (
+    body: role.isSystemRole ? <Notice tone="info">{t.builtinNote}</Notice> : (
       <RoleForm
         v={v}
         action={`roles/${role.id}/edit`}
@@ -91,9 +91,9 @@ export async function editRolePage(
   };
 }
 
-/** Saves the role, unless someone else has changed it meanwhile. */
+/** Saves the role. A 412 means that someone else changed it first. */
 export async function saveRole(v: Visit, form: FormData): Promise<Outcome> {
-  return await submit(
+  return await submitForm(
     () => v.api.send("PUT", `roles/${v.params.id}`, filledBy(form), ifUnchanged(field(form, "etag"))),
     {
       done: () => ({ goTo: `roles/${v.params.id}`, flash: { tone: "ok", text: roleTexts[v.locale].saved } }),
@@ -108,7 +108,7 @@ function RoleForm({ v, action, back, submitLabel, filled, held, catalog, refusal
   back: string;
   submitLabel: string;
   filled: Filled;
-  /** Permissions the role has already: those may stay whoever saves it. */
+  /** Permissions the role already has. They stay selectable even if the viewer does not hold them. */
   held: string[];
   catalog: Category[];
   refusal: Refusal | null;
@@ -117,7 +117,7 @@ function RoleForm({ v, action, back, submitLabel, filled, held, catalog, refusal
   const t = roleTexts[v.locale];
   return (
     <form class="stack" method="post" action={action}>
-      <FormExplained v={v} refusal={refusal} known={FIELDS} />
+      <ExplainedRefusal v={v} refusal={refusal} known={FIELDS} />
       <CsrfField v={v} />
       <input type="hidden" name="etag" value={etag} />
       <Card>

@@ -5,12 +5,12 @@ import type { Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { type Role, RoleKind, type RolesSummary } from "./model.tsx";
+import { type Role, RoleOrigin, type RolesSummary } from "./model.tsx";
 import { roleTexts } from "./texts.ts";
 
 const FILTERS = ["search", "isSystemRole", "sortBy", "sortDirection"] as const;
 
-/** The tenant's roles with how many hold them and what they come to. */
+/** The tenant's roles with user and permission counts, and a summary. */
 export async function rolesPage(v: Visit): Promise<View> {
   const t = roleTexts[v.locale];
   const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
@@ -48,11 +48,11 @@ export async function rolesPage(v: Visit): Promise<View> {
         <FilterBar v={v} action="roles" target="roles-list">
           <TextField label={t.search} name="search" type="search" value={filters.search} />
           <SelectField
-            label={t.kind}
+            label={t.origin}
             name="isSystemRole"
             any={commonTexts[v.locale].all}
             value={filters.isSystemRole}
-            choices={[{ value: "false", label: t.custom }, { value: "true", label: t.system }]}
+            choices={[{ value: "false", label: t.custom }, { value: "true", label: t.builtin }]}
           />
         </FilterBar>
         <LivePart v={v} id="roles-list">
@@ -83,7 +83,7 @@ function columns(v: Visit): Column<Role>[] {
         </>
       ),
     },
-    { head: t.kind, cell: (role) => <RoleKind v={v} role={role} /> },
+    { head: t.origin, cell: (role) => <RoleOrigin v={v} role={role} /> },
     { head: t.permissions, align: "end", cell: ({ permissionCount }) => number(v, permissionCount) },
     { head: t.users, align: "end", sort: "userCount", cell: ({ userCount }) => number(v, userCount) },
     {

@@ -5,14 +5,14 @@ import type { View, Visit } from "../../shared/page.ts";
 import { readCatalog, roleCrumbs, type RoleGrants } from "./model.tsx";
 import { roleTexts } from "./texts.ts";
 
-const MOST_ROLES = 30;
+const MAX_ROLES = 30;
 
-/** Every permission of the tenant against its roles. */
+/** A matrix of the tenant's permissions and roles. */
 export async function matrixPage(v: Visit): Promise<View> {
   const t = roleTexts[v.locale];
   const [catalog, roles] = await Promise.all([
     readCatalog(v),
-    v.api.get<Page<RoleGrants>>("roles/with-permissions", { pageSize: MOST_ROLES }),
+    v.api.get<Page<RoleGrants>>("roles/with-permissions", { pageSize: MAX_ROLES }),
   ]);
   const grants = roles.items.map(({ permissions }) => new Set(permissions.map(({ id }) => id)));
   return {
@@ -52,7 +52,7 @@ export async function matrixPage(v: Visit): Promise<View> {
                         {roles.items.map((role, at) => (
                           <Mark
                             held={grants[at]?.has(id) ?? false}
-                            told={grants[at]?.has(id)
+                            label={grants[at]?.has(id)
                               ? t.gives(role.name, code)
                               : t.givesNot(role.name, code)}
                           />
@@ -69,9 +69,9 @@ export async function matrixPage(v: Visit): Promise<View> {
   };
 }
 
-const Mark = ({ held, told }: { held: boolean; told: string }) => (
-  <td class={held ? "mark held" : "mark"} title={told}>
+const Mark = ({ held, label }: { held: boolean; label: string }) => (
+  <td class={held ? "mark held" : "mark"} title={label}>
     {held ? <Icon name="check" /> : <span aria-hidden="true">·</span>}
-    <span class="sr-only">{told}</span>
+    <span class="sr-only">{label}</span>
   </td>
 );

@@ -1,5 +1,5 @@
 import type { ConsolePage } from "../../shared/page.ts";
-import { attempt } from "../refusals.tsx";
+import { runAction } from "../access_errors.tsx";
 import { rolePage } from "./detail.tsx";
 import { createRole, editRolePage, newRolePage, saveRole } from "./form.tsx";
 import { rolesPage } from "./list.tsx";
@@ -7,7 +7,7 @@ import { matrixPage } from "./matrix.tsx";
 import type { Role } from "./model.tsx";
 import { roleTexts } from "./texts.ts";
 
-/** Roles of the viewer's tenant. */
+/** Pages of the roles of the viewer's tenant. */
 export const rolesPages: ConsolePage[] = [
   { path: "roles", permissions: ["read:roles"], get: rolesPage },
   { path: "roles/new", permissions: ["create:roles"], get: (v) => newRolePage(v), post: createRole },
@@ -20,8 +20,8 @@ export const rolesPages: ConsolePage[] = [
     async post(v) {
       const at = `roles/${v.params.id}`;
       const { name } = await v.api.get<Role>(at);
-      const done = roleTexts[v.locale].deleted(name);
-      return await attempt(v, { back: at, done, goTo: "roles" }, () => v.api.send("DELETE", at));
+      const done = roleTexts[v.locale].wasDeleted(name);
+      return await runAction(v, { back: at, done, goTo: "roles" }, () => v.api.send("DELETE", at));
     },
   },
 ];

@@ -12,7 +12,7 @@ export type RoleGrants = z.output<typeof RoleDto>;
 export type RolesSummary = z.output<typeof RolesSummaryDto>;
 export type Category = z.output<typeof PermissionCatalogPage>["items"][number];
 
-/** Every permission there is in the tenant, by category, in the viewer's language. */
+/** All permissions of the tenant, by category, in the viewer's language. */
 export async function readCatalog(v: Visit): Promise<Category[]> {
   const categories: Category[] = [];
   for (let page = 1; page <= 10; page++) {
@@ -33,7 +33,7 @@ export async function readCatalog(v: Visit): Promise<Category[]> {
   }));
 }
 
-/** What one role gives. */
+/** The permissions that a role gives. */
 export async function readGrants(v: Visit, id: string): Promise<RoleGrants["permissions"]> {
   const { items } = await v.api.get<Page<RoleGrants>>("roles/with-permissions", { ids: [id] });
   const [role] = items;
@@ -41,13 +41,13 @@ export async function readGrants(v: Visit, id: string): Promise<RoleGrants["perm
   return role.permissions;
 }
 
-/** Whose role it is: the service's or the tenant's. */
-export function RoleKind({ v, role }: { v: Visit; role: Pick<Role, "isSystemRole"> }) {
+/** Label "built-in" or "custom". */
+export function RoleOrigin({ v, role }: { v: Visit; role: Pick<Role, "isSystemRole"> }) {
   const t = roleTexts[v.locale];
-  return role.isSystemRole ? <Badge tone="idle">{t.system}</Badge> : <Badge tone="info">{t.custom}</Badge>;
+  return role.isSystemRole ? <Badge tone="idle">{t.builtin}</Badge> : <Badge tone="info">{t.custom}</Badge>;
 }
 
-/** The crumbs of a role's pages. */
+/** The breadcrumb of a role's pages. */
 export const roleCrumbs = (v: Visit, role?: Pick<Role, "id" | "name">): { href: string; label: string }[] => [
   { href: "roles", label: roleTexts[v.locale].roles },
   ...role ? [{ href: `roles/${role.id}`, label: role.name }] : [],

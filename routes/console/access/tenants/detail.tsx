@@ -5,12 +5,12 @@ import { DataTable, Pager } from "../../components/table.tsx";
 import { CopyValue, Facts, Time } from "../../components/values.tsx";
 import type { Page } from "../../shared/api.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { orNull, reachesUsers, tenantNames } from "../reading.ts";
+import { managesAllUsers, orNull, tenantNames } from "../access_queries.ts";
 import { columns } from "./list.tsx";
-import { Capacity, mayCreate, mayOn, type Tenant, tenantCrumbs, TenantState } from "./model.tsx";
+import { Capacity, mayCreate, mayOn, type Tenant, tenantCrumbs, TenantStatus } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";
 
-/** One tenant: its limits, its group or its children. */
+/** One tenant: its details and, for a group, its child tenants. */
 export async function tenantPage(v: Visit): Promise<View> {
   const t = tenantTexts[v.locale];
   const tenant = await v.api.get<Tenant>(`tenants/${v.params.id}`);
@@ -30,7 +30,7 @@ export async function tenantPage(v: Visit): Promise<View> {
         <Card>
           <Facts
             facts={[
-              [t.state, <TenantState v={v} isActive={tenant.isActive} />],
+              [t.status, <TenantStatus v={v} isActive={tenant.isActive} />],
               [t.type, t[tenant.type]],
               [t.users, <Capacity v={v} tenant={tenant} />],
               ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
@@ -77,7 +77,7 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
       {may(v.viewer, "read:users") && (
         <ButtonLink href={`audit?targetType=tenant&targetId=${tenant.id}`} label={t.history} icon="audit" />
       )}
-      {reachesUsers(v)
+      {managesAllUsers(v)
         ? <ButtonLink href={`users?tenantId=${tenant.id}`} label={t.showUsers} icon="users" />
         : isOwn && may(v.viewer, "read:users") && (
           <ButtonLink

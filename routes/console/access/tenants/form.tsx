@@ -3,8 +3,8 @@ import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { ifUnchanged, reachesTenants, readSeen, tenantChoices } from "../reading.ts";
-import { FormExplained, submit } from "../refusals.tsx";
+import { ifUnchanged, managesAllTenants, readVersioned, tenantChoices } from "../access_queries.ts";
+import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
 import { mayCreate, type Tenant, tenantCrumbs } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";
 
@@ -24,11 +24,11 @@ const filledBy = (form: FormData): Filled => ({
   maxUsers: field(form, "maxUsers"),
 });
 
-/** A limit that is no number is left for the API to refuse by name. */
+/** The user limit as a number. Other text is sent unchanged: the API reports the error. */
 const limit = (text: string): number | string | null =>
   text === "" ? null : /^\d{1,15}$/.test(text) ? Number(text) : text;
 
-/** The form of a new tenant: anywhere, or a child of the viewer's group. */
+/** The form of a new tenant: any tenant, or a child of the viewer's group. */
 export async function newTenantPage(
   v: Visit,
   refusal: Refusal | null = null,
@@ -49,7 +49,7 @@ export async function newTenantPage(
     crumbs: tenantCrumbs(v),
     body: (
       <Card>
-        <FormExplained v={v} refusal={refusal} known={FIELDS} />
+        <ExplainedRefusal v={v} refusal={refusal} known={FIELDS} />
         <form class="form" method="post" action="tenants/new">
           <CsrfField v={v} />
           <NameField v={v} filled={filled} refusal={refusal} />
@@ -71,10 +71,10 @@ export async function newTenantPage(
   };
 }
 
-/** Makes the tenant. */
+/** Creates the tenant. */
 export async function createTenant(v: Visit, form: FormData): Promise<Outcome> {
   const { name, type, parentTenantId, maxUsers } = filledBy(form);
-  return await submit(
+  return await submitForm(
     () =>
       v.api.send<{ id: string }>("POST", "tenants", {
         name,
@@ -85,21 +85,21 @@ export async function createTenant(v: Visit, form: FormData): Promise<Outcome> {
     {
       done: ({ id }) => ({
         goTo: `tenants/${id}`,
-        flash: { tone: "ok", text: tenantTexts[v.locale].created1(name) },
+        flash: { tone: "ok", text: tenantTexts[v.locale].wasCreated(name) },
       }),
       again: (refusal) => newTenantPage(v, refusal, form),
     },
   );
 }
 
-/** The form of a tenant there is; its group is for those with reach over all tenants. */
+/** The form of an existing tenant. Only viewers who manage all tenants can change its group. */
 export async function editTenantPage(
   v: Visit,
   refusal: Refusal | null = null,
   form: FormData | null = null,
 ): Promise<View> {
-  const { value: tenant, etag } = await readSeen<Tenant>(v, `tenants/${v.params.id}`);
-  const movable = tenant.type === "Standard" && reachesTenants(v);
+  const { value: tenant, etag } = await readVersioned<Tenant>(v, `tenants/${v.params.id}`);
+  const movable = tenant.type === "Standard" && managesAllTenants(v);
   const groups = movable ? await groupChoices(v) : [];
   const filled = form && refusal?.code !== "PRECONDITION_FAILED" ? filledBy(form) : {
     name: tenant.name,
@@ -112,7 +112,7 @@ export async function editTenantPage(
     crumbs: tenantCrumbs(v, tenant),
     body: (
       <Card>
-        <FormExplained v={v} refusal={refusal} known={FIELDS} />
+        <ExplainedRefusal v={v} refusal={refusal} known={FIELDS} />
         <form class="form" method="post" action={`tenants/${tenant.id}/edit`}>
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag} />
@@ -126,7 +126,7 @@ export async function editTenantPage(
   };
 }
 
-/** Saves the tenant, unless someone else has changed it meanwhile. */
+/** Saves the tenant. A 412 means that someone else changed it first. */
 export async function saveTenant(v: Visit, form: FormData): Promise<Outcome> {
   const { name, parentTenantId, maxUsers } = filledBy(form);
   const change = {
@@ -134,7 +134,7 @@ export async function saveTenant(v: Visit, form: FormData): Promise<Outcome> {
     maxUsers: limit(maxUsers),
     ...form.has("parentTenantId") ? { parentTenantId: parentTenantId || null } : {},
   };
-  return await submit(
+  return await submitForm(
     () => v.api.send("PUT", `tenants/${v.params.id}`, change, ifUnchanged(field(form, "etag"))),
     {
       done: () => ({
@@ -171,15 +171,15 @@ const LimitField = ({ v, filled, refusal }: FieldProps) => (
   />
 );
 
-/** Groups a tenant may be put in: any with reach over all tenants, else the viewer's own. */
+/** Groups to choose from: all groups if the viewer manages all tenants, else the viewer's own. */
 async function groupChoices(v: Visit): Promise<Choice[]> {
-  const groups = reachesTenants(v) ? await tenantChoices(v, { type: "Group" }) : [v.viewer.tenant];
+  const groups = managesAllTenants(v) ? await tenantChoices(v, { type: "Group" }) : [v.viewer.tenant];
   return groups.flatMap((group) => group ? { value: group.id, label: group.name } : []);
 }
 
 function ParentField({ v, filled, refusal, groups }: FieldProps & { groups: Choice[] }) {
   const t = tenantTexts[v.locale];
-  const anywhere = reachesTenants(v);
+  const anywhere = managesAllTenants(v);
   return (
     <SelectField
       label={t.parent}

@@ -4,14 +4,14 @@ import { Figure, number, Time } from "../../components/values.tsx";
 import { type Page, searchOf } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { View, Visit } from "../../shared/page.ts";
-import { orNull, tenantNames } from "../reading.ts";
-import { Capacity, mayCreate, type Tenant, type TenantsSummary, TenantState } from "./model.tsx";
+import { orNull, tenantNames } from "../access_queries.ts";
+import { Capacity, mayCreate, type Tenant, type TenantsSummary, TenantStatus } from "./model.tsx";
 import { tenantTree } from "./tree.tsx";
 import { tenantTexts } from "./texts.ts";
 
 const FILTERS = ["search", "type", "isActive", "hierarchyScope", "parentTenantId"] as const;
 
-/** Tenants within the viewer's reach, as a list or as groups with their children. */
+/** Tenants the viewer can access, as a list or as a tree of groups. */
 export async function tenantsPage(v: Visit): Promise<View> {
   const t = tenantTexts[v.locale];
   const all = commonTexts[v.locale].all;
@@ -41,14 +41,14 @@ export async function tenantsPage(v: Visit): Promise<View> {
               }))}
             />
             <SelectField
-              label={t.state}
+              label={t.status}
               name="isActive"
               any={all}
               value={filters.isActive}
               choices={[{ value: "true", label: t.active }, { value: "false", label: t.inactive }]}
             />
             <SelectField
-              label={t.place}
+              label={t.hierarchy}
               name="hierarchyScope"
               any={all}
               value={filters.hierarchyScope}
@@ -121,13 +121,13 @@ async function tenantList({ v, filters }: { v: Visit; filters: Record<string, st
   );
 }
 
-/** Columns of tenants; the group stands in its own where `parents` names it. */
+/** Columns of a tenant table. The group column is shown if `parents` (names by id) is given. */
 export function columns(v: Visit, parents: Map<string, string> | null): Column<Tenant>[] {
   const t = tenantTexts[v.locale];
   return [
     { head: t.tenant, sort: "name", cell: ({ id, name }) => <a href={`tenants/${id}`}>{name}</a> },
     { head: t.type, sort: "type", cell: ({ type }) => <span class="nowrap">{t[type]}</span> },
-    { head: t.state, cell: ({ isActive }) => <TenantState v={v} isActive={isActive} /> },
+    { head: t.status, cell: ({ isActive }) => <TenantStatus v={v} isActive={isActive} /> },
     ...parents
       ? [{
         head: t.parent,

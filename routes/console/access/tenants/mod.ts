@@ -1,5 +1,5 @@
 import type { ConsolePage } from "../../shared/page.ts";
-import { attempt } from "../refusals.tsx";
+import { runAction } from "../access_errors.tsx";
 import { tenantPage } from "./detail.tsx";
 import { createTenant, editTenantPage, newTenantPage, saveTenant } from "./form.tsx";
 import { tenantsPage } from "./list.tsx";
@@ -17,11 +17,11 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
     const { name } = await v.api.get<Tenant>(at);
     const isActive = verb === "activate";
     const done = tenantTexts[v.locale][isActive ? "activated" : "deactivated"](name);
-    return await attempt(v, { back: at, done }, () => v.api.send("PUT", at, { isActive }));
+    return await runAction(v, { back: at, done }, () => v.api.send("PUT", at, { isActive }));
   },
 });
 
-/** Tenants within the viewer's reach. */
+/** Pages of the tenants the viewer can access. */
 export const tenantsPages: ConsolePage[] = [
   { path: "tenants", permissions: READ, get: tenantsPage },
   { path: "tenants/new", permissions: onTenants("create"), get: (v) => newTenantPage(v), post: createTenant },
@@ -40,8 +40,8 @@ export const tenantsPages: ConsolePage[] = [
     async post(v) {
       const at = `tenants/${v.params.id}`;
       const { name } = await v.api.get<Tenant>(at);
-      const done = tenantTexts[v.locale].deleted(name);
-      return await attempt(v, { back: at, done, goTo: "tenants" }, () => v.api.send("DELETE", at));
+      const done = tenantTexts[v.locale].wasDeleted(name);
+      return await runAction(v, { back: at, done, goTo: "tenants" }, () => v.api.send("DELETE", at));
     },
   },
 ];

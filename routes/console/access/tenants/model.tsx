@@ -3,29 +3,32 @@ import type { TenantDto, TenantsSummaryDto } from "../../../access/tenant_shapes
 import { Meter } from "../../components/charts.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import { may, type Visit } from "../../shared/page.ts";
-import { reachesTenants } from "../reading.ts";
+import { managesAllTenants } from "../access_queries.ts";
 import { tenantTexts } from "./texts.ts";
 
 export type Tenant = z.output<typeof TenantDto>;
 export type TenantsSummary = z.output<typeof TenantsSummaryDto>;
 
-/** May the viewer use `permission` on the tenant: their own, a child of their group, or any with reach over all? */
+/**
+ * Whether the viewer may use `permission` on the tenant: on their own tenant, on any tenant if they manage all, or on a
+ * child of their group with manage:child-tenants.
+ */
 export function mayOn(v: Visit, permission: string, tenant: Pick<Tenant, "id" | "parentTenantId">): boolean {
   const own = v.viewer.tenant;
-  const reachesOwn = may(v.viewer, permission) && (reachesTenants(v) || tenant.id === own?.id);
+  const mayDirectly = may(v.viewer, permission) && (managesAllTenants(v) || tenant.id === own?.id);
   const isChild = own?.type === "Group" && tenant.parentTenantId === own.id;
-  return reachesOwn || (isChild && may(v.viewer, "manage:child-tenants"));
+  return mayDirectly || (isChild && may(v.viewer, "manage:child-tenants"));
 }
 
-/** May the viewer make tenants: anywhere, or as children of their own group? */
+/** Where the viewer may create tenants: anywhere, as children of their own group, or nowhere (null). */
 export function mayCreate(v: Visit): "anywhere" | "children" | null {
-  if (may(v.viewer, "create:tenants") && reachesTenants(v)) return "anywhere";
+  if (may(v.viewer, "create:tenants") && managesAllTenants(v)) return "anywhere";
   const isGroup = v.viewer.tenant?.type === "Group";
-  const makes = may(v.viewer, "create:tenants") || may(v.viewer, "manage:child-tenants");
-  return isGroup && may(v.viewer, "manage:child-tenants") && makes ? "children" : null;
+  const creates = may(v.viewer, "create:tenants") || may(v.viewer, "manage:child-tenants");
+  return isGroup && may(v.viewer, "manage:child-tenants") && creates ? "children" : null;
 }
 
-/** Users against the limit, with a bar where there is one. */
+/** Number of users and the user limit, with a bar if there is a limit. */
 export function Capacity({ v, tenant }: { v: Visit; tenant: Tenant }) {
   const t = tenantTexts[v.locale];
   const { name, userCount, maxUsers } = tenant;
@@ -52,13 +55,13 @@ export function Capacity({ v, tenant }: { v: Visit; tenant: Tenant }) {
   );
 }
 
-/** Whether work goes on in it. */
-export const TenantState = ({ v, isActive }: { v: Visit; isActive: boolean }) =>
+/** Active or inactive, as a coloured label. */
+export const TenantStatus = ({ v, isActive }: { v: Visit; isActive: boolean }) =>
   isActive
     ? <Badge tone="ok">{tenantTexts[v.locale].active}</Badge>
     : <Badge tone="idle">{tenantTexts[v.locale].inactive}</Badge>;
 
-/** The crumbs of a tenant's pages. */
+/** The breadcrumb of a tenant's pages. */
 export const tenantCrumbs = (v: Visit, tenant?: Tenant): { href: string; label: string }[] => [
   { href: "tenants", label: tenantTexts[v.locale].tenants },
   ...tenant ? [{ href: `tenants/${tenant.id}`, label: tenant.name }] : [],

@@ -2,23 +2,23 @@ import { Empty } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import type { Page } from "../../shared/api.ts";
 import type { Visit } from "../../shared/page.ts";
-import { Capacity, type Tenant, TenantState } from "./model.tsx";
+import { Capacity, type Tenant, TenantStatus } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";
 
-const MOST = 100;
+const MAX_PER_LEVEL = 100;
 
-/** Groups with their children, then the tenants that stand alone. Two reads, whatever the number of groups. */
+/** Groups with their children, then tenants without a group. It needs three requests, however many groups there are. */
 export async function tenantTree({ v }: { v: Visit }) {
   const t = tenantTexts[v.locale];
   const read = (hierarchyScope: string) =>
-    v.api.get<Page<Tenant>>("tenants", { hierarchyScope, pageSize: MOST, sortBy: "name" });
+    v.api.get<Page<Tenant>>("tenants", { hierarchyScope, pageSize: MAX_PER_LEVEL, sortBy: "name" });
   const [groups, grouped, standalone] = await Promise.all([
     read("groups"),
     read("grouped"),
     read("standalone"),
   ]);
   const children = Map.groupBy(grouped.items, ({ parentTenantId }) => parentTenantId);
-  // A child whose group is out of the viewer's reach stands for itself.
+  // A child whose group the viewer cannot access is shown at the top level.
   const orphans = grouped.items.filter(({ parentTenantId }) =>
     !groups.items.some(({ id }) => id === parentTenantId)
   );
@@ -28,13 +28,13 @@ export async function tenantTree({ v }: { v: Visit }) {
     <>
       <ul class="tree" aria-label={t.caption}>
         {roots.map((tenant) => {
-          const own = children.get(tenant.id) ?? [];
+          const ownChildren = children.get(tenant.id) ?? [];
           return (
             <li>
               <Node v={v} tenant={tenant} />
-              {own.length > 0 && (
+              {ownChildren.length > 0 && (
                 <ul aria-label={t.childrenCaption(tenant.name)}>
-                  {own.map((child) => (
+                  {ownChildren.map((child) => (
                     <li>
                       <Node v={v} tenant={child} />
                     </li>
@@ -58,7 +58,7 @@ function Node({ v, tenant }: { v: Visit; tenant: Tenant }) {
       <span class="row">
         <a href={`tenants/${tenant.id}`}>{tenant.name}</a>
         {tenant.type !== "Standard" && <Badge tone="info">{tenantTexts[v.locale][tenant.type]}</Badge>}
-        {!tenant.isActive && <TenantState v={v} isActive={false} />}
+        {!tenant.isActive && <TenantStatus v={v} isActive={false} />}
       </span>
       <Capacity v={v} tenant={tenant} />
     </div>

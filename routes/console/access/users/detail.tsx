@@ -7,13 +7,21 @@ import { type Column, DataTable } from "../../components/table.tsx";
 import { Badge, CopyValue, Facts, Time } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { orNull, reachesUsers } from "../reading.ts";
-import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, usersPath, UserState } from "./model.tsx";
+import { managesAllUsers, orNull } from "../access_queries.ts";
+import {
+  type AnyUser,
+  nameOf,
+  readUser,
+  userCrumbs,
+  type UserLink,
+  usersPath,
+  UserStatus,
+} from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
 type Session = z.output<typeof OwnSessionDto>;
 
-/** One user: who they are, where they belong, what they may do, where they are signed in. */
+/** One user: profile, tenants and roles, permissions and sessions. */
 export async function userPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
   const { value: user } = await readUser(v);
@@ -23,7 +31,7 @@ export async function userPage(v: Visit): Promise<View> {
     v.viewer.tenant && may(v.viewer, "read:users")
       ? orNull(v.api.get<string[]>(`users/${user.id}/permissions`))
       : null,
-    reachesUsers(v) ? v.api.get<Session[]>(`admin/users/${user.id}/sessions`) : null,
+    managesAllUsers(v) ? v.api.get<Session[]>(`admin/users/${user.id}/sessions`) : null,
   ]);
   return {
     title: nameOf(user),
@@ -34,7 +42,7 @@ export async function userPage(v: Visit): Promise<View> {
         <Card title={t.profile}>
           <Facts
             facts={[
-              [t.state, <UserState v={v} user={user} />],
+              [t.status, <UserStatus v={v} user={user} />],
               [t.email, <CopyValue v={v} value={user.email} />],
               [t.phone, user.phoneNumber],
               ...user.lastLoginAt === undefined ? [] : [lastSignIn(v, user.lastLoginAt)],
@@ -74,7 +82,7 @@ const lastSignIn = (v: Visit, at: string | null): [string, Child] => [
 
 function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean }) {
   const t = userTexts[v.locale];
-  const everywhere = reachesUsers(v);
+  const everywhere = managesAllUsers(v);
   const at = `users/${user.id}`;
   const mayDelete = (everywhere || may(v.viewer, "delete:users")) && !isSelf;
   return (
@@ -116,7 +124,7 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
 
 function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLink[] }) {
   const t = userTexts[v.locale];
-  const everywhere = reachesUsers(v);
+  const everywhere = managesAllUsers(v);
   const columns: Column<UserLink>[] = [
     {
       head: t.tenant,
@@ -184,7 +192,7 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
       head: t.device,
       cell: ({ userAgent, isCurrent }) => (
         <>
-          {userAgent ?? "–"} {isCurrent && <Badge tone="info">{t.thisOne}</Badge>}
+          {userAgent ?? "–"} {isCurrent && <Badge tone="info">{t.currentSession}</Badge>}
         </>
       ),
     },

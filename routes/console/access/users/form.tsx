@@ -4,8 +4,14 @@ import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { ifUnchanged, reachesUsers, type RoleChoice, roleChoices, tenantChoices } from "../reading.ts";
-import { FormExplained, submit } from "../refusals.tsx";
+import {
+  ifUnchanged,
+  managesAllUsers,
+  type RoleChoice,
+  roleChoices,
+  tenantChoices,
+} from "../access_queries.ts";
+import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
 import { readUser, userCrumbs, usersPath } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
@@ -34,14 +40,14 @@ const sent = ({ appIds, email: _, ...rest }: Filled) => ({
   appIds: appIds.split(",").map((id) => id.trim()).filter((id) => id !== ""),
 });
 
-/** The form of a new user, with roles in the tenant chosen. */
+/** The form of a new user, with the roles of the chosen tenant. */
 export async function newUserPage(
   v: Visit,
   refusal: Refusal | null = null,
   form: FormData | null = null,
 ): Promise<View> {
   const t = userTexts[v.locale];
-  const everywhere = reachesUsers(v);
+  const everywhere = managesAllUsers(v);
   const filled = form ? filledBy(form) : null;
   const tenants = everywhere ? await tenantChoices(v) : [];
   const tenantId = everywhere
@@ -54,7 +60,7 @@ export async function newUserPage(
     crumbs: userCrumbs(v),
     body: (
       <Card>
-        <FormExplained v={v} refusal={refusal} known={FIELDS} />
+        <ExplainedRefusal v={v} refusal={refusal} known={FIELDS} />
         {everywhere && (
           <form method="get" action="users/new" class="form">
             <SelectField
@@ -66,7 +72,7 @@ export async function newUserPage(
               choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
             />
             <div>
-              <button type="submit" class="button small">{t.next}</button>
+              <button type="submit" class="button small">{t.showRoles}</button>
             </div>
           </form>
         )}
@@ -105,12 +111,12 @@ export async function newUserPage(
   };
 }
 
-/** Makes the user the form describes. */
+/** Creates the user. */
 export async function createUser(v: Visit, form: FormData): Promise<Outcome> {
   const filled = filledBy(form);
   const tenantId = field(form, "tenantId");
   const link = { tenantId, roleIds: form.getAll("roleIds").map(String), isDefault: true };
-  return await submit(
+  return await submitForm(
     () =>
       v.api.send<{ id: string }>("POST", usersPath(v), {
         ...sent(filled),
@@ -121,14 +127,14 @@ export async function createUser(v: Visit, form: FormData): Promise<Outcome> {
     {
       done: ({ id }) => ({
         goTo: `users/${id}`,
-        flash: { tone: "ok", text: userTexts[v.locale].created1(filled.email) },
+        flash: { tone: "ok", text: userTexts[v.locale].wasCreated(filled.email) },
       }),
       again: (refusal) => newUserPage(v, refusal, form),
     },
   );
 }
 
-/** The form of a user there is. */
+/** The form of an existing user. */
 export async function editUserPage(
   v: Visit,
   refusal: Refusal | null = null,
@@ -143,7 +149,7 @@ export async function editUserPage(
     crumbs: userCrumbs(v, user),
     body: (
       <Card title={user.email}>
-        <FormExplained v={v} refusal={refusal} known={FIELDS} />
+        <ExplainedRefusal v={v} refusal={refusal} known={FIELDS} />
         <form class="form" method="post" action={`users/${user.id}/edit`}>
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag} />
@@ -155,9 +161,9 @@ export async function editUserPage(
   };
 }
 
-/** Saves the form of a user, unless someone else has changed them meanwhile. */
+/** Saves the user. A 412 means that someone else changed the user first. */
 export async function saveUser(v: Visit, form: FormData): Promise<Outcome> {
-  return await submit(
+  return await submitForm(
     () =>
       v.api.send(
         "PUT",
@@ -213,7 +219,7 @@ function PersonFields({ v, filled, refusal }: { v: Visit; filled: Filled | null;
   );
 }
 
-/** Roles to tick; `name` tells one tenant's from another's. */
+/** Checkboxes for roles. `name` must differ per tenant if a form has several. */
 export function RoleChecks({ legend, roles, held, name = "roleIds" }: {
   legend: Child;
   roles: RoleChoice[];

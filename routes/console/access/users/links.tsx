@@ -4,16 +4,23 @@ import { Badge } from "../../components/values.tsx";
 import { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { ifUnchanged, orNull, readSeen, type RoleChoice, roleChoices, tenantChoices } from "../reading.ts";
-import { FormExplained, submit } from "../refusals.tsx";
+import {
+  ifUnchanged,
+  orNull,
+  readVersioned,
+  type RoleChoice,
+  roleChoices,
+  tenantChoices,
+} from "../access_queries.ts";
+import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
 import { RoleChecks } from "./form.tsx";
 import { type AdminUser, nameOf, userCrumbs, type UserLink } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
-/** All links of a user with their roles, to be changed at once. */
+/** The form with all tenants of a user and the roles in each. */
 export async function linksPage(v: Visit, refusal: Refusal | null = null): Promise<View> {
   const t = userTexts[v.locale];
-  const { value: user, etag } = await readSeen<AdminUser>(v, `admin/users/${v.params.id}`);
+  const { value: user, etag } = await readVersioned<AdminUser>(v, `admin/users/${v.params.id}`);
   const links = await v.api.get<UserLink[]>(`admin/users/${user.id}/tenants`);
   const roles = await Promise.all(links.map((link) => rolesOf(v, link)));
   return {
@@ -21,7 +28,7 @@ export async function linksPage(v: Visit, refusal: Refusal | null = null): Promi
     crumbs: userCrumbs(v, user),
     body: (
       <form class="stack" method="post" action={`users/${user.id}/links`}>
-        <FormExplained v={v} refusal={refusal} known={[]} />
+        <ExplainedRefusal v={v} refusal={refusal} known={[]} />
         <Notice tone="info">{t.linksHint}</Notice>
         <CsrfField v={v} />
         <input type="hidden" name="etag" value={etag} />
@@ -44,7 +51,7 @@ export async function linksPage(v: Visit, refusal: Refusal | null = null): Promi
   };
 }
 
-/** The roles to offer on a link: all of the tenant where the viewer may see them, else those held. */
+/** Roles to offer for a link: those of the tenant that the viewer may see, and those the user holds. */
 async function rolesOf(v: Visit, { tenantId, roles }: UserLink): Promise<RoleChoice[]> {
   const known = await orNull(roleChoices(v, tenantId)) ?? [];
   const missing = roles.filter((role) => !known.some(({ id }) => id === role.id));
@@ -73,7 +80,7 @@ function LinkFields({ v, link, roles }: { v: Visit; link: UserLink; roles: RoleC
       />
       <div class="row wide">
         <CheckField
-          label={t.keepActive}
+          label={t.linkIsActive}
           name={`active-${tenantId}`}
           checked={isActive}
         />
@@ -83,7 +90,7 @@ function LinkFields({ v, link, roles }: { v: Visit; link: UserLink; roles: RoleC
   );
 }
 
-/** Replaces the whole matrix by what the form says, unless someone else has changed the user meanwhile. */
+/** Replaces all links and roles of the user. A 412 means that someone else changed the user first. */
 export async function saveLinks(v: Visit, form: FormData): Promise<Outcome> {
   const chosen = field(form, "default");
   const tenants = form.getAll("tenantId").map(String)
@@ -94,7 +101,7 @@ export async function saveLinks(v: Visit, form: FormData): Promise<Outcome> {
       isActive: form.get(`active-${tenantId}`) === "true",
       isDefault: tenantId === chosen,
     }));
-  return await submit(
+  return await submitForm(
     () => v.api.send("PUT", `admin/users/${v.params.id}`, { tenants }, ifUnchanged(field(form, "etag"))),
     {
       done: () => ({
@@ -106,14 +113,14 @@ export async function saveLinks(v: Visit, form: FormData): Promise<Outcome> {
   );
 }
 
-/** One more tenant for a user: first the tenant, then its roles. */
+/** The form that adds a tenant to a user: first the tenant, then its roles. */
 export async function newLinkPage(
   v: Visit,
   refusal: Refusal | null = null,
   form: FormData | null = null,
 ): Promise<View> {
   const t = userTexts[v.locale];
-  const { value: user } = await readSeen<AdminUser>(v, `admin/users/${v.params.id}`);
+  const { value: user } = await readVersioned<AdminUser>(v, `admin/users/${v.params.id}`);
   const linked = new Set(user.tenants.map(({ tenantId }) => tenantId));
   const tenants = (await tenantChoices(v)).filter(({ id }) => !linked.has(id));
   const tenantId = form ? field(form, "tenantId") : v.query.get("tenantId") ?? "";
@@ -124,7 +131,7 @@ export async function newLinkPage(
     crumbs: userCrumbs(v, user),
     body: (
       <Card title={nameOf(user)}>
-        <FormExplained v={v} refusal={refusal} known={[]} />
+        <ExplainedRefusal v={v} refusal={refusal} known={[]} />
         {tenants.length === 0
           ? <Empty icon="tenants" title={t.noMoreTenants} />
           : (
@@ -137,7 +144,7 @@ export async function newLinkPage(
                 required
               />
               <div>
-                <button type="submit" class={`button${tenant ? "" : " primary"}`}>{t.next}</button>
+                <button type="submit" class={`button${tenant ? "" : " primary"}`}>{t.showRoles}</button>
               </div>
             </form>
           )}
@@ -159,10 +166,10 @@ export async function newLinkPage(
   };
 }
 
-/** Adds the link, leaving the user's others alone. */
+/** Adds the link. The user's other links do not change. */
 export async function addLink(v: Visit, form: FormData): Promise<Outcome> {
   const tenantId = field(form, "tenantId");
-  return await submit(
+  return await submitForm(
     async () => {
       await v.api.send("POST", `admin/users/${v.params.id}/tenants`, {
         tenantId,

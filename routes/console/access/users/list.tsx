@@ -4,9 +4,9 @@ import { Badge, Time } from "../../components/values.tsx";
 import { type Page, Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { orNull, reachesUsers, roleChoices, tenantChoices, tenantNames } from "../reading.ts";
-import { explain } from "../refusals.tsx";
-import { type AnyUser, nameOf, usersPath, UserState } from "./model.tsx";
+import { managesAllUsers, orNull, roleChoices, tenantChoices, tenantNames } from "../access_queries.ts";
+import { explain } from "../access_errors.tsx";
+import { type AnyUser, nameOf, usersPath, UserStatus } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
 const FILTERS = [
@@ -20,11 +20,11 @@ const FILTERS = [
 ] as const;
 const BULK = "users-bulk";
 
-/** Users of the viewer's tenant, or of all tenants for those with reach over users. */
+/** Users of the viewer's tenant, or of all tenants if the viewer manages all users. */
 export async function usersPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
   const s = commonTexts[v.locale];
-  const everywhere = reachesUsers(v);
+  const everywhere = managesAllUsers(v);
   const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
   const { tenantId, ...scoped } = filters;
   const page = await v.api.get<Page<AnyUser>>(usersPath(v), {
@@ -50,7 +50,7 @@ export async function usersPage(v: Visit): Promise<View> {
     title: t.users,
     actions: (everywhere || may(v.viewer, "create:users")) && (
       <>
-        {!everywhere && <ButtonLink href="users/bring-in" label={t.bringIn} />}
+        {!everywhere && <ButtonLink href="users/bring-in" label={t.addExisting} />}
         <ButtonLink href="users/new" label={t.newUser} icon="plus" tone="primary" />
       </>
     ),
@@ -59,14 +59,14 @@ export async function usersPage(v: Visit): Promise<View> {
         <FilterBar v={v} action="users" target="users-list">
           <TextField label={t.search} name="search" type="search" value={filters.search} />
           <SelectField
-            label={t.state}
+            label={t.status}
             name="isActive"
             any={s.all}
             value={filters.isActive}
             choices={[{ value: "true", label: t.active }, { value: "false", label: t.inactive }]}
           />
           <SelectField
-            label={t.lock}
+            label={t.lockStatus}
             name="isLockedOut"
             any={s.all}
             value={filters.isLockedOut}
@@ -106,7 +106,7 @@ export async function usersPage(v: Visit): Promise<View> {
   };
 }
 
-/** Role names to choose from while filtering; those of one tenant. */
+/** Suggestions for the role filter: the role names of one tenant. */
 async function roleNames(v: Visit, tenantId: string | null): Promise<string[]> {
   const where = tenantId ?? v.viewer.tenant?.id;
   if (!where) return [];
@@ -125,20 +125,20 @@ function columns(v: Visit, names: Map<string, string>, ticks: boolean): Column<A
           ? (
             <div class="row-choice">
               <RowCheck form={BULK} value={user.id} label={t.select(user.email)} />
-              <Who v={v} user={user} />
+              <UserName v={v} user={user} />
             </div>
           )
-          : <Who v={v} user={user} />,
+          : <UserName v={v} user={user} />,
     },
-    { head: t.state, cell: (user) => <UserState v={v} user={user} /> },
-    reachesUsers(v)
+    { head: t.status, cell: (user) => <UserStatus v={v} user={user} /> },
+    managesAllUsers(v)
       ? { head: t.tenants, cell: ({ tenants = [] }) => <Tenants v={v} links={tenants} names={names} /> }
       : {
         head: t.roles,
         cell: ({ roles = [] }) =>
           roles.length > 0 ? roles.join(", ") : <span class="muted">{t.noRoles}</span>,
       },
-    ...reachesUsers(v) ? [] : [{
+    ...managesAllUsers(v) ? [] : [{
       head: t.lastSignIn,
       sort: "lastLoginAt",
       cell: ({ lastLoginAt }: AnyUser) =>
@@ -156,7 +156,7 @@ function columns(v: Visit, names: Map<string, string>, ticks: boolean): Column<A
   ];
 }
 
-const Who = ({ v, user }: { v: Visit; user: AnyUser }) => (
+const UserName = ({ v, user }: { v: Visit; user: AnyUser }) => (
   <div>
     <a href={`users/${user.id}`}>{nameOf(user)}</a>{" "}
     {user.id === v.viewer.userId && <Badge tone="info">{userTexts[v.locale].isYou}</Badge>}
@@ -170,9 +170,9 @@ function Tenants(
   const t = userTexts[v.locale];
   if (links.length === 0) return <span class="muted">{t.noTenants}</span>;
   const named = links.flatMap(({ tenantId }) => names.get(tenantId) ?? []).slice(0, 3);
-  const rest = links.length - named.length;
+  const unnamed = links.length - named.length;
   if (named.length === 0) return <>{links.length}</>;
-  return <>{named.join(", ")}{rest > 0 && <span class="muted">{` +${rest}`}</span>}</>;
+  return <>{named.join(", ")}{unnamed > 0 && <span class="muted">{` +${unnamed}`}</span>}</>;
 }
 
 function BulkBar({ v }: { v: Visit }) {
@@ -181,7 +181,7 @@ function BulkBar({ v }: { v: Visit }) {
     <form id={BULK} method="post" action="users/bulk" class="row">
       <CsrfField v={v} />
       <input type="checkbox" data-check-all aria-label={t.selectAll} id="check-all-users" />
-      <span class="muted">{t.ticked}</span>
+      <span class="muted">{t.selected}</span>
       <button type="submit" class="button small" name="do" value="activate">{t.activate}</button>
       <button
         type="submit"
@@ -196,8 +196,8 @@ function BulkBar({ v }: { v: Visit }) {
   );
 }
 
-/** Activates or deactivates the ticked users, one by one: a refusal of one leaves the others changed. */
-export async function changeTicked(v: Visit, form: FormData): Promise<Outcome> {
+/** Activates or deactivates the selected users one by one. An error for one user does not affect the others. */
+export async function changeSelected(v: Visit, form: FormData): Promise<Outcome> {
   const t = userTexts[v.locale];
   const ids = form.getAll("id").map(String);
   const isActive = field(form, "do") === "activate";
@@ -220,8 +220,8 @@ export async function changeTicked(v: Visit, form: FormData): Promise<Outcome> {
   };
 }
 
-/** Lets a user in or keeps them out, by the route the viewer may use. */
+/** Activates or deactivates a user, through the API route that the viewer may use. */
 export async function setActive(v: Visit, id: string, isActive: boolean): Promise<void> {
-  if (reachesUsers(v)) await v.api.send("PUT", `admin/users/${id}`, { isActive });
+  if (managesAllUsers(v)) await v.api.send("PUT", `admin/users/${id}`, { isActive });
   else await v.api.send("POST", `users/${id}/${isActive ? "activate" : "deactivate"}`);
 }

@@ -1,16 +1,16 @@
 import type { ConsolePage, Visit } from "../../shared/page.ts";
-import { reachesUsers } from "../reading.ts";
-import { attempt } from "../refusals.tsx";
+import { managesAllUsers } from "../access_queries.ts";
+import { runAction } from "../access_errors.tsx";
 import { userPage } from "./detail.tsx";
 import { createUser, editUserPage, newUserPage, saveUser } from "./form.tsx";
 import { addLink, linksPage, newLinkPage, saveLinks } from "./links.tsx";
-import { changeTicked, setActive, usersPage } from "./list.tsx";
+import { changeSelected, setActive, usersPage } from "./list.tsx";
 import { type AnyUser, usersPath } from "./model.tsx";
-import { bringIn, bringInPage, ownRolesPage, saveOwnRoles } from "./roles.tsx";
+import { addExistingUser, addExistingUserPage, ownRolesPage, saveOwnRoles } from "./roles.tsx";
 import { userTexts } from "./texts.ts";
 
-const EVERYWHERE = "manage:all-users";
-const CHANGE = ["update:users", EVERYWHERE];
+const ALL_USERS = "manage:all-users";
+const CHANGE = ["update:users", ALL_USERS];
 const page = (v: Visit) => `users/${v.params.id}`;
 
 const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
@@ -18,7 +18,7 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   permissions: CHANGE,
   async post(v) {
     const done = userTexts[v.locale][verb === "activate" ? "activated" : "deactivated"];
-    return await attempt(
+    return await runAction(
       v,
       { back: page(v), done },
       () => setActive(v, v.params.id ?? "", verb === "activate"),
@@ -26,18 +26,23 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   },
 });
 
-/** Users, their links and roles, and how they are signed in. */
+/** Pages of users, their tenants, roles and sessions. */
 export const usersPages: ConsolePage[] = [
-  { path: "users", permissions: ["read:users", EVERYWHERE], get: usersPage },
+  { path: "users", permissions: ["read:users", ALL_USERS], get: usersPage },
   {
     path: "users/new",
-    permissions: ["create:users", EVERYWHERE],
+    permissions: ["create:users", ALL_USERS],
     get: (v) => newUserPage(v),
     post: createUser,
   },
-  { path: "users/bring-in", permissions: ["create:users"], get: (v) => bringInPage(v), post: bringIn },
-  { path: "users/bulk", permissions: CHANGE, post: changeTicked },
-  { path: "users/{id}", permissions: ["read:users", EVERYWHERE], get: userPage },
+  {
+    path: "users/bring-in",
+    permissions: ["create:users"],
+    get: (v) => addExistingUserPage(v),
+    post: addExistingUser,
+  },
+  { path: "users/bulk", permissions: CHANGE, post: changeSelected },
+  { path: "users/{id}", permissions: ["read:users", ALL_USERS], get: userPage },
   { path: "users/{id}/edit", permissions: CHANGE, get: (v) => editUserPage(v), post: saveUser },
   {
     path: "users/{id}/roles",
@@ -45,15 +50,15 @@ export const usersPages: ConsolePage[] = [
     get: (v) => ownRolesPage(v),
     post: saveOwnRoles,
   },
-  { path: "users/{id}/links", permissions: [EVERYWHERE], get: (v) => linksPage(v), post: saveLinks },
-  { path: "users/{id}/links/new", permissions: [EVERYWHERE], get: (v) => newLinkPage(v), post: addLink },
+  { path: "users/{id}/links", permissions: [ALL_USERS], get: (v) => linksPage(v), post: saveLinks },
+  { path: "users/{id}/links/new", permissions: [ALL_USERS], get: (v) => newLinkPage(v), post: addLink },
   activation("activate"),
   activation("deactivate"),
   {
     path: "users/{id}/unlock",
-    permissions: [EVERYWHERE],
+    permissions: [ALL_USERS],
     post: async (v) =>
-      await attempt(
+      await runAction(
         v,
         { back: page(v), done: userTexts[v.locale].unlocked },
         () => v.api.send("POST", `admin/users/${v.params.id}/unlock`),
@@ -61,7 +66,7 @@ export const usersPages: ConsolePage[] = [
   },
   {
     path: "users/{id}/sessions/end-all",
-    permissions: [EVERYWHERE],
+    permissions: [ALL_USERS],
     async post(v) {
       const { ended } = await v.api.send<{ ended: number }>("DELETE", `admin/users/${v.params.id}/sessions`);
       return { goTo: page(v), flash: { tone: "ok", text: userTexts[v.locale].allEnded(ended) } };
@@ -69,9 +74,9 @@ export const usersPages: ConsolePage[] = [
   },
   {
     path: "users/{id}/sessions/{sessionId}/end",
-    permissions: [EVERYWHERE],
+    permissions: [ALL_USERS],
     post: async (v) =>
-      await attempt(
+      await runAction(
         v,
         { back: page(v), done: userTexts[v.locale].sessionEnded },
         () => v.api.send("DELETE", `admin/users/${v.params.id}/sessions/${v.params.sessionId}`),
@@ -79,13 +84,13 @@ export const usersPages: ConsolePage[] = [
   },
   {
     path: "users/{id}/delete",
-    permissions: ["delete:users", EVERYWHERE],
+    permissions: ["delete:users", ALL_USERS],
     async post(v) {
       const t = userTexts[v.locale];
       const at = `${usersPath(v)}/${v.params.id}`;
       const { email } = await v.api.get<AnyUser>(at);
-      const done = reachesUsers(v) ? t.deleted(email) : t.removed(email);
-      return await attempt(v, { back: page(v), done, goTo: "users" }, () => v.api.send("DELETE", at));
+      const done = managesAllUsers(v) ? t.wasDeleted(email) : t.wasRemoved(email);
+      return await runAction(v, { back: page(v), done, goTo: "users" }, () => v.api.send("DELETE", at));
     },
   },
 ];

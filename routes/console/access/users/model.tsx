@@ -2,33 +2,33 @@ import type { z } from "zod";
 import type { AdminUserEditDto, UserDto, UserTenantDto } from "../../../access/user_shapes.ts";
 import { Badge, Time } from "../../components/values.tsx";
 import type { Visit } from "../../shared/page.ts";
-import { reachesUsers, readSeen, type Seen } from "../reading.ts";
+import { managesAllUsers, readVersioned, type Versioned } from "../access_queries.ts";
 import { userTexts } from "./texts.ts";
 
 export type TenantUser = z.output<typeof UserDto>;
 export type AdminUser = z.output<typeof AdminUserEditDto>;
 export type UserLink = z.output<typeof UserTenantDto>;
 
-/** A user as either family of routes answers; what only one of them tells is optional. */
+/** A user from `users` or `admin/users`. Fields that only one of the routes returns are optional. */
 export type AnyUser = Omit<TenantUser, "roles" | "lastLoginAt"> & {
   roles?: string[];
   lastLoginAt?: string | null;
   tenants?: AdminUser["tenants"];
 };
 
-/** Where the viewer's requests about users go: across tenants with reach over users, else in their own. */
-export const usersPath = (v: Visit): string => reachesUsers(v) ? "admin/users" : "users";
+/** API path for users: of all tenants if the viewer manages all users, else of the viewer's tenant. */
+export const usersPath = (v: Visit): string => managesAllUsers(v) ? "admin/users" : "users";
 
-/** Reads the user the page is about. */
-export const readUser = async (v: Visit): Promise<Seen<AnyUser>> =>
-  await readSeen<AnyUser>(v, `${usersPath(v)}/${v.params.id}`);
+/** Reads the user whose id is in the path. */
+export const readUser = async (v: Visit): Promise<Versioned<AnyUser>> =>
+  await readVersioned<AnyUser>(v, `${usersPath(v)}/${v.params.id}`);
 
-/** First and last name; the email where there are none. */
+/** First and last name; the email if both are empty. */
 export const nameOf = ({ firstName, lastName, email }: AnyUser): string =>
   `${firstName} ${lastName}`.trim() || email;
 
-/** Active or not, and locked until when. */
-export function UserState({ v, user }: { v: Visit; user: AnyUser }) {
+/** Active or inactive, and the end of a sign-in lock. */
+export function UserStatus({ v, user }: { v: Visit; user: AnyUser }) {
   const t = userTexts[v.locale];
   return (
     <span class="row">
@@ -43,7 +43,7 @@ export function UserState({ v, user }: { v: Visit; user: AnyUser }) {
   );
 }
 
-/** The crumbs of a user's pages. */
+/** The breadcrumb of a user's pages. */
 export const userCrumbs = (v: Visit, user?: AnyUser): { href: string; label: string }[] => [
   { href: "users", label: userTexts[v.locale].users },
   ...user ? [{ href: `users/${user.id}`, label: nameOf(user) }] : [],

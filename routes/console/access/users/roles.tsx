@@ -3,17 +3,17 @@ import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { ifUnchanged, readSeen, roleChoices } from "../reading.ts";
-import { FormExplained, submit } from "../refusals.tsx";
+import { ifUnchanged, readVersioned, roleChoices } from "../access_queries.ts";
+import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
 import { RoleChecks } from "./form.tsx";
 import { type TenantUser, userCrumbs, type UserLink } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
-/** The roles a user holds in the viewer's own tenant. */
+/** The form with a user's roles in the viewer's tenant. */
 export async function ownRolesPage(v: Visit, refusal: Refusal | null = null): Promise<View> {
   const t = userTexts[v.locale];
   const tenant = v.viewer.tenant;
-  const { value: user, etag } = await readSeen<TenantUser>(v, `users/${v.params.id}`);
+  const { value: user, etag } = await readVersioned<TenantUser>(v, `users/${v.params.id}`);
   const [links, roles] = await Promise.all([
     v.api.get<UserLink[]>(`users/${user.id}/tenants`),
     roleChoices(v, tenant?.id ?? ""),
@@ -24,7 +24,7 @@ export async function ownRolesPage(v: Visit, refusal: Refusal | null = null): Pr
     crumbs: userCrumbs(v, user),
     body: (
       <Card title={user.email}>
-        <FormExplained v={v} refusal={refusal} known={[]} />
+        <ExplainedRefusal v={v} refusal={refusal} known={[]} />
         <form class="form" method="post" action={`users/${user.id}/roles`}>
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag} />
@@ -37,10 +37,10 @@ export async function ownRolesPage(v: Visit, refusal: Refusal | null = null): Pr
   };
 }
 
-/** Replaces those roles, unless someone else has changed the user meanwhile. */
+/** Replaces the roles. A 412 means that someone else changed the user first. */
 export async function saveOwnRoles(v: Visit, form: FormData): Promise<Outcome> {
   const roleIds = form.getAll("roleIds").map(String);
-  return await submit(
+  return await submitForm(
     () => v.api.send("PUT", `users/${v.params.id}/roles`, { roleIds }, ifUnchanged(field(form, "etag"))),
     {
       done: () => ({
@@ -52,8 +52,8 @@ export async function saveOwnRoles(v: Visit, form: FormData): Promise<Outcome> {
   );
 }
 
-/** Brings someone with an account elsewhere into the viewer's tenant. */
-export async function bringInPage(
+/** The form that adds a user of another tenant to the viewer's tenant. */
+export async function addExistingUserPage(
   v: Visit,
   refusal: Refusal | null = null,
   form: FormData | null = null,
@@ -61,18 +61,18 @@ export async function bringInPage(
   const t = userTexts[v.locale];
   const roles = may(v.viewer, "read:roles") ? await roleChoices(v, v.viewer.tenant?.id ?? "") : [];
   return {
-    title: t.bringIn,
+    title: t.addExisting,
     crumbs: userCrumbs(v),
     body: (
       <Card>
-        <FormExplained v={v} refusal={refusal} known={["userId"]} />
+        <ExplainedRefusal v={v} refusal={refusal} known={["userId"]} />
         <form class="form" method="post" action="users/bring-in">
           <CsrfField v={v} />
           <TextField
             label={t.userId}
             name="userId"
             value={form && field(form, "userId")}
-            hint={t.bringInHint}
+            hint={t.addExistingHint}
             errors={refusal?.fields.userId}
             required
           />
@@ -81,22 +81,25 @@ export async function bringInPage(
             roles={roles}
             held={form?.getAll("roleIds").map(String) ?? []}
           />
-          <FormButtons v={v} label={t.bringIn} back="users" />
+          <FormButtons v={v} label={t.addExisting} back="users" />
         </form>
       </Card>
     ),
   };
 }
 
-/** Links them. */
-export async function bringIn(v: Visit, form: FormData): Promise<Outcome> {
+/** Adds the user to the tenant. */
+export async function addExistingUser(v: Visit, form: FormData): Promise<Outcome> {
   const userId = field(form, "userId");
   const roleIds = form.getAll("roleIds").map(String);
-  return await submit(
+  return await submitForm(
     () => v.api.send("POST", `tenants/${v.viewer.tenant?.id}/users`, { userId, roleIds }),
     {
-      done: () => ({ goTo: `users/${userId}`, flash: { tone: "ok", text: userTexts[v.locale].broughtIn } }),
-      again: (refusal) => bringInPage(v, refusal, form),
+      done: () => ({
+        goTo: `users/${userId}`,
+        flash: { tone: "ok", text: userTexts[v.locale].existingAdded },
+      }),
+      again: (refusal) => addExistingUserPage(v, refusal, form),
     },
   );
 }

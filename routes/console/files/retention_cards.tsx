@@ -12,14 +12,14 @@ import { type File, type FileReference, FileRefusal } from "./model.tsx";
 import { retentionTexts } from "./status_texts.ts";
 import { fileTexts } from "./texts.ts";
 
-/** What holds the file, each with the way to let go. */
+/** The references to the file, each with a release button. */
 export function ReferencesCard(
   { v, file, references }: { v: Visit; file: File; references: Page<FileReference> },
 ) {
   const t = fileTexts[v.locale];
   const { items, totalCount } = references;
   const columns: Column<FileReference>[] = [
-    { head: t.holder, cell: ({ scope }) => scope },
+    { head: t.scope, cell: ({ scope }) => scope },
     { head: t.owner, cell: ({ ownerId }) => <code class="break">{ownerId}</code> },
     { head: t.since, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
     ...mayInFiles(v.viewer, "upload:files")
@@ -50,14 +50,14 @@ export function ReferencesCard(
   );
 }
 
-interface Keeping {
+interface CardProps {
   v: Visit;
   file: File;
   forms: FileForms;
 }
 
-/** How long the file is kept, and whether it is held. */
-export function RetentionCard({ v, file, version, forms }: Keeping & { version: string }) {
+/** The form for retention and legal hold. */
+export function RetentionCard({ v, file, version, forms }: CardProps & { version: string }) {
   const t = fileTexts[v.locale];
   const r = retentionTexts[v.locale];
   const { retention: refusal, values } = forms;
@@ -110,8 +110,8 @@ export function RetentionCard({ v, file, version, forms }: Keeping & { version: 
   );
 }
 
-/** The end of the content, with what stands in its way told beforehand. */
-export function PurgeCard({ v, file, forms }: Keeping) {
+/** The form that purges the content. A notice names what prevents it: a legal hold or references. */
+export function PurgeCard({ v, file, forms }: CardProps) {
   const t = fileTexts[v.locale];
   const { purge: refusal, values } = forms;
   return (
@@ -119,12 +119,12 @@ export function PurgeCard({ v, file, forms }: Keeping) {
       <FileRefusal v={v} refusal={refusal ?? null} listed={t.holdingScopes} />
       {!refusal && file.legalHold && <Notice tone="warn">{t.purgeOnHold}</Notice>}
       {!refusal && !file.legalHold && file.referenceCount > 0 && (
-        <Notice tone="info">{t.purgeHeld(file.referenceCount)}</Notice>
+        <Notice tone="info">{t.purgeReferenced(file.referenceCount)}</Notice>
       )}
       <p class="muted">{t.purgeText}</p>
       <form method="post" action={`files/${file.id}/purge`} class="form" data-confirm={t.purgeConfirm}>
         <CsrfField v={v} />
-        {/* another id than the retention form's reason */}
+        {/* its id must differ from the retention form's reason */}
         <TextField
           label={t.reason}
           name="purgeReason"

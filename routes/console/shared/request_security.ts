@@ -1,6 +1,6 @@
 import type { Config } from "../../../infra/config.ts";
 
-/** Headers of every page: nothing runs, loads or frames it that is not the console's own. */
+/** Security headers of every page: only the console's own scripts, styles and frames are allowed. */
 export function contentPolicy(config: Config): Record<string, string> {
   const policy = [
     "default-src 'none'",
@@ -23,7 +23,7 @@ export function contentPolicy(config: Config): Record<string, string> {
   };
 }
 
-/** Where signed upload URLs lead; a bucket in the host's name is not told. */
+/** Origin of signed upload URLs, for connect-src. With the bucket in the host name, a wildcard hides the bucket. */
 function uploadOrigin({ S3_PUBLIC_ENDPOINT, S3_ENDPOINT, S3_PATH_STYLE }: Config): string {
   const endpoint = S3_PUBLIC_ENDPOINT ?? S3_ENDPOINT;
   if (!endpoint) return "";
@@ -31,12 +31,12 @@ function uploadOrigin({ S3_PUBLIC_ENDPOINT, S3_ENDPOINT, S3_PATH_STYLE }: Config
   return S3_PATH_STYLE ? origin : `${protocol}//*.${host}`;
 }
 
-/** Was the form sent by a page of this service? The session's cookie is Strict besides, and the form carries a token. */
-export function cameFromHere(request: Request, place: URL): boolean {
+/** Whether a page of this service sent the form. The Strict session cookie and the form token are checked as well. */
+export function isSameOrigin(request: Request, baseUrl: URL): boolean {
   const site = request.headers.get("sec-fetch-site");
   if (site) return site === "same-origin";
   const origin = request.headers.get("origin");
   if (!origin || !URL.canParse(origin)) return false;
   const { host } = new URL(origin);
-  return host === place.host || host === request.headers.get("host");
+  return host === baseUrl.host || host === request.headers.get("host");
 }

@@ -9,23 +9,23 @@ import { LOCALES } from "./languages.ts";
 
 const LANGUAGE_NAMES = { en: "English", pt: "Português" };
 
-/** Entries of the navigation under one title. */
+/** Navigation entries under one heading. */
 export interface NavGroup {
   title: string | null;
   items: NavItem[];
 }
 
-interface Frame {
-  /** Where /console is, with a slash at the end: every link of a page is relative to it. */
+interface ConsoleUrls {
+  /** Path of /console with a trailing slash. All links of a page are relative to it. */
   base: string;
-  /** Asset names with their versions. */
+  /** Address of an asset, with its version. */
   asset(name: string): string;
 }
 
-/** The whole document of a page for a signed-in viewer. */
-export function Shell(
-  { frame, v, view, nav, unread }: {
-    frame: Frame;
+/** The complete HTML document of a page for a signed-in viewer. */
+export function Layout(
+  { urls, v, view, nav, unread }: {
+    urls: ConsoleUrls;
     v: Visit;
     view: View;
     nav: NavGroup[];
@@ -33,10 +33,10 @@ export function Shell(
   },
 ) {
   const t = commonTexts[v.locale];
-  const here = v.address.split(/[/?]/)[0] ?? "";
+  const currentPath = v.address.split(/[/?]/)[0] ?? "";
   return (
     <Document
-      frame={frame}
+      urls={urls}
       v={v}
       title={[view.title, ...(view.crumbs ?? []).map(({ label }) => label).reverse()].join(" · ")}
       scripts={view.scripts ?? []}
@@ -60,7 +60,7 @@ export function Shell(
         <div class="topbar-tools">
           <TenantSwitcher v={v} />
           <a class="icon-button" href="inbox" data-inbox-stream="inbox/stream">
-            <Icon name="wakeUps" />
+            <Icon name="bell" />
             <span class="sr-only">{t.inbox}</span>
             <span class="count" data-unread hidden={!unread} aria-label={t.unread(unread ?? 0)}>
               {unread ?? 0}
@@ -77,7 +77,7 @@ export function Shell(
               <ul>
                 {items.map((item) => (
                   <li>
-                    <a href={item.path || "./"} aria-current={item.path === here ? "page" : undefined}>
+                    <a href={item.path || "./"} aria-current={item.path === currentPath ? "page" : undefined}>
                       <Icon name={item.icon} />
                       {item.label[v.locale]}
                     </a>
@@ -88,7 +88,7 @@ export function Shell(
           ))}
         </nav>
         <main id="content" tabindex={-1}>
-          <PageHead view={view} />
+          <PageHead view={view} breadcrumb={t.breadcrumb} />
           {v.flash && (
             <div tabindex={-1} data-flash>
               <Notice tone={v.flash.tone}>{v.flash.text}</Notice>
@@ -102,22 +102,22 @@ export function Shell(
   );
 }
 
-/** The document around a page without a viewer: sign-in. */
-export function BarePage({ frame, v, title, children }: {
-  frame: Frame;
+/** The HTML document of a page without a viewer: sign-in and the error page. */
+export function BarePage({ urls, v, title, children }: {
+  urls: ConsoleUrls;
   v: Pick<Visit, "locale" | "theme">;
   title: string;
   children?: Child;
 }) {
   return (
-    <Document frame={frame} v={v} title={title}>
+    <Document urls={urls} v={v} title={title}>
       <main class="bare" id="content">{children}</main>
     </Document>
   );
 }
 
-function Document({ frame, v, title, scripts = [], children }: {
-  frame: Frame;
+function Document({ urls, v, title, scripts = [], children }: {
+  urls: ConsoleUrls;
   v: Pick<Visit, "locale" | "theme">;
   title: string;
   scripts?: string[];
@@ -130,7 +130,7 @@ function Document({ frame, v, title, scripts = [], children }: {
         <head>
           <meta charset="utf-8" />
           <title>{`${title} · Steward`}</title>
-          <base href={frame.base} />
+          <base href={urls.base} />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
           <meta name="referrer" content="same-origin" />
@@ -138,11 +138,11 @@ function Document({ frame, v, title, scripts = [], children }: {
             name="htmx-config"
             content='{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true,"historyCacheSize":0,"refreshOnHistoryMiss":true}'
           />
-          <link rel="icon" href={frame.asset("icon.svg")} type="image/svg+xml" />
-          <link rel="stylesheet" href={frame.asset("console.css")} />
-          <script src={frame.asset("htmx.js")} defer></script>
-          <script src={frame.asset("console.js")} defer></script>
-          {scripts.map((name) => <script src={frame.asset(name)} defer></script>)}
+          <link rel="icon" href={urls.asset("icon.svg")} type="image/svg+xml" />
+          <link rel="stylesheet" href={urls.asset("console.css")} />
+          <script src={urls.asset("htmx.js")} defer></script>
+          <script src={urls.asset("console.js")} defer></script>
+          {scripts.map((name) => <script src={urls.asset(name)} defer></script>)}
         </head>
         <body>{children}</body>
       </html>
@@ -150,12 +150,12 @@ function Document({ frame, v, title, scripts = [], children }: {
   );
 }
 
-function PageHead({ view }: { view: View }) {
+function PageHead({ view, breadcrumb }: { view: View; breadcrumb: string }) {
   return (
     <div class="page-head">
       <div>
         {view.crumbs && (
-          <nav class="crumbs" aria-label="Breadcrumb">
+          <nav class="crumbs" aria-label={breadcrumb}>
             <ol>
               {view.crumbs.map(({ href, label }) => (
                 <li>
@@ -175,8 +175,8 @@ function PageHead({ view }: { view: View }) {
 function TenantSwitcher({ v }: { v: Visit }) {
   const t = commonTexts[v.locale];
   const { tenant, tenants } = v.viewer;
-  const reachesAll = tenants.some(({ type }) => type === "Platform");
-  if (tenants.length + (reachesAll ? 1 : 0) < 2) {
+  const mayChooseAll = tenants.some(({ type }) => type === "Platform");
+  if (tenants.length + (mayChooseAll ? 1 : 0) < 2) {
     return <span class="tenant-name" title={t.tenant}>{tenant?.name ?? t.noTenant}</span>;
   }
   return (
@@ -184,7 +184,7 @@ function TenantSwitcher({ v }: { v: Visit }) {
       <CsrfField v={v} />
       <label class="sr-only" for="tenant-choice">{t.tenant}</label>
       <select id="tenant-choice" name="tenantId" data-submit>
-        {reachesAll && <option value="" selected={!tenant}>{t.noTenant}</option>}
+        {mayChooseAll && <option value="" selected={!tenant}>{t.noTenant}</option>}
         {tenants.map(({ id, name }) => <option value={id} selected={id === tenant?.id}>{name}</option>)}
       </select>
       <button type="submit" class="button small no-script">{t.switchTenant}</button>
@@ -239,7 +239,7 @@ function AccountMenu({ v }: { v: Visit }) {
   );
 }
 
-/** One dialog for every action that wants a second thought; the script fills it. */
+/** The confirmation dialog of all forms with `data-confirm`; console.js fills it. */
 function ConfirmDialog({ v }: { v: Visit }) {
   const t = commonTexts[v.locale];
   return (

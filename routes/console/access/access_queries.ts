@@ -5,8 +5,8 @@ import { type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { may, type Visit } from "../shared/page.ts";
 
-/** What was read, and the tag of the version seen: sent back with a change, it keeps two editors apart. */
-export interface Seen<T> {
+/** A resource with its ETag. Sent back as If-Match, the ETag prevents lost updates. */
+export interface Versioned<T> {
   value: T;
   etag: string;
 }
@@ -14,24 +14,24 @@ export interface Seen<T> {
 export type TenantChoice = Pick<TenantLookupItem, "id" | "name" | "type" | "isActive">;
 export type RoleChoice = Pick<z.output<typeof RoleDto>, "id" | "name"> & { description: string | null };
 
-/** Reads one resource with the tag of its version. */
-export async function readSeen<T>(v: Visit, path: string): Promise<Seen<T>> {
+/** Reads one resource with its ETag. */
+export async function readVersioned<T>(v: Visit, path: string): Promise<Versioned<T>> {
   const answer = await v.api.call("GET", path);
   return { value: await answer.json(), etag: answer.headers.get("etag") ?? "" };
 }
 
-/** The header that lets a change through only while the version seen is the current one. */
+/** The If-Match header: the change fails with 412 if someone else changed the resource. */
 export const ifUnchanged = (etag: string): Record<string, string> => etag ? { "if-match": etag } : {};
 
-/** May the viewer administer users of every tenant? */
-export const reachesUsers = (v: Visit): boolean => may(v.viewer, "manage:all-users");
+/** Whether the viewer may administer the users of all tenants. */
+export const managesAllUsers = (v: Visit): boolean => may(v.viewer, "manage:all-users");
 
-/** May the viewer administer tenants across the service? */
-export const reachesTenants = (v: Visit): boolean => may(v.viewer, "manage:all-tenants");
+/** Whether the viewer may administer all tenants. */
+export const managesAllTenants = (v: Visit): boolean => may(v.viewer, "manage:all-tenants");
 
-/** Tenants the viewer may point at: with reach those that fit the query, else the ones they belong to. */
+/** Tenants to choose from: those that match the query if the viewer manages all tenants, else the viewer's own. */
 export async function tenantChoices(v: Visit, query: Query = {}): Promise<TenantChoice[]> {
-  if (reachesTenants(v)) {
+  if (managesAllTenants(v)) {
     return (await v.api.get<Page<TenantChoice>>(
       `admin/tenants/lookup${searchOf({ pageSize: 50, ...query })}`,
     ))
@@ -41,15 +41,15 @@ export async function tenantChoices(v: Visit, query: Query = {}): Promise<Tenant
   return own.map(({ id, name, type }) => ({ id, name, type: type as TenantChoice["type"], isActive: true }));
 }
 
-/** Names of tenants by id, for those the viewer may know. */
+/** Tenant names by id, for tenants the viewer may see. */
 export async function tenantNames(v: Visit, ids: (string | null)[]): Promise<Map<string, string>> {
   const wanted = [...new Set(ids.filter((id) => id !== null))].slice(0, 50);
   const known = v.viewer.tenants.concat(v.viewer.tenant ?? []).map(({ id, name }) => [id, name] as const);
-  const looked = wanted.length > 0 && reachesTenants(v) ? await tenantChoices(v, { ids: wanted }) : [];
-  return new Map([...known, ...looked.map(({ id, name }) => [id, name] as const)]);
+  const found = wanted.length > 0 && managesAllTenants(v) ? await tenantChoices(v, { ids: wanted }) : [];
+  return new Map([...known, ...found.map(({ id, name }) => [id, name] as const)]);
 }
 
-/** Roles of a tenant for choosing among; none where the viewer may not know them. */
+/** Roles of a tenant to choose from, at most 500; empty if the viewer may not see them. */
 export async function roleChoices(v: Visit, tenantId: string): Promise<RoleChoice[]> {
   const isOwn = tenantId === v.viewer.tenant?.id && may(v.viewer, "read:roles");
   if (!isOwn && !may(v.viewer, "admin:system")) return [];
@@ -65,10 +65,10 @@ export async function roleChoices(v: Visit, tenantId: string): Promise<RoleChoic
   return roles;
 }
 
-/** Nothing where the viewer may not have it or it is not there. */
-export async function orNull<T>(reading: Promise<T>): Promise<T | null> {
+/** Returns null if the API answers 403 or 404. */
+export async function orNull<T>(request: Promise<T>): Promise<T | null> {
   try {
-    return await reading;
+    return await request;
   } catch (refusal) {
     if (refusal instanceof Refusal && (refusal.status === 403 || refusal.status === 404)) return null;
     throw refusal;

@@ -12,12 +12,12 @@ const TONES: Record<ScanAttempt["verdict"], Tone> = {
   Error: "warn",
 };
 
-/** Every look the engine took at the content, newest first, as a line through time. */
-export function Examinations({ v, attempts }: { v: Visit; attempts: ScanAttempt[] }) {
+/** All scan attempts, newest first, as a timeline. */
+export function Scans({ v, attempts }: { v: Visit; attempts: ScanAttempt[] }) {
   const t = fileTexts[v.locale];
   return (
-    <Card title={t.examinations}>
-      {attempts.length === 0 ? <Empty icon="search" title={t.noExaminations} /> : (
+    <Card title={t.scans}>
+      {attempts.length === 0 ? <Empty icon="search" title={t.noScans} /> : (
         <ol class="timeline">
           {attempts.map((attempt) => (
             <li class={`tone-${TONES[attempt.verdict]}`}>
@@ -37,7 +37,7 @@ function Attempt({ v, attempt }: { v: Visit; attempt: ScanAttempt }) {
   return (
     <>
       <div class="row">
-        <strong>{t.attempt(attemptNumber)}</strong>
+        <strong>{t.scan(attemptNumber)}</strong>
         <Badge tone={TONES[verdict]}>{scanVerdictLabels[v.locale][verdict]}</Badge>
         <span class="muted">
           <Time v={v} at={completedAt} /> · {duration(v, durationMs)}
