@@ -20,11 +20,11 @@ inBrowser("a role is made with permissions, changed, seen in the matrix, and del
   await page.getByRole("checkbox", { name: "read:users" }).check();
   await viewing.requireAccessible();
   await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText(/^The role Support is created in Tenant [0-9a-f-]+\.$/).waitFor();
+  await page.getByText(/^The role Support was created in Tenant [0-9a-f-]+\.$/).waitFor();
   await page.getByRole("link", { name: "Edit" }).click();
   await page.getByRole("checkbox", { name: "read:roles" }).check();
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("The role is saved.").waitFor();
+  await page.getByText("The role was saved.").waitFor();
   await viewing.open("roles/matrix");
   await page.getByText("Support gives read:roles", { exact: true }).waitFor({ state: "attached" });
   await page.getByText("Support does not give delete:roles", { exact: true }).waitFor({ state: "attached" });
@@ -32,7 +32,7 @@ inBrowser("a role is made with permissions, changed, seen in the matrix, and del
   await page.getByRole("link", { name: "Support" }).click();
   await page.getByRole("button", { name: "Delete role" }).click();
   await confirm(viewing);
-  await page.getByText("The role Support is deleted.").waitFor();
+  await page.getByText("The role Support was deleted.").waitFor();
   await viewing.close();
 });
 
@@ -65,7 +65,7 @@ inBrowser("permissions are made, changed and deleted; the service's own offer no
   viewing.forgive();
   await page.getByLabel("Code").fill("approve:invoices");
   await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("approve:invoices is created.").waitFor();
+  await page.getByText("approve:invoices was created.").waitFor();
   assert.equal(await page.getByRole("link", { name: "Edit" }).count(), 1, "only the own one");
   await page.getByRole("link", { name: "Edit" }).click();
   await page.getByLabel("Description").fill("Aprovar faturas até 10 000 €");
@@ -73,7 +73,7 @@ inBrowser("permissions are made, changed and deleted; the service's own offer no
   await page.getByText("Aprovar faturas até 10 000 €").waitFor();
   await page.getByRole("button", { name: "Delete" }).click();
   await confirm(viewing);
-  await page.getByText("approve:invoices is deleted.").waitFor();
+  await page.getByText("approve:invoices was deleted.").waitFor();
   await viewing.close();
 });
 
@@ -90,7 +90,7 @@ inBrowser("an import shows what would become of every row before anything is wri
     buffer: Buffer.from(csv),
   });
   await page.getByRole("button", { name: "Check the file" }).click();
-  await page.getByText("1 row fails and would be left out.").waitFor();
+  await page.getByText("1 row fails and will be skipped.").waitFor();
   await viewing.requireAccessible();
   const count = async () =>
     (await importer.get("/api/v1/permissions?search=export:invoices")).body.totalCount as number;

@@ -17,7 +17,7 @@ inBrowser(
     await page.getByLabel("User limit").fill("4");
     await viewing.requireAccessible();
     await page.getByRole("button", { name: "Create" }).click();
-    await page.getByText("Atlântico Sul is created").waitFor();
+    await page.getByText("Atlântico Sul was created").waitFor();
     await page.getByText("0 of 4", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Deactivate" }).click();
     await confirm(viewing);
@@ -28,11 +28,11 @@ inBrowser(
     await viewing.open(`tenants/${group}`);
     await page.getByRole("button", { name: "Delete tenant" }).click();
     await confirm(viewing);
-    await page.getByText("Tenants still belong to this group.").waitFor();
+    await page.getByText("The group still contains tenants.").waitFor();
     await page.getByRole("link", { name: "Atlântico Sul" }).click();
     await page.getByRole("button", { name: "Delete tenant" }).click();
     await confirm(viewing);
-    await page.getByText("Atlântico Sul is deleted.").waitFor();
+    await page.getByText("Atlântico Sul was deleted.").waitFor();
     await viewing.open(`tenants/${t.platformTenantId}`);
     assert.equal(await page.getByRole("button", { name: "Delete tenant" }).count(), 0);
     await viewing.close();
@@ -66,11 +66,11 @@ inBrowser("access is explained: the role that gives it, or the conditions that f
   await page.getByRole("searchbox", { name: "User" }).fill(user.email);
   await page.getByLabel("Permission").fill("update:users");
   await page.getByRole("button", { name: "Explain" }).click();
-  await page.getByText(`${user.email} may not use update:users`).waitFor();
-  await page.getByText("The user does not belong to the tenant: link them to it.").waitFor();
+  await page.getByText(`${user.email} does not have update:users`).waitFor();
+  await page.getByText("The user does not belong to the tenant. Add the tenant to the user.").waitFor();
   await page.getByLabel("Tenant", { exact: true }).last().selectOption(user.tenantId ?? "");
   await page.getByRole("button", { name: "Explain" }).click();
-  await page.getByText(`${user.email} may use update:users`).waitFor();
+  await page.getByText(`${user.email} has update:users`, { exact: true }).waitFor();
   await page.getByRole("list", { name: "Roles that give the permission" }).getByText("Admin").waitFor();
   await viewing.requireAccessible();
   await t.steward.platform.sql`insert into tenants (id, name, type)
@@ -85,7 +85,7 @@ inBrowser("access is explained: the role that gives it, or the conditions that f
   await viewing.open(`explain-access?userId=${user.userId}&tenantId=${user.tenantId}`);
   assert.equal(await chosen.getAttribute("value"), user.tenantId);
   await viewing.open("explain-access?user=nobody-like-this&permission=x:y");
-  await page.getByText("No user fits this.").waitFor();
+  await page.getByText("No user matches.").waitFor();
   await viewing.close();
 });
 
@@ -107,6 +107,6 @@ inBrowser("the audit log tells who changed what, filtered, in the viewer's own t
   assert.equal(await page.getByText("Of another tenant").count(), 0);
   await page.locator(".audit").waitFor();
   await viewing.open("audit?actor=nobody@example.test");
-  await page.getByText("No user you can see has this email").waitFor();
+  await page.getByText("No user has this email, or you cannot see the user").waitFor();
   await viewing.close();
 });

@@ -128,7 +128,7 @@ inBrowser("users are searched and filtered on the server, and the address says h
   const rows = page.locator("#users-list tbody tr");
   await viewing.open("users?roleName=Visitor&sortBy=createdAt");
   assert.equal(await rows.count(), 2);
-  await page.getByLabel("State").selectOption("true");
+  await page.getByLabel("Status").selectOption("true");
   await page.waitForURL(/isActive=true/);
   await page.getByText(inactive.email).waitFor({ state: "detached" });
   assert.equal(await rows.count(), 1);

@@ -24,7 +24,7 @@ inBrowser("an administrator makes a user with a role, changes, deactivates and r
   await viewing.requireAccessible();
   await page.getByLabel("Password").fill("a good long password");
   await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("ana@example.test is created.").waitFor();
+  await page.getByText("ana@example.test was created.").waitFor();
   await page.getByRole("heading", { name: "<b>Ana</b>" }).waitFor();
   await page.getByRole("link", { name: "Edit roles" }).click();
   await page.getByRole("checkbox", { name: "GroupAdmin" }).check();
@@ -34,13 +34,13 @@ inBrowser("an administrator makes a user with a role, changes, deactivates and r
   await page.getByRole("checkbox", { name: "Visitor" }).uncheck();
   await page.getByRole("checkbox", { name: "Admin", exact: true }).check();
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("The roles are saved.").waitFor();
+  await page.getByText("The roles were saved.").waitFor();
   await page.getByRole("button", { name: "Deactivate" }).click();
   await confirm(viewing);
-  await page.getByText("The user is inactive; their sessions have ended.").waitFor();
+  await page.getByText("The user is inactive. Their sessions have ended.").waitFor();
   await page.getByRole("button", { name: "Remove from tenant" }).click();
   await confirm(viewing);
-  await page.getByText("ana@example.test is no longer in the tenant.").waitFor();
+  await page.getByText("ana@example.test was removed from the tenant.").waitFor();
   await viewing.close();
 });
 
@@ -56,7 +56,7 @@ inBrowser("a user active elsewhere is not changed from one tenant, and the page 
   await page.getByRole("button", { name: "Deactivate" }).click();
   await confirm(viewing);
   await page.getByText("0 changed, 1 refused").waitFor();
-  await page.getByText("only administrators of the whole service may do this").waitFor();
+  await page.getByText("Ask an administrator of all tenants").waitFor();
   await viewing.close();
 });
 
@@ -72,14 +72,14 @@ inBrowser(
     await viewing.open(`users/${user.userId}/links/new?tenantId=${other}`);
     await page.getByRole("checkbox", { name: "Visitor" }).check();
     await page.getByRole("button", { name: "Add tenant" }).click();
-    await page.getByText("The user now belongs to Contoso Labs.").waitFor();
-    await page.getByRole("link", { name: "Edit links and roles" }).click();
+    await page.getByText("The user was added to Contoso Labs.").waitFor();
+    await page.getByRole("link", { name: "Edit tenants and roles" }).click();
     await viewing.requireAccessible();
     const card = page.locator("section.card", { hasText: "Contoso Labs" }).first();
     await card.getByRole("checkbox", { name: "GroupAdmin" }).check();
     await card.getByRole("checkbox", { name: "The link is active" }).uncheck();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Links and roles are saved.").waitFor();
+    await page.getByText("The tenants and roles were saved.").waitFor();
     const { body } = await t.systemAdmin.get(`/api/v1/admin/users/${user.userId}/tenants`);
     const link = body.find(({ tenantId }: { tenantId: string }) => tenantId === other);
     assert.equal(link.isActive, false);
@@ -88,7 +88,7 @@ inBrowser(
     await t.steward.platform.sql`insert into sessions (id, user_id, security_version, expires_at)
       select ${newId()}, id, security_version, now() + interval '1 hour' from users where id = ${user.userId}`;
     await page.getByRole("button", { name: "Unlock" }).click();
-    await page.getByText("The lock is lifted").waitFor();
+    await page.getByText("The user is unlocked").waitFor();
     await page.getByRole("button", { name: "End all" }).click();
     await confirm(viewing);
     await page.getByText("1 session ended.").waitFor();
@@ -104,7 +104,7 @@ inBrowser("two editors of a user do not overwrite one another", async (b) => {
   await page.getByLabel("Last name").fill("Mine");
   await t.systemAdmin.put(`/api/v1/admin/users/${user.userId}`, { lastName: "Theirs" });
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Someone changed this while you were editing").waitFor();
+  await page.getByText("Someone else changed this while you were editing").waitFor();
   assert.equal(await page.getByLabel("Last name").inputValue(), "Theirs");
   viewing.forgive();
   await viewing.close();

@@ -11,7 +11,7 @@ inBrowser("one signs in with email and password, and out again", async (b) => {
   await page.getByLabel("Email").first().fill(email ?? "");
   await page.getByLabel("Password").fill("not the password");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("Email or password is not right").waitFor();
+  await page.getByText("The email or the password is wrong").waitFor();
   await page.getByLabel("Password").fill(password ?? "");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL("**/console/jobs?status=Failed");
@@ -91,7 +91,7 @@ inBrowser(
     await viewing.open("account");
     await page.getByLabel("First name").fill("<b>Zoë</b>");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Your profile is saved.").waitFor();
+    await page.getByText("Your profile was saved.").waitFor();
     assert.equal(await page.getByLabel("First name").inputValue(), "<b>Zoë</b>");
     await page.getByLabel("Current password").fill("wrong");
     await page.getByLabel("New password").fill("a good long password");
@@ -241,7 +241,7 @@ inBrowser("one step back from a filter shows the page as it was, with all that w
   await page.locator("#f-isRead option:checked[value='']").waitFor({ state: "attached" });
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Confirm" }).click();
-  await page.getByText("The message is deleted.").waitFor();
+  await page.getByText("The message was deleted.").waitFor();
   await viewing.close();
 });
 
@@ -282,6 +282,6 @@ inBrowser("without a script the sections, the filters and the forms are there al
   await page.getByRole("link", { name: "New setting" }).click();
   await page.getByLabel("Key").fill("plain");
   await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("plain is made.").waitFor();
+  await page.getByText("plain was created.").waitFor();
   await context.close();
 });

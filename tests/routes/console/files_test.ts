@@ -37,7 +37,7 @@ inBrowser("a file is uploaded with progress, examined, and downloaded as it was"
   assert.match(await page.evaluate<string>("sessionStorage.getItem('shown')"), /100/);
   assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), name);
   assert.equal(await page.locator(".timeline > li").count(), 1);
-  await page.getByText("Nothing found").waitFor();
+  await page.getByText("Clean").waitFor();
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.getByRole("link", { name: "Download" }).click(),
@@ -77,10 +77,10 @@ inBrowser("what cannot be uploaded is told at once, and can be corrected", async
   await page.getByLabel("Perfil").selectOption("image");
   await choose(page, "large.png", new Uint8Array(21 * 1024 * 1024));
   await send();
-  await page.getByText("maior do que este perfil aceita (20 MiB)").waitFor();
+  await page.getByText("maior do que este perfil permite (20 MiB)").waitFor();
   await choose(page, "words.txt", new Uint8Array(5));
   await send();
-  await page.getByText("O perfil não aceita ficheiros deste tipo.").waitFor();
+  await page.getByText("O perfil não permite ficheiros deste tipo.").waitFor();
   viewing.forgive();
   await viewing.requireAccessible();
   await page.getByLabel("Perfil").selectOption("document");
@@ -100,7 +100,7 @@ inBrowser("malware becomes Infected while one watches, and the page says what wa
   await choose(page, "eicar.txt", eicar());
   await startUpload(page);
   await notice(page, "Infected");
-  await page.getByText(/The examination found Eicar.*content was destroyed/).waitFor();
+  await page.getByText(/The scan found Eicar.*content was deleted/).waitFor();
   assert.equal(await page.getByRole("link", { name: "Download" }).count(), 0);
   assert.equal(await page.getByRole("button", { name: "Purge" }).count(), 0);
   await viewing.requireAccessible();
@@ -122,31 +122,31 @@ inBrowser(
       await page.getByRole("button", { name: "Confirm" }).click();
     };
     await viewing.open(`files/${id}`);
-    await page.getByText("1 reference(s) hold this file").waitFor();
+    await page.getByText("1 reference uses this file").waitFor();
     await purge();
-    await page.getByText("Something still holds this file").waitFor();
-    await page.getByText("Held by: invoice").waitFor();
+    await page.getByText("The file still has references").waitFor();
+    await page.getByText("Referenced by: invoice").waitFor();
     viewing.forgive();
     await viewing.requireAccessible();
     await page.getByRole("button", { name: "Release" }).click();
     await page.getByRole("button", { name: "Confirm" }).click();
-    await page.getByText("The reference is released.").waitFor();
+    await page.getByText("The reference was released.").waitFor();
     const keep = page.locator("#retention");
     await keep.getByLabel("Legal hold").check();
     await keep.getByLabel("Keep until").fill("2031-05-04T12:30");
     await keep.getByRole("button", { name: "Save" }).click();
-    await page.getByText("The retention is changed.").waitFor();
+    await page.getByText("The retention was changed.").waitFor();
     assert.equal((await actor.get(`/api/v1/files/${id}`)).body.retainUntil, "2031-05-04T11:30:00.000Z");
     await purge();
-    await page.getByText("The file is under legal hold. It cannot be purged").waitFor();
+    await page.getByText("The file is under legal hold. Release the hold first").waitFor();
     await keep.getByLabel("Legal hold").uncheck();
     await keep.getByLabel("Keep until").fill("2030-05-04T12:30");
     await keep.getByRole("button", { name: "Save" }).click();
-    await page.getByText("What was promised stays promised").waitFor();
+    await page.getByText("The retention can be extended, not shortened").waitFor();
     viewing.forgive();
     await keep.getByLabel("Keep until").fill("2031-05-04T12:30");
     await keep.getByRole("button", { name: "Save" }).click();
-    await page.getByText("The retention is changed.").waitFor();
+    await page.getByText("The retention was changed.").waitFor();
     await purge();
     await notice(page, "Purged");
     await page.getByText("no longer needed").waitFor();

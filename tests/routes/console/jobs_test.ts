@@ -38,7 +38,7 @@ inBrowser(
     await page.getByLabel("url").fill("ftp://example.test");
     await page.getByLabel("headers").fill("{not json");
     await page.getByRole("button", { name: "Enqueue" }).click();
-    await page.locator("#f-arg\\.headers-error").getByText("not JSON").waitFor();
+    await page.locator("#f-arg\\.headers-error").getByText("not valid JSON").waitFor();
     assert.equal(await page.getByLabel("url").inputValue(), "ftp://example.test", "what was typed stays");
     await page.getByLabel("headers").fill('{"x-a": "1"}');
     await page.getByLabel("Queue").fill("Bad Queue");
@@ -51,17 +51,17 @@ inBrowser(
     viewing.forgive();
     await page.getByLabel("url").fill("https://example.test/hook");
     await page.getByLabel("method").selectOption("POST");
-    await page.getByLabel("Not before").fill("2050-07-01T12:00");
+    await page.getByLabel("Run at").fill("2050-07-01T12:00");
     await page.getByLabel("Retries").fill("7");
     await page.getByRole("button", { name: "Enqueue" }).click();
-    await page.getByText("The job is enqueued.").waitFor();
+    await page.getByText("The job was enqueued.").waitFor();
     await page.getByText("0 of 8").waitFor();
     await page.getByText("01 Jul").or(page.locator('time[datetime="2050-07-01T11:00:00.000Z"]')).first()
       .waitFor();
     await page.getByText('"method": "POST"').waitFor();
     await page.getByRole("button", { name: "Cancel job" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
-    await page.getByText("The job is cancelled.").waitFor();
+    await page.getByText("The job was cancelled.").waitFor();
     await page.getByRole("link", { name: "Enqueue a copy" }).click();
     assert.equal(await page.getByLabel("url").inputValue(), "https://example.test/hook");
     assert.equal(await page.getByLabel("Queue").inputValue(), "hooks");
@@ -114,11 +114,11 @@ inBrowser(
     await viewing.requireAccessible();
     await page.getByText('"slept": 4000').waitFor();
     await viewing.open(`jobs/${child}`);
-    await page.getByText("Starts after").waitFor();
+    await page.getByText("Parent job").waitFor();
     await viewing.open(`jobs/${retrying}`);
     await page.getByText("no luck at all").first().waitFor();
     await page.getByRole("button", { name: "Retry now" }).click();
-    await page.getByText("The retry is due now.").waitFor();
+    await page.getByText("The job is retried now.").waitFor();
     await page.getByText("Attempt 2").waitFor();
     await viewing.close();
     const outsider = await openConsole(b, t, await t.actor());
@@ -136,7 +136,7 @@ inBrowser(
     const viewing = await openConsole(b, t, actor);
     const { page } = viewing;
     await viewing.open("recurring");
-    await page.getByText("No recurring jobs").waitFor();
+    await page.getByText("No recurring jobs yet").waitFor();
     await page.getByRole("link", { name: "Create a recurring job" }).click();
     await page.getByLabel("Job type").selectOption("steward.sleep");
     await page.getByLabel("milliseconds").waitFor();
@@ -150,16 +150,16 @@ inBrowser(
     await viewing.requireAccessible();
     await page.getByLabel("Cron expression").fill("30 8 * * 1-5");
     await page.getByRole("button", { name: "Create" }).click();
-    await page.getByText("The recurring job is created.").waitFor();
+    await page.getByText("The recurring job was created.").waitFor();
     await page.getByText("on weekdays at 08:30").waitFor();
     assert.equal(await page.getByRole("region", { name: "Next runs" }).locator("tbody tr").count(), 5);
     await viewing.requireAccessible();
     await page.getByRole("button", { name: "Pause" }).click();
-    await page.getByText("It is paused: these are the runs it would have.").waitFor();
+    await page.getByText("The recurring job is paused. After you resume it").waitFor();
     await page.getByRole("button", { name: "Resume" }).click();
-    await page.getByText("The recurring job runs again on its schedule.").waitFor();
+    await page.getByText("The recurring job runs on its schedule again.").waitFor();
     await page.getByRole("button", { name: "Run now" }).click();
-    await page.getByText("A run is enqueued.").waitFor();
+    await page.getByText("A run was enqueued.").waitFor();
     await page.getByRole("link", { name: "reports.weekday" }).click();
     await page.getByText("Last runs").waitFor();
     await page.getByRole("link", { name: "Edit" }).click();
@@ -167,7 +167,7 @@ inBrowser(
     await actor.put("/api/v1/recurring-jobs/reports.weekday", { queue: "meanwhile" });
     await page.getByLabel("Cron expression").fill("*/15 * * * *");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Someone else changed it meanwhile.").waitFor();
+    await page.getByText("Someone else changed this recurring job.").waitFor();
     viewing.forgive();
     await viewing.open("recurring/reports.weekday/edit");
     await page.getByLabel("Cron expression").fill("*/15 * * * *");
@@ -177,7 +177,7 @@ inBrowser(
     await viewing.open("recurring/reports.weekday");
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
-    await page.getByText("The recurring job is deleted.").waitFor();
+    await page.getByText("The recurring job was deleted.").waitFor();
     await actor.post("/api/v1/recurring-jobs", {
       jobId: "new",
       jobTypeName: "steward.echo",
@@ -199,7 +199,7 @@ inBrowser(
     const viewing = await openConsole(b, t, actor, { locale: "pt-PT" });
     const { page } = viewing;
     await viewing.open("dead-letters");
-    await page.getByRole("heading", { name: "Sem solução" }).waitFor();
+    await page.getByRole("heading", { name: "Falhas definitivas" }).waitFor();
     assert.equal(await page.locator("tbody tr").count(), 2);
     await viewing.requireAccessible();
     await page.getByRole("link", { name: "order # lost" }).click();
@@ -208,24 +208,24 @@ inBrowser(
     await page.getByText("order 22 lost").first().waitFor();
     await viewing.requireAccessible();
     await page.getByRole("button", { name: "Repetir" }).click();
-    await page.getByText("A tarefa está de novo na fila.").waitFor();
+    await page.getByText("A tarefa foi posta de novo na fila.").waitFor();
     await viewing.open("dead-letters");
     await page.getByRole("link", { name: "Repetir o grupo" }).last().click();
     await page.getByRole("button", { name: "Contar" }).click();
-    await page.getByText("1 tarefa corresponde.").waitFor();
+    await page.getByText("1 falha corresponde.").waitFor();
     await viewing.requireAccessible();
     const retried = async () => {
       const { body } = await actor.get("/api/v1/dead-letter-jobs?isRetried=true");
       return body.totalCount;
     };
     assert.equal(await retried(), 1, "counting retries nothing");
-    await page.getByRole("button", { name: "Repetir", exact: true }).click();
-    await page.getByText("1 tarefa está de novo na fila.").waitFor();
+    await page.getByRole("button", { name: "Repetir 1 tarefa" }).click();
+    await page.getByText("1 tarefa foi posta de novo na fila.").waitFor();
     assert.equal(await retried(), 2);
     await viewing.open("dead-letters/purge");
     await page.getByRole("button", { name: "Limpar" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Confirmar" }).click();
-    await page.getByText(/entradas foram limpas/).waitFor();
+    await page.getByText(/falhas foram limpas/).waitFor();
     assert.equal(await retried(), 0);
     await viewing.close();
   },

@@ -30,15 +30,15 @@ inBrowser(
       "document.activeElement.value.slice(0, document.activeElement.selectionStart).split('\\n').length";
     assert.equal(await page.evaluate<number>(line), 2);
     await viewing.requireAccessible();
-    await page.getByRole("button", { name: "Make the template" }).click();
+    await page.getByRole("button", { name: "Create" }).click();
     await page.getByText("NOTIFICATION_TEMPLATE_INVALID").waitFor();
     viewing.forgive();
     await page.getByLabel("Sample data (JSON)").fill("{");
-    await mistake.getByText("This is not a JSON object.").waitFor();
+    await mistake.getByText("This is not a JSON object. Correct it and try again.").waitFor();
     await html.fill("<p>Hello {{ name | capitalize }}</p>");
     await page.getByLabel("Required variables").fill("name");
-    await page.getByRole("button", { name: "Make the template" }).click();
-    await page.getByText("The template is made.").waitFor();
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByText("The template was created.").waitFor();
 
     const address = page.url();
     const id = address.split("/").at(-1) ?? "";
@@ -52,8 +52,8 @@ inBrowser(
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved as version 3.").waitFor();
 
-    await page.getByRole("link", { name: "Send a message of it" }).click();
-    await page.getByLabel("A template").check();
+    await page.getByRole("link", { name: "Send a message with it" }).click();
+    await page.getByRole("radio", { name: "Use a template" }).check();
     assert.equal(await page.getByLabel("Template", { exact: true }).inputValue(), "order");
     await page.locator("[data-preview]").getByText("name: the template requires a value").waitFor();
     await page.getByLabel("Data (JSON)").fill(`{"name":"rui"}`);
@@ -62,7 +62,7 @@ inBrowser(
     await page.goto(address);
     await page.getByRole("button", { name: "Delete" }).click();
     await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
-    await page.getByText("The template is deleted.").waitFor();
+    await page.getByText("The template was deleted.").waitFor();
     await viewing.close();
   },
 );
@@ -71,10 +71,10 @@ inBrowser("saving one of the service's templates makes the tenant's own", async 
   const viewing = await openConsole(b, t, sender);
   const { page } = viewing;
   await viewing.open("templates?search=report-ready&locale=en");
-  await page.getByRole("cell", { name: "of the service" }).getByRole("link").click();
+  await page.getByRole("cell", { name: "Built-in" }).getByRole("link").click();
   await page.getByLabel("Subject").fill("Ours");
-  await page.getByRole("button", { name: "Make the template" }).click();
-  await page.getByText("The template is made.").waitFor();
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByText("The template was created.").waitFor();
   await viewing.open("templates?own=true");
   await page.getByRole("cell", { name: "report-ready" }).waitFor();
   await viewing.close();

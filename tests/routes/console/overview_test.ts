@@ -7,8 +7,8 @@ inBrowser("who may do nothing sees that all is well, and none of what is not the
   const viewing = await openConsole(b, t, await t.actor());
   const { page } = viewing;
   await viewing.open("");
-  await page.getByText("All is well.").waitFor();
-  await page.getByText("No job waits or runs").waitFor();
+  await page.getByText("No problems.").waitFor();
+  await page.getByText("No waiting or running jobs").waitFor();
   for (const part of ["Scanner", "Messages of the last 24 hours", "Instances"]) {
     assert.equal(await page.getByRole("heading", { name: part }).count(), 0, part);
   }
@@ -38,12 +38,12 @@ inBrowser(
       maxRetries: 0,
     });
     await t.settled(body.id);
-    await page.getByRole("link", { name: "1 dead letter waits for a decision." }).waitFor();
+    await page.getByRole("link", { name: "1 dead letter is open. Retry or purge it." }).waitFor();
     await viewing.requireAccessible();
     await page.getByRole("link", { name: "Last day" }).click();
     await page.waitForURL("**/?window=day");
-    await page.getByRole("img", { name: /day, hour by hour/ }).waitFor();
-    await page.getByRole("link", { name: "1 dead letter waits for a decision." }).click();
+    await page.getByRole("img", { name: /day, by hour/ }).waitFor();
+    await page.getByRole("link", { name: "1 dead letter is open. Retry or purge it." }).click();
     await page.waitForURL("**/dead-letters");
     await viewing.close();
   },
@@ -86,13 +86,13 @@ inBrowser(
       return links.map((text) => text.trim()).filter((text) => / \d$/.test(text)).sort();
     };
     await viewing.open("");
-    await page.getByRole("link", { name: "2 messages of the last 24 hours were given up." }).click();
+    await page.getByRole("link", { name: "2 messages were dead-lettered in the last 24 hours." }).click();
     assert.deepEqual(await shown(), ["DeadLettered 0", "DeadLettered 1"]);
     await viewing.open("");
-    await page.getByRole("link", { name: "1 message of the last 24 hours has failed so far." }).click();
+    await page.getByRole("link", { name: "1 message failed in the last 24 hours" }).click();
     assert.deepEqual(await shown(), ["Failed 0"]);
     await viewing.open("");
-    await page.getByRole("link", { name: "Given up 2" }).click();
+    await page.getByRole("link", { name: "Dead-lettered 2" }).click();
     assert.deepEqual(await shown(), ["DeadLettered 0", "DeadLettered 1"]);
     await viewing.open("");
     await page.getByRole("link", { name: "Failed 1" }).click();

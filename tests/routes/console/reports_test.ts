@@ -23,11 +23,11 @@ inBrowser(
     viewing.forgive();
     await viewing.requireAccessible();
     await page.getByLabel("Actor").fill(actor.userId);
-    await page.getByLabel("How").selectOption("To storage");
+    await page.getByLabel("Method").selectOption("To storage");
     await page.getByLabel("Path").fill("console/{executionId}.csv");
     await page.getByLabel("When").selectOption({ index: 1 });
     await page.getByRole("button", { name: "Generate" }).click();
-    await page.getByText("Delivery and bursting only go in the background.").first().waitFor();
+    await page.getByText("Delivery and bursting work only in the background.").first().waitFor();
     viewing.forgive();
     await page.getByLabel("When").selectOption({ index: 0 });
     await page.getByRole("button", { name: "Generate" }).click();
@@ -48,8 +48,8 @@ inBrowser(
     await viewing.open(`report-runs/${id}`);
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("button", { name: "Confirm" }).click();
-    await page.getByText("The report is deleted.").waitFor();
-    await page.getByText("Nothing has run yet").waitFor();
+    await page.getByText("The report was deleted.").waitFor();
+    await page.getByText("No report runs yet").waitFor();
     await viewing.close();
   },
 );
@@ -76,7 +76,7 @@ inBrowser("a document is offered for download when its scan has passed it, and n
   scanner.scan = scan;
   scanned.resolve();
   await download.waitFor();
-  await page.locator("#run .notice", { hasText: "It can be downloaded." }).waitFor();
+  await page.locator("#run .notice", { hasText: "You can download it." }).waitFor();
   assert.equal((await actor.get(path)).body.fileStatus, "Available");
   await viewing.close();
 });
@@ -98,7 +98,7 @@ inBrowser("a schedule is written, runs, rests, changes and goes", async (b) => {
   await page.getByLabel("Cron expression").fill("30 8 * * 1");
   await page.locator("#next-runs li").nth(4).waitFor();
   await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("The schedule is created.").waitFor();
+  await page.getByText("The schedule was created.").waitFor();
   assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Monday’s users <i>");
   const id = page.url().slice(-36);
   await page.getByRole("button", { name: "Run now" }).click();
@@ -111,22 +111,22 @@ inBrowser("a schedule is written, runs, rests, changes and goes", async (b) => {
   await page.getByRole("link", { name: "Edit" }).click();
   assert.equal(await page.getByLabel("Cron expression").inputValue(), "30 8 * * 1");
   await page.getByLabel("Active").selectOption("Yes");
-  await page.getByLabel("How").selectOption("By email");
+  await page.getByLabel("Method").selectOption("By email");
   await page.getByLabel("Recipients").fill("ana@example.test\nrui@example.test");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("The schedule is saved.").waitFor();
+  await page.getByText("The schedule was saved.").waitFor();
   const { body } = await actor.get(`/api/v1/reports/schedules/${id}`);
   assert.equal(JSON.parse(body.parametersJson).isActive, true);
   assert.deepEqual(JSON.parse(body.deliveryOptionsJson).recipients, ["ana@example.test", "rui@example.test"]);
   await page.getByRole("link", { name: "Edit" }).click();
   await actor.put(`/api/v1/reports/schedules/${id}`, { description: "changed elsewhere" });
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Someone changed the schedule meanwhile").waitFor();
+  await page.getByText("Someone else changed this schedule").waitFor();
   viewing.forgive();
   await viewing.open(`report-schedules/${id}`);
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Confirm" }).click();
-  await page.getByText("The schedule is deleted.").waitFor();
+  await page.getByText("The schedule was deleted.").waitFor();
   await page.getByText("No schedules yet").waitFor();
   await viewing.close();
 });
@@ -152,7 +152,7 @@ inBrowser("a burst makes one document a value, in Portuguese, in the dark and on
   await viewing.requireAccessible();
   await viewing.requireNoSidewaysScroll();
   await page.getByRole("link", { name: "Users: Visitor" }).click();
-  await page.getByText("Toda a divisão").waitFor();
+  await page.getByText("Todas as execuções da divisão").waitFor();
   await viewing.requireNoSidewaysScroll();
   await viewing.close();
 });
