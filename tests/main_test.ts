@@ -5,7 +5,7 @@ interface Started {
   folder: string;
   /** What it has printed so far. */
   output(): string;
-  /** The address it takes requests on. */
+  /** The URL of the service. */
   ready: Promise<string>;
   signal(name: Deno.Signal): void;
   ended: Promise<number>;
@@ -61,7 +61,7 @@ const postgresRuns = async (folder: string) => {
   return names.includes("postmaster.pid");
 };
 
-Deno.test("a Ctrl-C that arrives twice, as under a task runner, is one: everything embedded stops too", () =>
+Deno.test("a Ctrl-C that arrives twice, as under a task runner, counts as one, and embedded parts stop too", () =>
   withService({}, async (service) => {
     assert.equal((await fetch(`${await service.ready}/readyz`).then((r) => r.json())).status, "ready");
     assert.equal(await postgresRuns(service.folder), true);
@@ -85,7 +85,7 @@ Deno.test("a start that fails says why and leaves nothing running", async () => 
   taken.close();
 });
 
-Deno.test("it stops in good order when its database is away", () =>
+Deno.test("it stops gracefully while its database is unreachable", () =>
   withService({}, async (service) => {
     await service.ready;
     const pid = Number(

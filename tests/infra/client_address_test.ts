@@ -8,16 +8,16 @@ const address = (forwarded: string | null, trustedProxies: number) =>
     trustedProxies,
   );
 
-Deno.test("without trusted proxies nobody can claim another address", () => {
+Deno.test("without trusted proxies, X-Forwarded-For is ignored", () => {
   assert.equal(address("192.0.2.1", 0), "10.0.0.1");
 });
 
-Deno.test("each trusted proxy vouches for one entry from the end", () => {
+Deno.test("with N trusted proxies, the entry N from the end is the client", () => {
   assert.equal(address("192.0.2.66, 192.0.2.1", 1), "192.0.2.1");
   assert.equal(address("192.0.2.66, 192.0.2.1, 10.0.0.2", 2), "192.0.2.1");
 });
 
-Deno.test("a request that did not come through all proxies has the address furthest from here", () => {
+Deno.test("a request that did not pass all proxies has the first address of the header", () => {
   assert.equal(address("192.0.2.1", 2), "192.0.2.1");
   assert.equal(address(null, 1), "10.0.0.1");
   assert.equal(address(" , ", 1), "10.0.0.1");

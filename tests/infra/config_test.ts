@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { ConfigurationError, readConfig } from "../../infra/config.ts";
 
-Deno.test("development needs nothing and embeds what is absent", () => {
+Deno.test("development needs no settings and embeds missing parts", () => {
   const config = readConfig({});
   assert.equal(config.PORT, 8000);
   assert.equal(config.DATABASE_URL, null);
   assert.equal(config.BOOTSTRAP_ADMIN_EMAIL, "admin@steward.local");
 });
 
-Deno.test("production names every missing setting at once and takes no development default", () => {
+Deno.test("production reports all missing settings together and uses no development default", () => {
   const error = mistakesOf({ STEWARD_ENV: "production" });
   for (
     const name of [
@@ -26,7 +26,7 @@ Deno.test("production names every missing setting at once and takes no developme
   }
 });
 
-Deno.test("every malformed value is named, and none is repeated in the message", () => {
+Deno.test("every malformed setting is reported, and no value appears in the message", () => {
   const error = mistakesOf({
     PORT: "99999999",
     DATABASE_URL: "mysql://u:hunter2@h/d",

@@ -4,7 +4,7 @@ import { systemClock } from "../../domain/shared/clock.ts";
 import { kvWakeUps } from "../../infra/wakeups/kv_wakeups.ts";
 import { createLog } from "../../infra/log.ts";
 
-Deno.test("where the queue of Deno KV cannot be heard, timers wake", async () => {
+Deno.test("if the Deno KV queue cannot be read, timers replace it", async () => {
   const { listenQueue } = Deno.Kv.prototype;
   Deno.Kv.prototype.listenQueue = () => Promise.reject(new Error("no queues here"));
   const woken = Promise.withResolvers<void>();
@@ -24,7 +24,7 @@ Deno.test("where the queue of Deno KV cannot be heard, timers wake", async () =>
   }
 });
 
-Deno.test("messages of Deno KV survive a restart, and those that could not be delivered are read back", async () => {
+Deno.test("messages of Deno KV survive a restart, and undelivered ones are handled by the sweep", async () => {
   const path = join(await Deno.makeTempDir({ prefix: "steward-test-" }), "kv");
   const wakeUpsThat = (wake: () => Promise<void>) =>
     kvWakeUps({ path, wake, log: createLog("off"), clock: systemClock });

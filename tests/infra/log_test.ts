@@ -35,7 +35,7 @@ Deno.test("lines below the level are not written", () => {
   assert.deepEqual(lines, []);
 });
 
-Deno.test("causes that go round in a circle are cut off", () => {
+Deno.test("circular causes are cut off", () => {
   const [one, two] = [new Error("one"), new Error("two")];
   one.cause = two;
   two.cause = one;

@@ -1,4 +1,4 @@
-// What callers see while something the service stands on is away or broken.
+// Answers of the service while the database, the object store or Deno KV is unavailable.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { createTestDatabase } from "../support/cluster.ts";
 import { setup } from "../support/setup.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 
-Deno.test("with the database away requests are answered 503, and soon after it is back all is well", async () => {
+Deno.test("while the database is unreachable, requests are answered 503; soon after, they succeed again", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(await createTestDatabase());
   const t = await setup({ DATABASE_URL: url });
   const actor = await t.actor();
@@ -34,7 +34,7 @@ Deno.test("with the database away requests are answered 503, and soon after it i
   await proxy.refuse();
 });
 
-Deno.test("a Deno KV file that cannot be read does not keep the service from starting", async () => {
+Deno.test("the service starts even if its Deno KV file cannot be read", async () => {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   const path = join(folder, "kv.sqlite");
   await Deno.writeTextFile(path, "this is no database ".repeat(100));
@@ -52,7 +52,7 @@ Deno.test("a Deno KV file that cannot be read does not keep the service from sta
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("with the object store away what needs it is answered 503 at once, and the rest as usual", async () => {
+Deno.test("while the object store is unreachable, requests that need it get 503 immediately, and others work", async () => {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   const credentials = { accessKey: "outage", secretKey: "outage-secret", region: "us-east-1" };
   const store = await startEmbeddedObjectStore({ dir: folder, port: 0, ...credentials });

@@ -17,7 +17,7 @@ const withProvider = (settings: Record<string, unknown>, name = "corp") =>
     OIDC_PROVIDERS: JSON.stringify({ [name]: { issuer: "https://id.test", clientId: "x", ...settings } }),
   });
 
-Deno.test("a provider needs little and has sensible defaults", () => {
+Deno.test("a provider needs few settings and has defaults", () => {
   const text = '{"corp": {"issuer": "https://id.test", "clientId": "steward"}}';
   assert.deepEqual(readConfig({ OIDC_PROVIDERS: text }).OIDC_PROVIDERS, {
     corp: {
@@ -31,7 +31,7 @@ Deno.test("a provider needs little and has sensible defaults", () => {
   assert.equal(readConfig({}).OIDC_PROVIDERS, null);
 });
 
-Deno.test("mistakes in a provider are named by where they are, without the secret", () => {
+Deno.test("mistakes in a provider are reported with their path, without the secret", () => {
   assert.match(
     withProvider({ issuer: "http://id.test" }),
     /OIDC_PROVIDERS: corp\.issuer: expected an https URL/,
@@ -65,7 +65,7 @@ Deno.test("return origins are reduced to origins, and must be URLs", () => {
   }
 });
 
-Deno.test("a reset page must take the token", () => {
+Deno.test("a reset URL must contain the token placeholder", () => {
   assert.equal(mistakes({ RESET_URL: "https://app.test/reset?t={token}" }), "");
   for (const text of ["https://app.test/reset", "javascript:{token}", "{token}"]) {
     assert.match(
@@ -93,6 +93,6 @@ Deno.test("token keys must be Ed25519 private keys, and are never shown", async 
   }
 });
 
-Deno.test("production needs the URL that issuers, links and redirects are made of", () => {
+Deno.test("production needs PUBLIC_URL, the base of issuer, links and redirects", () => {
   assert.match(mistakes({ STEWARD_ENV: "production" }), /PUBLIC_URL is missing/);
 });

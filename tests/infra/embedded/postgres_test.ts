@@ -14,7 +14,7 @@ async function withFolder(work: (o: Parameters<typeof startEmbeddedPostgres>[0])
   }
 }
 
-Deno.test("a folder another process uses is refused, and its server is left alone", () =>
+Deno.test("a folder that another process uses is refused, and its server keeps running", () =>
   withFolder(async (o) => {
     const server = await startEmbeddedPostgres(o);
     const sql = postgres(server.url, { max: 1 });
@@ -27,7 +27,7 @@ Deno.test("a folder another process uses is refused, and its server is left alon
     await (await startEmbeddedPostgres(o)).stop();
   }));
 
-Deno.test("a pid file that by now names another program ends neither that program nor the start", () =>
+Deno.test("a pid file with the pid of another program stops neither that program nor the start", () =>
   withFolder(async (o) => {
     await (await startEmbeddedPostgres(o)).stop();
     const other = new Deno.Command(Deno.execPath(), {

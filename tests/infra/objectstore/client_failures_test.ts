@@ -71,7 +71,7 @@ function assertSaysNothing(error: unknown, endpoint: string): true {
   return true;
 }
 
-Deno.test("a store that does not listen is unavailable, and no error names key, bucket, host or credentials", async () => {
+Deno.test("a store that does not listen is unavailable, and no error contains key, bucket, host or credentials", async () => {
   const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   const endpoint = `http://127.0.0.1:${listener.addr.port}`;
   listener.close();
@@ -112,7 +112,7 @@ Deno.test("5xx and throttling are unavailable, other refusals are not", async ()
   }
 });
 
-Deno.test("refused credentials are refused on every call, without naming anything", async () => {
+Deno.test("wrong credentials are refused on every call, and the errors contain no secrets or names", async () => {
   const store = connectObjectStore({ ...configOf(test.server.endpoint), secretKey: "another" });
   for (const call of everyCall(store)) {
     await assert.rejects(call, (e) => {
@@ -130,7 +130,7 @@ Deno.test("a missing bucket is never taken for a missing object", async () => {
   }
 });
 
-Deno.test("answers that are not S3's become typed errors that quote nothing", async () => {
+Deno.test("answers that are not S3 become typed errors without their text", async () => {
   const page = `<html>${KEY}</html>`;
   for (
     const handle of [() => new Response(page), () => Response.redirect(`http://elsewhere.test/${KEY}`, 307)]
@@ -145,7 +145,7 @@ Deno.test("answers that are not S3's become typed errors that quote nothing", as
   }
 });
 
-Deno.test("a copy or completion that fails after its 200 is a failure", async () => {
+Deno.test("a copy or completion that fails after its status 200 is an error", async () => {
   const failed = (code: string) => new Response(`<?xml version="1.0"?><Error><Code>${code}</Code></Error>`);
   await withServer(() => failed("InternalError"), async (store) => {
     await assert.rejects(store.copy(KEY, KEY, { ifEtag: "e" }), ObjectStoreUnavailable);
@@ -166,7 +166,7 @@ Deno.test("a copy or completion that fails after its 200 is a failure", async ()
   });
 });
 
-Deno.test("a store that never answers is given up after the call's time", async () => {
+Deno.test("a store that never answers causes a timeout", async () => {
   await withServer(() => new Promise<Response>(() => {}), async (_, endpoint) => {
     const client = new BoundedS3Client(
       configOf(endpoint),
@@ -181,7 +181,7 @@ Deno.test("a store that never answers is given up after the call's time", async 
   });
 });
 
-Deno.test("a download that stalls is given up after its idle time", async () => {
+Deno.test("a download that stalls fails after its idle timeout", async () => {
   const abort = new AbortController();
   const stalled = new ReadableStream<Uint8Array>({
     start: (c) => abort.signal.addEventListener("abort", () => c.error(abort.signal.reason)),
@@ -192,7 +192,7 @@ Deno.test("a download that stalls is given up after its idle time", async () => 
   assert.equal(released, 1);
 });
 
-Deno.test("a download that is cut off is unavailable, never short", async () => {
+Deno.test("an interrupted download fails and never looks complete", async () => {
   using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   const endpoint = `http://127.0.0.1:${listener.addr.port}`;
   const served = (async () => {

@@ -10,7 +10,7 @@ import {
 import { canRunSwift, startSwift } from "../../support/swift.ts";
 import { BUCKET, configOf, pattern, startTestStore, streamOf, type TestStore, textOf } from "./support.ts";
 
-// The same sentences are tried against the embedded store and against one that others wrote.
+// The same tests run against the embedded store and against OpenStack Swift.
 describeClient("embedded", async () => {
   const test = await startTestStore();
   return { config: configOf(test.server.endpoint), stop: () => test.stop() };
@@ -444,7 +444,7 @@ Deno.test("virtual-host URLs put the bucket in the host name", async () => {
   assert.ok(url.startsWith(`https://${BUCKET}.s3.test/a//b?`), url);
 });
 
-Deno.test("a list longer than one page is answered whole and in order", async () => {
+Deno.test("a list longer than one page is returned completely and in order", async () => {
   const keys = Array.from({ length: 1005 }, (_, i) => `paged/${String(i).padStart(4, "0")}`);
   for (let i = 0; i < keys.length; i += 50) {
     await Promise.all(keys.slice(i, i + 50).map((key) => test.lite.putObject(key, "x")));
@@ -466,7 +466,7 @@ Deno.test("keys that no S3 client can address are refused before anything is sen
   }
 });
 
-Deno.test("arguments of signing that can never work are refused", async () => {
+Deno.test("invalid arguments of signing are refused", async () => {
   const good = { contentType: "a/b", sizeBytes: 1, expiresInSeconds: 1 };
   const bad = [
     { sizeBytes: -1 },
@@ -479,7 +479,7 @@ Deno.test("arguments of signing that can never work are refused", async () => {
   for (const part of bad) await assert.rejects(test.store.signUpload("k", { ...good, ...part }), TypeError);
 });
 
-Deno.test("configurations that cannot work are refused without repeating their values", () => {
+Deno.test("invalid configurations are refused, and no value appears in the message", () => {
   const good = configOf(test.server.endpoint);
   const bad = [{ endpoint: "nonsense" }, { publicEndpoint: "ftp://x" }, { bucket: "a" }, { bucket: "a..b" }, {
     accessKey: "",

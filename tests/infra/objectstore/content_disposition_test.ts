@@ -19,7 +19,7 @@ const anyName = fc.oneof(
   }),
 );
 
-Deno.test("whatever the name, the header is printable ASCII of the one form and fits in a header", () => {
+Deno.test("for every name, the header is printable ASCII in the expected form and length", () => {
   fc.assert(
     fc.property(anyName, (name) => {
       const header = attachment(name);
@@ -32,7 +32,7 @@ Deno.test("whatever the name, the header is printable ASCII of the one form and 
   );
 });
 
-Deno.test("whatever the name, the saved name has no path, no control, no reordering mark and is never empty", () => {
+Deno.test("for every name, the saved name has no path, control character or reordering mark and is not empty", () => {
   fc.assert(
     fc.property(anyName, (name) => {
       const saved = savedAs(attachment(name));
@@ -44,7 +44,7 @@ Deno.test("whatever the name, the saved name has no path, no control, no reorder
   );
 });
 
-Deno.test("ordinary names arrive exactly", () => {
+Deno.test("ordinary names are kept exactly", () => {
   const ordinary = fc.stringMatching(/^[A-Za-z0-9äöüßéàłд日本語😀 '()&+,;=@#!$~^`{}%_-]{1,60}$/u)
     .map((name) => `${name.trim()}.pdf`);
   fc.assert(fc.property(ordinary, (name) => assert.equal(savedAs(attachment(name)), name)));

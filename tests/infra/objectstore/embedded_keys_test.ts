@@ -33,7 +33,7 @@ const anyKey = fc.oneof(
   fc.string({ unit: fc.constantFrom("a", "/", "."), minLength: 250, maxLength: 1024 }),
 ).filter(fits);
 
-/** A presigned URL whose path is exactly the key, `..` included; neither signer is ours. */
+/** A presigned URL whose path is exactly the key, also with `..`. Both signers are other libraries. */
 async function signKey(method: "GET" | "PUT" | "DELETE", key: string): Promise<string | null> {
   if (!key.includes("?")) return await test.lite.getPresignedUrl(method, key); // it cuts paths at '?'
   if (key.split("/").some((part) => part === "." || part === "..")) return null; // no library can address those
@@ -47,7 +47,7 @@ async function send(method: "GET" | "PUT" | "DELETE", key: string, body?: string
     : await sendRaw(url, { method, body, headers: body ? { "content-length": "36" } : {} });
 }
 
-Deno.test("any key holds its own object, whatever is in it", async () => {
+Deno.test("every key is a separate object, whatever characters it has", async () => {
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(anyKey, { minLength: 2, maxLength: 6 }), async (keys) => {
       const stored = new Map<string, string>();
@@ -78,7 +78,7 @@ Deno.test("any key holds its own object, whatever is in it", async () => {
   }
 });
 
-Deno.test("a key that begins another key is an object beside it", async () => {
+Deno.test("a key that is a prefix of another key is a separate object", async () => {
   for (const key of ["a", "a/", "a/b", "a//b", "a/b/c"]) await test.lite.putObject(key, key);
   for (const key of ["a", "a/", "a/b", "a//b", "a/b/c"]) {
     assert.equal(await (await test.lite.getObject(key)).text(), key);

@@ -28,7 +28,7 @@ async function listAll(query: Record<string, string>): Promise<string[]> {
   }
 }
 
-Deno.test("pages of any size add up to the same list as a plain model makes", async () => {
+Deno.test("pages of any size give the same list as a simple model", async () => {
   const name = fc.string({
     unit: fc.constantFrom("a", "b", "/", "-", "é", "😀"),
     minLength: 1,
@@ -65,14 +65,14 @@ Deno.test("start-after leaves out the keys up to it", async () => {
   assert.deepEqual(await listAll({ prefix: "s", "start-after": "t" }), []);
 });
 
-Deno.test("an entry tells size, ETag and time, and markup in keys is escaped", async () => {
+Deno.test("an entry has size, ETag and time, and markup in keys is escaped", async () => {
   await test.lite.putObject("x<&>\u0001", "hello");
   const xml = await (await listPage({ prefix: "x" })).text();
   assert.match(xml, /<Contents><Key>x&lt;&amp;&gt;&#1;<\/Key><LastModified>2\d{3}-[^<]*Z<\/LastModified>/);
   assert.match(xml, /<ETag>"5d41402abc4b2a76b9719d911017c592"<\/ETag><Size>5<\/Size>/);
 });
 
-Deno.test("arguments that make no sense are refused", async () => {
+Deno.test("invalid arguments are refused", async () => {
   const page = async (query: Record<string, string>) => await outcome(await listPage(query));
   assert.equal(await page({ "max-keys": "-1" }), "400 InvalidArgument");
   assert.equal(await page({ "max-keys": "many" }), "400 InvalidArgument");

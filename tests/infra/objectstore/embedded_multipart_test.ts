@@ -62,7 +62,7 @@ Deno.test("parts become one object in their order, with S3's ETag and the header
   assert.equal(await outcome(await complete("joined", uploadId, [[2, etagOne]])), "404 NoSuchUpload");
 });
 
-Deno.test("a completion that does not fit is refused and the upload goes on", async () => {
+Deno.test("an invalid completion is refused, and the upload stays open", async () => {
   const uploadId = await start("refused");
   const small = await putPart("refused", uploadId, 1, pattern(10));
   const large = await putPart("refused", uploadId, 2, pattern(5 * MIB));
@@ -89,7 +89,7 @@ Deno.test("a completion that does not fit is refused and the upload goes on", as
   assert.ok(await noUploadLeft());
 });
 
-Deno.test("an upload can be left alone by a failed condition and then aborted, with all its parts", async () => {
+Deno.test("after a failed condition an upload stays open and can be aborted with all its parts", async () => {
   await test.lite.putObject("taken", "first");
   const uploadId = await start("taken");
   const etag = await putPart("taken", uploadId, 1, pattern(100));

@@ -32,7 +32,7 @@ async function get(
   return await test.aws.fetch(test.url(key, query), { headers });
 }
 
-Deno.test("an object comes back with its bytes, type, metadata and the MD5 as ETag", async () => {
+Deno.test("a stored object is returned with its bytes, type and metadata, and its MD5 as ETag", async () => {
   const headers = {
     "content-type": "text/x",
     "cache-control": "no-cache",
@@ -74,7 +74,7 @@ Deno.test("response parameters replace the answered headers", async () => {
   assert.equal(await outcome(bad), "400 InvalidArgument");
 });
 
-Deno.test("ranges answer 206, or 416 when not one byte exists", async () => {
+Deno.test("ranges are answered with 206, or 416 if no byte is in the range", async () => {
   await put("r", "0123456789");
   const cases = [
     ["bytes=0-3", 206, "0123", "bytes 0-3/10"],
@@ -159,7 +159,7 @@ Deno.test("a body needs a length", async () => {
   assert.equal(await outcome(chunked), "411 MissingContentLength");
 });
 
-Deno.test("a body shorter than its length leaves nothing behind, a longer one only its first bytes", async () => {
+Deno.test("a body shorter than its length stores nothing, a longer one only its first bytes", async () => {
   await put("short", "before");
   const files = (await filesIn(test.dir)).length;
   for (const key of ["short", "never"]) {
@@ -232,7 +232,7 @@ Deno.test("copying keeps or replaces the metadata and honours its conditions", a
   assert.equal(await outcome(await copy(replace, "source ü")), "200");
 });
 
-Deno.test("deleting is final, may be repeated, and leaves a running download whole", async () => {
+Deno.test("a delete may be repeated, and a running download still completes", async () => {
   const body = pattern(3 * 1024 * 1024);
   await put("d", body);
   const reader = (await get("d")).body!.getReader();
@@ -246,7 +246,7 @@ Deno.test("deleting is final, may be repeated, and leaves a running download who
   assert.equal(size, body.length);
 });
 
-Deno.test("writers of one key at once leave one of their objects, whole", async () => {
+Deno.test("concurrent writers of one key leave one complete object", async () => {
   const bodies = Array.from({ length: 12 }, (_, i) => pattern(200_000 + i * 1000, i + 1));
   let writing = true;
   const reading = (async () => {
@@ -282,7 +282,7 @@ Deno.test("buckets are created, found and deleted, and only when empty", async (
   }
 });
 
-Deno.test("what is not implemented is refused, never ignored", async () => {
+Deno.test("unimplemented features are refused, never ignored", async () => {
   await put("n", "x");
   for (const name of ["acl", "tagging", "policy", "versionId", "cors", "lifecycle"]) {
     assert.equal(await outcome(await get("n", {}, { [name]: "" })), "501 NotImplemented", name);

@@ -15,7 +15,7 @@ import {
   until,
 } from "./support.ts";
 
-Deno.test("objects survive a restart with their metadata; what was cut short or half received does not", async () => {
+Deno.test("objects survive a restart with their metadata; truncated and incomplete files do not", async () => {
   const first = await startTestStore();
   const keys = ["a", "a/b", "ü/😀", "x".repeat(1000)];
   for (const key of keys) await first.lite.putObject(key, key, { metadata: { "Content-Type": "text/x" } });
@@ -51,7 +51,7 @@ Deno.test("objects survive a restart with their metadata; what was cut short or 
   }
 });
 
-Deno.test("an object whose file is gone is an internal error, told without key, bucket or path", async () => {
+Deno.test("an object with a missing file causes an internal error, and the log has no key, bucket or path", async () => {
   const { store, server, dir } = await startTestStore();
   const { error } = console;
   const told: string[] = [];
@@ -76,7 +76,7 @@ Deno.test("a directory serves one store at a time", async () => {
   await first.stop();
 });
 
-Deno.test("a port that is taken is an error and gives the directory back", async () => {
+Deno.test("if the port is taken, the start fails and unlocks the folder", async () => {
   const first = await startTestStore();
   const dir = await Deno.makeTempDir();
   const options = { dir, ...CREDENTIALS };
@@ -89,7 +89,7 @@ Deno.test("a port that is taken is an error and gives the directory back", async
   await first.stop();
 });
 
-Deno.test("stopping ends downloads nobody reads", async () => {
+Deno.test("stopping ends downloads that the client does not read", async () => {
   const test = await startTestStore();
   await test.store.write("big", streamOf(pattern(8 * 1024 * 1024)), { contentType: "a/b" });
   const reader = (await test.store.read("big")).getReader();
@@ -98,7 +98,7 @@ Deno.test("stopping ends downloads nobody reads", async () => {
   await reader.cancel().catch(() => undefined);
 });
 
-Deno.test("stopping ends uploads that stall, and nothing of them stays", async () => {
+Deno.test("stopping ends stalled uploads and deletes their files", async () => {
   const test = await startTestStore();
   const signed = new URL(await presign(test.url("stalled"), { method: "PUT" }));
   using connection = await Deno.connect({ hostname: signed.hostname, port: Number(signed.port) });

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 const MAX_GROWTH_MIB = 96; // under half of the object; seen: 36 to 51, with five times the object no more
 
-Deno.test("200 MiB go up whole and in parts, get copied and come down with flat memory on both sides", async () => {
+Deno.test("200 MiB are uploaded whole and in parts, copied and downloaded with constant memory on both sides", async () => {
   const child = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", fileURLToPath(import.meta.resolve("./memory_child.ts"))],
     cwd: fileURLToPath(import.meta.resolve("../../../")),

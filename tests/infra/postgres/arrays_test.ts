@@ -4,7 +4,7 @@ import { parseArray, printArray } from "../../../infra/postgres/arrays.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
-Deno.test("arrays of any text come back from the database as they went in", async () => {
+Deno.test("arrays of any text are read from the database as they were written", async () => {
   const sql = connectPostgres(await createTestDatabase(), { max: 1 });
   const text = fc.string({ unit: "grapheme" }).map((value) => value.replaceAll("\0", "").toWellFormed());
   try {
@@ -20,7 +20,7 @@ Deno.test("arrays of any text come back from the database as they went in", asyn
   }
 });
 
-Deno.test("each element type is read as what it is", async () => {
+Deno.test("each element type is parsed to its JavaScript type", async () => {
   const sql = connectPostgres(await createTestDatabase(), { max: 1 });
   const at = new Date("2026-01-31T12:00:00.000Z");
   const [row] = await sql`select ${[1, -2]}::int[] as ints, ${[1.5, null]}::float8[] as doubles,
@@ -38,7 +38,7 @@ Deno.test("each element type is read as what it is", async () => {
   });
 });
 
-Deno.test("the first query of a new connection may carry arrays", async () => {
+Deno.test("the first query of a new connection may have array parameters", async () => {
   const url = await createTestDatabase();
   for (let run = 0; run < 20; run++) {
     const sql = connectPostgres(url, { max: 3 });
@@ -50,7 +50,7 @@ Deno.test("the first query of a new connection may carry arrays", async () => {
   }
 });
 
-Deno.test("printing and parsing are each other's reverse", () => {
+Deno.test("parsing a printed array gives the same array", () => {
   fc.assert(
     fc.property(fc.array(fc.string()), (values) => {
       assert.deepEqual(parseArray(printArray(values), (text) => text), values);

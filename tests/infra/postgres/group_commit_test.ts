@@ -6,7 +6,7 @@ const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-/** Divides a hundred by each of its items in one statement, which a single nought spoils for all. */
+/** Divides 100 by each item in one statement. A single 0 makes the statement fail. */
 function dividing(
   o: { concurrency: number; maxItems: number; maxWeight?: number; weigh?: (n: number) => number },
 ) {
@@ -21,20 +21,20 @@ function dividing(
   return { grouped, groups };
 }
 
-Deno.test("who comes while a write is under way shares the next one, and each gets its own answer", async () => {
+Deno.test("requests that arrive during a write share the next one, and each gets its own result", async () => {
   const { grouped, groups } = dividing({ concurrency: 1, maxItems: 3 });
   const results = await Promise.all([1, 2, 4, 5, 10, 20].map((n) => grouped.add(n)));
   assert.deepEqual(results, [100, 50, 25, 20, 10, 5]);
   assert.deepEqual(groups, [[1], [2, 4, 5], [10, 20]]);
 });
 
-Deno.test("heavy items go in several writes, and one too heavy for any goes alone", async () => {
+Deno.test("items are split into several writes by weight; an item above the limit is written alone", async () => {
   const { grouped, groups } = dividing({ concurrency: 1, maxItems: 9, maxWeight: 10, weigh: (n) => n });
   await Promise.all([1, 4, 5, 20, 2].map((n) => grouped.add(n)));
   assert.deepEqual(groups, [[1], [4, 5], [20], [2]]);
 });
 
-Deno.test("one item that spoils the statement fails alone", async () => {
+Deno.test("one item that makes the statement fail is the only one that fails", async () => {
   const { grouped } = dividing({ concurrency: 1, maxItems: 100 });
   const results = await Promise.allSettled([1, 2, 0, 4].map((n) => grouped.add(n)));
   assert.deepEqual(results.map((result) => result.status === "fulfilled" ? result.value : "failed"), [

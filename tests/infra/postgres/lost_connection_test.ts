@@ -11,13 +11,13 @@ import {
 } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
-/** All connections of the pool do their work. */
+/** Checks that all connections of the pool work. */
 async function requireUsable(sql: Sql): Promise<void> {
   const answers = await Promise.all([1, 2, 3].map((n) => transact(sql, (tx) => tx`select ${n}::int as n`)));
   assert.deepEqual(answers.map(([row]) => row?.n), [1, 2, 3]);
 }
 
-Deno.test("a transaction whose connection is ended fails alone: the process and the pool go on", async () => {
+Deno.test("if a transaction's connection is closed, only this transaction fails; the process and the pool continue", async () => {
   const url = await createTestDatabase();
   const [sql, other] = [connectPostgres(url, { max: 2 }), connectPostgres(url, { max: 1 })];
   try {
@@ -33,7 +33,7 @@ Deno.test("a transaction whose connection is ended fails alone: the process and 
         assert.rejects(work, isDatabaseUnreachable),
         started.promise.then((pid) => other`select pg_terminate_backend(${pid})`),
       ]);
-      await pause(20); // a write into the closed connection would end the process about now
+      await pause(20); // a write to the closed connection would crash the process within this time
       await requireUsable(sql);
     }
     assert.equal((await sql`select to_regclass('lost') as it`)[0]?.it, null);
@@ -43,7 +43,7 @@ Deno.test("a transaction whose connection is ended fails alone: the process and 
   }
 });
 
-Deno.test("work that does not notice the end of its connection sends nothing more: no commit, no rollback", async () => {
+Deno.test("after its connection is closed, a transaction's work sends no commit and no rollback", async () => {
   const url = await createTestDatabase();
   const [sql, other] = [connectPostgres(url, { max: 2 }), connectPostgres(url, { max: 1 })];
   const ends = [
@@ -67,7 +67,7 @@ Deno.test("work that does not notice the end of its connection sends nothing mor
         return await outcome(tx);
       });
       await assert.rejects(gone, isDatabaseUnreachable);
-      await pause(50); // a write into the closed connection would end the process about now
+      await pause(50); // a write to the closed connection would crash the process within this time
       await requireUsable(sql);
     }
   } finally {
@@ -76,7 +76,7 @@ Deno.test("work that does not notice the end of its connection sends nothing mor
   }
 });
 
-Deno.test("what has committed is not done again, whatever comes of what follows it", async () => {
+Deno.test("a committed transaction does not run again if its hook fails", async () => {
   const url = await createTestDatabase();
   const sql = connectPostgres(url, { max: 2 });
   try {

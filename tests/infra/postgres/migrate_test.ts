@@ -7,7 +7,7 @@ import { createTestDatabase } from "../../support/cluster.ts";
 
 const root = join(import.meta.dirname ?? ".", "..", "..", "..");
 
-Deno.test("the committed schema description is what the migrations make", async () => {
+Deno.test("the committed schema description matches the migrated schema", async () => {
   const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
   await migrate(sql);
   const described = await describeSchema(sql);
@@ -37,7 +37,7 @@ Deno.test("migrating twice runs nothing the second time", async () => {
   await sql.end();
 });
 
-Deno.test("ten processes migrating one empty database at once each end well and run each migration once", async () => {
+Deno.test("ten processes migrate one empty database concurrently: all succeed, and each migration runs once", async () => {
   const url = await createTestDatabase({ empty: true });
   const outputs = await Promise.all(Array.from({ length: 10 }, () =>
     new Deno.Command(Deno.execPath(), {
@@ -60,7 +60,7 @@ Deno.test("a migration changed after it was applied is refused by name", async (
   await sql.end();
 });
 
-Deno.test("templates from before versions were kept get one, and messages that wait keep the one they would get now", async () => {
+Deno.test("older templates get a version, and waiting messages keep the template version they use now", async () => {
   const sql = connectPostgres(await createTestDatabase(), { max: 1 });
   await sql.unsafe(`
     drop table notification_template_versions;

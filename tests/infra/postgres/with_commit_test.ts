@@ -10,7 +10,7 @@ await sql`create table trailing_rows (id integer primary key check (id < 100))`;
 const ids = async () =>
   (await sql<{ id: number }[]>`select id from trailing_rows order by id`).map((r) => r.id);
 
-Deno.test("a statement that goes with the commit is in force once the transaction has resolved", async () => {
+Deno.test("a statement sent with the commit is committed when the transaction resolves", async () => {
   await transact(sql, async (tx) => {
     await tx`insert into trailing_rows values (1)`;
     await withCommit(tx, tx`insert into trailing_rows values (2)`);
@@ -18,7 +18,7 @@ Deno.test("a statement that goes with the commit is in force once the transactio
   assert.deepEqual(await ids(), [1, 2]);
 });
 
-Deno.test("one that fails undoes the transaction and is what it rejects with; later work is not harmed", async () => {
+Deno.test("a failing statement rolls the transaction back and rejects it with its error; later transactions work", async () => {
   const failing = transact(sql, async (tx) => {
     await tx`insert into trailing_rows values (3)`;
     await withCommit(tx, tx`insert into trailing_rows values (100)`);
@@ -30,7 +30,7 @@ Deno.test("one that fails undoes the transaction and is what it rejects with; la
   assert.deepEqual(await ids(), [1, 2, 4]);
 });
 
-Deno.test("one that fails before further statements is what the transaction rejects with, not what follows of it", async () => {
+Deno.test("the transaction rejects with the first error, not with the errors that follow from it", async () => {
   const failing = transact(sql, async (tx) => {
     await withCommit(tx, tx`insert into trailing_rows values (101)`);
     await tx`insert into trailing_rows values (5)`;
@@ -39,7 +39,7 @@ Deno.test("one that fails before further statements is what the transaction reje
   assert.deepEqual(await ids(), [1, 2, 4]);
 });
 
-Deno.test("one that fails in a savepoint undoes the savepoint alone", async () => {
+Deno.test("a failing statement in a savepoint rolls back only the savepoint", async () => {
   await transact(sql, async (tx) => {
     await tx`insert into trailing_rows values (6)`;
     const part = tx.savepoint(async (own) => {
@@ -51,7 +51,7 @@ Deno.test("one that fails in a savepoint undoes the savepoint alone", async () =
   assert.deepEqual(await ids(), [1, 2, 4, 6]);
 });
 
-Deno.test("a deadlock of one runs the work again", async () => {
+Deno.test("after a deadlock of such a statement, the work runs again", async () => {
   await sql`insert into trailing_rows values (20), (21)`;
   const both = Promise.withResolvers<void>();
   let waiting = 2;
@@ -68,7 +68,7 @@ Deno.test("a deadlock of one runs the work again", async () => {
   await Promise.all([swap(20, 21), swap(21, 20)]);
 });
 
-Deno.test("one whose plan no longer holds is not sent again after the commit that rolled back", async () => {
+Deno.test("a statement with an invalid plan is not sent again after the rollback", async () => {
   const one = connectPostgres(t.steward.platform.config.DATABASE_URL ?? "", { max: 1 });
   try {
     await one`create table changing (id integer primary key, note varchar(10))`;

@@ -24,7 +24,7 @@ Deno.test("only the exact answer of a clean stream is clean", () => {
   for (const answer of indefinite) assert.throws(() => parseVerdict(answer), ScanUnavailable, answer);
 });
 
-Deno.test("a signature's name is what stands between 'stream: ' and ' FOUND'", () => {
+Deno.test("a signature's name is the text between 'stream: ' and ' FOUND'", () => {
   assert.deepEqual(parseVerdict("stream: Win.Test.EICAR_HDB-1 FOUND"), {
     verdict: "Infected",
     signatureName: "Win.Test.EICAR_HDB-1",
@@ -46,7 +46,7 @@ Deno.test("the version is read with and without a signed database", () => {
   assert.throws(() => parseVersion("UNKNOWN COMMAND"), ScanUnavailable);
 });
 
-/** Answers of a daemon that a real clamd cannot be made to give. */
+/** Answers that a real clamd does not give. */
 const fakeAnswers: [name: string, answer: string, afterBytes: number, expected: RegExp][] = [
   ["half an answer, then the end of the connection", "stream: OK", 24, /in the middle of its answer/],
   ["'clean' before it has everything", "stream: OK\0", 10, /did not read the whole content/],
@@ -67,7 +67,7 @@ for (const [name, answer, afterBytes, expected] of fakeAnswers) {
   });
 }
 
-Deno.test("a newline ends an answer as NUL does", async () => {
+Deno.test("a newline ends an answer, like NUL", async () => {
   await using daemon = fakeDaemon("stream: OK\n", 24);
   const verdict = await clamdScanner({ host: "127.0.0.1", port: daemon.port }).scan(
     streamOf(new Uint8Array(6)),
@@ -75,7 +75,7 @@ Deno.test("a newline ends an answer as NUL does", async () => {
   assert.deepEqual(verdict, { verdict: "Clean" });
 });
 
-/** Takes one connection, reads so many bytes (10 of command, 4 + 6 of content, 4 of end), answers and hangs up. */
+/** Accepts one connection, reads some bytes (10 of command, 4 + 6 of content, 4 of end), answers and closes it. */
 function fakeDaemon(answer: string, afterBytes: number): { port: number } & AsyncDisposable {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const served = (async () => {

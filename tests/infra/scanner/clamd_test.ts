@@ -8,7 +8,7 @@ import { eicar, noise, stallAfter, streamOf } from "../../support/content.ts";
 const ignore = !clamdInstalled;
 const megabyte = 1024 * 1024;
 
-/** One clamd for the tests that leave it unharmed; clamd takes a second to start. */
+/** One clamd for all tests that do not break it, because clamd needs a second to start. */
 Deno.test({
   name: "a running clamd",
   ignore,

@@ -13,7 +13,7 @@ const mebibyte = 1024 * 1024;
 const shipped = closing(yaraScanner());
 Deno.test.afterAll(() => shipped.scanner.close());
 
-Deno.test("the shipped rules find the EICAR test file by its definition, and nothing else", async () => {
+Deno.test("the built-in rules find the EICAR test file by its definition, and nothing else", async () => {
   await using yara = closing(yaraScanner());
   const scan = (content: Uint8Array, chunk?: number) => yara.scanner.scan(streamOf(content, chunk));
   assert.deepEqual(await scan(eicar()), infected);
@@ -33,7 +33,7 @@ Deno.test("the rule file itself is clean, so other scanners leave it alone", asy
   assert.ok(!new TextDecoder().decode(rule).includes(new TextDecoder().decode(eicar().subarray(0, 20))));
 });
 
-/** What each shipped rule is for, and the same without what makes it an attack. */
+/** For each built-in rule: an attack, and similar harmless content. */
 const attacks: [signatureName: string, attack: string, honest: string][] = [
   ["Php_Web_Shell", "<?php @eval(base64_decode($_POST['x']));", "<?php echo htmlspecialchars($_POST['x']);"],
   [
@@ -63,7 +63,7 @@ const attacks: [signatureName: string, attack: string, honest: string][] = [
   ],
 ];
 for (const [signatureName, attack, honest] of attacks) {
-  Deno.test(`the shipped rule ${signatureName} finds its attack, also in a zip, and not what is like it`, async () => {
+  Deno.test(`the built-in rule ${signatureName} finds its attack, also in a zip, but not similar content`, async () => {
     const scan = (content: Uint8Array) => shipped.scanner.scan(streamOf(content));
     assert.deepEqual(await scan(encode(attack)), { verdict: "Infected", signatureName });
     assert.deepEqual(await scan(zip([["a", attack]])), { verdict: "Infected", signatureName });
@@ -71,7 +71,7 @@ for (const [signatureName, attack, honest] of attacks) {
   });
 }
 
-Deno.test("the shipped rule for DDE looks into the parts of an Office document", async () => {
+Deno.test("the built-in rule for DDE matches in the parts of an Office document", async () => {
   const field = (text: string) =>
     zip([[
       "word/document.xml",
@@ -162,7 +162,7 @@ const bombs: [name: string, reason: RegExp, content: () => Uint8Array][] = [
   ],
 ];
 for (const [name, reason, content] of bombs) {
-  Deno.test(`an archive with ${name} is rejected with its reason, in little memory`, async () => {
+  Deno.test(`an archive with ${name} is rejected with a reason and little memory`, async () => {
     const bytes = content();
     const before = Deno.memoryUsage().rss;
     const found = await shipped.scanner.scan(streamOf(bytes));
@@ -173,7 +173,7 @@ for (const [name, reason, content] of bombs) {
   });
 }
 
-Deno.test("an archive at its limits is looked into and clean", async () => {
+Deno.test("an archive exactly at the limits is scanned and clean", async () => {
   const scan = (content: Uint8Array) => shipped.scanner.scan(streamOf(content));
   assert.deepEqual(await scan(zip(Array.from({ length: 1_000 }, (_, n) => [`${n}.txt`, ""]))), clean);
   assert.deepEqual(await scan(zip([["blank page", blanks(100_000)]])), clean);
@@ -185,7 +185,7 @@ Deno.test("an archive at its limits is looked into and clean", async () => {
   );
 });
 
-Deno.test("damaged archives get a verdict, whatever is cut off or changed", async () => {
+Deno.test("truncated and changed archives get a verdict", async () => {
   const whole = zip([["a", text], ["b", zip([["c", noise(500)]])], ["d", gzip(tar([["e", noise(600)]]))]]);
   for (let n = 0; n < 20; n++) {
     const cut = whole.slice(0, Math.floor(whole.length * n / 20));
@@ -196,7 +196,7 @@ Deno.test("damaged archives get a verdict, whatever is cut off or changed", asyn
   }
 });
 
-Deno.test("the event loop goes on while a large archive is looked into", async () => {
+Deno.test("the event loop is not blocked while a large archive is scanned", async () => {
   const content = streamOf(zip([["a", packedBlanks(5)], ["b", noise(1_500_000)]]));
   let longest = 0;
   let last = performance.now();
@@ -234,7 +234,7 @@ Deno.test("rules of several files work together, private ones give no verdict", 
   });
 });
 
-Deno.test("in content longer than the window a match is found anywhere, also across a seam", async () => {
+Deno.test("in content longer than the window a match is found anywhere, also across two windows", async () => {
   const rule = 'rule needle { strings: $n = "needle in the haystack" condition: $n }';
   const windowSizes = { window: 64 * 1024, overlap: 4096, head: 1024 };
   await using yara = closing(yaraScanner({ rulesFolder: await rulesFolder({ "n.yar": rule }), windowSizes }));
@@ -291,7 +291,7 @@ Deno.test("a thread that hangs is replaced: no verdict now, a verdict next time"
   assert.deepEqual(await yara.scanner.scan(streamOf(noise(10))), clean);
 });
 
-Deno.test("more scans than threads wait their turn and get their own verdicts", async () => {
+Deno.test("more scans than threads wait in a queue and get their own verdicts", async () => {
   await using yara = closing(yaraScanner({ threads: 2 }));
   const verdicts = await Promise.all(
     Array.from(
@@ -332,7 +332,7 @@ Deno.test("no rules, no folder or a rule that does not compile: no verdict and n
   }
 });
 
-Deno.test("a closed scanner ends scans under way and takes no more", async () => {
+Deno.test("closing a scanner ends running scans, and it accepts no more", async () => {
   const scanner = yaraScanner();
   await scanner.status();
   const scan = scanner.scan(stallAfter(eicar()).stream);

@@ -8,7 +8,7 @@ import { setup } from "../../support/setup.ts";
 
 const databaseUrl = await createTestDatabase();
 
-/** The same database, with other limits than the kinds of work have. */
+/** The URL of the same database, with other limits in its parameters. */
 function limited(limits: Record<string, string>): string {
   const url = new URL(databaseUrl);
   for (const [name, value] of Object.entries(limits)) url.searchParams.set(name, value);
@@ -22,7 +22,7 @@ async function timeouts(sql: Pick<Sql, "unsafe">): Promise<string[]> {
   return Object.values(row ?? {});
 }
 
-Deno.test("each kind of work has its limits, and the server finds out clients that have vanished", async () => {
+Deno.test("each kind of work has its session limits, with TCP keepalive", async () => {
   const limits = {
     service: ["5s", "90s", "8s"],
     upkeep: ["5s", "0", "8s"],
@@ -39,14 +39,14 @@ Deno.test("each kind of work has its limits, and the server finds out clients th
   }
 });
 
-Deno.test("behind a pooler the limits come with each transaction, and nothing is asked of the connection", async () => {
+Deno.test("behind a pooler, each transaction sets the limits, and the connection has no parameters", async () => {
   const sql = connectPostgres(limited({ lock_timeout: "77" }), { max: 1, pooled: true, statementMs: 4_000 });
   assert.deepEqual(await transact(sql, (tx) => timeouts(tx)), ["5s", "4s", "8s"]);
   assert.deepEqual(await timeouts(sql), ["77ms", "0", "0"]);
   await sql.end();
 });
 
-Deno.test("a report may read for as long as it takes", async () => {
+Deno.test("a report has no statement limit", async () => {
   const reader = connectReportReader(databaseUrl);
   await beginReading(reader.sql);
   const query = reader.sql`
@@ -62,7 +62,7 @@ Deno.test("a report may read for as long as it takes", async () => {
   ]);
 });
 
-Deno.test("upkeep runs in a pool of its own, its transactions too", async () => {
+Deno.test("queries and transactions of upkeep use the upkeep pool", async () => {
   const pools = [100, 200].map((statementMs) => connectPostgres(databaseUrl, { max: 1, statementMs }));
   const [sql, upkeepSql] = pools as [Sql, Sql];
   const joined = transactionAwarePool(sql, upkeepSql);
@@ -75,7 +75,7 @@ Deno.test("upkeep runs in a pool of its own, its transactions too", async () => 
   await Promise.all(pools.map((pool) => pool.end()));
 });
 
-Deno.test("a transaction that falls silent loses its locks, and whoever comes back to it is told", async () => {
+Deno.test("an idle transaction loses its locks, and its next query fails", async () => {
   const sql = connectPostgres(limited({ idle_in_transaction_session_timeout: "100" }), { max: 1 });
   const other = connectPostgres(databaseUrl, { max: 1 });
   await other`create table held as select 1 as id`;
@@ -89,7 +89,7 @@ Deno.test("a transaction that falls silent loses its locks, and whoever comes ba
   await Promise.all([sql.end(), other.end()]);
 });
 
-Deno.test("a request that waits too long for a lock, or whose statement is too slow, is answered 503", async () => {
+Deno.test("a request with a lock timeout or a statement timeout is answered 503", async () => {
   const t = await setup({ DATABASE_URL: limited({ lock_timeout: "100", statement_timeout: "400" }) });
   const other = connectPostgres(databaseUrl, { max: 1 });
   const id = await t.tenant();

@@ -52,7 +52,7 @@ async function announcements(name: string, o: { listens?: boolean } = {}) {
   return Object.assign(made, { heard });
 }
 
-/** Instances that have greeted each other. */
+/** Instances that know each other. */
 async function acquainted(name: string, count: number) {
   const witness = await channel(name, 0);
   const all: Awaited<ReturnType<typeof announcements>>[] = [];
@@ -64,7 +64,7 @@ async function acquainted(name: string, count: number) {
   return all;
 }
 
-Deno.test("notifications at once go together, each payload once", async () => {
+Deno.test("concurrent notifications are sent together, without duplicate payloads", async () => {
   const one = await channel("together", 20);
   for (let n = 0; n < 500; n++) one.notify(`p${n % 10}`);
   while (one.heard.length < 10) await pause(1);
@@ -72,7 +72,7 @@ Deno.test("notifications at once go together, each payload once", async () => {
   assert.ok(one.heard.length <= 11, `${one.heard}`);
 });
 
-Deno.test("a stopped channel has sent what was notified before", async () => {
+Deno.test("stopping a channel sends all pending notifications first", async () => {
   const [one, two] = [await channel("stopped", 10_000), await channel("stopped", 0)];
   for (const payload of ["first", "second", "third"]) one.notify(payload);
   await one.stop();
@@ -81,7 +81,7 @@ Deno.test("a stopped channel has sent what was notified before", async () => {
   assert.deepEqual(two.heard, ["first", "second", "third"]);
 });
 
-Deno.test("whoever tells goes on when all have heard, each once and in order", async () => {
+Deno.test("a send resolves when all instances have received the message, each once and in order", async () => {
   const all = await acquainted("told", 3);
   const [one, ...others] = all;
   for (let n = 0; n < 30; n++) {
@@ -100,7 +100,7 @@ Deno.test("whoever tells goes on when all have heard, each once and in order", a
   ));
 });
 
-Deno.test("an instance that has gone, or does not answer, is not waited for", async () => {
+Deno.test("a send does not wait for an instance that has stopped or does not answer", async () => {
   const [one, two, silent] = await acquainted("gone", 3);
   assert.ok(one && two && silent);
   await two.stop();
@@ -110,14 +110,14 @@ Deno.test("an instance that has gone, or does not answer, is not waited for", as
     await one.send("x");
     return performance.now() - started;
   };
-  assert.ok(await taken() < 500, "it has said goodbye");
+  assert.ok(await taken() < 500, "the stopped instance has said bye");
   await pools.at(-1)?.end(); // the silent one's connections, as when its process is frozen
   opened.delete(silent);
-  assert.ok(await taken() >= 590, "it may only be late");
-  assert.ok(await taken() < 500, "it is not waited for again");
+  assert.ok(await taken() >= 590, "the silent instance is waited for once");
+  assert.ok(await taken() < 500, "the silent instance is not waited for again");
 });
 
-Deno.test("an instance that cannot listen tells the others, and nobody waits for it", async () => {
+Deno.test("an instance that cannot listen sends messages, and other instances do not wait for it", async () => {
   const [one] = await acquainted("deaf", 2);
   const deaf = await announcements("deaf", { listens: false });
   await deaf.send("from afar");
@@ -128,7 +128,7 @@ Deno.test("an instance that cannot listen tells the others, and nobody waits for
   assert.deepEqual(deaf.heard, []);
 });
 
-Deno.test("what cannot be sent holds nobody up", async () => {
+Deno.test("a message that cannot be sent does not block", async () => {
   const [one] = await acquainted("lost", 2);
   const sql = pools.at(-2);
   await sql?.end();

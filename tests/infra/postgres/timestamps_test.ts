@@ -4,7 +4,7 @@ import { RemoteClock } from "../../../domain/shared/clock.ts";
 import { readTime } from "../../../infra/postgres/timestamps.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
-Deno.test("instants of every year come back from the database as they went in, whatever its zone", async () => {
+Deno.test("times of every year are read from the database as they were written, in every time zone", async () => {
   const sql = connectPostgres(await createTestDatabase(), { max: 1 });
   const instants = [
     "0001-01-01T00:00:00.000Z",
@@ -31,7 +31,7 @@ Deno.test("instants of every year come back from the database as they went in, w
   }
 });
 
-Deno.test("what is no instant of the calendar is an invalid date, and what lies before its first year is not", () => {
+Deno.test("a text that is not a time gives an invalid date; a time before the year 1 is valid", () => {
   for (const text of ["infinity", "-infinity", ""]) {
     assert.ok(Number.isNaN(readTime(text).getTime()), text);
   }

@@ -1,4 +1,4 @@
-// What becomes of connections to Postgres whose packets get lost without a word.
+// Connections to Postgres whose packets are lost without an error.
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "../../../infra/log.ts";
@@ -23,7 +23,7 @@ async function secondsOf(work: Promise<unknown>): Promise<number> {
 const warm = (sql: Sql, count: number) =>
   Promise.all(Array.from({ length: count }, () => sql`select pg_sleep(0.02)`));
 
-Deno.test("connections that are half-open are given up within ten seconds, and the pool opens others", async () => {
+Deno.test("half-open connections are closed within ten seconds, and the pool opens new ones", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const givenUp: number[] = [];
   const sql = connectPostgres(url, { max: 3, onGivenUp: (silentMs) => givenUp.push(silentMs) });
@@ -39,19 +39,19 @@ Deno.test("connections that are half-open are given up within ten seconds, and t
   await inTransaction.promise;
   proxy.halfOpen();
   proceed.resolve();
-  const toBeDescribed = sql`select ${3}::int`; // a new statement: the driver first has it described, without a Sync
+  const toBeDescribed = sql`select ${3}::int`; // a new statement: the driver first sends Describe without a Sync
   const lost = [sql`select 4`, toBeDescribed, cutOff].map((query) =>
     assert.rejects(query, (error) => databaseFailure(error) === "unreachable")
   );
   const seconds = await secondsOf(Promise.all(lost));
   assert.ok(seconds > 2 && seconds < 8, `${seconds} s`);
   assert.ok(givenUp.length >= 3);
-  assert.ok(await secondsOf(warm(sql, 3)) < 1, "what was unused is replaced too");
+  assert.ok(await secondsOf(warm(sql, 3)) < 1, "idle connections are replaced too");
   await sql.end();
   await proxy.refuse();
 });
 
-Deno.test("with the server out of reach queries fail within ten seconds, and go on once it is back", async () => {
+Deno.test("queries fail within ten seconds while the server is unreachable, and work again afterwards", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 2 });
   await warm(sql, 2);
@@ -68,7 +68,7 @@ Deno.test("with the server out of reach queries fail within ten seconds, and go 
   await proxy.refuse();
 });
 
-Deno.test("a statement that takes long in silence, and one that brings much, are left alone", async () => {
+Deno.test("a long silent statement and one with a large result are not interrupted", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 2 });
   const [[slow], rows] = await Promise.all([
@@ -81,7 +81,7 @@ Deno.test("a statement that takes long in silence, and one that brings much, are
   await proxy.refuse();
 });
 
-Deno.test("a connection that listens is replaced when it no longer hears, and says so", async () => {
+Deno.test("a listening connection that receives nothing any more is replaced, and subscribers are notified", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 1 });
   const other = connectPostgres(databaseUrl, { max: 1 });
@@ -106,7 +106,7 @@ Deno.test("a connection that listens is replaced when it no longer hears, and sa
   await proxy.refuse();
 });
 
-Deno.test("a listener that cannot connect goes on trying", async () => {
+Deno.test("a listening connection that cannot connect keeps retrying", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 1 });
   let began = 0;
@@ -119,7 +119,7 @@ Deno.test("a listener that cannot connect goes on trying", async () => {
   await proxy.refuse();
 });
 
-Deno.test("an answer is owed until as many have come as were asked for, however the bytes are cut", () => {
+Deno.test("an answer is due until all requests are answered, however the bytes are split", () => {
   const message = (kind: string, ...content: number[]) => [
     ...new TextEncoder().encode(kind),
     ...[0, 0, 0, 4 + content.length],
@@ -146,7 +146,7 @@ Deno.test("an answer is owed until as many have come as were asked for, however 
   }
 });
 
-Deno.test("a pool that answers nothing although the database does is stuck, and only then the process unhealthy", async () => {
+Deno.test("a pool that does not answer while the database does is stuck, and only then is the process unhealthy", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 1 });
   const pulse = new PoolHealth(sql, url, 30);
@@ -156,7 +156,7 @@ Deno.test("a pool that answers nothing although the database does is stuck, and 
   };
   const status = async () => (await health?.run({ platform } as Parameters<typeof health.run>[0]))?.status;
   await warm(sql, 1);
-  const kept = await sql.reserve(); // and never given back
+  const kept = await sql.reserve(); // not released until the end of the test
   while (!pulse.isStuck) await pause(10);
   assert.equal(await status(), 503);
   kept.release();
@@ -164,7 +164,7 @@ Deno.test("a pool that answers nothing although the database does is stuck, and 
   assert.equal(await status(), 200);
   await proxy.refuse();
   await pause(600);
-  assert.equal(pulse.isStuck, false, "the database is away");
+  assert.equal(pulse.isStuck, false, "the database is unreachable");
   pulse.stop();
   await sql.end({ timeout: 0 });
 });

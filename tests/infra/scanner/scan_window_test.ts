@@ -4,7 +4,7 @@ import { ScanWindow } from "../../../infra/scanner/scan_window.ts";
 
 const sizes = { window: 16, overlap: 5, head: 3 };
 
-/** The pieces that content given in such chunks is examined in. */
+/** The pieces that are matched when content is pushed in these chunks. */
 function pieces(content: Uint8Array, chunkBytes: number): Uint8Array[] {
   const examined: Uint8Array[] = [];
   const window = new ScanWindow(sizes, (piece) => examined.push(piece.slice()));
@@ -13,7 +13,7 @@ function pieces(content: Uint8Array, chunkBytes: number): Uint8Array[] {
   return examined;
 }
 
-Deno.test("content up to one window is one exact piece", () => {
+Deno.test("content up to one window is one piece", () => {
   for (const length of [0, 1, 15, 16]) {
     const content = Uint8Array.from({ length }, (_, i) => i + 1);
     assert.deepEqual(pieces(content, 4), [content]);
@@ -43,7 +43,7 @@ Deno.test("longer content: every run of bytes up to the overlap is seen, and eve
   );
 });
 
-Deno.test("sizes that leave no room for new bytes are refused", () => {
+Deno.test("window sizes without space for new bytes are refused", () => {
   assert.throws(
     () => new ScanWindow({ window: 8, overlap: 5, head: 3 }, () => {}),
     /must be less than window 8/,
