@@ -39,7 +39,6 @@ export const commonTexts = defineTexts({
   pages: "Pages",
   results: (from: number, to: number, total: number) => `${from}–${to} of ${total}`,
   noResults: "No results",
-  nothingHere: "Nothing here yet",
   nothingMatches: "Nothing matches these filters. Change or clear them.",
   notFound: "Not found",
   notFoundText:
@@ -102,7 +101,6 @@ export const commonTexts = defineTexts({
   pages: "Páginas",
   results: (from: number, to: number, total: number) => `${from}–${to} de ${total}`,
   noResults: "Sem resultados",
-  nothingHere: "Ainda não há nada aqui",
   nothingMatches: "Nada corresponde a estes filtros. Altere-os ou limpe-os.",
   notFound: "Não encontrado",
   notFoundText:

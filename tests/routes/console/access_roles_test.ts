@@ -11,7 +11,7 @@ const MANAGER = [
   "read:users",
 ];
 
-inBrowser("a role is made with permissions, changed, seen in the matrix, and deleted", async (b) => {
+inBrowser("a role is created with permissions, changed, shown in the matrix, and deleted", async (b) => {
   const viewing = await openConsole(b, t, await t.actor({ permissions: MANAGER }));
   const { page } = viewing;
   await viewing.open("roles/new");
@@ -37,7 +37,7 @@ inBrowser("a role is made with permissions, changed, seen in the matrix, and del
 });
 
 inBrowser(
-  "a role of the catalog is read only and says so; one in use is not deleted and says why",
+  "a built-in role cannot be changed, and a role in use cannot be deleted; the pages say why",
   async (b) => {
     const admin = await t.actor({ role: "Admin" });
     const held = await t.actor({ permissions: ["read:users"], tenantId: admin.tenantId ?? "" });
@@ -54,7 +54,7 @@ inBrowser(
   },
 );
 
-inBrowser("permissions are made, changed and deleted; the service's own offer nothing", async (b) => {
+inBrowser("custom permissions are created, changed and deleted; built-in ones have no actions", async (b) => {
   const viewing = await openConsole(b, t, await t.actor({ permissions: MANAGER }));
   const { page } = viewing;
   await viewing.open("permissions/new");
@@ -77,7 +77,7 @@ inBrowser("permissions are made, changed and deleted; the service's own offer no
   await viewing.close();
 });
 
-inBrowser("an import shows what would become of every row before anything is written", async (b) => {
+inBrowser("an import previews the result of every row before it saves anything", async (b) => {
   const importer = await t.actor({ permissions: MANAGER });
   const viewing = await openConsole(b, t, importer);
   const { page } = viewing;

@@ -7,7 +7,7 @@ const confirm = (viewing: Viewing) =>
   viewing.page.locator("dialog[open]").getByRole("button", { name: "Confirm" }).click();
 
 inBrowser(
-  "tenants are made, grouped, limited, deactivated and deleted; a group with children stays",
+  "tenants are created, grouped, limited, deactivated and deleted; a group with children cannot be deleted",
   async (b) => {
     const viewing = await openConsole(b, t, t.systemAdmin);
     const { page } = viewing;
@@ -39,7 +39,7 @@ inBrowser(
   },
 );
 
-inBrowser("a group's administrator manages the children, and nothing beside", async (b) => {
+inBrowser("a group's administrator manages its child tenants and no others", async (b) => {
   const group = await t.tenant({ name: "Grupo Douro", type: "Group" });
   const child = await t.tenant({ name: "Douro Norte", parentTenantId: group });
   const foreign = await t.tenant({ name: "Foreign" });
@@ -58,38 +58,41 @@ inBrowser("a group's administrator manages the children, and nothing beside", as
   await viewing.close();
 });
 
-inBrowser("access is explained: the role that gives it, or the conditions that fail", async (b) => {
-  const user = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, t.systemAdmin);
-  const { page } = viewing;
-  await viewing.open("explain-access");
-  await page.getByRole("searchbox", { name: "User" }).fill(user.email);
-  await page.getByLabel("Permission").fill("update:users");
-  await page.getByRole("button", { name: "Explain" }).click();
-  await page.getByText(`${user.email} does not have update:users`).waitFor();
-  await page.getByText("The user does not belong to the tenant. Add the tenant to the user.").waitFor();
-  await page.getByLabel("Tenant", { exact: true }).last().selectOption(user.tenantId ?? "");
-  await page.getByRole("button", { name: "Explain" }).click();
-  await page.getByText(`${user.email} has update:users`, { exact: true }).waitFor();
-  await page.getByRole("list", { name: "Roles that give the permission" }).getByText("Admin").waitFor();
-  await viewing.requireAccessible();
-  await t.steward.platform.sql`insert into tenants (id, name, type)
+inBrowser(
+  "access is explained by the role that gives it, or by the conditions that are not met",
+  async (b) => {
+    const user = await t.actor({ role: "Admin" });
+    const viewing = await openConsole(b, t, t.systemAdmin);
+    const { page } = viewing;
+    await viewing.open("explain-access");
+    await page.getByRole("searchbox", { name: "User" }).fill(user.email);
+    await page.getByLabel("Permission").fill("update:users");
+    await page.getByRole("button", { name: "Explain" }).click();
+    await page.getByText(`${user.email} does not have update:users`).waitFor();
+    await page.getByText("The user does not belong to the tenant. Add the tenant to the user.").waitFor();
+    await page.getByLabel("Tenant", { exact: true }).last().selectOption(user.tenantId ?? "");
+    await page.getByRole("button", { name: "Explain" }).click();
+    await page.getByText(`${user.email} has update:users`, { exact: true }).waitFor();
+    await page.getByRole("list", { name: "Roles that give the permission" }).getByText("Admin").waitFor();
+    await viewing.requireAccessible();
+    await t.steward.platform.sql`insert into tenants (id, name, type)
     select gen_random_uuid(), 'A first ' || n, 'Standard' from generate_series(1, 60) n`;
-  const chosen = page.getByLabel("Tenant", { exact: true }).last().locator("option:checked");
-  await viewing.open("explain-access");
-  assert.equal(
-    await chosen.textContent(),
-    "Platform",
-    "the viewer's own, however many come before it by name",
-  );
-  await viewing.open(`explain-access?userId=${user.userId}&tenantId=${user.tenantId}`);
-  assert.equal(await chosen.getAttribute("value"), user.tenantId);
-  await viewing.open("explain-access?user=nobody-like-this&permission=x:y");
-  await page.getByText("No user matches.").waitFor();
-  await viewing.close();
-});
+    const chosen = page.getByLabel("Tenant", { exact: true }).last().locator("option:checked");
+    await viewing.open("explain-access");
+    assert.equal(
+      await chosen.textContent(),
+      "Platform",
+      "the viewer's own, however many come before it by name",
+    );
+    await viewing.open(`explain-access?userId=${user.userId}&tenantId=${user.tenantId}`);
+    assert.equal(await chosen.getAttribute("value"), user.tenantId);
+    await viewing.open("explain-access?user=nobody-like-this&permission=x:y");
+    await page.getByText("No user matches.").waitFor();
+    await viewing.close();
+  },
+);
 
-inBrowser("the audit log tells who changed what, filtered, in the viewer's own tenant", async (b) => {
+inBrowser("the audit log shows the changes of the viewer's tenant, and can be filtered", async (b) => {
   const admin = await t.actor({ role: "Admin" });
   const foreign = await t.actor({ role: "Admin" });
   const made = await admin.post("/api/v1/roles", { name: "<i>Auditors</i>", permissionIds: [] });

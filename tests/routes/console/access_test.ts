@@ -5,7 +5,7 @@ import { openConsole, setupConsole } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
 
-Deno.test("an id that is no UUID is a page that is not there", async () => {
+Deno.test("an id that is not a UUID gives the not-found page", async () => {
   const addresses = {
     SystemAdmin: [
       "users/7",
@@ -40,7 +40,7 @@ Deno.test("an id that is no UUID is a page that is not there", async () => {
 
 const PAGES = ["users", "roles", "permissions", "tenants", "explain-access", "audit"];
 
-/** What each kind of viewer is answered by the pages above, in their order. */
+/** The status of the pages above for each kind of viewer, in the same order. */
 const VIEWERS: [string, () => Promise<Actor>, number[]][] = [
   ["a system administrator", () => Promise.resolve(t.systemAdmin), [200, 200, 200, 200, 200, 200]],
   [
@@ -68,7 +68,7 @@ for (const [who, make, expected] of VIEWERS) {
   });
 }
 
-inBrowser("what a visitor may not do is not offered, and refused when asked for", async (b) => {
+inBrowser("a visitor sees no actions they may not use, and is refused if they try", async (b) => {
   const visitor = await t.actor({ role: "Visitor" });
   const viewing = await openConsole(b, t, visitor);
   const { page } = viewing;
@@ -104,7 +104,7 @@ inBrowser("what a visitor may not do is not offered, and refused when asked for"
   await viewing.close();
 });
 
-inBrowser("a tenant's administrator sees their own tenant's users only, and no other tenant's", async (b) => {
+inBrowser("a tenant's administrator sees only the users of their tenant", async (b) => {
   const [admin, foreign] = [await t.actor({ role: "Admin" }), await t.actor({ role: "Visitor" })];
   const viewing = await openConsole(b, t, admin);
   await viewing.open("users");
@@ -116,7 +116,7 @@ inBrowser("a tenant's administrator sees their own tenant's users only, and no o
   await viewing.close();
 });
 
-inBrowser("users are searched and filtered on the server, and the address says how", async (b) => {
+inBrowser("users are searched and filtered on the server, with the filters in the query", async (b) => {
   const admin = await t.actor({ role: "Admin" });
   const [visitor, inactive] = [
     await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" }),

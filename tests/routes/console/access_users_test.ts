@@ -7,44 +7,47 @@ const { t, inBrowser } = await setupConsole();
 const confirm = (viewing: Viewing) =>
   viewing.page.locator("dialog[open]").getByRole("button", { name: "Confirm" }).click();
 
-inBrowser("an administrator makes a user with a role, changes, deactivates and removes them", async (b) => {
-  const admin = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, admin);
-  const { page } = viewing;
-  await viewing.open("users/new");
-  await page.getByLabel("Email").fill("ana@example.test");
-  await page.getByLabel("Password").fill("short");
-  await page.getByLabel("First name").fill("<b>Ana</b>");
-  await page.getByRole("checkbox", { name: "Visitor" }).check();
-  await page.getByRole("button", { name: "Create" }).click();
-  await page.getByRole("alert").first().waitFor();
-  viewing.forgive();
-  assert.equal(await page.getByLabel("Email").inputValue(), "ana@example.test");
-  assert.ok(await page.getByRole("checkbox", { name: "Visitor" }).isChecked());
-  await viewing.requireAccessible();
-  await page.getByLabel("Password").fill("a good long password");
-  await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("ana@example.test was created.").waitFor();
-  await page.getByRole("heading", { name: "<b>Ana</b>" }).waitFor();
-  await page.getByRole("link", { name: "Edit roles" }).click();
-  await page.getByRole("checkbox", { name: "GroupAdmin" }).check();
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("ROLE_ASSIGNMENT_ESCALATION_BLOCKED").waitFor();
-  viewing.forgive();
-  await page.getByRole("checkbox", { name: "Visitor" }).uncheck();
-  await page.getByRole("checkbox", { name: "Admin", exact: true }).check();
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("The roles were saved.").waitFor();
-  await page.getByRole("button", { name: "Deactivate" }).click();
-  await confirm(viewing);
-  await page.getByText("The user is inactive. Their sessions have ended.").waitFor();
-  await page.getByRole("button", { name: "Remove from tenant" }).click();
-  await confirm(viewing);
-  await page.getByText("ana@example.test was removed from the tenant.").waitFor();
-  await viewing.close();
-});
+inBrowser(
+  "an administrator creates a user with a role, then changes, deactivates and removes the user",
+  async (b) => {
+    const admin = await t.actor({ role: "Admin" });
+    const viewing = await openConsole(b, t, admin);
+    const { page } = viewing;
+    await viewing.open("users/new");
+    await page.getByLabel("Email").fill("ana@example.test");
+    await page.getByLabel("Password").fill("short");
+    await page.getByLabel("First name").fill("<b>Ana</b>");
+    await page.getByRole("checkbox", { name: "Visitor" }).check();
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("alert").first().waitFor();
+    viewing.forgive();
+    assert.equal(await page.getByLabel("Email").inputValue(), "ana@example.test");
+    assert.ok(await page.getByRole("checkbox", { name: "Visitor" }).isChecked());
+    await viewing.requireAccessible();
+    await page.getByLabel("Password").fill("a good long password");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByText("ana@example.test was created.").waitFor();
+    await page.getByRole("heading", { name: "<b>Ana</b>" }).waitFor();
+    await page.getByRole("link", { name: "Edit roles" }).click();
+    await page.getByRole("checkbox", { name: "GroupAdmin" }).check();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("ROLE_ASSIGNMENT_ESCALATION_BLOCKED").waitFor();
+    viewing.forgive();
+    await page.getByRole("checkbox", { name: "Visitor" }).uncheck();
+    await page.getByRole("checkbox", { name: "Admin", exact: true }).check();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("The roles were saved.").waitFor();
+    await page.getByRole("button", { name: "Deactivate" }).click();
+    await confirm(viewing);
+    await page.getByText("The user is inactive. Their sessions have ended.").waitFor();
+    await page.getByRole("button", { name: "Remove from tenant" }).click();
+    await confirm(viewing);
+    await page.getByText("ana@example.test was removed from the tenant.").waitFor();
+    await viewing.close();
+  },
+);
 
-inBrowser("a user active elsewhere is not changed from one tenant, and the page says why", async (b) => {
+inBrowser("one tenant cannot change a user who is active in another; the page says why", async (b) => {
   const admin = await t.actor({ role: "Admin" });
   const shared = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
   await t.steward.platform.sql`insert into user_tenants (user_id, tenant_id)
@@ -61,7 +64,7 @@ inBrowser("a user active elsewhere is not changed from one tenant, and the page 
 });
 
 inBrowser(
-  "a system administrator links a user to one more tenant, changes the matrix, unlocks and signs out",
+  "a system administrator adds a tenant to a user, changes roles, unlocks the user and ends sessions",
   async (b) => {
     const user = await t.actor({ role: "Visitor" });
     const other = await t.tenant({ name: "Contoso Labs" });
@@ -96,7 +99,7 @@ inBrowser(
   },
 );
 
-inBrowser("two editors of a user do not overwrite one another", async (b) => {
+inBrowser("two people who edit the same user do not overwrite each other", async (b) => {
   const user = await t.actor({ role: "Visitor" });
   const viewing = await openConsole(b, t, t.systemAdmin);
   const { page } = viewing;
@@ -110,7 +113,7 @@ inBrowser("two editors of a user do not overwrite one another", async (b) => {
   await viewing.close();
 });
 
-inBrowser("the last system administrator stays, and the page says so", async (b) => {
+inBrowser("the last system administrator cannot be removed, and the page says so", async (b) => {
   const { sql } = t.steward.platform;
   const admin = await t.actor({ role: "SystemAdmin" });
   await sql`update users set is_active = false where id in (

@@ -25,7 +25,7 @@ function form(values: Record<string, string>): FormData {
   return data;
 }
 
-Deno.test("a flat schema becomes one field a property, of a fitting kind", () => {
+Deno.test("an object schema becomes one field per property, of the right kind", () => {
   assert.deepEqual(
     fields?.map(({ name, kind, required, defaultText }) => [name, kind, required, defaultText ?? null]),
     [
@@ -42,7 +42,7 @@ Deno.test("a flat schema becomes one field a property, of a fitting kind", () =>
   }
 });
 
-Deno.test("what is typed becomes arguments; what is left empty is left out", () => {
+Deno.test("typed values become arguments; empty fields are left out", () => {
   const typed = {
     "arg.name": " Ana ",
     "arg.count": "3",
@@ -59,7 +59,7 @@ Deno.test("what is typed becomes arguments; what is left empty is left out", () 
   assert.deepEqual(JSON.parse(again["arg.tags"] ?? ""), ["a"]);
 });
 
-Deno.test("mistakes are told at their fields: before sending, and as the API tells them", () => {
+Deno.test("errors appear at their fields, both local ones and those of the API", () => {
   const { errors } = readArgs(fields, form({ "arg.count": "three", "arg.tags": "[" }), said);
   assert.deepEqual(errors, { "arg.count": ["not a number"], "arg.tags": ["not JSON"] });
   assert.deepEqual(readArgs(null, form({ args: "{" }), said).errors, { args: ["not JSON"] });

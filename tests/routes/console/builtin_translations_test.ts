@@ -6,7 +6,7 @@ import { setup } from "../../support/setup.ts";
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
-Deno.test("what the service's own permissions, roles and reports say of themselves is said in Portuguese too", async () => {
+Deno.test("every text of built-in permissions, roles and reports has a Portuguese translation", async () => {
   const actor = await t.actor({ tenantId: t.platformTenantId, permissions: ["admin:system", "read:files"] });
   const { body: reports } = await actor.get("/api/v1/reports");
   type Described = { displayName: string; description: string | null };

@@ -3,7 +3,7 @@ import { openConsole, setupConsole } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
 
-inBrowser("one signs in with email and password, and out again", async (b) => {
+inBrowser("a user signs in with email and password, and signs out", async (b) => {
   const page = await b.newPage();
   const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = t.steward.platform.config;
   await page.goto(`${t.url}/console/jobs?status=Failed`);
@@ -28,7 +28,7 @@ inBrowser("one signs in with email and password, and out again", async (b) => {
   await page.close();
 });
 
-Deno.test("a page without a session leads to the sign-in page, a bad cookie too", async () => {
+Deno.test("without a session, or with an invalid cookie, a page redirects to sign-in", async () => {
   for (const cookie of ["", "steward_console=forged", "steward_console=; steward_flash=%00"]) {
     const answer = await fetch(`${t.url}/console/jobs`, { headers: { cookie }, redirect: "manual" });
     await answer.body?.cancel();
@@ -37,7 +37,7 @@ Deno.test("a page without a session leads to the sign-in page, a bad cookie too"
   }
 });
 
-Deno.test("a link to the sign-in page cannot send its reader to another site", async () => {
+Deno.test("the sign-in page never redirects to another site", async () => {
   for (
     const to of ["//evil.test", "https://evil.test", "/\\evil.test", "javascript:alert(1)", "..//evil.test"]
   ) {
@@ -46,7 +46,7 @@ Deno.test("a link to the sign-in page cannot send its reader to another site", a
   }
 });
 
-inBrowser("a form from elsewhere, without its token, or of another session changes nothing", async (b) => {
+inBrowser("a form from another site, without a token, or of another session is refused", async (b) => {
   const actor = await t.actor({ role: "Admin" });
   const viewing = await openConsole(b, t, actor);
   const [cookie] = await viewing.page.context().cookies();
@@ -72,7 +72,7 @@ inBrowser("a form from elsewhere, without its token, or of another session chang
   assert.equal(await ask({ csrf }), 303, "the session has ended: to the sign-in page");
 });
 
-Deno.test("every page says what may run in it, and nothing inline may", async () => {
+Deno.test("every page has a content security policy without inline scripts and styles", async () => {
   const answer = await fetch(`${t.url}/console/sign-in`);
   const policy = answer.headers.get("content-security-policy") ?? "";
   assert.match(policy, /default-src 'none'/);
@@ -82,7 +82,7 @@ Deno.test("every page says what may run in it, and nothing inline may", async ()
 });
 
 inBrowser(
-  "the account page changes names and passwords, tells what is wrong, and ends sessions",
+  "the account page changes names and passwords, shows errors, and ends sessions",
   async (b) => {
     const actor = await t.actor({ role: "Admin" });
     const other = await openConsole(b, t, actor);
@@ -104,7 +104,7 @@ inBrowser(
   },
 );
 
-inBrowser("the theme and language chosen stay", async (b) => {
+inBrowser("the chosen theme and language are kept", async (b) => {
   const viewing = await openConsole(b, t, await t.actor({ role: "Visitor" }));
   const { page } = viewing;
   await viewing.open("inbox");
@@ -119,7 +119,7 @@ inBrowser("the theme and language chosen stay", async (b) => {
 });
 
 inBrowser(
-  "a new message raises the count in the frame without a reload, and is read in the inbox",
+  "a new message raises the unread count without a reload, and is read in the inbox",
   async (b) => {
     const actor = await t.actor({ permissions: ["send:notifications"] });
     const viewing = await openConsole(b, t, actor, { phone: true });
@@ -145,7 +145,7 @@ inBrowser(
 );
 
 inBrowser(
-  "a list that refreshes itself keeps the focus where it was, and leads to sign-in once the session has ended",
+  "a refreshing list keeps the focus, and leads to sign-in when the session has ended",
   async (b) => {
     const actor = await t.actor({ role: "Admin" });
     for (const order of [1, 2]) {
@@ -160,7 +160,7 @@ inBrowser(
     await viewing.open("jobs");
     const href = await page.locator("tbody a").nth(1).getAttribute("href");
     await page.locator(`tbody a[href="${href}"]`).focus();
-    // without a value: what is evaluated to a promise is waited for
+    // returns no value, because evaluate would wait for a promise
     await page.evaluate(`{
       globalThis.focused = new Promise((tell) => document.addEventListener("htmx:afterSwap", () =>
         queueMicrotask(() => tell(document.activeElement.getAttribute("href"))), { once: true }));
@@ -185,7 +185,7 @@ inBrowser(
   },
 );
 
-inBrowser("a list is not replaced under the hands of someone who began while it was asked for", async (b) => {
+inBrowser("a refresh is dropped if the user started working in the list after the request", async (b) => {
   const actor = await t.actor({ role: "Admin" });
   await actor.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "{}" });
   const viewing = await openConsole(b, t, actor);
@@ -215,7 +215,7 @@ inBrowser("a list is not replaced under the hands of someone who began while it 
   await viewing.close();
 });
 
-inBrowser("one step back from a filter shows the page as it was, with all that works in it", async (b) => {
+inBrowser("going back from a filter restores the page, and it still works", async (b) => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
   await actor.post("/api/v1/notifications/send", {
     channel: "InApp",
@@ -245,7 +245,7 @@ inBrowser("one step back from a filter shows the page as it was, with all that w
   await viewing.close();
 });
 
-inBrowser("a value is copied whole, over plain http too", async (b) => {
+inBrowser("a copy button copies the full value, also over plain HTTP", async (b) => {
   const actor = await t.actor({ role: "Admin" });
   const { body: job } = await actor.post("/api/v1/jobs", {
     jobTypeName: "steward.echo",
@@ -267,7 +267,7 @@ inBrowser("a value is copied whole, over plain http too", async (b) => {
   }
 });
 
-inBrowser("without a script the sections, the filters and the forms are there all the same", async (b) => {
+inBrowser("without JavaScript the navigation, the filters and the forms work", async (b) => {
   const actor = await t.actor({ permissions: ["manage:settings"] });
   const context = await b.newContext({ javaScriptEnabled: false, viewport: { width: 390, height: 844 } });
   const viewing = await openConsole(b, t, actor);

@@ -28,7 +28,7 @@ const CASES: [string, string | null, string | null][] = [
   ["0 9 * * * *", null, null],
 ];
 
-Deno.test("common cron patterns are said in words, all others are left to the expression", () => {
+Deno.test("common cron patterns are described as text; others return null", () => {
   for (const [expression, en, pt] of CASES) {
     assert.equal(describeCron("en", expression), en, expression);
     if (pt !== null || en === null) assert.equal(describeCron("pt", expression), pt, expression);

@@ -19,7 +19,7 @@ const startUpload = (page: Page) => page.getByRole("button", { name: "Upload", e
 const notice = (page: Page, title: string) =>
   page.locator("#file-state .notice-title", { hasText: title }).waitFor();
 
-inBrowser("a file is uploaded with progress, examined, and downloaded as it was", async (b) => {
+inBrowser("a file is uploaded with progress, scanned, and downloaded unchanged", async (b) => {
   const viewing = await openConsole(b, t, await t.actor({ permissions: ALL }));
   const { page } = viewing;
   const content = pdf();
@@ -47,7 +47,7 @@ inBrowser("a file is uploaded with progress, examined, and downloaded as it was"
   await viewing.close();
 });
 
-inBrowser("a large file goes in parts", async (b) => {
+inBrowser("a large file is uploaded in parts", async (b) => {
   const actor = await t.actor({ permissions: ALL });
   const viewing = await openConsole(b, t, actor);
   const { page } = viewing;
@@ -66,7 +66,7 @@ inBrowser("a large file goes in parts", async (b) => {
   await viewing.close();
 });
 
-inBrowser("what cannot be uploaded is told at once, and can be corrected", async (b) => {
+inBrowser("files that cannot be uploaded are refused at once, and another can be chosen", async (b) => {
   const viewing = await openConsole(b, t, await t.actor({ permissions: ALL }), { locale: "pt-PT" });
   const { page } = viewing;
   await viewing.open("files/upload");
@@ -89,7 +89,7 @@ inBrowser("what cannot be uploaded is told at once, and can be corrected", async
   await viewing.close();
 });
 
-inBrowser("malware becomes Infected while one watches, and the page says what was found", async (b) => {
+inBrowser("the page of a file with malware changes to Infected and names the signature", async (b) => {
   const viewing = await openConsole(b, t, await t.actor({ permissions: ALL }), {
     theme: "dark",
     phone: true,
@@ -109,7 +109,7 @@ inBrowser("malware becomes Infected while one watches, and the page says what wa
 });
 
 inBrowser(
-  "a purge is refused with the reasons while the file is held, and leaves a tombstone after",
+  "a purge is refused while the file has references or a legal hold; afterwards the record stays",
   async (b) => {
     const actor = await t.actor({ permissions: [...ALL, "admin:system"] });
     const { id } = await files.uploadAndScan(actor);
@@ -156,31 +156,34 @@ inBrowser(
   },
 );
 
-inBrowser("the list is filtered by the address and by hand, in Portuguese and on a phone too", async (b) => {
-  const actor = await t.actor({ permissions: ALL });
-  const { tenantId } = actor;
-  await files.fileIn("Failed", { tenantId });
-  await files.fileIn("Purged", { tenantId, legalHold: false });
-  await files.reserve(actor, { bytes: new Uint8Array(3), fileName: "Informe_Über.txt" });
-  const viewing = await openConsole(b, t, actor, { locale: "pt-PT", theme: "dark", phone: true });
-  const { page } = viewing;
-  const rows = page.locator("#files-list tbody tr");
-  await viewing.open("files");
-  await page.locator("#scanner .figure").nth(2).waitFor();
-  assert.equal(await page.title(), "Ficheiros · Steward");
-  assert.equal(await rows.count(), 3);
-  await viewing.requireAccessible();
-  await viewing.requireNoSidewaysScroll();
-  await page.getByLabel("Procurar nomes").fill("uber");
-  await page.waitForURL(/search=uber/);
-  await rows.nth(1).waitFor({ state: "detached" });
-  assert.match(await rows.first().textContent() ?? "", /Informe_Über/);
-  await viewing.open("files?status=Failed&show=held");
-  await page.getByText("Nada corresponde a estes filtros.").waitFor();
-  await viewing.close();
-});
+inBrowser(
+  "the list is filtered by the query and by the form, also in Portuguese and on a phone",
+  async (b) => {
+    const actor = await t.actor({ permissions: ALL });
+    const { tenantId } = actor;
+    await files.fileIn("Failed", { tenantId });
+    await files.fileIn("Purged", { tenantId, legalHold: false });
+    await files.reserve(actor, { bytes: new Uint8Array(3), fileName: "Informe_Über.txt" });
+    const viewing = await openConsole(b, t, actor, { locale: "pt-PT", theme: "dark", phone: true });
+    const { page } = viewing;
+    const rows = page.locator("#files-list tbody tr");
+    await viewing.open("files");
+    await page.locator("#scanner .figure").nth(2).waitFor();
+    assert.equal(await page.title(), "Ficheiros · Steward");
+    assert.equal(await rows.count(), 3);
+    await viewing.requireAccessible();
+    await viewing.requireNoSidewaysScroll();
+    await page.getByLabel("Procurar nomes").fill("uber");
+    await page.waitForURL(/search=uber/);
+    await rows.nth(1).waitFor({ state: "detached" });
+    assert.match(await rows.first().textContent() ?? "", /Informe_Über/);
+    await viewing.open("files?status=Failed&show=held");
+    await page.getByText("Nada corresponde a estes filtros.").waitFor();
+    await viewing.close();
+  },
+);
 
-inBrowser("each viewer is offered what they may do, and refused the rest", async (b) => {
+inBrowser("each viewer sees only the actions they may use, and is refused the others", async (b) => {
   const owner = await t.actor({ permissions: ALL });
   const { id } = await files.uploadAndScan(owner);
   const tenantId = owner.tenantId ?? "";

@@ -22,7 +22,7 @@ async function post(
   return { status: answer.status, headers: answer.headers, text: await answer.text() };
 }
 
-/** So many bytes, of which nobody says beforehand how many there are. */
+/** A body of the given size without Content-Length. */
 const unmeasured = (bytes: number): ReadableStream<Uint8Array> => {
   let left = bytes;
   return new ReadableStream({
@@ -34,14 +34,14 @@ const unmeasured = (bytes: number): ReadableStream<Uint8Array> => {
   });
 };
 
-/** The console's cookies for a signed-in actor, and the token their forms bring back. */
+/** The session cookie of a signed-in actor, and the token that their forms must send. */
 async function signedIn(): Promise<{ cookie: string; csrf: string }> {
   const actor = await t.actor({ role: "Admin" });
   const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
   return { cookie: `steward_console=${secret}`, csrf: csrfToken(secret) };
 }
 
-Deno.test("a stranger's form is read to a small limit, whatever length it is said to have", async () => {
+Deno.test("the sign-in form has a small size limit, whatever Content-Length says", async () => {
   for (const body of ["a".repeat(100_000), unmeasured(100_000)]) {
     const { status, text } = await post("sign-in", body);
     assert.equal(status, 401);
@@ -49,14 +49,14 @@ Deno.test("a stranger's form is read to a small limit, whatever length it is sai
   }
 });
 
-Deno.test("a form that does not come in full is given up", async () => {
+Deno.test("reading an incomplete form ends after the time limit", async () => {
   const never = new ReadableStream<Uint8Array>({ start: (out) => out.enqueue(new Uint8Array([97])) });
   const { status, text } = await post("sign-in", never);
   assert.equal(status, 401);
   assert.match(text, /was not there in full after 1 s/);
 });
 
-Deno.test("what is no form, or a broken one, is refused and is no fault of the service", async () => {
+Deno.test("a body that is not a valid form gets a 4xx answer", async () => {
   const before = t.logs.length;
   const broken = { "content-type": "multipart/form-data; boundary=x" };
   assert.equal((await post("sign-in", "--y", broken)).status, 401);
@@ -67,7 +67,7 @@ Deno.test("what is no form, or a broken one, is refused and is no fault of the s
   assert.deepEqual(t.logs.slice(before).filter((line) => line.includes("console page failed")), []);
 });
 
-Deno.test("a page's form has room for a file, and none for more", async () => {
+Deno.test("a page's form may contain an import file, but nothing larger", async () => {
   const { cookie, csrf } = await signedIn();
   const form = (bytes: number) => `csrf=${csrf}&do=profile&firstName=Ana&filler=${"a".repeat(bytes)}`;
   const fits = await post("account", form(11 * 1024 * 1024), { cookie });
@@ -78,7 +78,7 @@ Deno.test("a page's form has room for a file, and none for more", async () => {
   assert.equal(foreign.status, 403);
 });
 
-Deno.test("a tenant one has no link to cannot be chosen, nor can what is none", async () => {
+Deno.test("a tenant without a link to the user, or an unknown tenant, cannot be chosen", async () => {
   const { cookie, csrf } = await signedIn();
   const before = t.logs.length;
   for (const tenantId of [await t.tenant(), "no' uuid"]) {
@@ -89,7 +89,7 @@ Deno.test("a tenant one has no link to cannot be chosen, nor can what is none", 
   assert.deepEqual(t.logs.slice(before).filter((line) => line.includes("console page failed")), []);
 });
 
-Deno.test("an address of the console leads to no other route of the API than its own", async () => {
+Deno.test("a path parameter cannot lead to another API route", async () => {
   const { cookie } = await signedIn();
   const odd = [
     "files/..%2fusers",

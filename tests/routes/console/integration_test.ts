@@ -16,36 +16,39 @@ Deno.test.afterAll(async () => {
 const maker = await t.actor({ permissions: ["manage:api-keys", "manage:webhooks", "read:users"] });
 const hook = `http://127.0.0.1:${receiver.addr.port}/hook`;
 
-inBrowser("an API key gives at most its maker's rights, is shown once, works, and is revoked", async (b) => {
-  const viewing = await openConsole(b, t, maker);
-  const { page } = viewing;
-  await viewing.open("api-keys/new");
-  assert.equal(await page.getByRole("checkbox").count(), 3, "the maker's own rights and no others");
-  await page.getByLabel("Name").fill("<i>nightly</i> import");
-  await page.getByLabel("read:users").check();
-  await page.getByLabel("Valid for").selectOption("30");
-  await page.getByRole("button", { name: "Create the key" }).click();
-  await page.getByRole("heading", { name: "The key was created" }).waitFor();
-  await viewing.requireAccessible();
-  const key = await page.locator("main .copy-value code").textContent() ?? "";
-  const machine = new HttpClient(t.url, key);
-  assert.equal((await machine.get("/api/v1/users")).status, 200);
-  assert.equal((await machine.get("/api/v1/roles")).status, 403);
-  await page.getByRole("link", { name: "Back to the API keys" }).click();
-  const row = page.getByRole("row", { name: "<i>nightly</i> import" });
-  await row.getByText("Active").waitFor();
-  assert.ok(!(await page.content()).includes(key), "the list has its first characters only");
-  await row.getByRole("button", { name: "Revoke" }).click();
-  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
-  await page.getByText("The key was revoked.").waitFor();
-  assert.equal((await machine.get("/api/v1/users")).status, 401);
-  await page.getByText("No API keys yet").waitFor();
-  await page.getByLabel("Show").selectOption("true");
-  await page.getByText("Revoked", { exact: true }).waitFor();
-  await viewing.close();
-});
+inBrowser(
+  "an API key has at most its creator's permissions, is shown once, works, and is revoked",
+  async (b) => {
+    const viewing = await openConsole(b, t, maker);
+    const { page } = viewing;
+    await viewing.open("api-keys/new");
+    assert.equal(await page.getByRole("checkbox").count(), 3, "the maker's own rights and no others");
+    await page.getByLabel("Name").fill("<i>nightly</i> import");
+    await page.getByLabel("read:users").check();
+    await page.getByLabel("Valid for").selectOption("30");
+    await page.getByRole("button", { name: "Create the key" }).click();
+    await page.getByRole("heading", { name: "The key was created" }).waitFor();
+    await viewing.requireAccessible();
+    const key = await page.locator("main .copy-value code").textContent() ?? "";
+    const machine = new HttpClient(t.url, key);
+    assert.equal((await machine.get("/api/v1/users")).status, 200);
+    assert.equal((await machine.get("/api/v1/roles")).status, 403);
+    await page.getByRole("link", { name: "Back to the API keys" }).click();
+    const row = page.getByRole("row", { name: "<i>nightly</i> import" });
+    await row.getByText("Active").waitFor();
+    assert.ok(!(await page.content()).includes(key), "the list has its first characters only");
+    await row.getByRole("button", { name: "Revoke" }).click();
+    await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    await page.getByText("The key was revoked.").waitFor();
+    assert.equal((await machine.get("/api/v1/users")).status, 401);
+    await page.getByText("No API keys yet").waitFor();
+    await page.getByLabel("Show").selectOption("true");
+    await page.getByText("Revoked", { exact: true }).waitFor();
+    await viewing.close();
+  },
+);
 
-inBrowser("a right that the form does not offer is refused by the API", async (b) => {
+inBrowser("the API refuses a permission that the form does not offer", async (b) => {
   const viewing = await openConsole(b, t, maker);
   const { page } = viewing;
   await viewing.open("api-keys/new");
@@ -60,7 +63,7 @@ inBrowser("a right that the form does not offer is refused by the API", async (b
 });
 
 inBrowser(
-  "a webhook endpoint is made, tested, its failures seen, delivered again, changed and deleted",
+  "a webhook endpoint is created, tested, shows failures, delivers again, is changed and deleted",
   async (b) => {
     const viewing = await openConsole(b, t, maker);
     const { page } = viewing;
@@ -123,7 +126,7 @@ inBrowser(
   },
 );
 
-inBrowser("pages open to those with the right, and of their own tenant", async (b) => {
+inBrowser("the pages need their permission and show only the viewer's tenant", async (b) => {
   const made = await maker.post("/api/v1/webhook-endpoints", {
     url: "https://example.com/hook",
     eventTypes: "*",

@@ -25,7 +25,7 @@ const failed = (actor: Enqueuer, message: string) =>
   });
 
 inBrowser(
-  "a job is enqueued by a form made from its type's schema, which says what is wrong field by field",
+  "a job is enqueued with a form generated from its type's schema, which shows errors per field",
   async (b) => {
     const viewing = await openConsole(b, t, await t.actor({ permissions: ["run:http-requests"] }));
     const { page } = viewing;
@@ -70,7 +70,7 @@ inBrowser(
 );
 
 inBrowser(
-  "the list is searched, filtered by status with counts, and sorted, all in the address",
+  "the list is searched, filtered by status with counts, and sorted, all in the query",
   async (b) => {
     const actor = await t.actor();
     await t.settled(await enqueue(actor, "steward.echo", { a: "<b>x</b>" }));
@@ -97,7 +97,7 @@ inBrowser(
 );
 
 inBrowser(
-  "a job shows its attempts, error, output, log and continuations, and follows its progress by itself",
+  "a job shows its attempts, error, output, log and continuations, and its progress refreshes",
   async (b) => {
     const actor = await t.actor();
     const parent = await enqueue(actor, "steward.sleep", { milliseconds: 4_000 });
@@ -130,7 +130,7 @@ inBrowser(
 );
 
 inBrowser(
-  "a recurring job is created, told in words, paused, resumed, run, changed and deleted",
+  "a recurring job is created, described as text, paused, resumed, run, changed and deleted",
   async (b) => {
     const actor = await t.actor({ role: "Admin" });
     const viewing = await openConsole(b, t, actor);
@@ -192,7 +192,7 @@ inBrowser(
 );
 
 inBrowser(
-  "dead letters are grouped by error, retried one by one, counted before many are retried, and purged",
+  "dead letters are grouped by error, retried one by one, counted before a bulk retry, and purged",
   async (b) => {
     const actor = await t.actor();
     for (const message of ["order 1 lost", "order 22 lost", "disk <full>"]) await failed(actor, message);

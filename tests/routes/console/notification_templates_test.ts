@@ -8,7 +8,7 @@ const { t, inBrowser } = await setupConsole();
 const sender = await t.actor({ permissions: ["send:notifications"] });
 
 inBrowser(
-  "a template is written with a live preview that leads to each mistake, saved, sent and deleted",
+  "a template is written with a live preview that links to each error, saved, sent and deleted",
   async (b) => {
     const viewing = await openConsole(b, t, sender);
     const { page } = viewing;
@@ -67,7 +67,7 @@ inBrowser(
   },
 );
 
-inBrowser("saving one of the service's templates makes the tenant's own", async (b) => {
+inBrowser("saving a built-in template creates the tenant's own version", async (b) => {
   const viewing = await openConsole(b, t, sender);
   const { page } = viewing;
   await viewing.open("templates?search=report-ready&locale=en");
@@ -80,7 +80,7 @@ inBrowser("saving one of the service's templates makes the tenant's own", async 
   await viewing.close();
 });
 
-Deno.test("the help beside the editor names every filter, and its examples give what they say", async () => {
+Deno.test("the editor's help lists every filter, and its examples give the results shown", async () => {
   assert.deepEqual(Object.keys(FILTER_EXAMPLES).sort(), FILTER_NAMES.toSorted());
   const entries = Object.values(FILTER_EXAMPLES);
   const answer = await sender.post("/api/v1/notification-templates/preview", {

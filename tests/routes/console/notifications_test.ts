@@ -10,7 +10,7 @@ const HOSTILE = `<h2 id="said">Olá Zoë</h2><script>parent.document.title = "ta
   `<img src="https://evil.test/x.png" onerror="parent.document.title='taken'"><p style="color:red">red</p>`;
 
 inBrowser(
-  "a mail is sent from the form, and its page tells how it went, what it says and nothing of it runs",
+  "an email is sent from the form; its page shows delivery and content, and its HTML runs nothing",
   async (b) => {
     const viewing = await openConsole(b, t, sender);
     const { page } = viewing;
@@ -50,7 +50,7 @@ inBrowser(
   },
 );
 
-inBrowser("messages are filtered by the address, and chosen ones called off or sent again", async (b) => {
+inBrowser("messages are filtered by the query, and selected ones are cancelled or sent again", async (b) => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
   const later = new Date(Date.now() + 864e5).toISOString();
   for (const subject of ["One", "Two"]) {
@@ -87,7 +87,7 @@ inBrowser("messages are filtered by the address, and chosen ones called off or s
   await viewing.close();
 });
 
-inBrowser("a message is scheduled on the viewer's clocks, and one that failed is sent again", async (b) => {
+inBrowser("a message is scheduled in the viewer's time zone, and a failed one is sent again", async (b) => {
   const viewing = await openConsole(b, t, sender);
   const { page } = viewing;
   await viewing.open("notifications/send"); // from here on the browser's time zone is known
@@ -119,7 +119,7 @@ inBrowser("a message is scheduled on the viewer's clocks, and one that failed is
   await viewing.close();
 });
 
-Deno.test("an hour of the viewer's clocks becomes its instant, also around their changes", () => {
+Deno.test("a local time becomes an instant, also around daylight-saving changes", () => {
   const v = { timeZone: "Europe/Lisbon" };
   assert.equal(instantOf(v, "2026-07-01T09:30"), "2026-07-01T08:30:00Z");
   assert.equal(instantOf(v, "2026-03-29T01:30"), "2026-03-29T01:30:00Z", "01:30 was skipped");
@@ -128,7 +128,7 @@ Deno.test("an hour of the viewer's clocks becomes its instant, also around their
   for (const none of ["", "x", "2026-13-01", "2026-07-01T25:00"]) assert.equal(instantOf(v, none), undefined);
 });
 
-inBrowser("an address is suppressed once, found, and let go again", async (b) => {
+inBrowser("an address is suppressed once, found, and removed again", async (b) => {
   const viewing = await openConsole(b, t, sender, { phone: true });
   const { page } = viewing;
   await viewing.open("suppressions");
@@ -152,7 +152,7 @@ inBrowser("an address is suppressed once, found, and let go again", async (b) =>
 });
 
 inBrowser(
-  "everyone sets what they want to get, in either language, unless it changed meanwhile",
+  "every user sets their notification preferences, in both languages, and a concurrent change is refused",
   async (b) => {
     const visitor = await t.actor({ role: "Visitor" });
     const viewing = await openConsole(b, t, visitor, { locale: "pt-PT", theme: "dark" });
@@ -180,7 +180,7 @@ inBrowser(
   },
 );
 
-inBrowser("nobody else gets in: each kind of viewer sees what their rights open", async (b) => {
+inBrowser("each kind of viewer sees only the pages their permissions open", async (b) => {
   const statuses = async (actor: typeof sender) => {
     const viewing = await openConsole(b, t, actor);
     const found: number[] = [];

@@ -3,7 +3,7 @@ import { openConsole, setupConsole } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
 
-inBrowser("who may do nothing sees that all is well, and none of what is not theirs", async (b) => {
+inBrowser("a viewer without permissions sees no problems and no data of others", async (b) => {
   const viewing = await openConsole(b, t, await t.actor());
   const { page } = viewing;
   await viewing.open("");
@@ -16,7 +16,7 @@ inBrowser("who may do nothing sees that all is well, and none of what is not the
   await viewing.close();
 });
 
-inBrowser("who is in no tenant is told to choose one", async (b) => {
+inBrowser("a viewer without a tenant is asked to choose one", async (b) => {
   const viewing = await openConsole(b, t, await t.actor({ global: true }));
   await viewing.open("");
   await viewing.page.getByText("Choose a tenant", { exact: true }).waitFor();
@@ -25,7 +25,7 @@ inBrowser("who is in no tenant is told to choose one", async (b) => {
 });
 
 inBrowser(
-  "a tenant's administrator sees what needs attention and is led to it; it renews itself",
+  "a tenant's administrator sees problems with links to their pages; the overview refreshes",
   async (b) => {
     const actor = await t.actor({ role: "Admin" });
     const viewing = await openConsole(b, t, actor, { theme: "dark" });
@@ -61,7 +61,7 @@ inBrowser("a system administrator sees the instances too, on a phone and in Port
 });
 
 inBrowser(
-  "messages that failed and messages that were given up are counted apart, each with its way",
+  "failed and dead-lettered messages are counted separately, each with a link",
   async (b) => {
     const actor = await t.actor({ permissions: ["send:notifications"] });
     const { sql } = t.steward.platform;

@@ -17,7 +17,7 @@ async function finished(): Promise<string> {
   return code;
 }
 
-/** Opens the sign-in page. @returns its cookie, and what the way to the provider is to bring back. */
+/** Opens the sign-in page. @returns its cookie, and the value that the provider's redirect must contain. */
 async function begin(): Promise<{ cookie: string; begun: string }> {
   const answer = await fetch(`${t.url}/console/sign-in`);
   const cookie = answer.headers.get("set-cookie") ?? "";
@@ -38,7 +38,7 @@ async function comeBack(cookie: string, form: Record<string, string>) {
   return { status: answer.status, cookie: answer.headers.get("set-cookie") ?? "" };
 }
 
-Deno.test("a browser finishes the sign-in it has begun with a provider", async () => {
+Deno.test("a browser completes the provider sign-in it started", async () => {
   const { cookie, begun } = await begin();
   const page = await fetch(`${t.url}/console/sign-in?begun=${begun}`, { headers: { cookie } });
   assert.equal(page.headers.get("set-cookie"), null, "it is the same browser");
@@ -48,7 +48,7 @@ Deno.test("a browser finishes the sign-in it has begun with a provider", async (
   assert.match(back.cookie, /^steward_console=[\w-]{43};/);
 });
 
-Deno.test("a browser does not finish a sign-in that somebody else has begun", async () => {
+Deno.test("a browser does not complete a provider sign-in that another browser started", async () => {
   const victim = await begin();
   const attacker = await begin();
   const code = await finished();

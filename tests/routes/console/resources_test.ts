@@ -8,7 +8,7 @@ const manager = await t.actor({ tenantId, permissions: ["manage:applications", "
 const visitor = await t.actor({ tenantId, role: "Visitor" });
 
 inBrowser(
-  "an application is made, refused twice, changed, deleted and found among the deleted",
+  "an application is created, a duplicate is refused, it is changed, deleted and listed among the deleted",
   async (b) => {
     const viewing = await openConsole(b, t, manager);
     const { page } = viewing;
@@ -43,7 +43,7 @@ inBrowser(
   },
 );
 
-inBrowser("a setting keeps its text as typed, and is not overwritten unseen", async (b) => {
+inBrowser("a setting keeps its text as typed, and a concurrent change is not overwritten", async (b) => {
   const viewing = await openConsole(b, t, manager);
   const { page } = viewing;
   await viewing.open("settings/new");
@@ -64,7 +64,7 @@ inBrowser("a setting keeps its text as typed, and is not overwritten unseen", as
   await viewing.close();
 });
 
-inBrowser("who may not change them reads them, and is refused when a form is forced", async (b) => {
+inBrowser("viewers without permission can read them, and a forced form is refused", async (b) => {
   await manager.post("/api/v1/settings", { key: "read.me", value: "x" });
   const [setting] = (await manager.get("/api/v1/settings?search=read.me")).body.items;
   const viewing = await openConsole(b, t, visitor);
@@ -91,7 +91,7 @@ inBrowser("who may not change them reads them, and is refused when a form is for
   await viewing.close();
 });
 
-inBrowser("pages show a tenant's own to its viewers only", async (b) => {
+inBrowser("the pages show only the viewer's tenant", async (b) => {
   await manager.post("/api/v1/settings", { key: "own", value: "v" });
   const admin = await t.actor({ role: "Admin" });
   for (const actor of [t.systemAdmin, admin, await t.actor({ permissions: [] })]) {

@@ -3,8 +3,8 @@ import type { TestService } from "../../support/setup.ts";
 import { reached, STATUS } from "../reports/support.ts";
 
 /**
- * One of everything the console shows a page of, in the platform tenant.
- * @returns ids by the beginning of the pages' paths: `jobs` for `jobs/{id}` and what is below.
+ * Creates one object for every kind of page with an id, in the platform tenant.
+ * @returns ids by the first segment of the paths: `jobs` for `jobs/{id}` and the paths below it.
  */
 export async function makeSamples(t: TestService): Promise<Record<string, string>> {
   const { systemAdmin } = t;

@@ -5,14 +5,14 @@ import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
 import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
 import { type Actor, setup, type TestService } from "../../support/setup.ts";
 
-/** Axe is large: a page reads it only when it is examined, and is sent it once for all that come after it. */
+/** The axe script is large, so it is read only when needed, and added to a page once. */
 const LOAD_AXE = `globalThis.loadAxe = () => { ${axe.source} }`;
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** A test that needs a Chromium; reported as ignored where there is none. */
+/** A test that needs Chromium; ignored if Chromium is not installed. */
 export type InBrowser = (name: string, test: (browser: Browser) => Promise<void>) => void;
 
-/** A service and a browser of one test file, ended with it. */
+/** The service and the browser of one test file. Both stop when the file ends. */
 export async function setupConsole(
   env: Record<string, string> = {},
 ): Promise<{ t: TestService; inBrowser: InBrowser }> {
@@ -38,7 +38,7 @@ export interface Looks {
   locale?: "en-GB" | "pt-PT";
 }
 
-/** A viewer's browser, signed in to the console. Every error it reports fails the test at `close`. */
+/** A browser signed in to the console. Every error it reports fails the test at `close`. */
 export class Viewing {
   private canLoadAxe = false;
 
@@ -50,7 +50,7 @@ export class Viewing {
     return answer?.status() ?? 0;
   }
 
-  /** Fails when axe finds fault with the page as it stands (WCAG 2.2, levels A and AA). */
+  /** Fails if axe finds accessibility errors in the current page (WCAG 2.2, levels A and AA). */
   async requireAccessible(
     runOnly: axe.RunOptions["runOnly"] = RULES,
     within = "html",
@@ -72,7 +72,7 @@ export class Viewing {
     assert.deepEqual(found, [], `${this.page.url()} is not accessible`);
   }
 
-  /** Fails when a text of the page's own part cannot be read in the other theme: all else is the same in both. */
+  /** Fails if a text of the page's main part has too little contrast in the other theme. */
   async requireContrastIn(theme: "light" | "dark"): Promise<void> {
     await this.page.emulateMedia({ colorScheme: theme });
     await this.requireAccessible({ type: "rule", values: ["color-contrast"] }, "main");
@@ -87,7 +87,7 @@ export class Viewing {
     assert.ok(excess <= 0, `${this.page.url()} is ${excess} pixels wider than the window`);
   }
 
-  /** Loads the page again until `isThere`, for what a job brings about; fails after 15 s. */
+  /** Reloads the page until `isThere`, to wait for a job's effect; fails after 15 s. */
   async reloadUntil(isThere: () => Promise<boolean>): Promise<void> {
     const startedAt = performance.now();
     while (!await isThere()) {
@@ -96,7 +96,7 @@ export class Viewing {
     }
   }
 
-  /** Forgets the errors an expected refusal has left (a 404 page is reported as one). */
+  /** Clears the errors that an expected refusal caused (the browser reports a 404 page as an error). */
   forgive(): void {
     this.errors.length = 0;
   }
@@ -139,6 +139,6 @@ export async function openConsole(
   return new Viewing(page, t.url, errors);
 }
 
-/** What the frame of a message shows, once it has come to say `text`. */
+/** Waits until the iframe of a message shows `text`. */
 export const framed = (page: Page, text: string): Promise<void> =>
   page.frameLocator("iframe.preview").getByText(text, { exact: true }).waitFor();

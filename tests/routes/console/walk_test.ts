@@ -7,7 +7,7 @@ import { type Looks, openConsole, setupConsole } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole({ OUTBOUND_ALLOW: "127.0.0.1" });
 
-/** Answers of pages' paths that are no pages: a stream, documents to download, and what a page's frame shows. */
+/** Console paths that return no page: a stream, downloads, and HTML for iframes. */
 const NO_PAGES = [
   "inbox/stream",
   "files/{id}/download",
@@ -19,8 +19,8 @@ const NO_PAGES = [
 const samples = await makeSamples(t);
 
 /**
- * What everyone gets who asks for a page: an administrator, a tenant's Admin, a Visitor, a user without permissions, and
- * an administrator of the service without a tenant. 404: what is asked for does not belong to them.
+ * The status of each page for five viewers: a system administrator, a tenant's Admin, a Visitor, a user without
+ * permissions, and a system administrator without a tenant. 404: the object belongs to another tenant.
  */
 const OPEN: Record<string, string[]> = {
   "200 200 200 200 200": [
@@ -133,7 +133,7 @@ const paths = [...accountPages(t.steward.platform), ...sections.flatMap(({ pages
   .filter(({ get, path }) => get && !NO_PAGES.includes(path))
   .map(({ path }) => path);
 
-/** Pages that show something else by what is asked of them. */
+/** Pages that look different with these query parameters. */
 const VARIANTS = [
   "tenants?view=tree",
   `explain-access?userId=${samples.users}&permission=read:users&tenantId=${t.platformTenantId}`,
@@ -142,7 +142,7 @@ const VARIANTS = [
 
 const tenantId = t.platformTenantId;
 const FILES = ["read:files", "upload:files", "retain:files", "purge:files"];
-/** Holds everything: what files need, admin:system does not stand for. */
+/** All permissions. File permissions are listed because admin:system does not include them. */
 const administrator = await t.actor({ tenantId, permissions: ["admin:system", ...FILES] });
 
 async function statusOf(secret: string, address: string): Promise<number> {
@@ -157,7 +157,7 @@ async function statusOf(secret: string, address: string): Promise<number> {
   return answer.status;
 }
 
-Deno.test("every page opens for whom it is meant, and for nobody else", async () => {
+Deno.test("every page opens only for the viewers who may open it", async () => {
   const viewers = [
     administrator,
     await t.actor({ role: "Admin", tenantId }),
