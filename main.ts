@@ -159,7 +159,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     endpoints: endpointsOf(platform),
     authenticate: (call) => authenticateCall(platform, call),
     sql,
-    answered: (method, route, status, seconds) => metrics.countRequest(method, route, status, seconds),
+    onAnswered: (method, route, status, seconds) => metrics.countRequest(method, route, status, seconds),
     ...(o.checkAnswers ? { checkAnswers: true } : {}),
   });
   const server = serveHttp(config, withMounts([await createConsole(platform, api)], api, log));

@@ -12,7 +12,7 @@ import type { Answer } from "./shared/answer.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
 import { Cors } from "./shared/cors.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
-import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/once.ts";
+import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency_key.ts";
 import { refusalCodes } from "./shared/openapi_refusals.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
 import { type Respond, responder } from "./shared/respond.ts";
@@ -29,7 +29,7 @@ export interface AppOptions {
   /** Pool that stores the answers of idempotency keys. Queries of an endpoint join its transactions. */
   sql: Sql;
   /** Called for every answered request with method, route pattern, status and duration in seconds. */
-  answered?: (method: string, route: string, status: number, seconds: number) => void;
+  onAnswered?: (method: string, route: string, status: number, seconds: number) => void;
   /** For tests: fails if an answer does not match the shape or the codes that its endpoint declares. */
   checkAnswers?: boolean;
 }
@@ -73,7 +73,7 @@ export function createApp(o: AppOptions): Handle {
     const { path } = req;
     const context = { baseUrl: baseUrl(), instance: path, loggedPath: path, traceId, errorList: false };
     const answer = problemAnswer(failure, context, log);
-    o.answered?.(METHODS.has(req.method) ? req.method : "other", "none", answer.status, 0);
+    o.onAnswered?.(METHODS.has(req.method) ? req.method : "other", "none", answer.status, 0);
     return pipeline.respond(answer, req.raw, traceId);
   };
   const methodsByPath = new Map<string, Set<string>>();
@@ -137,7 +137,7 @@ async function serve(
     answer = { ...answer, headers: { ...answer.headers, "steward-ignored-headers": "X-Tenant-ID" } };
   }
   const milliseconds = performance.now() - started;
-  o.answered?.(request.method, spec.path, answer.status, milliseconds / 1000);
+  o.onAnswered?.(request.method, spec.path, answer.status, milliseconds / 1000);
   o.platform.log.debug("request", {
     method: request.method,
     route: spec.path,

@@ -56,7 +56,11 @@ export const permissionImportRoutes: Endpoint[] = [
     async run({ platform, caller, query: { mode, ...options }, call }) {
       // A row with text that the database cannot store fails alone, like any other invalid row.
       const document = await call.readJson(PermissionImportRequestDto, { anyText: true });
-      const rows = rowsOfDocument(document, mode, (document) => call.lookAtMembers(ImportItems, document));
+      const rows = rowsOfDocument(
+        document,
+        mode,
+        (document) => call.findUnknownMembers(ImportItems, document),
+      );
       return ok(await importPermissionsAs(platform, caller, rows, options));
     },
   }),
@@ -75,7 +79,7 @@ export const permissionImportRoutes: Endpoint[] = [
     problems: ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"],
     async run({ platform, caller, query: { mode, ...options }, call }) {
       const file = await call.readFile("file");
-      const rows = rowsOfFile(file, mode, (document) => call.lookAtMembers(ImportItems, document));
+      const rows = rowsOfFile(file, mode, (document) => call.findUnknownMembers(ImportItems, document));
       return ok(await importPermissionsAs(platform, caller, rows, options));
     },
   }),

@@ -15,7 +15,7 @@ import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
 import { requireKnownArgs } from "./known_args.ts";
-import { jobFigureRoutes } from "./job_figures.ts";
+import { jobStatisticsRoutes } from "./job_statistics.ts";
 import {
   BulkEnqueueRequest,
   BulkEnqueueResponse,
@@ -58,7 +58,7 @@ export const jobRoutes: Endpoint[] = [
         }),
       ),
   }),
-  ...jobFigureRoutes,
+  ...jobStatisticsRoutes,
   endpoint({
     method: "get",
     path: "/api/v1/jobs/{id}/continuations",

@@ -3,7 +3,7 @@ import { authenticate } from "../../domain/auth/authenticate.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { Call } from "./call.ts";
 
-/** The caller that a request's credential stands for, in the tenant the request names; null without a credential. */
+/** The caller of a request, by its credential and the tenant it names; null without a credential. */
 export function authenticateCall(platform: Platform, call: Call): Promise<Caller | null> {
   const { headers, url } = call.request;
   const namesTenant = url.includes("tenantId") || url.includes("%"); // otherwise the URL need not be parsed

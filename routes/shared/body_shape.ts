@@ -1,13 +1,13 @@
-// What a schema says of the members of a JSON value.
+// The members of JSON values, read from their schemas.
 import { z } from "zod";
 
 export interface Member {
   shape: Shape | null;
-  /** False where the member may be left out and takes no null. */
+  /** False if the member is optional and not nullable. */
   isClearable: boolean;
 }
 
-/** Which members an object has, what an array holds; null where a schema says nothing of it. */
+/** The members of an object or the elements of an array. Null in their place means: any value. */
 export interface Shape {
   members?: ReadonlyMap<string, Member>;
   elements?: Shape | null;
@@ -15,7 +15,7 @@ export interface Shape {
 
 const shapes = new WeakMap<z.core.$ZodType, Shape | null>();
 
-/** The shape of `schema`, worked out once. */
+/** The shape of `schema`, cached. */
 export function shapeOf(schema: z.core.$ZodType): Shape | null {
   const known = shapes.get(schema);
   if (known !== undefined) return known;
@@ -57,7 +57,7 @@ function memberOf(schema: z.core.$ZodType): Member {
   return { shape: shapeOf(schema), isClearable: takes(null) || !takes(undefined) };
 }
 
-/** Members of either: which of the two a value is meant to be is not asked. */
+/** The shape of a union: the members of both options. */
 function either(one: Shape | null, other: Shape | null): Shape | null {
   if (!one || !other) return one ?? other;
   const members = new Map(one.members ?? []);
@@ -75,8 +75,8 @@ function either(one: Shape | null, other: Shape | null): Shape | null {
 }
 
 /**
- * Takes the members out of `value` that are null, may be left out and take no null: a PUT leaves them as they are.
- * `value` itself is changed.
+ * Deletes members of `value` that are null but optional and not nullable: for a PUT, null then means omitted.
+ * Changes `value` in place.
  */
 export function leaveOutNulls(schema: z.ZodType, value: unknown): void {
   const look = (shape: Shape | null | undefined, value: unknown): void => {

@@ -3,10 +3,10 @@ import { Problem } from "../../domain/problems/problem.ts";
 import { requireStorableText } from "../../domain/shared/storable.ts";
 import type { Call } from "./call.ts";
 
-/** Most items of one bulk request. */
+/** Maximum number of items in a bulk request. */
 export const BULK_LIMIT = 1000;
 
-/** The body of a bulk request. Items are read one by one, so that one that does not fit can be reported alone. */
+/** The body of a bulk request. Items are validated one by one, so that an invalid item is reported alone. */
 export const bulkRequest = z.object({
   items: z.array(z.unknown()).min(1).max(BULK_LIMIT),
   continueOnError: z.boolean().default(false),
@@ -19,7 +19,7 @@ const BulkItemFailure = z.object({
   errors: z.record(z.string(), z.array(z.string())).nullable(),
 }).meta({ id: "BulkItemFailure" });
 
-/** What a bulk request answers, with the results in `item`'s shape. */
+/** The answer of a bulk request; `item` is the shape of a result. */
 export const bulkResponseOf = (item: z.ZodType) =>
   z.object({
     total: z.int(),
@@ -30,8 +30,8 @@ export const bulkResponseOf = (item: z.ZodType) =>
   });
 
 /**
- * Each item of the call's body as `schema` reads it, or why it does not fit.
- * @param check throws the Problem of an item that does not fit in another way.
+ * Validates each item. Returns the parsed item or the Problem with its errors.
+ * @param check further validation; throws a Problem
  */
 export function readItems<S extends z.ZodType>(
   call: Call,

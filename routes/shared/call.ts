@@ -8,19 +8,19 @@ import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;
 
-/** One request on its way through the service: its trace, its origin, and its body when an endpoint asks for it. */
+/** One request: its trace id, client address, and its body, which is read on demand. */
 export class Call {
-  /** Where its caller stands, when requests are limited. */
+  /** The remaining quota of its caller, if requests are limited. */
   quota: Quota | null = null;
-  /** Members of its body that no shape knows, as `tenants[0].colour`. */
+  /** Unknown members of its body, as `tenants[0].colour`. */
   readonly ignoredMembers = new Set<string>();
-  /** X-Tenant-ID names another tenant than the token, which goes by its own. */
+  /** True if X-Tenant-ID names another tenant than the token. The token decides. */
   ignoresTenantHeader = false;
   #url: URL | undefined;
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
   #ending: AbortController | undefined;
 
-  /** @param limits most bytes of the body, and the time it has to arrive in. */
+  /** @param limits maximum size of the body, and the time within which it must arrive */
   constructor(
     readonly request: Request,
     readonly traceId: string,
@@ -28,7 +28,7 @@ export class Call {
     private readonly limits: { bytes: number; milliseconds: number },
   ) {}
 
-  /** Aborted when the request's time is over: nobody waits for its answer any more. */
+  /** Aborted at the time limit of the request: its answer is no longer used. */
   get signal(): AbortSignal {
     return (this.#ending ??= new AbortController()).signal;
   }
@@ -37,7 +37,7 @@ export class Call {
     (this.#ending ??= new AbortController()).abort(reason);
   }
 
-  /** Path and query of the request, parsed when something asks. The Host header is the caller's word: it stays out. */
+  /** Path and query of the request, parsed on demand. The host is fixed, because the Host header is not trusted. */
   get url(): URL {
     const { url } = this.request;
     return this.#url ??= new URL(
@@ -45,15 +45,15 @@ export class Call {
     );
   }
 
-  /** The If-Match header, when the caller makes the change depend on a version. */
+  /** The If-Match header; null if the change does not depend on a version. */
   get ifMatch(): string | null {
     return this.request.headers.get("if-match");
   }
 
   /**
    * Reads and validates a JSON body.
-   * @param o.optional an absent body counts as `{}`, and so does `null`.
-   * @param o.anyText leaves it to the route to look for text no database can hold.
+   * @param o.optional an absent body or `null` counts as `{}`
+   * @param o.anyText skips the check for text that the database cannot store; the route does it
    * @throws VALIDATION_ERROR, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE
    */
   async readJson<S extends z.ZodType>(
@@ -78,27 +78,26 @@ export class Call {
   }
 
   /**
-   * Validates `value`, which stands in the body at `at`; notes members that are ignored.
+   * Validates `value`, whose path in the body is `at`. Records ignored members.
    * @throws VALIDATION_ERROR by field, also for an unknown member that looks like a known one
    */
   parseBody<S extends z.ZodType>(schema: S, value: unknown, at: (string | number)[] = []): z.output<S> {
-    const errors = this.lookAtMembers(schema, value, at);
+    const errors = this.findUnknownMembers(schema, value, at);
     const result = schema.safeParse(value);
     if (result.success && Object.keys(errors).length === 0) return result.data;
     throw invalid({ ...result.error ? fieldErrors(result.error) : {}, ...errors });
   }
 
-  /** What is wrong with members of `value` that `schema` does not know; notes those that are ignored. */
-  lookAtMembers(schema: z.ZodType, value: unknown, at: (string | number)[] = []): FieldErrors {
+  /** Returns errors for unknown members of `value` that look like known ones. Records the others as ignored. */
+  findUnknownMembers(schema: z.ZodType, value: unknown, at: (string | number)[] = []): FieldErrors {
     const { errors, ignored } = unknownMembers(schema, value, at);
     for (const name of ignored) this.ignoredMembers.add(name);
     return errors;
   }
 
   /**
-   * Looks at the members of a JSON text in the member `field`, as `parseBody` does at those of a body. What is no JSON
-   * is left to who reads the text.
-   * @param at where the object with the text stands in the body.
+   * Checks the JSON text of the member `field` for unknown members, like `parseBody`. Skips text that is not JSON.
+   * @param at path of the object with the text in the body
    * @throws VALIDATION_ERROR for an unknown member that looks like a known one
    */
   requireKnownMembers(schema: z.ZodType, text: string, field: string, at: (string | number)[] = []): void {
@@ -109,13 +108,13 @@ export class Call {
     } catch {
       return;
     }
-    const errors = Object.entries(this.lookAtMembers(schema, value, [...at, field]));
+    const errors = Object.entries(this.findUnknownMembers(schema, value, [...at, field]));
     if (errors.length > 0) {
       throw invalid(Object.fromEntries(errors.map(([path, messages]) => [`${field}.${path}`, messages])));
     }
   }
 
-  /** Reads one file part of a multipart body, with the other parts as text. */
+  /** Reads one file part of a multipart body. @throws VALIDATION_ERROR, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
   async readFile(part: string): Promise<{ fileName: string; bytes: Uint8Array<ArrayBuffer> }> {
     const contentType = this.request.headers.get("content-type") ?? "";
     const bytes = await this.readBytes("multipart/form-data", false);
@@ -130,7 +129,7 @@ export class Call {
     return { fileName: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
   }
 
-  /** The body as it came, read once. @throws BODY_TOO_LARGE, BODY_TIMED_OUT, VALIDATION_ERROR when it breaks off */
+  /** The raw body, read once. @throws BODY_TOO_LARGE, BODY_TIMED_OUT, VALIDATION_ERROR if it is incomplete */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
     return this.#bytes ??= this.#read();
   }
@@ -172,14 +171,14 @@ const unreadable = (what: string, found: string, expected: string, headers: Reco
     { headers },
   );
 
-/** Validates `value`; every mistake by field. */
+/** Validates `value`. @throws VALIDATION_ERROR with all errors by field */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw invalid(fieldErrors(result.error));
 }
 
-/** A caller who hangs up, or whose time is over when the service stops, has sent a bad request and not found a fault. */
+/** Reads a body within the limits. A connection that breaks is an error of the request, not of the service. */
 async function readWithin(
   body: ReadableStream<Uint8Array>,
   limits: { bytes: number; milliseconds: number },
@@ -198,7 +197,7 @@ async function readWithin(
       chunks.push(value);
     }
   } catch (cause) {
-    reader.cancel().catch(() => {}); // it is broken, or nobody wants the rest
+    reader.cancel().catch(() => {}); // the stream is broken, or the rest is not needed
     if (cause instanceof Problem) throw cause;
     throw problem("VALIDATION_ERROR", "The body broke off before its end.", { cause });
   } finally {

@@ -1,4 +1,4 @@
-/** The cookies of a request by name; of repeated ones the first, which browsers send for the more specific path. */
+/** The cookies of a request by name. Of equal names the first counts: browsers send the more specific path first. */
 export function cookiesOf(headers: Headers): Map<string, string> {
   const cookies = new Map<string, string>();
   for (const part of (headers.get("cookie") ?? "").split(";")) {

@@ -7,13 +7,13 @@ const EXPOSED_HEADERS = "content-disposition, etag, idempotency-replayed, locati
 const PREFLIGHT_SECONDS = "7200";
 
 /**
- * Which origins' pages may call the service from a browser. Credentials are never allowed: the service reads a token
- * from a header that a page has to set itself, so a page of another origin cannot use what it does not know.
+ * Allows pages of other origins to call the service. Cookies are never allowed: the service reads the token from a
+ * header that the page must set, so a page can act only with a token that it has.
  */
 export class Cors {
   constructor(private readonly origins: "*" | readonly string[]) {}
 
-  /** The answer to a preflight, which comes before any token is asked for; null where the request is none. */
+  /** The answer to a preflight request, which has no token; null for other requests. */
   preflight({ method, headers }: Request): Response | null {
     if (method !== "OPTIONS" || !headers.has("origin") || !headers.has("access-control-request-method")) {
       return null;
@@ -35,7 +35,7 @@ export class Cors {
     });
   }
 
-  /** What every other answer carries. */
+  /** The headers of all other answers. */
   headers(request: Request): Record<string, string> {
     const allowed = this.#allowed(request.headers.get("origin"));
     return {

@@ -10,38 +10,38 @@ import type { Call } from "./call.ts";
 export const AREAS = {
   "Sign-in": "Sessions, tokens, own profile",
   "Users": "Users of the caller's tenant",
-  "Admin users": "Users across tenants",
+  "Admin users": "Users of all tenants",
   "Tenants": "Tenants the caller reaches",
-  "Admin tenants": "Tenants across the service",
+  "Admin tenants": "All tenants",
   "Roles": "Roles of the caller's tenant",
   "Permissions": "The permission catalog",
   "Audit": "Who changed what",
-  "API keys": "Keys by which machines call the service",
-  "Webhook endpoints": "Where events of the tenant are sent, and what became of them",
+  "API keys": "API keys of machines",
+  "Webhook endpoints": "Webhook endpoints of the tenant and their deliveries",
   "Reports": "Templates, executions, schedules",
   "Jobs": "Background jobs, recurring jobs, dead letters",
   "Files": "The file registry",
   "Notifications": "Messages and in-app notifications",
-  "Notification templates": "Texts with variables",
+  "Notification templates": "Message templates with variables",
   "Applications": "The tenant's products",
   "Settings": "Texts by key, a tenant's own",
   "Operations": "Health, documents, problem pages",
 } as const;
 export type Area = keyof typeof AREAS;
 
-/** Areas whose problem documents carry `errors` as a list of strings instead of an object by field. */
+/** Areas whose problem documents have `errors` as a list of strings instead of an object by field. */
 export const AREAS_WITH_ERROR_LISTS: ReadonlySet<Area> = new Set<Area>(
   ["Sign-in", "Users", "Admin users", "Tenants", "Admin tenants", "Roles", "Permissions", "Audit"],
 );
 
-/** One documented success: its body's shape (absent: no body), and its content type when it is not JSON. */
+/** A success answer: the shape of its body (absent: no body), and its content type if it is not JSON. */
 export interface AnswerSpec {
   description: string;
   schema?: z.ZodType;
   contentType?: string;
-  /** Further types the same is answered in, as text, by Accept or by what was asked for. */
+  /** Further content types of the answer, chosen by Accept or a parameter. */
   alsoAs?: string[];
-  /** True where the answer carries the ETag of the resource's version. */
+  /** True if the answer has an ETag with the version of the resource. */
   etag?: true;
 }
 
@@ -59,53 +59,52 @@ export interface EndpointInput<C, P, Q, B> {
   query: Parsed<Q>;
   body: Parsed<B>;
   call: Call;
-  /** For work "in steps" under an Idempotency-Key, else null. */
+  /** For `creates: "in steps"` with an Idempotency-Key; otherwise null. */
   once: OnceWork | null;
 }
 
-/** A route as it is declared: shape, permission, answers, refusals, and the one thing it does. */
+/** The declaration of a route: shapes, permission, answers, refusals and handler. */
 export interface EndpointSpec<C, P, Q, B> {
   method: "get" | "post" | "put" | "delete";
   /** With parameters in braces: `/api/v1/users/{id}`. */
   path: string;
-  /** Further paths that answer the same. */
+  /** Further paths of the same route. */
   alsoAt?: string[];
-  /** True where the path holds a secret: the log gets the route's pattern instead. */
+  /** True if the path contains a secret: the log then shows the route pattern. */
   hasSecretPath?: true;
   area: Area;
   /** Operation id of the API document. */
   id: string;
   summary: string;
-  /** What the API document says of it besides. */
+  /** Further description in the API document. */
   details?: string;
   access: Access<C>;
   params?: P;
   query?: Q;
   body?: B;
-  /** A body that `run` reads itself through `call.readJson`, where another check comes before the body's. */
+  /** A body that `run` reads with `call.readJson`, after another check. */
   lateBody?: z.ZodType;
-  /** The multipart part `run` reads itself through `call.readFile`. */
+  /** The multipart part that `run` reads with `call.readFile`. */
   filePart?: string;
-  /** True where an absent body counts as `{}`. */
+  /** True if an absent body counts as `{}`. */
   bodyOptional?: boolean;
-  /** Most bytes of the body; 1 MiB by default. */
+  /** Maximum size of the body in bytes; default 1 MiB. */
   bodyLimit?: number;
   /**
-   * Honours the Idempotency-Key header, for a route that makes something on behalf of a caller: `atomically` where its
-   * work is all in the database, `in steps` where it reaches outside; then a request that was interrupted is repeated
-   * with `once`.
+   * Accepts the Idempotency-Key header, for a route that creates something. `atomically`: all work is one database
+   * transaction. `in steps`: the work also calls other servers; the repeat of an interrupted request gets `once`.
    */
   creates?: "atomically" | "in steps";
-  /** The answer holds a lasting secret, which is never kept: an Idempotency-Key is refused. */
+  /** The answer contains a secret that is never stored, so an Idempotency-Key is refused. */
   showsSecret?: true;
-  /** True where requests are never counted against a rate limit. */
+  /** True if rate limits do not apply. */
   unlimited?: true;
   answers: Record<number, AnswerSpec>;
   problems: ProblemCode[];
   run(input: EndpointInput<C, P, Q, B>): Promise<Answer> | Answer;
 }
 
-/** An endpoint whose types have been checked at its declaration. */
+/** An endpoint of any types; `endpoint` checks them at the declaration. */
 export type Endpoint = EndpointSpec<
   unknown,
   z.ZodType | undefined,
@@ -113,7 +112,7 @@ export type Endpoint = EndpointSpec<
   z.ZodType | undefined
 >;
 
-/** Declares a route; the handler's input types follow from the shapes. */
+/** Declares a route. The input types of `run` follow from the shapes. */
 export function endpoint<
   C,
   P extends z.ZodType | undefined = undefined,

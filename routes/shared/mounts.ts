@@ -1,14 +1,14 @@
 import type { Log } from "../../infra/log.ts";
 import type { Handle } from "../app.ts";
 
-/** Something that answers for itself under one path, before the API is asked; null leaves the request to the API. */
+/** A part with its own pages under one path. It is called before the API; null passes the request to the API. */
 export interface Mount {
-  /** Where it is mounted, such as `/console`; it is asked for this path and all below it. */
+  /** Its path, for example `/console`. It gets requests to this path and all paths below. */
   path: string;
   serve(request: Request, ip: string | null): Promise<Response | null>;
 }
 
-/** The service as it is reached from outside: what is mounted, then the API. */
+/** Calls the mounted parts, then the API. */
 export function withMounts(mounts: readonly Mount[], api: Handle, log: Log): Handle {
   if (mounts.length === 0) return api;
   return async (request, ip) => {

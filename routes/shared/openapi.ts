@@ -24,7 +24,7 @@ interface Response {
   content?: Record<string, Content>;
 }
 
-/** An operation of the document, as far as it is told further. */
+/** The members of an operation that this module reads or changes. */
 export interface Operation {
   operationId: string;
   tags: string[];
@@ -48,7 +48,7 @@ export interface OpenApiDocument {
     & Record<string, object>;
 }
 
-/** The OpenAPI 3.1 document of `endpoints`, made from the very shapes that validate. */
+/** The OpenAPI 3.1 document of `endpoints`, derived from the shapes that validate requests. */
 export function openApiDocument(
   endpoints: readonly Endpoint[],
   o: { baseUrl: string; version: string },
@@ -76,12 +76,12 @@ export function openApiDocument(
   });
   for (const spec of endpoints) {
     const operation = document.paths[spec.path]?.[spec.method];
-    if (operation) tellFurther(operation, spec, document.components.schemas);
+    if (operation) addDetails(operation, spec, document.components.schemas);
   }
   return document;
 }
 
-/** What zod knows of an operation: its parameters, its body, its successes. */
+/** The members of an operation that follow from zod shapes: parameters, body, success answers. */
 function shapes(spec: Endpoint) {
   const body = spec.body ?? spec.lateBody;
   const request = {
@@ -119,8 +119,8 @@ function success({ description, schema, contentType, alsoAs = [] }: AnswerSpec) 
   return { description, ...(content.length > 0 ? { content: Object.fromEntries(content) } : {}) };
 }
 
-/** Adds what no shape says: access, headers, refusals, examples. */
-function tellFurther(operation: Operation, spec: Endpoint, schemas: Record<string, Schema>): void {
+/** Adds access, headers, refusals and examples. */
+function addDetails(operation: Operation, spec: Endpoint, schemas: Record<string, Schema>): void {
   const { access } = spec;
   operation.description = descriptionOf(spec);
   operation.security = access.needsCaller
@@ -158,14 +158,14 @@ function descriptionOf({ access, alsoAt = [], unlimited, details }: Endpoint): s
   const who = !needsCaller
     ? "Open to anyone."
     : permissions.length > 0
-    ? `Needs ${codes(permissions, " or ")}${needsTenant ? " in the tenant the request acts in" : ""}.`
+    ? `Needs ${codes(permissions, " or ")}${needsTenant ? " in the tenant of the request" : ""}.`
     : `For any signed-in caller${needsTenant ? " in a tenant" : ""}.`;
   return [
     who,
     ...(personsOnly ? ["Not for API keys."] : []),
     ...(alsoAt.length > 0 ? [`Also at ${codes(alsoAt, ", ")}.`] : []),
     ...(details ? [details] : []),
-    ...(unlimited ? ["Never counted against a rate limit."] : []),
+    ...(unlimited ? ["Not rate limited."] : []),
   ].join(" ");
 }
 

@@ -1,4 +1,4 @@
-/** A JSON Schema as it stands in the document. */
+/** A JSON Schema of the document. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -23,7 +23,7 @@ export interface Schema {
   minItems?: number;
 }
 
-/** What a text of this name looks like; the first whose pattern fits the name. */
+/** Example texts by property name; the first matching pattern counts. */
 const TEXTS: [RegExp, string][] = [
   [/cron/i, "0 4 * * *"],
   [/^(jobTypeName|jobType)$/, "steward.echo"],
@@ -57,15 +57,15 @@ const TEXTS: [RegExp, string][] = [
   [/userAgent/, "Mozilla/5.0"],
   [/duration/i, "00:00:01.250"],
 ];
-/** For what no name tells: the first that the pattern takes. */
+/** Texts for other names; the first that matches the schema counts. */
 const FILLERS = ["example", "read:users", "1", "00:00:01.250", "2026-01-31T12:00:00Z", "https://example.com"];
-/** Fields that mostly hold nothing. */
+/** Properties that are usually null. */
 const USUALLY_NULL =
   /lockout|deleted|purge|error|rejection|cancel|retain|signature|failed|fail|suspend|paused/i;
 const UUID = "0198f1c2-7a3b-7c4d-8e5f-6a7b8c9d0e1f";
 const DEEPEST = 8;
 
-/** A value `schema` takes, with names and numbers a reader believes; `name` is the property it stands under. */
+/** A realistic value that `schema` accepts. @param name the property that has the value */
 export function exampleOf(schema: Schema, schemas: Record<string, Schema>, name = "", depth = 0): unknown {
   const { $ref } = schema;
   if ($ref) {

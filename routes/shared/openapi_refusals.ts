@@ -15,16 +15,16 @@ function problemSchema(description: string, errors: object) {
   };
 }
 
-/** RFC 9457, in the two forms `errors` travels in. */
+/** Problem documents (RFC 9457) with the two forms of `errors`. */
 export const PROBLEM_SCHEMAS = {
   ProblemDocument: problemSchema(
-    "A refusal; `errors` names fields and what was expected of them, or is the list the code speaks of.",
+    "A refusal; `errors` has the expected values by field, or a list that the code describes.",
     { anyOf: [{ type: "object", additionalProperties: texts }, texts] },
   ),
   ProblemDocumentWithList: problemSchema("A refusal; `errors` is a list of `field: message`.", texts),
 };
 
-/** Refusals whatever asks for a caller can answer; the last one for the tenant a global token names. */
+/** Refusals of all operations that need a caller. The last one is for the tenant that a global token names. */
 const CALLER_PROBLEMS: ProblemCode[] = [
   "TOKEN_MISSING",
   "TOKEN_INVALID",
@@ -39,7 +39,7 @@ const KEY_PROBLEMS: ProblemCode[] = [
 ];
 const BODY_PROBLEMS: ProblemCode[] = ["BODY_TIMED_OUT", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
 
-/** Groups of refusals many operations share, told once each: a status that answers just these refers to its name. */
+/** Groups of refusals that many operations share. A status with exactly these codes refers to the group. */
 const SHARED: Record<string, ProblemCode[]> = {
   Invalid: ["VALIDATION_ERROR"],
   Unauthenticated: CALLER_PROBLEMS.slice(0, -1),
@@ -56,13 +56,13 @@ const SHARED: Record<string, ProblemCode[]> = {
   Unavailable: ["REQUEST_TIMED_OUT_UNAVAILABLE", "DATABASE_UNAVAILABLE", "DATABASE_BUSY_UNAVAILABLE"],
 };
 
-/** Every code an operation can be refused with: those it declares and those its shape and access bring along. */
+/** All codes that an operation can refuse with: the declared ones, and those of its shapes and access. */
 export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
   const { needsCaller, needsTenant, personsOnly, permissions } = spec.access;
   const readsBody = Boolean(spec.body ?? spec.lateBody ?? spec.filePart) || spec.creates !== undefined;
   const reachesStorage = spec.area === "Files" || spec.area === "Reports" && spec.method !== "get";
   return new Set<ProblemCode>([
-    "VALIDATION_ERROR", // also of a route without parameters: no query may hold what the database cannot
+    "VALIDATION_ERROR", // also without parameters: any query is checked for text that the database cannot store
     ...(needsCaller ? CALLER_PROBLEMS : []),
     ...(needsTenant || personsOnly ? ["FORBIDDEN"] as const : []),
     ...(permissions.length > 0 ? ["MISSING_PERMISSION"] as const : []),
@@ -80,7 +80,7 @@ export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
 
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 
-/** The refusals of an operation by status: references where the group is a shared one. */
+/** The refusals of an operation by status; shared groups as references. */
 export function refusalResponses(spec: Endpoint): Record<string, object> {
   const hasList = AREAS_WITH_ERROR_LISTS.has(spec.area);
   const byStatus = Map.groupBy(refusalCodes(spec), (code) => CATALOGUE[code].status);

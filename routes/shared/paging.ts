@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { enumName, queryBoolean, queryInteger } from "./validation.ts";
 
-/** The largest page number; an offset stays an integer that is exact. */
+/** The largest page number, so that offsets are exact integers. */
 export const LAST_PAGE = 2_147_483_647;
 
-/** The shape of a page of `item`. */
+/** The shape of a page with items of shape `item`. */
 export const pagedResultOf = <S extends z.ZodType>(item: S) =>
   z.object({
     items: z.array(item),
@@ -16,7 +16,7 @@ export const pagedResultOf = <S extends z.ZodType>(item: S) =>
     hasPrevious: z.boolean(),
   });
 
-/** `page` and `pageSize`, with the given most rows a page, and so many where the caller does not say. */
+/** `page` and `pageSize`, with the maximum and the default page size. */
 export const pageQuery = (maxPageSize = 100, usual = Math.min(20, maxPageSize)) => ({
   page: queryInteger(1, LAST_PAGE).default(1).meta({ default: 1 }),
   pageSize: queryInteger(1, maxPageSize).default(usual).meta({ default: usual }),
@@ -24,7 +24,7 @@ export const pageQuery = (maxPageSize = 100, usual = Math.min(20, maxPageSize)) 
 
 export const sortDirection = enumName(["Ascending", "Descending"]);
 
-/** The common list parameters; `sortBy` takes one of `sortable`. */
+/** The common list parameters. `sortBy` accepts the names in `sortable`. */
 export const listQuery = <const N extends readonly [string, ...string[]]>(sortable: N) => ({
   ...pageQuery(),
   sortBy: enumName(sortable).optional(),

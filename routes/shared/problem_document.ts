@@ -9,47 +9,46 @@ import type { Answer } from "./answer.ts";
 export interface ProblemContext {
   baseUrl: string;
   instance: string;
-  /** What the log gets as the path. */
+  /** The path in the log. */
   loggedPath: string;
   traceId: string;
-  /** True where `errors` travels as a list of strings. */
+  /** True if `errors` is a list of strings. */
   errorList: boolean;
 }
 
 const RETRY_AFTER_S = "1";
 
-/** What callers and the log are told of a database that cannot do its work for now. */
-const TROUBLES = {
+/** Answer and log message for each temporary failure of the database. */
+const DATABASE_FAILURES = {
   unreachable: {
     code: "DATABASE_UNAVAILABLE",
     detail: "The service could not reach its database.",
     retryAfterS: RETRY_AFTER_S,
-    logged: "a request failed: the database is away",
+    logged: "a request failed: the database is unreachable",
   },
   full: {
     code: "DATABASE_UNAVAILABLE",
-    detail: "The database has run out of room. Nothing was changed.",
+    detail: "The database has no free space. Nothing was changed.",
     retryAfterS: "10",
     logged: "a request failed: the database has run out of disk space, memory or another resource",
   },
   busy: {
     code: "DATABASE_BUSY_UNAVAILABLE",
-    detail: "Other work held what the request needs for too long. Nothing was changed.",
+    detail: "The database did not finish in time because other work holds locks. Nothing was changed.",
     retryAfterS: "2",
     logged: "a request failed: a lock or a statement took too long",
   },
 } as const;
 
 /**
- * The problem document of a failure. What is not a refusal of the catalogue becomes INTERNAL_ERROR, or
- * a 503 where database or object store cannot work for now: the answer tells nothing of it, the log has it whole under
- * the same trace id.
+ * The problem document of a failure. An unexpected error becomes INTERNAL_ERROR, or a 503 if the database or the object
+ * store is unavailable. The answer does not contain the error; the log does, with the same trace id.
  */
 export function problemAnswer(failure: unknown, context: ProblemContext, log: Log): Answer {
   const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
   if (refusal) return document(refusal, context);
-  const trouble = databaseFailure(failure);
-  log.error(trouble ? TROUBLES[trouble].logged : "a request failed unexpectedly", {
+  const failed = databaseFailure(failure);
+  log.error(failed ? DATABASE_FAILURES[failed].logged : "a request failed unexpectedly", {
     traceId: context.traceId,
     path: context.loggedPath,
     error: failure,
@@ -57,13 +56,13 @@ export function problemAnswer(failure: unknown, context: ProblemContext, log: Lo
   return document(unexpectedProblem(failure), context);
 }
 
-/** RFC 9110: a 401 names the way to authenticate. The code says what was wrong with the token. */
+/** RFC 9110 requires the authentication scheme in a 401. The code is the reason. */
 const CHALLENGE = 'Bearer realm="steward"';
 
 function unexpectedProblem(failure: unknown): Problem {
-  const trouble = databaseFailure(failure);
-  if (trouble) {
-    const { code, detail, retryAfterS } = TROUBLES[trouble];
+  const failed = databaseFailure(failure);
+  if (failed) {
+    const { code, detail, retryAfterS } = DATABASE_FAILURES[failed];
     return new Problem(code, detail, { headers: { "retry-after": retryAfterS } });
   }
   const headers = { "retry-after": RETRY_AFTER_S };
@@ -72,11 +71,11 @@ function unexpectedProblem(failure: unknown): Problem {
       headers,
     });
   }
-  const detail = "Something failed that should not have; quote the traceId to the operator.";
+  const detail = "An unexpected error occurred; send the traceId to the operator.";
   return new Problem("INTERNAL_ERROR", detail);
 }
 
-/** RFC 9457: the title of `about:blank` is the status's own phrase; only one 400 has no code. */
+/** RFC 9457: the title of type `about:blank` is the phrase of the status. The only problem without a code is a 400. */
 const UNCODED_TITLE = "Bad Request";
 
 function document({ code, status, message, extras }: Problem, context: ProblemContext): Answer {
@@ -99,7 +98,7 @@ function document({ code, status, message, extras }: Problem, context: ProblemCo
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** The URI that names a kind of problem and leads to its page. */
+/** The URL that identifies a code and has a page about it. */
 export const problemType = (baseUrl: string, code: ProblemCode): string => `${baseUrl}/problems/${code}`;
 
 function shapeErrors(errors: FieldErrors | string[], asList: boolean): FieldErrors | string[] {

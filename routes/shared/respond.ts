@@ -2,10 +2,10 @@ import type { Answer } from "./answer.ts";
 import type { Cors } from "./cors.ts";
 import { traceResponse } from "./trace.ts";
 
-/** What answers carry besides their own headers, in this deployment. */
+/** Settings of the deployment that decide common headers. */
 export interface AnswerSetting {
   baseUrl: () => string;
-  /** Browsers are told to come back over TLS only. */
+  /** True if browsers must use TLS (Strict-Transport-Security). */
   isSecure: boolean;
   cors: Cors | null;
 }
@@ -14,17 +14,17 @@ const encoder = new TextEncoder();
 const HTML_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'";
 
-/** Makes responses; the headers every answer has are put together once. */
+/** Creates a function that builds responses. The common headers are computed once. */
 export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
   const common = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
     ...isSecure ? { "strict-transport-security": "max-age=31536000" } : {},
   };
-  // JSON is never shown as a page, and a header more than this slows every answer down by a tenth of its time.
+  // JSON is never rendered as a page. Each further header makes every answer about 10 % slower.
   const json = { ...common, "content-type": "application/json" };
   const data = { ...common, "content-security-policy": "default-src 'none'; frame-ancestors 'none'" };
-  // A page's window is its own. Data says nothing of windows: pages elsewhere may open sign-in in one of theirs.
+  // Isolates the windows of pages. Other content has no opener policy, so that other sites can open sign-in in a popup.
   const html = {
     ...common,
     "content-security-policy": HTML_POLICY,
@@ -33,7 +33,7 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
     "cross-origin-resource-policy": "same-origin",
   };
 
-  /** All headers are given at once: setting them one by one on a response is several times slower. */
+  /** Passes all headers at once, because setting them one by one on a response is several times slower. */
   return function respond(
     { status, headers, body }: Answer,
     request: Request,
@@ -50,7 +50,7 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
     if (headers.location?.startsWith("/")) all.location = pathOf(baseUrl()) + headers.location;
     if (request.method === "HEAD" && payload !== null) {
       if (typeof payload === "string") all["content-length"] = String(encoder.encode(payload).length);
-      if (payload instanceof ReadableStream) payload.cancel(); // nobody will read it
+      if (payload instanceof ReadableStream) payload.cancel(); // a HEAD answer has no body
       payload = null;
     }
     return new Response(payload, { status, headers: all });
@@ -59,5 +59,5 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
 
 export type Respond = ReturnType<typeof responder>;
 
-/** The path a proxy in front serves the service under; "" where it is the root. */
+/** The path prefix of the public URL; "" for the root. */
 export const pathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/+$/, "");

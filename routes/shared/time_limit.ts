@@ -1,6 +1,7 @@
 import { problem } from "../../domain/problems/problem.ts";
 import type { Call } from "./call.ts";
 
+/** Checks per time limit. */
 const TICKS = 20;
 
 interface Running {
@@ -10,22 +11,22 @@ interface Running {
 }
 
 /**
- * Ends requests that are not answered in time. One timer looks after all of them, a few times within the limit: a timer
- * each would cost more than the rest of the pipeline.
+ * Rejects requests that take too long. One timer checks all of them, because one timer per request would cost more
+ * than the rest of the pipeline.
  */
 export class TimeLimit {
-  /** In the order they came, so the oldest stands first. */
+  /** In order of arrival, oldest first. */
   #running = new Set<Running>();
 
-  /** @param stopping ends the looking; what still runs then is cut by whoever stops the service. */
+  /** @param stopping ends the checks; the shutdown ends requests that still run */
   constructor(private readonly milliseconds: number, stopping: AbortSignal) {
-    const timer = setInterval(() => this.#look(), milliseconds / TICKS);
+    const timer = setInterval(() => this.#rejectLate(), milliseconds / TICKS);
     stopping.addEventListener("abort", () => clearInterval(timer), { once: true });
   }
 
   /**
-   * The outcome of `work`, unless it takes too long: then `call.signal` is aborted, and what `work` comes to is nobody's.
-   * @param since when the request came, of `performance.now()`.
+   * Returns the result of `work`. At the time limit it aborts `call.signal` and ignores the result.
+   * @param since when the request arrived, as `performance.now()`
    * @throws REQUEST_TIMED_OUT_UNAVAILABLE
    */
   within<T>(call: Call, since: number, work: Promise<T>): Promise<T> {
@@ -42,7 +43,7 @@ export class TimeLimit {
     });
   }
 
-  #look(): void {
+  #rejectLate(): void {
     const latest = performance.now() - this.milliseconds;
     for (const running of this.#running) {
       if (running.since > latest) return;

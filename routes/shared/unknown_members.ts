@@ -1,32 +1,32 @@
-// Members of a body that its shape does not know. One that looks like a known member is most likely a mistake; any
-// other is ignored, and named to the caller.
+// Unknown members of a body. One that looks like a known member is probably a mistake and is refused. Others are ignored
+// and reported to the caller.
 import type { z } from "zod";
 import type { FieldErrors } from "../../domain/problems/problem.ts";
 import { type Shape, shapeOf } from "./body_shape.ts";
 
-/** Different unknown members of one body that are compared with the known ones: a body may hold very many. */
+/** Maximum number of different unknown members that are compared with known ones. */
 const MOST_COMPARED = 1_000;
-/** Ignored members of one body that are named; more than the header shows. */
+/** Maximum number of ignored members that are collected; the header shows fewer. */
 const MOST_NAMED = 100;
 const MOST_EDITS = 2;
 const LEAST_LETTERS = 5;
 
-/** What a body has besides the members its shape knows. */
+/** The unknown members of a body. */
 export interface UnknownMembers {
-  /** Those that look like a known member, by dotted path within the value. */
+  /** Errors for members that look like known ones, by dotted path within the value. */
   errors: FieldErrors;
-  /** The others, as `tenants[0].colour`; of very many the first. */
+  /** The others, as `tenants[0].colour`, up to the maximum. */
   ignored: string[];
 }
 
 type Path = readonly (string | number)[];
 
-/** @param at where `value` stands in the body. */
+/** Finds the unknown members of `value`. @param at path of `value` in the body */
 export function unknownMembers(schema: z.ZodType, value: unknown, at: Path = []): UnknownMembers {
   const found: UnknownMembers = { errors: {}, ignored: [] };
   const depth = at.length;
   let compared = 0;
-  const meantIn = new Map<Shape, Map<string, string | undefined>>(); // rows of a list share their unknown members
+  const meantIn = new Map<Shape, Map<string, string | undefined>>(); // elements of a list usually share their unknown members
   const meant = (shape: Shape, members: ReadonlyMap<string, unknown>, name: string): string | undefined => {
     const known = meantIn.get(shape) ?? new Map<string, string | undefined>();
     meantIn.set(shape, known);
@@ -65,7 +65,7 @@ export function unknownMembers(schema: z.ZodType, value: unknown, at: Path = [])
 const nameOf = (path: Path): string =>
   path.map((part, n) => typeof part === "number" ? `[${part}]` : n === 0 ? part : `.${part}`).join("");
 
-/** Letter case, `-` and `_` aside: equal, or at most two edits apart where both have five letters or more. */
+/** True if the names are equal, or differ by at most two edits and have five letters or more. Ignores case, `-` and `_`. */
 function isNear(one: string, other: string): boolean {
   const [a, b] = [plain(one), plain(other)];
   if (a === b) return true;

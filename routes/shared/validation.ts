@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { FieldErrors } from "../../domain/problems/problem.ts";
 
-/** Messages of a failed parse by dotted field name; `body` where the whole value is wrong. */
+/** The messages of a failed parse by dotted field name; `body` for the whole value. */
 export function fieldErrors(error: z.ZodError): FieldErrors {
   const errors: FieldErrors = {};
   for (const issue of error.issues) {
@@ -11,7 +11,7 @@ export function fieldErrors(error: z.ZodError): FieldErrors {
   return errors;
 }
 
-/** A UUID in any case, handed on in lower case. */
+/** A UUID, converted to lower case. */
 export const NO_UUID = "expected a UUID";
 export const uuid = z.uuid({ error: NO_UUID }).toLowerCase();
 
@@ -22,7 +22,7 @@ export const requiredText = (max: number) => z.string().trim().min(1).max(max);
 export const optionalText = (max: number) =>
   z.string().max(max).nullish().transform((value) => value ?? null);
 
-/** One of `names` in any letter case, handed on in the spelling given here. */
+/** One of `names`, case-insensitive, converted to the spelling in `names`. */
 export function enumName<const N extends readonly [string, ...string[]]>(names: N) {
   const spelling = new Map(names.map((name) => [name.toLowerCase(), name]));
   return z.preprocess(
@@ -31,19 +31,19 @@ export function enumName<const N extends readonly [string, ...string[]]>(names: 
   );
 }
 
-/** An integer of a query: digits only, so that `1e3` or a blank is refused rather than read. */
+/** An integer in a query. Only digits: `1e3` and blanks are refused. */
 export const queryInteger = (min: number, max: number) =>
   z.string().regex(/^-?\d{1,15}$/, "expected an integer").transform(Number).pipe(
     z.number().int().min(min).max(max),
   ).meta({ type: "integer", minimum: min, maximum: max });
 
-/** `true` or `false` in any letter case. */
+/** `true` or `false`, case-insensitive. */
 export const queryBoolean = z.string().toLowerCase().pipe(
   z.enum(["true", "false"], { error: "expected true or false" }),
 )
   .transform((value) => value === "true").meta({ type: "boolean" });
 
-/** The years the four digits of an answer and the database agree on; an offset can lead out of them. */
+/** True for the years 1 to 9999, which ISO 8601 and the database can represent. An offset can lead outside. */
 function isStorable(instant: Date): boolean {
   const year = instant.getUTCFullYear();
   return year >= 1 && year <= 9999;
@@ -52,7 +52,7 @@ function isStorable(instant: Date): boolean {
 const TIME_FORMS = { offset: true, local: true } as const;
 const NAMES_ZONE = /(Z|[+-]\d\d:\d\d)$/;
 
-/** An instant in ISO 8601, to the minute or finer. Without an offset it is in UTC, and a date is its midnight there. */
+/** An ISO 8601 instant with minutes, or a date. Without an offset it is in UTC; a date means midnight. */
 export const instant = z.union([
   z.iso.datetime(TIME_FORMS),
   z.iso.datetime({ ...TIME_FORMS, precision: -1 }),
@@ -63,13 +63,13 @@ export const instant = z.union([
 
 const OFFSET_AFTER_SPACE = /^(\S+T\S+) (\d\d:\d\d)$/;
 
-/** An `instant` of a query, where a `+` that is not percent-encoded arrives as a space: `12:00 02:00` is `12:00+02:00`. */
+/** An `instant` in a query. A `+` that is not percent-encoded arrives as a space: `12:00 02:00` means `12:00+02:00`. */
 export const queryInstant = z.preprocess(
   (value) => typeof value === "string" ? value.replace(OFFSET_AFTER_SPACE, "$1+$2") : value,
   instant,
 );
 
-/** At most `max` UUIDs of a query, repeated or comma-separated; repeated ids count once. */
+/** At most `max` UUIDs in a query: repeated parameters or comma-separated. Duplicates are removed. */
 export const queryIds = (max: number) =>
   z.union([z.string(), z.array(z.string())])
     .transform((value) => [
@@ -80,7 +80,7 @@ export const queryIds = (max: number) =>
     .pipe(z.array(uuid).max(max, `expected at most ${max} ids`))
     .meta({ type: "array", items: { type: "string", format: "uuid" }, maxItems: max });
 
-/** The query of a request as schemas take it: empty values are absent, repeated names become arrays. */
+/** The query of a request as an object: empty values are absent, repeated names become arrays. */
 export function queryValues(search: URLSearchParams): Record<string, string | string[]> {
   const values: Record<string, string | string[]> = {};
   for (const [name, value] of search) {

@@ -11,12 +11,12 @@ import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** A claim ends with its instance's lease, and sooner where leases are long: a client waits for it. */
+/** Maximum time a claim outlives its instance. Shorter than a long lease, because a client waits for it. */
 const CLAIM_SECONDS = 10;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * The Idempotency-Key of a request, or null; the quotes of a structured field are not part of it.
+ * The Idempotency-Key of a request, without the quotes of a structured field; null if there is none.
  * @throws VALIDATION_ERROR
  */
 export function idempotencyKey(headers: Headers): string | null {
@@ -27,18 +27,18 @@ export function idempotencyKey(headers: Headers): string | null {
   throw invalid({ "Idempotency-Key": ["expected 1 to 255 visible ASCII characters, without blanks"] });
 }
 
-/** @throws VALIDATION_ERROR where a key was sent: the answer of a repeat could not be the first one's */
+/** Refuses a key: the first answer is not stored, so a repeat could not get it. @throws VALIDATION_ERROR */
 export function requireNoKey(headers: Headers): void {
   if (!headers.has("idempotency-key")) return;
   throw invalid({
     "Idempotency-Key": [
-      "this route takes none: its answer holds a secret that is shown once and never stored, so it cannot be " +
-      "replayed; send the request without the header, and look in the list before you repeat it",
+      "not accepted by this route: its answer contains a secret that is never stored, so it cannot be replayed; " +
+      "send the request without the header, and read the list before you repeat it",
     ],
   });
 }
 
-/** Answers a creating request at most once for its key: by `work` the first time, by what was kept of it afterwards. */
+/** Runs `work` at most once for a key, and stores its answer. Repeats of the request get the stored answer. */
 export async function answeredOnce(
   sql: Sql,
   o: { spec: Endpoint; caller: Caller; key: string; call: Call; leaseSeconds: number },
@@ -67,14 +67,14 @@ export async function answeredOnce(
   };
 }
 
-/** The body; of a form its file, since every sending draws another boundary. */
+/** The content that identifies the request: the body, or the file of a form, whose boundary changes with every request. */
 async function contentOf(call: Call, { filePart }: Endpoint): Promise<(string | Uint8Array)[]> {
   if (!filePart) return [await call.bytes()];
   const { fileName, bytes } = await call.readFile(filePart);
   return [fileName, bytes];
 }
 
-/** An answer of a creating route as it can be kept: its JSON as text. */
+/** The stored form of an answer: its JSON as text. */
 function kept({ status, headers, body, isProvisional = false }: Answer): StepsAnswer {
   if (body === undefined) return { status, headers, body: null, isProvisional };
   if (headers["content-type"]) return { status, headers, body: String(body), isProvisional };

@@ -25,7 +25,7 @@ import {
 const access = inTenantOrService();
 
 /** Statistics of all jobs. They must be registered before `/jobs/{id}`, which matches their paths too. */
-export const jobFigureRoutes: Endpoint[] = [
+export const jobStatisticsRoutes: Endpoint[] = [
   endpoint({
     method: "get",
     path: "/api/v1/jobs/dashboard/stats",
