@@ -65,7 +65,7 @@ Deno.test("a key for an answer that holds a secret is refused, and nothing is ma
     const refused = await actor.post(path, body, key);
     assert.equal(refused.status, 400, path);
     assert.equal(refused.body.code, "VALIDATION_ERROR", path);
-    assert.match(refused.body.errors["Idempotency-Key"][0], /secret that is shown once/, path);
+    assert.match(refused.body.errors["Idempotency-Key"][0], /secret that is never stored/, path);
   }
   assert.equal((await actor.get("/api/v1/api-keys")).body.totalCount, 0);
   assert.equal((await actor.get("/api/v1/webhook-endpoints")).body.totalCount, 0);
