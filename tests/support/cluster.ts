@@ -3,13 +3,13 @@
 // is a copy of one that was initialised and migrated once and is kept in node_modules/.cache, as that takes seconds.
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
-import process from "node:process";
 import postgres from "postgres";
 import { bootstrap } from "../../domain/access/bootstrap.ts";
 import { readConfig } from "../../infra/config.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
 import { migrate } from "../../infra/postgres/migrate.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
+import { isAlive } from "./processes.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 const TEMPLATE = "steward_template";
@@ -134,15 +134,6 @@ function databaseUrl(server: string, database: string): string {
   const url = new URL(server);
   url.pathname = `/${database}`;
   return url.href;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 if (import.meta.main) await host(Deno.args[0] ?? "", Number(Deno.args[1]));

@@ -1,5 +1,6 @@
 // A host of its own for a process: a network namespace, joined to this one by a cable that can be pulled. Only root may
 // make one, and it has no way out.
+import { succeeds } from "./processes.ts";
 
 export interface FarHost extends AsyncDisposable {
   /** This side's address. */
@@ -22,7 +23,7 @@ export async function makeFarHost(): Promise<FarHost> {
   const [name, near, far] = [`far-${id}`, `n${id}`, `f${id}`];
   const net = `10.${200 + made % 50}.${Deno.pid % 250}`;
   const ip = async (...args: string[]) => {
-    if (!await run("ip", ...args)) throw new Error(`ip ${args.join(" ")} failed`);
+    if (!await succeeds("ip", ...args)) throw new Error(`ip ${args.join(" ")} failed`);
   };
   await ip("netns", "add", name);
   await ip("link", "add", near, "type", "veth", "peer", "name", far, "netns", name);
@@ -36,7 +37,7 @@ export async function makeFarHost(): Promise<FarHost> {
     prefix: ["ip", "netns", "exec", name],
     vanish: () => ip("-n", name, "link", "set", far, "down"),
     async [Symbol.asyncDispose]() {
-      await run("ip", "link", "delete", near);
+      await succeeds("ip", "link", "delete", near);
       await ip("netns", "delete", name);
     },
   };
@@ -44,15 +45,5 @@ export async function makeFarHost(): Promise<FarHost> {
 
 async function mayMake(): Promise<boolean> {
   const name = `far-${Deno.pid}-try`;
-  return await run("ip", "netns", "add", name) && await run("ip", "netns", "delete", name);
-}
-
-async function run(command: string, ...args: string[]): Promise<boolean> {
-  try {
-    const { success } = await new Deno.Command(command, { args, stdout: "null", stderr: "null" }).output();
-    return success;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
+  return await succeeds("ip", "netns", "add", name) && await succeeds("ip", "netns", "delete", name);
 }

@@ -1,4 +1,5 @@
 // A disk that is soon full: a file system of some megabytes in memory, which only root may mount.
+import { succeeds } from "./processes.ts";
 
 /** Whether this process may mount one; tests that need it are ignored where not. */
 export const canMountSmallDisk = Deno.build.os === "linux" && Deno.uid() === 0 && await mayMount();
@@ -15,7 +16,7 @@ export interface SmallDisk {
 /** @param megabytes its size */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const folder = await Deno.makeTempDir({ prefix: "small-disk-" });
-  if (!await run("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder)) {
+  if (!await succeeds("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder)) {
     throw new Error(`no file system could be mounted at ${folder}`);
   }
   const filler = `${folder}/filler`;
@@ -34,7 +35,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
     },
     clear: () => Deno.remove(filler),
     async unmount() {
-      await run("umount", "--lazy", folder);
+      await succeeds("umount", "--lazy", folder);
       await Deno.remove(folder);
     },
   };
@@ -42,18 +43,8 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
 
 async function mayMount(): Promise<boolean> {
   const folder = await Deno.makeTempDir({ prefix: "small-disk-" });
-  const isMounted = await run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder);
-  if (isMounted) await run("umount", folder);
+  const isMounted = await succeeds("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder);
+  if (isMounted) await succeeds("umount", folder);
   await Deno.remove(folder);
   return isMounted;
-}
-
-async function run(command: string, ...args: string[]): Promise<boolean> {
-  try {
-    const { success } = await new Deno.Command(command, { args, stdout: "null", stderr: "null" }).output();
-    return success;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Accepted, Kind } from "./load.ts";
-import { pause } from "./load.ts";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Call, System } from "./system.ts";
 
 /** Where each kind is kept, what its good end is, and where the key of its request stands. */

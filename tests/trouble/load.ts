@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { signInAdministrator } from "../support/service_process.ts";
 import { LEASE_SECONDS, type System } from "./system.ts";
 
@@ -180,8 +181,4 @@ async function upload(reserved: any): Promise<boolean> {
     await pause(300);
   }
   return false;
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

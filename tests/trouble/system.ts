@@ -6,6 +6,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedd
 import { type Receiver, startReceiver } from "../infra/mail/receiver.ts";
 import { type ServiceProcess, startServiceProcess } from "../support/service_process.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
+import { isAlive } from "../support/processes.ts";
 
 export const LEASE_SECONDS = 5;
 const INSTANCES = 3;
@@ -128,15 +129,6 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
       await Deno.remove(folder, { recursive: true });
     },
   };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A server that notes when each job's request begins and ends; a caller that goes away ends its own. */

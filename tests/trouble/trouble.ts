@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
 import { canMountSmallDisk, mountSmallDisk } from "../support/small_disk.ts";
 import { judge } from "./ledger.ts";
-import { Load, pause } from "./load.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { Load } from "./load.ts";
 import { LEASE_SECONDS, startSystem, type System } from "./system.ts";
 
 const FAKETIME = ["x86_64", "aarch64"].map((machine) =>
