@@ -1,10 +1,10 @@
 // Background work beside rows that another transaction holds for long, as one of a frozen instance does.
 import assert from "node:assert/strict";
-import { setTimeout as pause } from "node:timers/promises";
 import { insertJobs } from "../../domain/jobs/enqueue.ts";
 import { connectPostgres, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { Receiver } from "../routes/events/receiver.ts";
 import { setup } from "../support/setup.ts";
+import { until } from "../support/until.ts";
 
 const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" }, { inThisProcess: true });
 const receiver = new Receiver();
@@ -17,18 +17,12 @@ Deno.test.afterAll(async () => {
 });
 
 /** Does `work` while another transaction holds what `lock` locks. */
-async function whileLocked(lock: (tx: Tx) => Promise<unknown>, work: () => Promise<void>): Promise<void> {
+async function whileLocked(lock: (tx: Tx) => Promise<unknown>, work: () => Promise<unknown>): Promise<void> {
   await transact(other, async (tx) => {
     await lock(tx);
     const alive = setInterval(() => tx`select 1`, 2_000);
     await work().finally(() => clearInterval(alive));
   });
-}
-
-async function until(what: string, holds: () => Promise<boolean>, seconds: number): Promise<void> {
-  for (const since = performance.now(); !await holds(); await pause(20)) {
-    assert.ok(performance.now() - since < seconds * 1000, `${what}: not within ${seconds} s`);
-  }
 }
 
 Deno.test("a message that another transaction holds delays none that are sent with it, and goes out later", async () => {
@@ -51,9 +45,9 @@ Deno.test("a message that another transaction holds delays none that are sent wi
       0;
   await whileLocked(
     (tx) => tx`select from notifications where id = ${held} for update`,
-    () => until("the others", () => isSent(others), 4),
+    () => until(() => isSent(others), Boolean, { what: "Sent for the others", withinMs: 4_000 }),
   );
-  await until("the held one", () => isSent([held]), 10);
+  await until(() => isSent([held]), Boolean, { what: "Sent for the locked one", withinMs: 10_000 });
   const [job] = await sql`
     select j.failures from jobs j join notifications n on n.job_id = j.id where n.id = ${held}`;
   assert.equal(job?.failures, 0);
@@ -71,11 +65,11 @@ Deno.test("an endpoint that another transaction holds keeps no delivery from end
       (tx) => tx`update webhook_endpoints set updated_at = now() where id = ${endpoint.id}`,
       () =>
         until(
-          `answer ${answer}`,
-          async () =>
-            (await sql`select from webhook_deliveries
-            where id = ${ping.id} and status = ${state} and attempt_count = 1`).length === 1,
-          3,
+          () =>
+            sql`select from webhook_deliveries
+              where id = ${ping.id} and status = ${state} and attempt_count = 1`,
+          (rows) => rows.length === 1,
+          { what: state, withinMs: 3_000 },
         ),
     );
   }
@@ -94,9 +88,9 @@ Deno.test("a claimer that froze in its turn keeps no jobs of other types from st
         ...{ jobTypeName: "steward.echo", serializedArgs: "{}" },
       });
       await until(
-        "another job",
-        async () => (await sql`select from jobs where id = ${job.id} and status = 'Succeeded'`).length === 1,
-        3,
+        () => sql`select from jobs where id = ${job.id} and status = 'Succeeded'`,
+        (rows) => rows.length === 1,
+        { what: "Succeeded for another job", withinMs: 3_000 },
       );
     },
   );
@@ -107,11 +101,11 @@ Deno.test("while no job can start, readiness says so, and all goes on by itself"
     const { status, body } = await t.nobody.get("/readyz");
     return [status, body.checks.jobs, body.checks.postgres].join(" ");
   };
-  await until("before", async () => await jobs() === "200 ok ok", 5);
+  await until(jobs, (state) => state === "200 ok ok", { withinMs: 5_000 });
   await whileLocked(
     (tx) => tx`lock table jobs`,
-    () => until("degraded", async () => await jobs() === "200 failed ok", 6),
+    () => until(jobs, (state) => state === "200 failed ok", { withinMs: 6_000 }),
   );
-  await until("after", async () => await jobs() === "200 ok ok", 3);
+  await until(jobs, (state) => state === "200 ok ok", { withinMs: 3_000 });
   assert.ok(t.logs.some((line) => /no job could be claimed for \d+ s/.test(line)));
 });

@@ -6,7 +6,7 @@ import { DocumentThreads } from "../../../domain/reports/document_threads.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
 import { databaseFailure, PostgresError } from "../../../infra/postgres/failures.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
-import { until } from "../../routes/reports/support.ts";
+import { until } from "../../support/until.ts";
 
 const sources = {
   databaseUrl: await createTestDatabase(),

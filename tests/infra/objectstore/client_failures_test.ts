@@ -18,8 +18,8 @@ import {
   startTestStore,
   streamOf,
   type TestStore,
-  until,
 } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 let test: TestStore;
 Deno.test.beforeAll(async () => void (test = await startTestStore()));

@@ -9,8 +9,8 @@ import {
   sendRaw,
   startTestStore,
   type TestStore,
-  until,
 } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 let test: TestStore;
 Deno.test.beforeAll(async () => void (test = await startTestStore({ corsOrigins: ["https://app.test"] })));

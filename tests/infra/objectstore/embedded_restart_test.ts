@@ -12,8 +12,8 @@ import {
   startTestStore,
   streamOf,
   textOf,
-  until,
 } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 Deno.test("objects survive a restart with their metadata; truncated and incomplete files do not", async () => {
   const first = await startTestStore();

@@ -147,14 +147,3 @@ export async function filesIn(dir: string): Promise<string[]> {
   }
   return found;
 }
-
-/** Waits until `condition` holds, for things another connection causes. Fails after five seconds. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while (!await condition()) {
-    if (Date.now() > deadline) {
-      throw new Error("condition: still false after 5 s, expected it to become true");
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

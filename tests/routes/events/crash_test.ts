@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setup } from "../../support/setup.ts";
-import { Receiver, until } from "./receiver.ts";
+import { Receiver } from "./receiver.ts";
+import { until } from "../../support/until.ts";
 
 const settings = { OUTBOUND_ALLOW: "127.0.0.1", JOB_LEASE_SECONDS: "1" };
 const t = await setup({ ...settings, JOB_CONCURRENCY: "0" });
@@ -60,7 +61,6 @@ Deno.test("a worker killed in the middle of a delivery: another delivers it, und
   assert.deepEqual(all.map((request) => request.id), [id, id]);
   for (const request of all) request.verify(endpoint.secret);
   const told = await until(
-    "the delivery",
     async () => (await by.get(`${path}/${endpoint.id}/deliveries`)).body.items[0],
     ({ status }) => status === "Delivered",
   );

@@ -6,7 +6,8 @@ import {
 } from "../../../domain/events/settle_delivery.ts";
 import { pruneDeliveries, resumeLost } from "../../../domain/events/upkeep.ts";
 import { type Actor, setup } from "../../support/setup.ts";
-import { Receiver, until } from "./receiver.ts";
+import { Receiver } from "./receiver.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" });
 const receivers: Receiver[] = [];
@@ -46,9 +47,9 @@ const deliveries = async (by: Actor, id: string, query = "") =>
 /** The endpoint's newest delivery, once it is `status` after so many attempts. */
 const delivery = async (by: Actor, id: string, status: string, attemptCount = 1) =>
   (await until(
-    `a delivery that is ${status}`,
     () => deliveries(by, id),
     ([newest]) => newest?.status === status && newest.attemptCount === attemptCount,
+    { what: `a delivery that is ${status}` },
   ))[0];
 
 /** Makes what waits for its next attempt due. */
@@ -115,11 +116,11 @@ Deno.test("a receiver that fails is tried again on the schedule, with the same i
     const [{ attemptedAt }] = waiting.attempts;
     const wait = Date.parse(waiting.nextAttemptAt) - Date.parse(attemptedAt);
     assert.ok(wait >= delay && wait < delay + 4_000, `${wait} after attempt ${index + 1}`);
-    await until("the job to be postponed", async () => {
+    await until(async () => {
       const [job] = await sql`select from jobs j join webhook_deliveries d on d.job_id = j.id
         where d.id = ${waiting.id} and j.status = 'Failed'`;
       return job;
-    }, (job) => job !== undefined);
+    });
     await hurry(endpoint.id);
   }
   const given = await delivery(by, endpoint.id, "Failed", 10);
@@ -187,7 +188,6 @@ Deno.test("410 Gone deactivates the endpoint at once and tells its maker", async
   assert.deepEqual([body.isActive, body.disabledReason], [false, "Gone"]);
   assert.ok(Date.parse(body.updatedAt) > Date.parse(endpoint.updatedAt), "it has changed");
   const { items } = await until(
-    "the message",
     async () => (await by.get(`/api/v1/user-notifications?userId=${by.userId}`)).body,
     ({ items }) => items.length > 0,
   );
@@ -207,7 +207,6 @@ Deno.test("an endpoint that has failed for five days is deactivated; what still 
   await createUser(by);
   await createUser(by);
   await until(
-    "two failures",
     () => deliveries(by, endpoint.id),
     (all) => all.length === 2 && all.every((d: { attemptCount: number }) => d.attemptCount === 1),
   );
@@ -221,7 +220,6 @@ Deno.test("an endpoint that has failed for five days is deactivated; what still 
   assert.deepEqual([body.isActive, body.disabledReason], [false, "Failing"]);
   await hurry(endpoint.id);
   const ended = await until(
-    "both to end",
     () => deliveries(by, endpoint.id, "status=Failed"),
     (all) => all.length === 2,
   );

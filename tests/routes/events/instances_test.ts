@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { generateTokenKey } from "../../../infra/tokens.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";
-import { Receiver, until } from "./receiver.ts";
+import { Receiver } from "./receiver.ts";
+import { until } from "../../support/until.ts";
 
 // Two instances on one database, both working.
 const shared = {
@@ -47,7 +48,7 @@ Deno.test("many events on two instances: each reaches every endpoint once, an en
       select count(*)::int as open from webhook_deliveries where status = 'Pending'`;
     return row?.open;
   };
-  await until("every delivery to be settled", open, (left) => left === 0);
+  await until(open, (left) => left === 0);
   assert.equal(receiver.received.length, 2 * count);
   assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 2 * count);
   const users = receiver.received.map(({ body }) => body.data.userId);

@@ -75,18 +75,3 @@ export class Receiver {
     await this.#server.shutdown();
   }
 }
-
-/** Asks again until `isSo`, or fails after some seconds. */
-export async function until<T>(
-  what: string,
-  look: () => Promise<T>,
-  isSo: (value: T) => boolean,
-): Promise<T> {
-  const startedAt = performance.now();
-  for (;;) {
-    const value = await look();
-    if (isSo(value)) return value;
-    assert.ok(performance.now() - startedAt < 15_000, `${what}: last ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}

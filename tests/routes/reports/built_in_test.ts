@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
-import { CSV, fetchDocument, setupReports, until } from "./support.ts";
+import { CSV, fetchDocument, setupReports } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupReports();
 Deno.test.afterAll(() => t.stop());

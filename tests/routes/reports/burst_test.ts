@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fireDueSchedules } from "../../../domain/reports/schedule_runs.ts";
 import type { Actor } from "../../support/setup.ts";
-import { CSV, fetchDocument, reached, setupReports, STATUS, until } from "./support.ts";
+import { CSV, fetchDocument, reached, setupReports, STATUS } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupReports({ REPORT_SCHEDULE_FAILURES: "2", OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());

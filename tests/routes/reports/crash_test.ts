@@ -4,7 +4,8 @@ import { deleteDueObjects } from "../../../domain/files/objects.ts";
 import { expireReservations } from "../../../domain/files/sweeps.ts";
 import { FILE_SCOPE, MAX_FAILURES } from "../../../domain/reports/run.ts";
 import type { TestService } from "../../support/setup.ts";
-import { CSV, fetchDocument, setupReports, STATUS, until } from "./support.ts";
+import { CSV, fetchDocument, setupReports, STATUS } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 const MAIN = join(import.meta.dirname ?? ".", "../../../main.ts");
 const TEMPLATES = join(import.meta.dirname ?? ".", "templates");

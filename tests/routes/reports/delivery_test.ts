@@ -9,7 +9,8 @@ import type { Execution } from "../../../domain/reports/execution.ts";
 import { sweepJob } from "../../../domain/reports/sweep.ts";
 import { startReceiver } from "../../infra/mail/receiver.ts";
 import { jobContext } from "../../support/job_context.ts";
-import { CSV, reached, setupReports, STATUS, until } from "./support.ts";
+import { CSV, reached, setupReports, STATUS } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupReports({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());

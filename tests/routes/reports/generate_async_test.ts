@@ -3,7 +3,8 @@ import { generateJob } from "../../../domain/reports/generate_job.ts";
 import { storeServiceFile } from "../../../domain/files/service_files.ts";
 import { beginRun, FILE_SCOPE } from "../../../domain/reports/run.ts";
 import { jobContext } from "../../support/job_context.ts";
-import { CSV, downloadUrl, reached, setupReports, STATUS, until } from "./support.ts";
+import { CSV, downloadUrl, reached, setupReports, STATUS } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupReports({ REPORT_CONCURRENCY: "2" });
 Deno.test.afterAll(() => t.stop());
@@ -121,7 +122,7 @@ Deno.test("deleting one that is Generating cancels it and stops its query", asyn
 
   assert.equal((await analyst.delete(`/api/v1/reports/${body.id}`)).status, 204);
   assert.equal((await analyst.get(`/api/v1/reports/${body.id}`)).body.code, "REPORT_NOT_FOUND");
-  await until(queriesRunning, (running) => running === 0, 3_000);
+  await until(queriesRunning, (running) => running === 0, { withinMs: 3_000 });
   const { body: history } = await analyst.get("/api/v1/reports/history?status=6&includeDeleted=true");
   assert.deepEqual(history.items.map((item: { id: string }) => item.id), [body.id]);
   assert.equal(await filesHeldBy(body.id), 0);

@@ -3,7 +3,8 @@ import { generateNow } from "../../../domain/reports/generate_now.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import type { ReportRequest, Requester } from "../../../domain/reports/request_report.ts";
 import { Slots } from "../../../domain/reports/slots.ts";
-import { CSV, fetchDocument, reached, setupReports, STATUS, until } from "./support.ts";
+import { CSV, fetchDocument, reached, setupReports, STATUS } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupReports();
 Deno.test.afterAll(() => t.stop());

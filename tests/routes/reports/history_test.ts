@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { collectExpired } from "../../../domain/files/sweeps.ts";
 import { jobContext } from "../../support/job_context.ts";
-import { CSV, fetchDocument, setupReports, STATUS, until } from "./support.ts";
+import { CSV, fetchDocument, setupReports, STATUS } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupReports();
 Deno.test.afterAll(() => t.stop());

@@ -10,7 +10,8 @@ import type { Actor } from "../../support/setup.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { jobContext } from "../../support/job_context.ts";
-import { CSV, downloadUrl, reached, setupReports, STATUS, until } from "./support.ts";
+import { CSV, downloadUrl, reached, setupReports, STATUS } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
 const keys = { accessKey: "outages", secretKey: "outages-secret" };

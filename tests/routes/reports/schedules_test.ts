@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { fireDueSchedules } from "../../../domain/reports/schedule_runs.ts";
 import type { Actor } from "../../support/setup.ts";
-import { CSV, reached, setupReports, STATUS, until } from "./support.ts";
+import { CSV, reached, setupReports, STATUS } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupReports({ REPORT_SCHEDULE_FAILURES: "2" });
 Deno.test.afterAll(() => t.stop());

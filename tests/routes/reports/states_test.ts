@@ -12,7 +12,8 @@ import { createDeliveries } from "../../../domain/reports/delivery/create_delive
 import { endAbandoned, failAbandonedDeliveries } from "../../../domain/reports/sweep.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { CSV, reached, setupReports, STATUS, until } from "./support.ts";
+import { CSV, reached, setupReports, STATUS } from "./support.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupReports({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Actor } from "../../support/setup.ts";
 import { setup, type TestService } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 
 /** A service that also has the test templates of this folder. */
 export const setupReports = (env: Record<string, string> = {}): Promise<TestService> =>
@@ -8,22 +9,6 @@ export const setupReports = (env: Record<string, string> = {}): Promise<TestServ
 
 export const CSV = 3;
 export const STATUS = { Queued: 1, Generating: 2, Completed: 3, Failed: 4, Delivered: 5, Cancelled: 6 };
-
-/** Asks until `done` says so; for what another part of the service does in its own time. */
-export async function until<T>(
-  ask: () => Promise<T>,
-  done: (value: T) => boolean,
-  withinMs = 20_000,
-): Promise<T> {
-  for (const since = performance.now();;) {
-    const value = await ask();
-    if (done(value)) return value;
-    if (performance.now() - since > withinMs) {
-      throw new Error(`did not come about within ${withinMs} ms; last: ${JSON.stringify(value)}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 15));
-  }
-}
 
 /** The execution once it has one of `statuses`. */
 // deno-lint-ignore no-explicit-any -- answers of every shape
