@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { settingsTable } from "../scripts/config/table.ts";
+import { runScript } from "./support/run_script.ts";
 
 const root = join(import.meta.dirname ?? ".", "..");
 
@@ -43,12 +44,12 @@ Deno.test("every task the READMEs name exists, and every script of a task answer
     ),
   );
   assert.deepEqual([...named].filter((name) => !(name in tasks)), []);
-  const scripts = Object.values<string>(tasks).flatMap((task) => task.match(/scripts\/[\w-]+\.ts/) ?? []);
+  const scripts = Object.values<string>(tasks).flatMap((task) =>
+    /scripts\/([\w-]+)\.ts/.exec(task)?.[1] ?? []
+  );
   await Promise.all(scripts.map(async (script) => {
-    const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-check", join(root, script), "--help"],
-    }).output();
+    const { code, out } = await runScript(script, ["--help"]);
     assert.equal(code, 0, script);
-    assert.match(new TextDecoder().decode(stdout), /^Usage:/, script);
+    assert.match(out, /^Usage:/, script);
   }));
 });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { HttpClient } from "../support/http.ts";
 import { startInstances } from "../support/instances.ts";
 import { signInAdministrator } from "../support/service_process.ts";
+import { until } from "../support/until.ts";
+import { runScript } from "../support/run_script.ts";
 
 const LEASE_SECONDS = 2;
 const instances = await startInstances(3, { JOB_LEASE_SECONDS: String(LEASE_SECONDS), JOB_CONCURRENCY: "8" });
@@ -15,24 +16,9 @@ Deno.test.afterAll(async () => {
   await instances.stop();
 });
 
-async function until(what: string, holds: () => Promise<boolean>, seconds = 30): Promise<number> {
-  const since = performance.now();
-  while (performance.now() - since < seconds * 1000) {
-    if (await holds()) return performance.now() - since;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`${what} did not come true within ${seconds} s`);
-}
-
 Deno.test("the whole tour is true when each of its requests meets another instance", async () => {
-  const tour = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "..", "..", "scripts", "tour.ts")],
-    env: { STEWARD_URL: instances.url },
-    stdout: "piped",
-    stderr: "piped",
-  }).output();
-  const told = new TextDecoder().decode(tour.stdout) + new TextDecoder().decode(tour.stderr);
-  assert.equal(tour.code, 0, told);
+  const { code, out, err } = await runScript("tour", [], { env: { STEWARD_URL: instances.url } });
+  assert.equal(code, 0, out + err);
 });
 
 Deno.test("a right taken away at one instance is gone at the others for the very next request", async () => {
@@ -93,7 +79,7 @@ Deno.test("after kill -9 in the middle of a request its key is free when the lea
   const broken = Object.keys(requests).map((name) =>
     send(atDoomed, name).then(({ status, body }) => [name, status, body], () => null)
   );
-  await until("all four being in the middle", async () => {
+  await until(async () => {
     const [under] = await sql<{ way: number }[]>`select
       (select count(*)::int from idempotency_keys where status is null)
       + (select count(*)::int from notifications n join notification_recipients r on r.notification_id = n.id
@@ -240,12 +226,11 @@ Deno.test("what was accepted reaches its end although an instance is killed in t
       await acts[turn % acts.length]?.(turn);
     }
   });
-  const enough = () => Promise.resolve(accepted.files.length > 40);
-  await until("a load", enough);
+  await until(() => accepted.files.length > 40);
   const victim = instances.processes[Math.floor(Math.random() * instances.processes.length)];
   victim?.kill("SIGKILL");
   const before = accepted.files.length;
-  await until("further load", () => Promise.resolve(accepted.files.length > before + 40));
+  await until(() => accepted.files.length > before + 40);
   working = false;
   await Promise.all(clients);
   await victim?.ended;
@@ -263,12 +248,7 @@ Deno.test("what was accepted reaches its end although an instance is killed in t
           where id = any(${accepted.files}::uuid[]) and status = 'Available') as files`;
     return left ?? { jobs: -1, notifications: -1, files: -1 };
   };
-  await until("the end of all that was accepted", async () => {
-    const { jobs, notifications, files } = await unfinished();
-    return jobs + notifications + files === 0;
-  }).catch(async (error) => {
-    throw new Error(`${error.message}; left: ${JSON.stringify(await unfinished())}`);
-  });
+  await until(unfinished, ({ jobs, notifications, files }) => jobs + notifications + files === 0);
 });
 
 Deno.test("a file whose scan kills its worker twice ends Failed, the one scanned beside it Available", async () => {
@@ -281,8 +261,8 @@ Deno.test("a file whose scan kills its worker twice ends Failed, the one scanned
     engine.hangAt("deadly", "beside");
     for (const round of [1, 2]) {
       const worker = await group.start({ JOB_CONCURRENCY: "4" });
-      await until("the scans to be under way", () => Promise.resolve(engine.hanging("deadly") === round));
-      if (round === 1) await until("the other too", () => Promise.resolve(engine.hanging("beside") === 1));
+      await until(() => engine.hanging("deadly") === round);
+      if (round === 1) await until(() => engine.hanging("beside") === 1);
       worker.kill("SIGKILL");
       await worker.ended;
       engine.hangAt("deadly");
@@ -290,9 +270,9 @@ Deno.test("a file whose scan kills its worker twice ends Failed, the one scanned
     const since = performance.now();
     const last = await group.start({ JOB_CONCURRENCY: "4" });
     const statusOf = async (id?: string) => (await admin.get(`/api/v1/files/${id}`)).body.status;
-    await until("the deadly file to end", async () => await statusOf(deadly) === "Failed", 60);
+    await until(() => statusOf(deadly), (status) => status === "Failed", { withinMs: 60_000 });
     assert.ok(performance.now() - since < 60_000);
-    await until("the other file to end", async () => await statusOf(beside) === "Available", 60);
+    await until(() => statusOf(beside), (status) => status === "Available", { withinMs: 60_000 });
     assert.equal(engine.hanging("deadly"), 2, "it was not scanned a third time");
     const { body } = await admin.get(`/api/v1/files/${deadly}/scan-attempts`);
     assert.equal(body[0].errorMessage, "The worker process died 2 times while it scanned the file.");

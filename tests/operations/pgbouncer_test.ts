@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { freePort } from "../../infra/embedded/free_port.ts";
 import { createTestDatabase } from "../support/cluster.ts";
 import { startServiceProcess } from "../support/service_process.ts";
+import { runScript } from "../support/run_script.ts";
 
 const searched = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/sbin", "/usr/local/sbin"];
 const pgbouncer = searched.map((folder) => `${folder}/pgbouncer`).find((path) => {
@@ -46,12 +47,8 @@ Deno.test({
       const service = await startServiceProcess({
         ...{ DATABASE_URL: url.href, DATABASE_LISTEN: "false", DATA_DIR: join(folder, "data") },
       });
-      const tour = await new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "..", "..", "scripts", "tour.ts")],
-        ...{ env: { STEWARD_URL: service.url }, stdout: "piped", stderr: "piped" },
-      }).output();
-      const decoder = new TextDecoder();
-      assert.equal(tour.code, 0, decoder.decode(tour.stdout) + decoder.decode(tour.stderr));
+      const { code, out, err } = await runScript("tour", [], { env: { STEWARD_URL: service.url } });
+      assert.equal(code, 0, out + err);
       await service.stop();
     } finally {
       pooler.kill("SIGKILL");

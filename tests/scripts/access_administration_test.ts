@@ -1,35 +1,28 @@
 import assert from "node:assert/strict";
+import { runScript } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 const { sql, config } = t.steward.platform;
 
-const PERMISSIONS: Record<string, string[]> = {
-  "access.ts": ["--allow-env", "--allow-net", "--allow-read"],
-  "create-admin.ts": ["--allow-env", "--allow-net", "--allow-read", "--allow-ffi"],
-};
-
 /** Runs a script with the permissions its help names. */
-async function run(script: string, args: string[], o: { env?: Record<string, string>; stdin?: string } = {}) {
-  const process = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", "--no-prompt", ...PERMISSIONS[script] ?? [], `scripts/${script}`, ...args],
+const run = (script: string, args: string[], o: { env?: Record<string, string>; stdin?: string } = {}) =>
+  runScript(script, args, {
+    permissions: [
+      "--allow-env",
+      "--allow-net",
+      "--allow-read",
+      ...script === "create-admin" ? ["--allow-ffi"] : [],
+    ],
     env: { DATABASE_URL: config.DATABASE_URL ?? "", ...o.env },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writer = process.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(o.stdin ?? "")).catch(() => {});
-  await writer.close().catch(() => {});
-  const { code, stdout, stderr } = await process.output();
-  return { code, out: new TextDecoder().decode(stdout), err: new TextDecoder().decode(stderr) };
-}
+    stdin: o.stdin,
+  });
 
 Deno.test("both scripts tell their usage, and refuse what they do not understand", async () => {
   const complete: Record<string, string[]> = {
-    "access.ts": ["--user", "a@example.test", "--permission", "read:users"],
-    "create-admin.ts": ["--email", "a@example.test", "--existing"],
+    access: ["--user", "a@example.test", "--permission", "read:users"],
+    "create-admin": ["--email", "a@example.test", "--existing"],
   };
   for (const [script, args] of Object.entries(complete)) {
     const [help, unknown, noUrl] = await Promise.all([
@@ -48,7 +41,7 @@ Deno.test("both scripts tell their usage, and refuse what they do not understand
 
 Deno.test("a created administrator signs in with admin:system; the email is taken then", async () => {
   const email = "operator@example.test";
-  const made = await run("create-admin.ts", ["--email", email, "--password-stdin"], {
+  const made = await run("create-admin", ["--email", email, "--password-stdin"], {
     stdin: "a fine password\n",
   });
   assert.equal(made.code, 0, made.err);
@@ -56,9 +49,9 @@ Deno.test("a created administrator signs in with admin:system; the email is take
   assert.equal(signedIn.status, 200);
   assert.ok(signedIn.body.permissions.includes("admin:system"));
   const [again, weak, bad] = await Promise.all([
-    run("create-admin.ts", ["--email", email], { env: { ADMIN_PASSWORD: "a fine password" } }),
-    run("create-admin.ts", ["--email", "weak@example.test"], { env: { ADMIN_PASSWORD: "weak" } }),
-    run("create-admin.ts", ["--email", "nobody"], { env: { ADMIN_PASSWORD: "a fine password" } }),
+    run("create-admin", ["--email", email], { env: { ADMIN_PASSWORD: "a fine password" } }),
+    run("create-admin", ["--email", "weak@example.test"], { env: { ADMIN_PASSWORD: "weak" } }),
+    run("create-admin", ["--email", "nobody"], { env: { ADMIN_PASSWORD: "a fine password" } }),
   ]);
   assert.deepEqual([again.code, weak.code, bad.code], [1, 1, 64]);
   assert.match(again.err, /USER_ALREADY_EXISTS/);
@@ -69,7 +62,7 @@ Deno.test("a created administrator signs in with admin:system; the email is take
 Deno.test("--existing gives the roles to a user beside what they have", async () => {
   const subject = await t.actor({ permissions: ["read:users"] });
   await sql`update users set is_active = false where id = ${subject.userId}`;
-  const promoted = await run("create-admin.ts", ["--email", subject.email.toUpperCase(), "--existing"]);
+  const promoted = await run("create-admin", ["--email", subject.email.toUpperCase(), "--existing"]);
   assert.equal(promoted.code, 0, promoted.err);
   const { body } = await t.systemAdmin.get(`/api/v1/admin/users/${subject.userId}`);
   assert.equal(body.isActive, true);
@@ -80,7 +73,7 @@ Deno.test("--existing gives the roles to a user beside what they have", async ()
       [t.platformTenantId, 2],
     ],
   );
-  const unknown = await run("create-admin.ts", ["--email", "unknown@example.test", "--existing"]);
+  const unknown = await run("create-admin", ["--email", "unknown@example.test", "--existing"]);
   assert.equal(unknown.code, 1);
   assert.match(unknown.err, /USER_NOT_FOUND/);
 });
@@ -89,7 +82,7 @@ Deno.test("an access decision is explained, and the exit code is the decision", 
   const subject = await t.actor({ permissions: ["read:users"] });
   const tenant = `Tenant ${subject.tenantId}`;
   const ask = (permission: string, ...more: string[]) =>
-    run("access.ts", ["--user", subject.email, "--permission", permission, ...more]);
+    run("access", ["--user", subject.email, "--permission", permission, ...more]);
   const [yes, no, global, json, unknown] = await Promise.all([
     ask("read:users", "--tenant", tenant),
     ask("delete:users", "--tenant", subject.tenantId ?? ""),

@@ -6,27 +6,10 @@ import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { HttpClient } from "../support/http.ts";
 import { signInAdministrator, startServiceProcess } from "../support/service_process.ts";
 import { startSystemPostgres, systemPostgresInstalled } from "../support/system_postgres.ts";
+import { until } from "../support/until.ts";
+import { runScript } from "../support/run_script.ts";
 
-const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 const KEYS = { accessKey: "backup-key", secretKey: "backup-secret" };
-
-async function script(name: string, args: string[], env: Record<string, string>) {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", join(ROOT, "scripts", `${name}.ts`), ...args],
-    ...{ env, stdout: "piped", stderr: "piped" },
-  }).output();
-  const decoder = new TextDecoder();
-  return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
-}
-
-async function until<T>(look: () => Promise<T | null>): Promise<T> {
-  for (const since = performance.now(); performance.now() - since < 20_000;) {
-    const found = await look();
-    if (found !== null) return found;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("it did not come true within 20 s");
-}
 
 async function upload(admin: HttpClient, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const reserved = await admin.post("/api/v1/files", {
@@ -37,7 +20,7 @@ async function upload(admin: HttpClient, bytes: Uint8Array<ArrayBuffer>): Promis
   const put = await fetch(uploadUrl, { method: "PUT", headers: requiredHeaders, body: bytes });
   await put.body?.cancel();
   assert.equal((await admin.post(`/api/v1/files/${fileId}/complete`)).status, 200);
-  await until(async () => (await admin.get(`/api/v1/files/${fileId}`)).body.status === "Available" || null);
+  await until(async () => (await admin.get(`/api/v1/files/${fileId}`)).body.status === "Available");
   return fileId;
 }
 
@@ -68,11 +51,11 @@ Deno.test({
       const service = await startServiceProcess(from);
       const admin = new HttpClient(service.url, await signInAdministrator(service.url));
       const ids = [await upload(admin, small), await upload(admin, large)];
-      const backup = await script("backup", [kept], from);
-      assert.equal(backup.code, 0, backup.text);
-      assert.match(backup.text, /the database and 2 objects/);
-      const again = await script("backup", [kept], from);
-      assert.equal(again.code, 0, again.text);
+      const backup = await runScript("backup", [kept], { env: from });
+      assert.equal(backup.code, 0, backup.err);
+      assert.match(backup.out, /the database and 2 objects/);
+      const again = await runScript("backup", [kept], { env: from });
+      assert.equal(again.code, 0, again.err);
       await service.stop();
 
       const beside = connectPostgres(from.DATABASE_URL, { max: 1 });
@@ -82,21 +65,20 @@ Deno.test({
         grant select on all sequences in schema public to steward_only`);
       await beside.end();
       const narrow = from.DATABASE_URL.replace("//steward:", "//steward_only:");
-      const besideShop = await script("backup", ["--no-objects", join(folder, "beside")], {
-        ...from,
-        DATABASE_URL: narrow,
+      const besideShop = await runScript("backup", ["--no-objects", join(folder, "beside")], {
+        env: { ...from, DATABASE_URL: narrow },
       });
-      assert.equal(besideShop.code, 0, besideShop.text);
-      assert.match(besideShop.text, /skipped schemas of other applications: the shop/);
+      assert.equal(besideShop.code, 0, besideShop.err);
+      assert.match(besideShop.out, /skipped schemas of other applications: the shop/);
       const { DATABASE_URL: _, ...development } = from;
-      const embedded = await script("backup", [join(folder, "embedded")], development);
+      const embedded = await runScript("backup", [join(folder, "embedded")], { env: development });
       assert.equal(embedded.code, 69);
-      assert.match(embedded.text, /^DATABASE_URL is missing\. In development, .* copy that folder\.\n$/);
+      assert.match(embedded.err, /^DATABASE_URL is missing\. In development, .* copy that folder\.$/);
 
-      const refused = await script("restore", [kept], from);
-      assert.equal(refused.code, 64, refused.text);
-      assert.match(refused.text, /expected an empty one/);
-      assert.equal((await script("restore", [join(folder, "nowhere")], to)).code, 66);
+      const refused = await runScript("restore", [kept], { env: from });
+      assert.equal(refused.code, 64, refused.err);
+      assert.match(refused.err, /expected an empty one/);
+      assert.equal((await runScript("restore", [join(folder, "nowhere")], { env: to })).code, 66);
 
       const target = {
         ...{
@@ -108,10 +90,10 @@ Deno.test({
         ...{ ...KEYS, pathStyle: true },
       };
       await connectObjectStore(target).ensureBucket();
-      const restored = await script("restore", [kept], to);
-      assert.equal(restored.code, 0, restored.text);
-      assert.match(restored.text, /restored 2 objects/);
-      assert.match(restored.text, /every file has its content/);
+      const restored = await runScript("restore", [kept], { env: to });
+      assert.equal(restored.code, 0, restored.err);
+      assert.match(restored.out, /restored 2 objects/);
+      assert.match(restored.out, /every file has its content/);
 
       const second = await startServiceProcess(to);
       const restoredAdmin = new HttpClient(second.url, await signInAdministrator(second.url));

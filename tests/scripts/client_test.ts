@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { newId } from "../../domain/shared/ids.ts";
 import { createTokens, generateTokenKey } from "../../infra/tokens.ts";
 import { VERSION } from "../../infra/version.ts";
+import { runScript } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 
 const here = import.meta.dirname ?? ".";
@@ -38,13 +39,9 @@ async function hasEveryOperation(url: string, types: string): Promise<void> {
 
 Deno.test("a folder the client cannot be written to is one clear line", async () => {
   const file = await Deno.makeTempFile();
-  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", join(here, "../../scripts/build-client.ts"), join(file, "below")],
-    env: { NO_COLOR: "1" },
-  }).output();
+  const { code, err } = await runScript("build-client", [join(file, "below")], { env: { NO_COLOR: "1" } });
   assert.equal(code, 1);
-  const said = new TextDecoder().decode(stderr).trim();
-  assert.match(said, /^the folder .* cannot be created: .*$/);
+  assert.match(err, /^the folder .* cannot be created: .*$/);
   await Deno.remove(file);
 });
 

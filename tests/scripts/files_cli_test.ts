@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ALL, aPdf, Uploading } from "../routes/files/uploading.ts";
+import { runScript } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 
 const t = await setup();
@@ -8,17 +9,9 @@ const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const { config, sql, objects } = t.steward.platform;
 
-async function run(script: string, args: string[], env: Record<string, string> = {}) {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--no-lock",
-      "--allow-env",
-      "--allow-net",
-      "--allow-read=.",
-      `scripts/${script}.ts`,
-      ...args,
-    ],
+const run = (script: string, args: string[], env: Record<string, string> = {}) =>
+  runScript(script, args, {
+    permissions: ["--allow-env", "--allow-net", "--allow-read=."],
     env: {
       DATABASE_URL: config.DATABASE_URL ?? "",
       S3_ENDPOINT: config.S3_ENDPOINT ?? "",
@@ -27,10 +20,7 @@ async function run(script: string, args: string[], env: Record<string, string> =
       S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
       ...env,
     },
-  }).output();
-  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
-  return { code, out: text(stdout), err: text(stderr) };
-}
+  });
 
 Deno.test("registry and bucket are reconciled from the command line; a difference is an exit code", async () => {
   const { id } = await files.uploadAndScan(actor, aPdf);

@@ -3,28 +3,18 @@ import { join } from "node:path";
 import { newId } from "../../domain/shared/ids.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../support/cluster.ts";
+import { runScript } from "../support/run_script.ts";
 
 const databaseUrl = await createTestDatabase();
 const folder = await Deno.makeTempDir({ prefix: "steward-import-" });
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 
-const script = join(import.meta.dirname ?? "", "..", "..", "scripts", "import-permissions.ts");
-
-/** Runs the script with no more permissions than it is meant to need. */
-async function run(args: string[], env: Record<string, string> = { DATABASE_URL: databaseUrl }) {
-  const permissions = [
-    "--no-prompt",
-    "--allow-env=DATABASE_URL,DATABASE_LISTEN,PG*",
-    "--allow-read",
-    "--allow-net=127.0.0.1",
-  ];
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", ...permissions, script, ...args],
+/** Runs the script with only the permissions it needs. */
+const run = (args: string[], env: Record<string, string> = { DATABASE_URL: databaseUrl }) =>
+  runScript("import-permissions", args, {
+    permissions: ["--allow-env=DATABASE_URL,DATABASE_LISTEN,PG*", "--allow-read", "--allow-net=127.0.0.1"],
     env,
-  }).output();
-  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  return { code, stdout: text(stdout), stderr: text(stderr) };
-}
+  });
 
 async function file(name: string, content: string): Promise<string> {
   const path = join(folder, name);
@@ -39,8 +29,8 @@ Deno.test("a file goes into the catalog or a tenant; bad rows are listed and fai
   const mixed = await file("mixed.csv", "code,description,category\r\nread:x,=1+1,X\r\nBAD,,X\r\n");
   const dry = await run([mixed, "--dry-run"]);
   assert.equal(dry.code, 1);
-  assert.match(dry.stdout, /^dry run, nothing written: 2 rows: 1 created, .* 1 failed/);
-  assert.match(dry.stderr, /row 2 "BAD": code: expected action:resource/);
+  assert.match(dry.out, /^dry run, nothing written: 2 rows: 1 created, .* 1 failed/);
+  assert.match(dry.err, /row 2 "BAD": code: expected action:resource/);
 
   const good = await file(
     "good.json",
@@ -48,7 +38,7 @@ Deno.test("a file goes into the catalog or a tenant; bad rows are listed and fai
   );
   assert.equal((await run([good, "--tenant", tenantId])).code, 0);
   const again = await run([good, "--tenant", tenantId, "--upsert", "--json", "--mode", "catalog"]);
-  assert.equal(JSON.parse(again.stdout).unchanged, 1);
+  assert.equal(JSON.parse(again.out).unchanged, 1);
   const other = await file("other.csv", "code,category\nread:y,X\n");
   assert.equal((await run([other])).code, 0);
   const rows = await sql<{ code: string; tenantId: string | null }[]>`
@@ -72,7 +62,7 @@ Deno.test("every way to fail has its exit code", async () => {
   ];
   for (const [code, args, env] of expected) {
     const result = await run(args, env);
-    assert.equal(result.code, code, `${args}: ${result.stderr}`);
-    assert.match(result.stdout + result.stderr, code < 65 ? /^Usage: /m : /./);
+    assert.equal(result.code, code, `${args}: ${result.err}`);
+    assert.match(result.out + result.err, code < 65 ? /^Usage: /m : /./);
   }
 });

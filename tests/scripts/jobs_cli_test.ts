@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { runScript } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 
 const t = await setup();
@@ -7,14 +8,11 @@ const actor = await t.actor();
 const SOME_ID = "0198f1c2-7a3b-7c4d-8e5f-6a7b8c9d0e1f";
 const tenant = ["--tenant", actor.tenantId ?? ""];
 
-async function run(script: string, ...args: string[]) {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--allow-env", "--allow-net", "--allow-read", `scripts/${script}.ts`, ...args],
+const run = (script: string, ...args: string[]) =>
+  runScript(script, args, {
+    permissions: ["--allow-env", "--allow-net", "--allow-read"],
     env: { DATABASE_URL: t.steward.platform.config.DATABASE_URL ?? "" },
-  }).output();
-  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
-  return { code, out: text(stdout), err: text(stderr) };
-}
+  });
 const json = async (script: string, ...args: string[]) => {
   const { code, out, err } = await run(script, ...args, "--json");
   assert.equal(code, 0, err);

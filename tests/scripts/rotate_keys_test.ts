@@ -2,36 +2,27 @@ import assert from "node:assert/strict";
 import { decodeProtectedHeader, type JWK } from "jose";
 import { join } from "node:path";
 import { createTestDatabase } from "../support/cluster.ts";
+import { runScript } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 import { generateTokenKey } from "../../infra/tokens.ts";
 
-const script = join(import.meta.dirname ?? ".", "../../scripts/rotate-keys.ts");
-
-/** Runs the script with no more permissions than its task has. */
-async function rotate(args: string[], env: Record<string, string>) {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--no-prompt",
-      "--no-lock",
+/** Runs the script with only the permissions it needs. */
+const rotate = (args: string[], env: Record<string, string>) =>
+  runScript("rotate-keys", args, {
+    permissions: [
       "--allow-env=TOKEN_KEYS,DATA_DIR",
       ...env.DATA_DIR ? [`--allow-read=${env.DATA_DIR}`, `--allow-write=${env.DATA_DIR}`] : [],
-      script,
-      ...args,
     ],
     env: { TOKEN_KEYS: "", DATA_DIR: "", ...env },
-  }).output();
-  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  return { code, stdout: text(stdout), stderr: text(stderr) };
-}
+  });
 
 const kids = (keys: string): (string | undefined)[] => JSON.parse(keys).map((key: JWK) => key.kid);
 
 Deno.test("a rotation keeps tokens of the former key good until it is retired", async () => {
   const shared = { DATABASE_URL: await createTestDatabase(), PUBLIC_URL: "http://steward.test" };
   const first = JSON.stringify([await generateTokenKey()]);
-  const second = (await rotate([], { TOKEN_KEYS: first })).stdout;
-  const third = (await rotate(["retire"], { TOKEN_KEYS: second })).stdout;
+  const second = (await rotate([], { TOKEN_KEYS: first })).out;
+  const third = (await rotate(["retire"], { TOKEN_KEYS: second })).out;
   assert.deepEqual(kids(second), [kids(third)[0], kids(first)[0]]);
   const credentials = { email: "admin@steward.local", password: "steward-admin-dev" };
   let token = "";
@@ -53,13 +44,13 @@ Deno.test("a rotation keeps tokens of the former key good until it is retired", 
 
 Deno.test("an announced key verifies before it signs, and promoting swaps the two", async () => {
   const first = JSON.stringify([await generateTokenKey()]);
-  const announced = (await rotate(["announce"], { TOKEN_KEYS: first })).stdout;
+  const announced = (await rotate(["announce"], { TOKEN_KEYS: first })).out;
   assert.equal(kids(announced)[0], kids(first)[0]);
-  const promoted = (await rotate(["promote"], { TOKEN_KEYS: announced })).stdout;
+  const promoted = (await rotate(["promote"], { TOKEN_KEYS: announced })).out;
   assert.deepEqual(kids(promoted), kids(announced).reverse());
   const again = await rotate(["promote"], { TOKEN_KEYS: first });
   assert.equal(again.code, 1);
-  assert.equal(again.stdout, "");
+  assert.equal(again.out, "");
 });
 
 Deno.test("without TOKEN_KEYS the development keys are rewritten, for the owner's eyes only", async () => {
@@ -68,9 +59,9 @@ Deno.test("without TOKEN_KEYS the development keys are rewritten, for the owner'
     const file = join(dir, "token-keys.json");
     await Deno.writeTextFile(file, JSON.stringify([await generateTokenKey()]));
     const before = kids(await Deno.readTextFile(file));
-    const { code, stdout } = await rotate([], { DATA_DIR: dir });
+    const { code, out } = await rotate([], { DATA_DIR: dir });
     assert.equal(code, 0);
-    assert.equal(stdout, "");
+    assert.equal(out, "");
     const after = kids(await Deno.readTextFile(file));
     assert.equal(after.length, 2);
     assert.equal(after[1], before[0]);
@@ -84,12 +75,12 @@ Deno.test("without TOKEN_KEYS the development keys are rewritten, for the owner'
 Deno.test("help, wrong usage and unusable keys have their exit codes, and no key is ever shown", async () => {
   const help = await rotate(["--help"], {});
   assert.equal(help.code, 0);
-  assert.match(help.stdout, /Usage: deno task rotate-keys/);
+  assert.match(help.out, /Usage: deno task rotate-keys/);
   assert.equal((await rotate(["sideways"], {})).code, 64);
   assert.equal((await rotate(["now", "now"], {})).code, 64);
   for (const keys of ['[{"d":"hush-hush"', '[{"kty":"RSA","d":"hush-hush"}]', '{"d":"hush-hush"}', "[]"]) {
-    const { code, stdout, stderr } = await rotate([], { TOKEN_KEYS: keys });
+    const { code, out, err } = await rotate([], { TOKEN_KEYS: keys });
     assert.equal(code, 78, keys);
-    assert.ok(!(stdout + stderr).includes("hush"));
+    assert.ok(!(out + err).includes("hush"));
   }
 });
