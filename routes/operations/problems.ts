@@ -35,7 +35,7 @@ export const problemRoutes: Endpoint[] = [
         return ok({ code, status, title, meaning, mend });
       }
       const body = `<p class="code">${status} &middot; <code>${code}</code></p><h1>${title}</h1>
-<h2>What it means</h2><p>${meaning}</p><h2>How to mend it</h2><p>${mend}</p>`;
+<h2>What it means</h2><p>${meaning}</p><h2>How to fix it</h2><p>${mend}</p>`;
       return text(page(title, body), "text/html; charset=utf-8");
     },
   }),
