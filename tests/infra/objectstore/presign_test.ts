@@ -35,7 +35,13 @@ for (const [endpoint, pathStyle] of bucketsAt) {
           query: Record<string, string>,
         ) =>
           signQuery({
-            ...{ method, headers, query, region, ...credentials, signedAt: now, expiresInSeconds: 300 },
+            method,
+            headers,
+            query,
+            region,
+            ...credentials,
+            signedAt: now,
+            expiresInSeconds: 300,
             url: objectUrl(endpoint, address, key),
           });
         const common = { expiresInSeconds: 300, now };
@@ -52,7 +58,9 @@ for (const [endpoint, pathStyle] of bucketsAt) {
         const upload = await presignUpload(signing, key, { contentType, sizeBytes: 12, ...common });
         alike(upload.url, right("PUT", { "Content-Type": contentType, "Content-Length": "12" }, {}));
         const part = await presignPart(signing, key, {
-          ...{ uploadId: "a/b+c=d&e ~", partNumber: 3, sizeBytes: 12 },
+          uploadId: "a/b+c=d&e ~",
+          partNumber: 3,
+          sizeBytes: 12,
           ...common,
         });
         alike(

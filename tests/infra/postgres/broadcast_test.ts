@@ -45,7 +45,10 @@ async function channel(name: string, minIntervalMs: number) {
 async function announcements(name: string, o: { listens?: boolean } = {}) {
   const heard: string[] = [];
   const made = await openBroadcast({
-    ...{ sql: pool(), name, log, listens: o.listens ?? true },
+    sql: pool(),
+    name,
+    log,
+    listens: o.listens ?? true,
     onMessage: (payload) => void (payload && heard.push(payload)),
   });
   opened.add(made);
