@@ -51,14 +51,14 @@ export const deliveryJob = defineJob({
       );
     if (signal.aborted) return await settleRun(resultOf(held, run, true));
     const pauseMs = attempt < MAX_POSTPONED_ATTEMPTS ? run.retryAfterMs : null;
-    const isAway = isOutage(run);
-    const isWaitedOut = pauseMs !== null || isAway && context.waitsForDependencies;
-    const result = resultOf(held, run, isWaitedOut || failures < maxRetries);
+    const hasOutage = isOutage(run);
+    const usesNoRetry = pauseMs !== null || hasOutage && context.waitsForDependencies;
+    const result = resultOf(held, run, usesNoRetry || failures < maxRetries);
     await settleRun(result);
     if (held.templateSlug === DIGEST_TEMPLATE) await settleDigests(platform, held.id);
     if (result.status === "DeadLettered") throw new PermanentJobFailure(result.error ?? "");
     if (result.status === "Failed" && pauseMs !== null) throw new PostponeJob(result.error ?? "", pauseMs);
-    if (result.status === "Failed" && isAway) throw new DependencyUnavailable(result.error ?? "");
+    if (result.status === "Failed" && hasOutage) throw new DependencyUnavailable(result.error ?? "");
     if (result.status === "Failed") throw new Error(result.error ?? "");
     return { status: result.status };
   },

@@ -35,7 +35,7 @@ interface Item {
   textBody: string | null;
 }
 
-/** Closes one user's digest and queues its mail in one transaction, so the mail exists exactly if the digest is closed. */
+/** Closes one user's digest and queues its mail, in one transaction. No mail is queued if no message is left to include. */
 export const digestJob = defineJob({
   name: DIGEST_JOB,
   args,

@@ -9,7 +9,7 @@ import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { addressDomain, addressMistake } from "./addresses.ts";
 import { defaultSender } from "./channels/email.ts";
-import { requireChannel } from "./channels/configured.ts";
+import { requireChannel } from "./channels/require_channel.ts";
 import { writeWithRetry } from "./write_retry.ts";
 import { deliverOwed, deliveryJob, type DeliveryRun, resultOf } from "./deliver.ts";
 import { type HeldNotification, readDirectNotification, settleNotification } from "./delivery_ledger.ts";

@@ -3,7 +3,7 @@ import { deliveryJob } from "./deliver.ts";
 import { digestJob } from "./digest_job.ts";
 import { directSweepJob, sweepJob } from "./sweep.ts";
 
-/** The background work of the notifications area. */
+/** The job types of the notifications area. */
 export const notificationsJobTypes: AnyJobType[] = [
   deliveryJob,
   digestJob,

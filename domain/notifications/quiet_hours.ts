@@ -9,7 +9,7 @@ export interface QuietHours {
 
 /**
  * The end of the quiet hours that contain `now`; null if `now` is outside of quiet hours. When clocks change: an end
- * time that is skipped becomes the end of the gap, and of an end time that occurs twice the first one after `now` counts.
+ * time that is skipped becomes the end of the gap. If an end time occurs twice, the first one after `now` counts.
  */
 export function quietUntil({ timeZoneId, from, to }: QuietHours, now: Date): Date | null {
   const local = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timeZoneId);

@@ -6,7 +6,7 @@ import { wakeFor } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
-import { requireChannel } from "./channels/configured.ts";
+import { requireChannel } from "./channels/require_channel.ts";
 import { deliveryJob } from "./deliver.ts";
 import { checkMessage, type Message, type MessageRecipient } from "./message.ts";
 import {

@@ -19,7 +19,7 @@ const PRIVATE_V4 = [
 ];
 /** The IPv6 range of all public hosts. */
 const GLOBAL_V6 = ["2000::/3"];
-/** Parts of GLOBAL_V6 without public hosts: protocol assignments, Teredo, documentation, and 6to4, which embeds an IPv4 address. */
+/** Parts of GLOBAL_V6 without public hosts: protocol assignments, Teredo, documentation, and 6to4 (embedded IPv4). */
 const SPECIAL_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 
 const privateV4 = blockList(PRIVATE_V4);

@@ -1,7 +1,7 @@
 import { type Caller, isSystemAdmin } from "../../access/caller.ts";
 import { problem } from "../../problems/problem.ts";
 
-/** Requires that the caller is the owner of the in-app notifications or a system administrator. @throws NOTIFICATION_INAPP_FORBIDDEN */
+/** Requires that the caller is the user `userId` or a system administrator. @throws NOTIFICATION_INAPP_FORBIDDEN */
 export function requireOwner(caller: Caller, userId: string): void {
   if (caller.userId === userId || isSystemAdmin(caller)) return;
   throw problem(

@@ -18,7 +18,7 @@ import { canonicalLocale } from "./locales.ts";
 import { findTemplate, type StoredTemplate } from "./read.ts";
 import { readVersionById } from "./versions.ts";
 
-/** A template filled in: what a message of it says. */
+/** A rendered template. */
 export interface Rendition {
   subject: string | null;
   htmlBody: string | null;

@@ -25,7 +25,10 @@ type Writer = Pick<Platform, "sql" | "renderThreads">;
 /** A change of a template. A member that is left out stays unchanged; null removes a text. */
 export type TemplateChange = { templateId: string } & Partial<Omit<NewTemplate, "slug" | "locale">>;
 
-/** Creates a template in the caller's tenant. @throws NOTIFICATION_TEMPLATE_INVALID, NOTIFICATION_TEMPLATE_ALREADY_EXISTS, VALIDATION_ERROR */
+/**
+ * Creates a template in the caller's tenant.
+ * @throws NOTIFICATION_TEMPLATE_INVALID, NOTIFICATION_TEMPLATE_ALREADY_EXISTS, VALIDATION_ERROR
+ */
 export async function createTemplate(
   p: Writer,
   caller: Caller,

@@ -93,7 +93,7 @@ function nextMarker(lists: (number | null)[]): string {
   return `${number}. `;
 }
 
-/** The text after a link: its URL in parentheses. Empty if the link text is the URL, or the URL is not a web, mail or phone link. */
+/** The text after a link: its URL in parentheses. Empty if the label is the URL, or it is not a web, mail or phone URL. */
 function linkTarget({ url, text }: { url: string; text: string }): string {
   const label = text.trim();
   const address = url.replace(/^(mailto|tel):/i, "");
