@@ -37,7 +37,7 @@ Deno.test("every malformed setting is reported, and no value appears in the mess
   assert.doesNotMatch(error.message, /hunter2|99999999/);
 });
 
-Deno.test("a scanner that needs a host is refused without one", () => {
+Deno.test("a scanner that needs a host is rejected without one", () => {
   assert.match(mistakesOf({ SCANNER: "clamd" }).message, /CLAMD_HOST is missing/);
 });
 

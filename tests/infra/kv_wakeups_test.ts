@@ -15,7 +15,7 @@ Deno.test("if the Deno KV queue cannot be read, timers replace it", async () => 
       log: createLog("error"),
       clock: systemClock,
     });
-    await Promise.resolve(); // the queue has said that it is not to be had
+    await Promise.resolve(); // the queue has reported that it is not available
     wakeUps.set(new Date(Date.now() + 50));
     await woken.promise;
     await wakeUps.stop();
@@ -42,7 +42,7 @@ Deno.test("messages of Deno KV survive a restart, and undelivered ones are handl
   );
   await assert.rejects(second.sweep(), /away/);
   isAway = false;
-  await woken.promise; // the message set before the restart, however often it was tried
+  await woken.promise; // the message set before the restart, whatever its number of attempts
   let swept = 0;
   const third = await wakeUpsThat(() => Promise.resolve(void swept++));
   await third.sweep();

@@ -13,7 +13,7 @@ Deno.test("a line is one JSON document with time, level, message and fields", ()
   assert.equal(line.route, "/x");
 });
 
-Deno.test("secrets are blanked by field name, at any depth", () => {
+Deno.test("secrets are redacted by field name, at any depth", () => {
   const line = logged({
     password: "p1",
     nested: { refreshToken: "p2", list: [{ apiKey: "p3", objectKey: "p4" }] },
@@ -21,7 +21,7 @@ Deno.test("secrets are blanked by field name, at any depth", () => {
   assert.doesNotMatch(line, /p1|p2|p3|p4/);
 });
 
-Deno.test("tokens, signed query values and URL passwords are blanked inside any text, errors and causes included", () => {
+Deno.test("tokens, signed query values and URL passwords are redacted in every text, including errors and causes", () => {
   const error = new Error("GET https://u:hunter2@h/x?X-Amz-Signature=abc123&X-Amz-Credential=AKIA failed", {
     cause: new Error("Bearer abc.def.ghi"),
   });

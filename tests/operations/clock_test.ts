@@ -1,5 +1,5 @@
-// Two instances on one Postgres and one object store: one whose host's clock is right, and one whose host's clock is an
-// hour off and is set while it runs. That one works all the jobs.
+// Two instances share one Postgres and one object store. The clock of one host is right. The clock of the other host is an
+// hour off and is set while the instance runs; that instance runs all the jobs.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ class World {
     await this.clock.remove();
   }
 
-  /** Where the instance with the right clock answers, and the one that is off. */
+  /** `right` is the URL of the instance with the correct clock, `off` that of the other one. */
   get urls(): [right: string, off: string] {
     const [right, off] = this.instances.processes;
     return [right?.url ?? "", off?.url ?? ""];
@@ -61,7 +61,7 @@ class World {
     return row?.now ?? new Date(NaN);
   }
 
-  /** Waits until a job has ended, which only the instance that is off works. */
+  /** Waits until a job has ended. Only the instance with the wrong clock runs jobs. */
   async ended(id: string): Promise<{ status: string; startedAt: Date; createdAt: Date }> {
     for (const since = performance.now(); performance.now() - since < 20_000;) {
       const [job] = await this.sql<{ status: string; startedAt: Date; createdAt: Date }[]>`
@@ -173,7 +173,7 @@ async function everythingIsOnTime(w: World): Promise<void> {
   const got = await fetch(given.body.url);
   assert.deepEqual([got.status, (await got.arrayBuffer()).byteLength], [200, bytes.length]);
 
-  // due times and the order of what was made
+  // due times and creation order
   const enqueue = (at: HttpClient, scheduledAt?: Date) =>
     at.post("/api/v1/jobs", {
       jobTypeName: "steward.echo",
@@ -213,14 +213,15 @@ async function everythingIsOnTime(w: World): Promise<void> {
 
 for (const [name, secondsOff] of [["ahead", HOUR_S], ["behind", -HOUR_S]] as const) {
   Deno.test({
-    name: `an instance whose host's clock is an hour ${name}, and then set two hours, moves nothing`,
+    name:
+      `expiries and due times stay right with a host clock that is an hour ${name} and is then set by two hours`,
     ignore: !faketimeInstalled,
     async fn() {
       const w = await World.start(secondsOff);
       try {
         await everythingIsOnTime(w);
         await w.clock.set(-secondsOff);
-        await new Promise((resolve) => setTimeout(resolve, 1_100)); // libfaketime looks once a second
+        await new Promise((resolve) => setTimeout(resolve, 1_100)); // libfaketime reads its file once a second
         await everythingIsOnTime(w);
       } finally {
         await w.stop();
@@ -229,16 +230,16 @@ for (const [name, secondsOff] of [["ahead", HOUR_S], ["behind", -HOUR_S]] as con
   });
 }
 
-Deno.test("nothing in the service asks the host for the time but what is named here", async () => {
+Deno.test("only the modules listed here read the host's clock", async () => {
   const asking = [
     "domain/shared/clock.ts", // the clock of tests and scripts
-    "domain/operations/metrics_page.ts", // since when this process runs
-    "infra/http_out/provider_http.ts", // where an answer has no Date of its own
-    "infra/log.ts", // when a line was written
-    "infra/mail/outbox.ts", // development
+    "domain/operations/metrics_page.ts", // the start time of this process
+    "infra/http_out/provider_http.ts", // for answers without a Date header
+    "infra/log.ts", // the time of a log line
+    "infra/mail/outbox.ts", // development only
     "infra/mail/outbox_store.ts",
-    "infra/push/fcm_access.ts", // unless told otherwise
-    "infra/openid.ts", // what the library is told to add to it
+    "infra/push/fcm_access.ts", // default of an option
+    "infra/openid.ts", // passed to the library
   ];
   const root = join(import.meta.dirname ?? ".", "..", "..");
   const found = [];

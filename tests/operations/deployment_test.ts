@@ -1,4 +1,4 @@
-// What infra/README.md, the Dockerfile and the examples say about a deployment, held against the code.
+// Checks what infra/README.md, the Dockerfile and the examples say about a deployment against the code.
 import assert from "node:assert/strict";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -76,7 +76,7 @@ const seconds = (value = "") => Number(/^(\d+)s?$/.exec(value)?.[1]);
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
-Deno.test("the README's steward.env is all that production needs, and every name in it is a setting", () => {
+Deno.test("production starts with the settings of the README's steward.env, and every name in it is a setting", () => {
   const lines = example("steward.env").split("\n").filter((line) => line && !line.startsWith("#"));
   const env = Object.fromEntries(lines.map((line) => {
     const at = line.indexOf("=");
@@ -86,7 +86,7 @@ Deno.test("the README's steward.env is all that production needs, and every name
   assert.ok(readConfig({ ...env, STEWARD_ENV: "production" }).isProduction);
 });
 
-Deno.test("the examples' probes answer on the port the image listens on", async () => {
+Deno.test("the examples' probes use the port that the image listens on", async () => {
   const { ports, startupProbe, livenessProbe, readinessProbe } = container("Deployment");
   const port = Number(/\bPORT=(\d+)/.exec(dockerfile)?.[1]);
   assert.match(dockerfile, new RegExp(`^EXPOSE ${port}$`, "m"));
@@ -102,7 +102,7 @@ Deno.test("the examples' probes answer on the port the image listens on", async 
   assert.ok(dockerfile.includes(livenessProbe?.httpGet.path ?? "no path"), "the image's own health check");
 });
 
-Deno.test("the examples wait for an instance to drain, select their pods and name only settings", () => {
+Deno.test("the examples wait for an instance to drain, select their pods and use only existing settings", () => {
   const { replicas = 0, selector, template } = object("Deployment").spec;
   const preStop = seconds(container("Deployment").lifecycle?.preStop.exec.command[1]);
   assert.ok(drainSeconds > 0);
@@ -117,7 +117,7 @@ Deno.test("the examples wait for an instance to drain, select their pods and nam
   assert.deepEqual(names.filter((name) => !(name in SETTINGS)), []);
 });
 
-Deno.test("image and examples start what exists, with the permissions of the tasks of deno.json", async () => {
+Deno.test("image and examples start existing files, with the permissions of the tasks in deno.json", async () => {
   const flags = (words: string[]) => words.filter((word) => word.startsWith("--allow"));
   const command: string[] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? "[]");
   assert.deepEqual(flags(command), flags(deno.tasks.start.split(" ")));
@@ -128,7 +128,7 @@ Deno.test("image and examples start what exists, with the permissions of the tas
   assert.deepEqual(flags(migrating).filter((flag) => !permitted.includes(flag)), []);
 });
 
-Deno.test("the image holds every module that main.ts and its scripts import, and every package", async () => {
+Deno.test("the image contains every module and package that main.ts and its scripts import", async () => {
   const copied = dockerfile.split("\n").flatMap((line) =>
     /^COPY (?!--)(.+) \S+$/.exec(line)?.[1]?.split(" ") ?? []
   );

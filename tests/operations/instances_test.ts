@@ -16,12 +16,12 @@ Deno.test.afterAll(async () => {
   await instances.stop();
 });
 
-Deno.test("the whole tour is true when each of its requests meets another instance", async () => {
+Deno.test("the tour script succeeds when each of its requests goes to another instance", async () => {
   const { code, out, err } = await runScript("tour", [], { env: { STEWARD_URL: instances.url } });
   assert.equal(code, 0, out + err);
 });
 
-Deno.test("a right taken away at one instance is gone at the others for the very next request", async () => {
+Deno.test("a permission removed on one instance is gone on the others at the next request", async () => {
   const admin = await signedIn();
   const email = `${crypto.randomUUID()}@example.test`;
   const { body: tenant } = await admin.post("/api/v1/tenants", { name: `T ${email}`, type: "Standard" });
@@ -44,7 +44,7 @@ Deno.test("a right taken away at one instance is gone at the others for the very
   assert.deepEqual(refusals.map(({ status }) => status), [401, 401, 401]);
 });
 
-Deno.test("after kill -9 in the middle of a request its key is free when the lease ends, and one effect remains", async () => {
+Deno.test("after kill -9 during a request its idempotency key is free when the lease ends, and the effect happens once", async () => {
   const { hostname, port } = new URL(instances.storeUrl);
   const store = stallable({ hostname, port: Number(port) });
   const mail = stallable(null);
@@ -70,7 +70,7 @@ Deno.test("after kill -9 in the middle of a request its key is free when the lea
   const locked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const blocking = sql.begin(async (tx) => {
-    await tx`lock table users in share mode`; // reading goes on, writing waits
+    await tx`lock table users in share mode`; // reads work, writes wait
     locked.resolve();
     await release.promise;
   });
@@ -131,7 +131,7 @@ Deno.test("after kill -9 in the middle of a request its key is free when the lea
   mail.close();
 });
 
-/** A TCP way to `target`, or to a server that accepts and never speaks; from `stall` on nothing new gets through. */
+/** A TCP proxy to `target`, or to a server that accepts and never answers. After `stall` it forwards no new bytes. */
 function stallable(target: { hostname: string; port: number } | null) {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const open: Deno.TcpConn[] = [];
@@ -163,7 +163,7 @@ function stallable(target: { hostname: string; port: number } | null) {
   return {
     url: (scheme: string) => `${scheme}://127.0.0.1:${listener.addr.port}`,
     stall: () => isStalled = true,
-    /** Connections that wait now. */
+    /** Connections that wait at the moment. */
     connections: () => stalled,
     close() {
       listener.close();
@@ -171,20 +171,20 @@ function stallable(target: { hostname: string; port: number } | null) {
         try {
           connection.close();
         } catch {
-          // its other end has closed it
+          // the other end has closed it
         }
       }
     },
   };
 }
 
-Deno.test("what was accepted reaches its end although an instance is killed in the middle", async () => {
+Deno.test("everything accepted completes although an instance is killed meanwhile", async () => {
   const CLIENTS = 8;
   const admin = await signedIn();
   const accepted = { jobs: [] as string[], notifications: [] as string[], files: [] as string[] };
   let broken = 0;
   const refusals: unknown[] = [];
-  /** Sends, and tells whether it was accepted: a request under way in the killed instance breaks off with 502. */
+  /** Sends a request and returns whether it was accepted. A request that runs in the killed instance gets 502. */
   const send = async (path: string, body?: unknown) => {
     const answer = await admin.post(path, body);
     if (answer.status < 300) return answer.body;
@@ -251,7 +251,7 @@ Deno.test("what was accepted reaches its end although an instance is killed in t
   await until(unfinished, ({ jobs, notifications, files }) => jobs + notifications + files === 0);
 });
 
-Deno.test("a file whose scan kills its worker twice ends Failed, the one scanned beside it Available", async () => {
+Deno.test("a file whose scan kills its worker twice ends Failed; the file scanned at the same time ends Available", async () => {
   const engine = hangingEngine();
   const env = { SCANNER: "clamd", CLAMD_HOST: "127.0.0.1", CLAMD_PORT: String(engine.port) };
   const group = await startInstances(1, { ...env, JOB_LEASE_SECONDS: "2" }, () => ({ JOB_CONCURRENCY: "0" }));
@@ -296,7 +296,7 @@ async function uploadText(admin: HttpClient, text: string): Promise<string> {
   return body.fileId;
 }
 
-/** A scan engine as clamd speaks that never answers for content with certain words in it. */
+/** A scan engine with clamd's protocol that never answers for content with certain words in it. */
 function hangingEngine() {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const hung: string[] = [];

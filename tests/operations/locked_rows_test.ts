@@ -1,4 +1,4 @@
-// Background work beside rows that another transaction holds for long, as one of a frozen instance does.
+// Background work while another transaction holds a row lock for long, for example one of a frozen instance.
 import assert from "node:assert/strict";
 import { insertJobs } from "../../domain/jobs/enqueue.ts";
 import { connectPostgres, transact, type Tx } from "../../infra/postgres/postgres.ts";
@@ -16,7 +16,7 @@ Deno.test.afterAll(async () => {
   await receiver.stop();
 });
 
-/** Does `work` while another transaction holds what `lock` locks. */
+/** Runs `work` while another transaction holds the locks that `lock` takes. */
 async function whileLocked(lock: (tx: Tx) => Promise<unknown>, work: () => Promise<unknown>): Promise<void> {
   await transact(other, async (tx) => {
     await lock(tx);
@@ -25,7 +25,7 @@ async function whileLocked(lock: (tx: Tx) => Promise<unknown>, work: () => Promi
   });
 }
 
-Deno.test("a message that another transaction holds delays none that are sent with it, and goes out later", async () => {
+Deno.test("a locked message does not delay the messages sent with it, and is sent after the lock ends", async () => {
   const scheduledAt = new Date(Date.now() + 1_000).toISOString();
   const ids: string[] = [];
   for (let n = 0; n < 12; n++) {
@@ -53,7 +53,7 @@ Deno.test("a message that another transaction holds delays none that are sent wi
   assert.equal(job?.failures, 0);
 });
 
-Deno.test("an endpoint that another transaction holds keeps no delivery from ending", async () => {
+Deno.test("a row lock on an endpoint does not stop deliveries from finishing", async () => {
   const by = await t.actor({ permissions: ["manage:webhooks"] });
   const path = "/api/v1/webhook-endpoints";
   const { body: endpoint } = await by.post(path, { url: receiver.url(), eventTypes: "*" });
@@ -75,7 +75,7 @@ Deno.test("an endpoint that another transaction holds keeps no delivery from end
   }
 });
 
-Deno.test("a claimer that froze in its turn keeps no jobs of other types from starting", async () => {
+Deno.test("a claimer that holds the limit lock does not stop jobs of other types from starting", async () => {
   const key = "events.deliver";
   await whileLocked(
     (tx) => tx`select pg_advisory_xact_lock(hashtextextended(${key}, 7315))`,
@@ -96,7 +96,7 @@ Deno.test("a claimer that froze in its turn keeps no jobs of other types from st
   );
 });
 
-Deno.test("while no job can start, readiness says so, and all goes on by itself", async () => {
+Deno.test("readiness reports a failure while no job can start, and recovers by itself", async () => {
   const jobs = async () => {
     const { status, body } = await t.nobody.get("/readyz");
     return [status, body.checks.jobs, body.checks.postgres].join(" ");

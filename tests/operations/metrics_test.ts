@@ -23,7 +23,7 @@ const value = (text: string, series: string): number => {
   return Number(line.slice(series.length + 1));
 };
 
-Deno.test("the page is valid text of Prometheus' format", async () => {
+Deno.test("the metrics page is valid Prometheus text", async () => {
   const { status, type, text } = await scrape();
   assert.equal(status, 200);
   assert.equal(type, "text/plain; version=0.0.4; charset=utf-8");
@@ -45,7 +45,7 @@ Deno.test("the page is valid text of Prometheus' format", async () => {
   assert.equal(value(text, `steward_build_info{version="${VERSION}",deno="${Deno.version.deno}"}`), 1);
 });
 
-Deno.test("only the bearer of METRICS_TOKEN reads it, as often as they like", async () => {
+Deno.test("the metrics page needs METRICS_TOKEN and has no rate limit", async () => {
   const refused = await scrape(null);
   assert.equal(refused.status, 401);
   assert.equal(JSON.parse(refused.text).code, "TOKEN_MISSING");
@@ -57,7 +57,7 @@ Deno.test("only the bearer of METRICS_TOKEN reads it, as often as they like", as
 
 const OWN = "an instance counts what itself has done";
 inOneInstance(
-  "requests are counted by route, method and status, and nobody's ids become labels",
+  "requests are counted by route, method and status; ids are never labels",
   OWN,
   async () => {
     const actor = await t.actor({ permissions: ["read:users"] });
@@ -75,7 +75,7 @@ inOneInstance(
   },
 );
 
-inOneInstance("jobs, scans and deliveries are counted by what became of them", OWN, async () => {
+inOneInstance("jobs, scans and deliveries are counted by outcome", OWN, async () => {
   const job = await t.systemAdmin.post("/api/v1/jobs", {
     jobTypeName: "steward.echo",
     serializedArgs: "{}",
@@ -103,7 +103,7 @@ inOneInstance("jobs, scans and deliveries are counted by what became of them", O
   assert.ok(value(text, `steward_database_connections{state="active"}`) >= 1);
 });
 
-Deno.test("a queue that callers have made up counts under other", async () => {
+Deno.test("queue names chosen by callers are counted as other", async () => {
   await t.systemAdmin.post("/api/v1/jobs", {
     jobTypeName: "steward.echo",
     serializedArgs: "{}",
@@ -115,7 +115,7 @@ Deno.test("a queue that callers have made up counts under other", async () => {
   assert.ok(!text.includes("made-up-by-someone"));
 });
 
-Deno.test("a hundred thousand waiting jobs change nothing about its cost", async () => {
+Deno.test("the cost of the metrics page does not grow with a hundred thousand waiting jobs", async () => {
   const { sql } = t.steward.platform;
   await sql`
     insert into jobs (id, job_type_name, serialized_args, type, status, priority, queue, due_at, max_retries, lane)
@@ -130,7 +130,7 @@ Deno.test("a hundred thousand waiting jobs change nothing about its cost", async
   assert.ok(milliseconds < 250, `${milliseconds} ms on a busy machine`);
 });
 
-Deno.test("production without a token has no such route unless told to be open", async () => {
+Deno.test("production without a token has no metrics route unless METRICS_PUBLIC is true", async () => {
   const closed = await setup({ METRICS_PUBLIC: "false" });
   try {
     const { status, body } = await closed.nobody.get("/metrics");
@@ -141,7 +141,7 @@ Deno.test("production without a token has no such route unless told to be open",
   }
 });
 
-Deno.test("the version told is the package's", async () => {
+Deno.test("the reported version is the package's version", async () => {
   const { version } = JSON.parse(await Deno.readTextFile("deno.json"));
   assert.equal(VERSION, version);
 });

@@ -15,7 +15,7 @@ const pgbouncer = searched.map((folder) => `${folder}/pgbouncer`).find((path) =>
 });
 
 Deno.test({
-  name: "the whole tour is true through PgBouncer in transaction mode",
+  name: "the tour script succeeds through PgBouncer in transaction mode",
   ignore: pgbouncer === undefined,
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "steward-test-" });

@@ -69,7 +69,7 @@ Deno.test("one trace joins the request, its job, the storage calls and the mail"
   assert.ok(inDatabase.parentSpanId);
 });
 
-Deno.test("a caller's trace goes on through the job to the service it calls", async () => {
+Deno.test("a caller's trace continues through the job to the service it calls", async () => {
   const url = `http://127.0.0.1:${receiver.addr.port}/called`;
   const job = await post("/api/v1/jobs", {
     jobTypeName: "steward.http-request",

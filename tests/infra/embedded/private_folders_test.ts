@@ -6,7 +6,7 @@ import { startEmbeddedStack } from "../../../infra/embedded/stack.ts";
 import { openOutbox } from "../../../infra/mail/outbox.ts";
 
 Deno.test({
-  name: "what is kept in DATA_DIR is the service's own: other users of the machine stay out",
+  name: "other users of the machine cannot read DATA_DIR",
   ignore: process.platform === "win32",
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "steward-test-" });

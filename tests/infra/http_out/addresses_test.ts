@@ -49,7 +49,7 @@ Deno.test("only addresses of the public Internet are public", () => {
   ) assert.equal(isPublicAddress(address), true, address);
 });
 
-Deno.test("the allow list takes hosts, host:port and ranges", () => {
+Deno.test("the allow list accepts hosts, host:port and ranges", () => {
   const allow = readAllowList("hooks.internal, api.internal:8443,10.0.0.0/8,[fd00::1]:80, fd01::/16");
   assert.ok(allow.allows("HOOKS.internal", 80, "10.0.0.1"));
   assert.ok(allow.allows("api.internal", 8443, "192.168.0.1"));

@@ -34,7 +34,7 @@ const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, asy
   }
 });
 Deno.test.afterAll(() => {
-  server.unref(); // /silent never answers, so a graceful end would wait for it
+  server.unref(); // /silent never answers, so a graceful shutdown would wait for it
 });
 const { port } = server.addr;
 const base = `http://127.0.0.1:${port}`;
@@ -44,7 +44,7 @@ const out = createHttpOut({
 });
 const json = (body: Uint8Array) => JSON.parse(new TextDecoder().decode(body));
 
-Deno.test("a request arrives as it was meant, without headers that are the connection's", async () => {
+Deno.test("a request arrives unchanged, without connection headers", async () => {
   const answer = await out.send({
     url: `${base}/echo?a=1`,
     method: "POST",
@@ -60,7 +60,7 @@ Deno.test("a request arrives as it was meant, without headers that are the conne
   ]);
 });
 
-Deno.test("a name is resolved once and that very address is connected to, under its name", async () => {
+Deno.test("a name is resolved once, and the request goes to that address with the name as host", async () => {
   let asked = 0;
   const pinned = createHttpOut({
     allow: "named.test",
@@ -71,7 +71,7 @@ Deno.test("a name is resolved once and that very address is connected to, under 
   assert.equal(asked, 1);
 });
 
-Deno.test("private addresses are refused however they are written, and nothing reaches them", async () => {
+Deno.test("private addresses are rejected in every notation, and no connection is made", async () => {
   const strict = createHttpOut({ allow: null });
   const before = seen.length;
   for (
@@ -96,7 +96,7 @@ Deno.test("private addresses are refused however they are written, and nothing r
   assert.equal(seen.length, before);
 });
 
-Deno.test("other schemes, credentials in the URL and malformed headers are refused", async () => {
+Deno.test("other schemes, credentials in the URL and malformed headers are rejected", async () => {
   for (
     const url of [
       "ftp://x.test/",
@@ -132,12 +132,12 @@ Deno.test("redirects are followed on the same host only", async () => {
   await assert.rejects(out.send({ url: `${base}/loop` }), /redirected more than 5 times/);
 });
 
-Deno.test("one MiB of an answer is read", async () => {
+Deno.test("at most one MiB of an answer is read", async () => {
   const { body, isTruncated } = await out.send({ url: `${base}/big` });
   assert.deepEqual([body.length, isTruncated], [1024 * 1024, true]);
 });
 
-Deno.test("who does not connect or answer in time is given up on, as is what the caller aborts", async () => {
+Deno.test("a request ends at the connect timeout, at the answer timeout and when the caller aborts it", async () => {
   const hasty = createHttpOut({ allow: `127.0.0.1:${port}`, wholeMs: 200 });
   await assert.rejects(hasty.send({ url: `${base}/silent` }), /did not answer in time/);
   await assert.rejects(hasty.send({ url: `${base}/endless` }), /did not answer in time/);
@@ -153,7 +153,8 @@ Deno.test("who does not connect or answer in time is given up on, as is what the
 });
 
 Deno.test({
-  name: "a TLS handshake that stalls counts as not connected; certificates are checked against the name",
+  name:
+    "a TLS handshake that stalls counts as a failed connection; certificates are checked against the name",
   ignore: !hasOpenssl,
   async fn() {
     const mute = Deno.listen({ port: 0, hostname: "127.0.0.1" });

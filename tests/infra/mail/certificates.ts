@@ -1,13 +1,13 @@
 import { join } from "node:path";
 
-/** Files of a throw-away authority and of a certificate it signed for localhost and 127.0.0.1. */
+/** Paths of a temporary certificate authority and of a certificate it signed for localhost and 127.0.0.1. */
 export interface TestCertificates {
   ca: string;
   certFile: string;
   keyFile: string;
 }
 
-/** Whether the openssl program, which makes the certificates, is there. */
+/** Whether the openssl program, which makes the certificates, is installed. */
 export const hasOpenssl = await exists("openssl", ["version"]);
 
 /** Makes both in `directory`, valid for two days. */

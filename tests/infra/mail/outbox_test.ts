@@ -23,7 +23,7 @@ const sms = (textBody: string) => ({
   ...{ channel: "Sms" as const, to: ["+351912345678"], subject: null, htmlBody: null, textBody },
 });
 
-Deno.test("mail sent into the outbox is listed with all it had, newest first", () =>
+Deno.test("mail in the outbox is listed with all its fields, newest first", () =>
   withOutbox(async (outbox) => {
     await outbox.add({ ...sms("first"), channel: "Push" });
     const sent = message({
@@ -48,7 +48,7 @@ Deno.test("mail sent into the outbox is listed with all it had, newest first", (
     assert.equal(await new Response(await outbox.openAttachment(id, 1)).text(), "two!");
   }));
 
-Deno.test("the same message sent twice is there twice, and outlives a restart", () =>
+Deno.test("the same message sent twice is listed twice, also after a restart", () =>
   withOutbox(async (outbox, directory) => {
     const sent = message();
     await outbox.mail.send(sent);
@@ -57,7 +57,7 @@ Deno.test("the same message sent twice is there twice, and outlives a restart", 
     assert.deepEqual((await again.list()).map((kept) => kept.messageId), [sent.messageId, sent.messageId]);
   }));
 
-Deno.test("only the newest are kept, whoever adds at the same time", () =>
+Deno.test("only the newest messages are kept, also with concurrent writers", () =>
   withOutbox(async (outbox, directory) => {
     for (let index = 0; index < 8; index++) await outbox.add(sms(`${index}`));
     assert.deepEqual((await outbox.list()).map((kept) => kept.textBody), ["7", "6", "5", "4", "3"]);
@@ -66,7 +66,7 @@ Deno.test("only the newest are kept, whoever adds at the same time", () =>
     assert.equal((await outbox.list()).length, 5);
   }, 5));
 
-Deno.test("a message that could not be written whole leaves nothing behind", () =>
+Deno.test("a message that could not be written completely leaves no file", () =>
   withOutbox(async (outbox, directory) => {
     const broken = { ...attachment("a", ""), open: () => Promise.reject(new Error("the store went away")) };
     const failing = message({ attachments: [attachment("b", "x"), broken] });
@@ -75,7 +75,7 @@ Deno.test("a message that could not be written whole leaves nothing behind", () 
     assert.deepEqual([...Deno.readDirSync(directory)], []);
   }));
 
-Deno.test("what a crash left half-written is not listed, and cleared once it is old", () =>
+Deno.test("files that a crash left half-written are not listed, and are deleted once they are old", () =>
   withOutbox(async (_outbox, directory) => {
     const old = join(directory, ".adding-old");
     await Deno.mkdir(old);
@@ -86,7 +86,7 @@ Deno.test("what a crash left half-written is not listed, and cleared once it is 
     assert.deepEqual([...Deno.readDirSync(directory)].map((entry) => entry.name), [".adding-young"]);
   }));
 
-Deno.test("attachments are found by exact id and index only", () =>
+Deno.test("attachments are found only by exact id and index", () =>
   withOutbox(async (outbox) => {
     const { id } = await outbox.add({ ...sms("x"), attachments: [attachment("a", "x")] });
     await (await outbox.openAttachment(id, 0))?.cancel();
@@ -100,7 +100,7 @@ Deno.test("attachments are found by exact id and index only", () =>
     }
   }));
 
-Deno.test("the outbox refuses what no mail server could take", () =>
+Deno.test("the outbox rejects messages that no mail server could take", () =>
   withOutbox(async (outbox) => {
     await assert.rejects(outbox.mail.send(message({ to: to("nobody") })), { name: "MailDeliveryFailed" });
     assert.deepEqual(await outbox.list(), []);

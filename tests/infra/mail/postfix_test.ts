@@ -6,7 +6,7 @@ import { hasOpenssl, makeCertificates } from "./certificates.ts";
 import { message, to } from "./receiver.ts";
 
 Deno.test({
-  name: "Debian's Postfix takes, defers and refuses mail as its answers say (Postfix, root)",
+  name: "mail is delivered, deferred or rejected as Debian's Postfix answers (Postfix, root)",
   ignore: !canRunPostfix || !hasOpenssl,
   async fn(t) {
     const run = await Deno.makeTempDir();
@@ -27,14 +27,14 @@ Deno.test({
       return error;
     };
 
-    await t.step("a message is delivered with the id it was given", async () => {
+    await t.step("a message is delivered with its Message-ID", async () => {
       const sent = message({ subject: "Olá ✓", bcc: to("hidden@peer.test") });
       const receipt = await plain.send(sent);
       assert.deepEqual(receipt.accepted, ["ann@example.test", "hidden@peer.test"]);
       assert.match(receipt.response, /^250 2\.0\.0 Ok: queued as /);
       assert.match(await postfix.delivered(sent.messageId), /^From: Steward <service@steward\.test>$/m);
     });
-    await t.step("refusals of the one recipient", async () => {
+    await t.step("the only recipient is rejected", async () => {
       const expected = {
         busy: [450, false],
         greylist: [451, false],
@@ -47,7 +47,7 @@ Deno.test({
         assert.deepEqual([error.responseCode, error.permanent], [code, permanent], name);
       }
     });
-    await t.step("an attachment that does not fit once it is encoded is not even opened", async () => {
+    await t.step("an attachment that is too large once encoded is not opened", async () => {
       const attachment = (sizeBytes: number) => {
         let isOpened = false;
         const open =
@@ -60,14 +60,14 @@ Deno.test({
       assert.deepEqual([error.isTooLarge, error.permanent, large.wasOpened()], [true, true, false]);
       assert.equal((await plain.send(attachment(7_000_000).sent)).accepted.length, 1);
     });
-    await t.step("a recipient refused beside an accepted one", async () => {
+    await t.step("one of two recipients is rejected", async () => {
       const sent = message({ to: to("unknown@peer.test", "ann@peer.test", "busy@peer.test") });
       const receipt = await plain.send(sent);
       assert.deepEqual(receipt.accepted, ["ann@peer.test"]);
       assert.deepEqual(receipt.refused.map((r) => r.permanent), [true, false]);
       await postfix.delivered(sent.messageId);
     });
-    await t.step("421 with a closed connection is worth another attempt, and the pool recovers", async () => {
+    await t.step("421 with a closed connection leads to a retry, and the pool recovers", async () => {
       assert.equal((await refusal(plain.send(message({ to: to("hangup@peer.test") })))).permanent, false);
       assert.equal((await plain.send(message())).accepted.length, 1);
     });
@@ -78,14 +78,14 @@ Deno.test({
         assert.equal((await plain.send(message())).accepted.length, 1);
       },
     );
-    await t.step("a server that takes its time is waited for, up to the time allowed", async () => {
+    await t.step("a slow server is waited for, up to the time limit", async () => {
       assert.equal((await plain.send(message({ to: to("slow@peer.test") }))).accepted.length, 1);
       const hasty = createSmtpTransport(`smtp://127.0.0.1:${postfix.plainPort}?sendTimeout=300`);
       const error = await refusal(hasty.send(message({ to: to("slow@peer.test") })));
       assert.deepEqual([error.code, error.permanent], ["ETIMEDOUT", false]);
       await hasty.close();
     });
-    await t.step("a server that demands TLS, and one that speaks nothing else", async () => {
+    await t.step("a server that requires STARTTLS, and one with implicit TLS", async () => {
       const urls = [
         `smtp://localhost:${postfix.starttlsPort}`,
         `smtps://localhost:${postfix.implicitTlsPort}`,
@@ -108,7 +108,7 @@ Deno.test({
       assert.deepEqual([error.code, error.reason], ["ETLS", "the mail server offered no secure connection"]);
       await demanding.close();
     });
-    await t.step("what a sender reads of a failure names no host", async () => {
+    await t.step("the failure text for the sender contains no host name", async () => {
       const errors = [
         await refusal(plain.send(message({ to: to("busy@peer.test") }))),
         await refusal(plain.send(message({ to: to("hangup@peer.test") }))),
@@ -118,11 +118,11 @@ Deno.test({
       assert.match(errors[0]?.reason ?? "", /^450 4\.2\.0 .*Mailbox busy/);
       assert.equal(errors[2]?.reason, "the mail server could not be reached (ESOCKET)");
     });
-    await t.step("content refused after DATA", async () => {
+    await t.step("content is rejected after DATA", async () => {
       const error = await refusal(plain.send(message({ subject: "[reject-data]" })));
       assert.deepEqual([error.code, error.responseCode, error.permanent], ["EMESSAGE", 550, true]);
     });
-    await t.step("signing in over STARTTLS", async () => {
+    await t.step("sign-in over STARTTLS", async () => {
       const right = submission("mailpass");
       await right.ping();
       const sent = message();

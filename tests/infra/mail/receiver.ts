@@ -2,7 +2,7 @@ import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import type { AddressInfo, Socket } from "node:net";
 import type { MailMessage } from "../../../infra/mail/mail.ts";
 
-/** A message as a receiver took it: the envelope it came in and the bytes after DATA. */
+/** A message as a receiver accepted it: its envelope and the bytes after DATA. */
 export interface Received {
   from: string;
   to: string[];
@@ -15,19 +15,19 @@ export interface Receiver {
   received: Received[];
   /** Connections accepted so far. */
   connections: number;
-  /** Drops every connection without a word. */
+  /** Drops every connection without an answer. */
   cut(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** An error with the SMTP code that the server is to answer with. */
+/** An error with the SMTP code that the server answers with. */
 export function answer(responseCode: number, text: string): Error {
   return Object.assign(new Error(text), { responseCode });
 }
 
 /**
- * A real SMTP server on a free port of loopback. By default it takes everything except recipients named
- * `code450@…`, whom it refuses with that code; `options` are smtp-server's own.
+ * A real SMTP server on a free port of loopback. By default it accepts everything except recipients named
+ * `code450@…`, which it rejects with that code; `options` are smtp-server's own.
  */
 export async function startReceiver(options: SMTPServerOptions = {}): Promise<Receiver> {
   const received: Received[] = [];
@@ -75,7 +75,7 @@ export async function startReceiver(options: SMTPServerOptions = {}): Promise<Re
   return receiver;
 }
 
-/** A message with everything filled in; `change` overrides. */
+/** A message with all fields; `change` overrides some of them. */
 export function message(change: Partial<MailMessage> = {}): MailMessage {
   return {
     messageId: `${crypto.randomUUID()}@steward.test`,

@@ -4,7 +4,7 @@ import { createSmtpTransport } from "../../../infra/mail/smtp.ts";
 import { hasOpenssl, makeCertificates } from "./certificates.ts";
 import { answer, message, startReceiver, to } from "./receiver.ts";
 
-/** Runs `use` with a transport that is closed afterwards. */
+/** Runs `use` with a transport and closes it afterwards. */
 async function withTransport<T>(
   url: string,
   use: (t: ReturnType<typeof createSmtpTransport>) => Promise<T>,
@@ -24,7 +24,7 @@ async function failure(sending: Promise<unknown>): Promise<MailDeliveryFailed> {
   return error;
 }
 
-Deno.test("a message arrives with its envelope, headers and attachment, and without its hidden recipients", async () => {
+Deno.test("a message arrives with its envelope, headers and attachment; Bcc recipients are not in the headers", async () => {
   await using receiver = await startReceiver();
   const sent = message({
     cc: to("cc@example.test"),
@@ -58,7 +58,7 @@ Deno.test("a message arrives with its envelope, headers and attachment, and with
 });
 
 for (const [code, permanent] of [[450, false], [452, false], [550, true], [554, true]] as const) {
-  Deno.test(`a recipient refused with ${code} fails the message ${permanent ? "for good" : "for now"}`, async () => {
+  Deno.test(`a recipient rejected with ${code} fails the message ${permanent ? "permanently" : "temporarily"}`, async () => {
     await using receiver = await startReceiver();
     const error = await failure(
       withTransport(receiver.url, (t) => t.send(message({ to: to(`code${code}@x.test`) }))),
@@ -71,7 +71,7 @@ for (const [code, permanent] of [[450, false], [452, false], [550, true], [554, 
   });
 }
 
-Deno.test("recipients that are refused beside accepted ones are reported with their reasons", async () => {
+Deno.test("recipients that are rejected beside accepted ones are reported with their reasons", async () => {
   await using receiver = await startReceiver();
   const recipients = to("code550@x.test", "ann@x.test", "code451@x.test");
   const receipt = await withTransport(receiver.url, (t) => t.send(message({ to: recipients })));
@@ -82,7 +82,7 @@ Deno.test("recipients that are refused beside accepted ones are reported with th
   ]);
 });
 
-Deno.test("all recipients refused, one of them for now, is worth another attempt", async () => {
+Deno.test("if all recipients are rejected and one of them temporarily, the message is retried", async () => {
   await using receiver = await startReceiver();
   const recipients = to("code550@x.test", "code451@x.test");
   const error = await failure(withTransport(receiver.url, (t) => t.send(message({ to: recipients }))));
@@ -91,7 +91,7 @@ Deno.test("all recipients refused, one of them for now, is worth another attempt
 });
 
 for (const [code, permanent] of [[451, false], [554, true]] as const) {
-  Deno.test(`content refused with ${code} after DATA fails the message ${permanent ? "for good" : "for now"}`, async () => {
+  Deno.test(`content rejected with ${code} after DATA fails the message ${permanent ? "permanently" : "temporarily"}`, async () => {
     await using receiver = await startReceiver({
       onData(stream, _session, callback) {
         stream.resume();
@@ -103,7 +103,7 @@ for (const [code, permanent] of [[451, false], [554, true]] as const) {
   });
 }
 
-Deno.test("a connection cut in the middle of DATA is not permanent and the message is not sent again unasked", async () => {
+Deno.test("a connection cut during DATA is a temporary failure, and the transport does not send the message again", async () => {
   let attempts = 0;
   await using receiver = await startReceiver({
     onData(stream) {
@@ -119,7 +119,7 @@ Deno.test("a connection cut in the middle of DATA is not permanent and the messa
   assert.equal(attempts, 1);
 });
 
-Deno.test("a message whose attachment cannot be read to its end is not delivered", async () => {
+Deno.test("a message whose attachment cannot be read completely is not delivered", async () => {
   await using receiver = await startReceiver();
   let pulls = 0;
   const broken = () =>
@@ -138,7 +138,7 @@ Deno.test("a message whose attachment cannot be read to its end is not delivered
   assert.deepEqual(receiver.received, []);
 });
 
-Deno.test("a server that never answers is given up on after the time allowed", async () => {
+Deno.test("a server that never answers is given up after the time limit", async () => {
   await using receiver = await startReceiver({ onRcptTo() {} });
   const error = await failure(withTransport(`${receiver.url}?sendTimeout=200`, (t) => t.send(message())));
   assert.deepEqual([error.code, error.permanent], ["ETIMEDOUT", false]);
@@ -159,7 +159,7 @@ Deno.test("an aborted delivery ends at once and leaves the pool usable", async (
   });
 });
 
-Deno.test("close lets a delivery under way finish and refuses the next", async () => {
+Deno.test("close lets a running delivery finish and rejects the next one", async () => {
   const begun = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
   await using receiver = await startReceiver({
@@ -179,7 +179,7 @@ Deno.test("close lets a delivery under way finish and refuses the next", async (
   assert.equal((await failure(transport.send(message()))).permanent, false);
 });
 
-Deno.test("nobody listening is a failure for now, of sending and of ping", async () => {
+Deno.test("a refused connection is a temporary failure of sending and of ping", async () => {
   const port = await (async () => {
     await using receiver = await startReceiver();
     return receiver.port;
@@ -192,7 +192,7 @@ Deno.test("nobody listening is a failure for now, of sending and of ping", async
   });
 });
 
-Deno.test("fifty messages at once share at most the pool's connections", async () => {
+Deno.test("fifty messages at once use at most the pool's connections", async () => {
   await using receiver = await startReceiver();
   await withTransport(`${receiver.url}?maxConnections=3`, async (t) => {
     await Promise.all(Array.from({ length: 50 }, () => t.send(message())));
@@ -201,7 +201,7 @@ Deno.test("fifty messages at once share at most the pool's connections", async (
   assert(receiver.connections <= 3, `${receiver.connections} connections`);
 });
 
-Deno.test("a wrong password is nobody's message's fault, and is not told to anyone", async () => {
+Deno.test("a wrong password is not the message's failure, and the password is not in the error", async () => {
   await using receiver = await startReceiver({
     authOptional: false,
     allowInsecureAuth: true,
@@ -222,7 +222,7 @@ Deno.test("a wrong password is nobody's message's fault, and is not told to anyo
   assert.equal(receiver.received.length, 1);
 });
 
-Deno.test("requireTLS refuses a server that offers none", async () => {
+Deno.test("requireTLS rejects a server without TLS", async () => {
   await using receiver = await startReceiver();
   const error = await failure(withTransport(`${receiver.url}?requireTLS=true`, (t) => t.send(message())));
   assert.equal(error.permanent, false);
@@ -230,7 +230,7 @@ Deno.test("requireTLS refuses a server that offers none", async () => {
 });
 
 Deno.test({
-  name: "STARTTLS and implicit TLS work with a trusted authority and are refused without it (openssl)",
+  name: "STARTTLS and implicit TLS work with a trusted authority and fail without it (openssl)",
   ignore: !hasOpenssl,
   async fn() {
     const directory = await Deno.makeTempDir();
@@ -257,7 +257,7 @@ Deno.test({
   },
 });
 
-Deno.test("line breaks cannot get into a header or a command", async () => {
+Deno.test("line breaks cannot be injected into a header or a command", async () => {
   await using receiver = await startReceiver();
   await withTransport(receiver.url, async (t) => {
     await t.send(message({

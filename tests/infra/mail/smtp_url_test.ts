@@ -17,7 +17,7 @@ Deno.test("host, port, TLS and sign-in are read from the URL", () => {
   assert.equal(parseSmtpUrl("smtp://[::1]:25").host, "::1");
 });
 
-Deno.test("a password travels in clear to another machine only if that is said", () => {
+Deno.test("a password without TLS to another machine needs an explicit option", () => {
   assert.equal(parseSmtpUrl("smtp://u:p@mail.example.test").requireTLS, true);
   assert.equal(parseSmtpUrl("smtp://u:p@mail.example.test?requireTLS=false").requireTLS, false);
   assert.equal(parseSmtpUrl("smtp://mail.example.test").requireTLS, false);
@@ -26,7 +26,7 @@ Deno.test("a password travels in clear to another machine only if that is said",
   }
 });
 
-Deno.test("a URL that cannot be used is refused without showing the password", () => {
+Deno.test("an unusable URL is rejected without showing the password", () => {
   const wrong = {
     "https://u:topsecret@x.test": /expected smtp:/,
     "topsecret": /expected smtp:/,

@@ -93,7 +93,7 @@ Deno.test("a host that does not resolve is unavailable", async () => {
   });
 });
 
-Deno.test("5xx and throttling are unavailable, other refusals are not", async () => {
+Deno.test("5xx and throttling mean unavailable, other rejections do not", async () => {
   const answers = [[500, "InternalError"], [503, "SlowDown"], [429, ""], [400, "RequestTimeout"]] as const;
   for (const [status, code] of answers) {
     const handle = () => new Response(`<Error><Code>${code}</Code><Key>${KEY}</Key></Error>`, { status });
@@ -123,7 +123,7 @@ Deno.test("wrong credentials are refused on every call, and the errors contain n
   }
 });
 
-Deno.test("a missing bucket is never taken for a missing object", async () => {
+Deno.test("a missing bucket is not reported as a missing object", async () => {
   const store = connectObjectStore({ ...configOf(test.server.endpoint), bucket: "another-bucket" });
   for (const call of everyCall(store).filter((_, i) => i !== 1)) {
     await assert.rejects(call, (e) => e instanceof ObjectStoreRefused && e.code === "NoSuchBucket");
@@ -206,7 +206,7 @@ Deno.test("an interrupted download fails and never looks complete", async () => 
   await served;
 });
 
-Deno.test("an aborted read errors with the signal's reason, before and during the stream", async () => {
+Deno.test("an aborted read fails with the signal's reason, before and during the stream", async () => {
   await test.store.write("aborted", streamOf(pattern(4 * 1024 * 1024)), { contentType: "a/b" });
   const reason = new Error("enough");
   await assert.rejects(test.store.read("aborted", { signal: AbortSignal.abort(reason) }), reason);
@@ -219,7 +219,7 @@ Deno.test("an aborted read errors with the signal's reason, before and during th
   }, reason);
 });
 
-Deno.test("a write whose source fails or is aborted leaves neither object nor part", async () => {
+Deno.test("a write whose source fails or is aborted leaves neither object nor parts", async () => {
   const before = (await filesIn(test.dir)).length;
   const failing = (async function* () {
     for (let i = 0; i < 10; i++) yield pattern(1024 * 1024);
@@ -234,7 +234,7 @@ Deno.test("a write whose source fails or is aborted leaves neither object nor pa
   let sent = 0;
   const endless = new ReadableStream<Uint8Array>({
     pull(c) {
-      if (++sent > 10) return abort.abort(new Error("enough")); // nothing more comes: the write hangs on the source
+      if (++sent > 10) return abort.abort(new Error("enough")); // no more bytes follow: the write waits for the source
       c.enqueue(pattern(1024 * 1024));
     },
     cancel: () => void (cancelled = true),
@@ -245,7 +245,7 @@ Deno.test("a write whose source fails or is aborted leaves neither object nor pa
   await until(async () => (await filesIn(test.dir)).length === before);
 });
 
-Deno.test("a source is cancelled when the store refuses the write", async () => {
+Deno.test("the source is cancelled when the store rejects the write", async () => {
   const store = connectObjectStore({ ...configOf(test.server.endpoint), secretKey: "another" });
   let cancelled = false;
   const endless = new ReadableStream<Uint8Array>({

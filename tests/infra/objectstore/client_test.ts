@@ -112,7 +112,7 @@ function describeClient(
   });
 
   test("a stream above one part is written in parts and reads back the same", async () => {
-    for (const extra of [0, 1]) { // exactly two parts, and one byte more
+    for (const extra of [0, 1]) { // exactly two parts, and two parts plus one byte
       const chunk = pattern(1024 * 1024, 7);
       const chunks = [...Array(16).fill(chunk), chunk.subarray(0, extra)];
       const written = await store.write("large", streamOf(...chunks), { contentType: "application/x-test" });
@@ -280,7 +280,7 @@ function describeClient(
     assert.equal((await send(2, pattern(999))).status, 403);
     const second = await send(2, two);
     await send(1, pattern(PART, 3));
-    const first = await send(1, one); // a part sent again takes the place of the earlier one
+    const first = await send(1, one); // a part sent again replaces the earlier one
     assert.deepEqual([first.status, second.status], [200, 200]);
     assert.deepEqual(await store.listParts("parts/joined", uploadId), [
       { partNumber: 1, sizeBytes: PART, etag: first.etag },
@@ -295,7 +295,7 @@ function describeClient(
       await new Response(await read("parts/joined")).bytes(),
       new Uint8Array([...one, ...two]),
     );
-    // Its ETag is of another kind, and holds in a copy all the same.
+    // Its ETag has another format and works in a copy all the same.
     const copied = await store.copy("parts/joined", "parts/copied", { ifEtag: joined?.etag ?? "" });
     assert.equal(copied.sizeBytes, PART + 1000);
     const others = [first.etag, joined?.etag.replace(/.-/, "x-") ?? ""];
@@ -304,7 +304,7 @@ function describeClient(
     }
     assert.equal(await store.head("parts/other"), null);
 
-    // Afterwards no URL changes the copy. (Swift still takes the part, and spoils only what it was joined to.)
+    // Afterwards no URL changes the copy. (Swift still accepts the part, which damages only the joined object.)
     assert.ok(["gone", "joined"].includes(await store.joinParts("parts/joined", { uploadId, etags })));
     assert.deepEqual(await store.head("parts/joined"), joined);
     assert.equal((await send(2, pattern(1000, 9))).status, name === "Swift" ? 200 : 404);
@@ -312,7 +312,7 @@ function describeClient(
       await new Response(await read("parts/copied")).bytes(),
       new Uint8Array([...one, ...two]),
     );
-    // What was joined goes as every object goes, its parts with it.
+    // A joined object is deleted like any object, together with its parts.
     await store.abortParts("parts/joined", uploadId);
     await store.delete("parts/joined");
     assert.equal(await store.head("parts/joined"), null);
@@ -426,7 +426,7 @@ Deno.test("URLs are signed for the public endpoint while the service uses the in
   assert.deepEqual(await got.bytes(), pattern(3));
 });
 
-Deno.test("a public endpoint below a path keeps that path", async () => {
+Deno.test("a public endpoint with a path keeps that path", async () => {
   const store = connectObjectStore({
     ...configOf(test.server.endpoint),
     publicEndpoint: "https://cdn.test/s3/",
@@ -452,7 +452,7 @@ Deno.test("a list longer than one page is returned completely and in order", asy
   assert.deepEqual((await Array.fromAsync(test.store.list("paged/"))).map(({ key }) => key), keys);
 });
 
-Deno.test("keys that no S3 client can address are refused before anything is sent", async () => {
+Deno.test("keys that no S3 client can address are rejected before anything is sent", async () => {
   for (const key of ["", "a/../b", "./a", "a/..", "\ud800", "x".repeat(1025), "é".repeat(513)]) {
     await assert.rejects(async () => await test.store.read(key), TypeError);
     await assert.rejects(

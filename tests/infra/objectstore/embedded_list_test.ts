@@ -58,7 +58,7 @@ Deno.test("pages of any size give the same list as a simple model", async () => 
   );
 });
 
-Deno.test("start-after leaves out the keys up to it", async () => {
+Deno.test("start-after excludes the keys up to it", async () => {
   for (const key of ["s1", "s2", "s3"]) await test.lite.putObject(key, "x");
   assert.deepEqual(await listAll({ prefix: "s", "start-after": "s1" }), ["s2", "s3"]);
   assert.deepEqual(await listAll({ prefix: "s", "start-after": "a" }), ["s1", "s2", "s3"]);

@@ -35,7 +35,7 @@ async function noUploadLeft(): Promise<boolean> {
   return (await filesIn(`${test.dir}/incoming`)).length === 0;
 }
 
-Deno.test("parts become one object in their order, with S3's ETag and the headers of the start", async () => {
+Deno.test("parts become one object in their order, with S3's ETag and the headers of the first request", async () => {
   const uploadId = await start("joined", { "content-type": "text/x", "x-amz-meta-a": "1" });
   const [one, two] = [pattern(5 * MIB, 1), pattern(1000, 2)];
   const etagTwo = await putPart("joined", uploadId, 7, two);

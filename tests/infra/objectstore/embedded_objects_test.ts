@@ -108,7 +108,7 @@ Deno.test("ranges are answered with 206, or 416 if no byte is in the range", asy
   assert.equal(await partial('"other"'), 200);
 });
 
-Deno.test("conditions on reading follow RFC 9110", async () => {
+Deno.test("read conditions follow RFC 9110", async () => {
   await put("c", "condition");
   const etag = `"${md5("condition")}"`;
   const past = "Thu, 01 Jan 2015 00:00:00 GMT";
@@ -137,7 +137,7 @@ Deno.test("conditions on reading follow RFC 9110", async () => {
   }
 });
 
-Deno.test("conditions on writing hold, also for two writers at once", async () => {
+Deno.test("write conditions hold, also with two concurrent writers", async () => {
   assert.equal(await put("w", "one", { "if-none-match": "*" }), "200");
   assert.equal(await put("w", "two", { "if-none-match": "*" }), "412 PreconditionFailed");
   assert.equal(await put("w", "two", { "if-match": '"other"' }), "412 PreconditionFailed");
@@ -149,7 +149,7 @@ Deno.test("conditions on writing hold, also for two writers at once", async () =
   assert.deepEqual(racing.toSorted(), ["200", ...Array(7).fill("412 PreconditionFailed")]);
 });
 
-Deno.test("a body needs a length", async () => {
+Deno.test("a body without a length is rejected", async () => {
   const signed = await presign(test.url("l"), { method: "PUT" });
   const chunked = await sendRaw(signed, {
     method: "PUT",
@@ -169,7 +169,7 @@ Deno.test("a body shorter than its length stores nothing, a longer one only its 
       `PUT ${signed.pathname}${signed.search} HTTP/1.1\r\nHost: ${signed.host}\r\nContent-Length: 100000\r\n\r\n`;
     await connection.write(new TextEncoder().encode(head));
     await connection.write(pattern(50_000));
-    await until(async () => (await filesIn(test.dir)).length > files); // it has begun to be received
+    await until(async () => (await filesIn(test.dir)).length > files); // the store has begun to receive it
     connection.close();
     await until(async () => (await filesIn(test.dir)).length === files);
   }
@@ -194,7 +194,7 @@ Deno.test("Content-MD5 is verified", async () => {
   assert.equal(await put("m", "body", { "content-md5": digest("body") }), "200");
 });
 
-Deno.test("copying keeps or replaces the metadata and honours its conditions", async () => {
+Deno.test("copying keeps or replaces the metadata and checks its conditions", async () => {
   await put("source ü", "copied", { "content-type": "text/a", "x-amz-meta-m": "1" });
   const copy = async (headers: Record<string, string>, to = "target") => {
     const source = { "x-amz-copy-source": `/${BUCKET}/source%20%C3%BC` };
@@ -265,7 +265,7 @@ Deno.test("concurrent writers of one key leave one complete object", async () =>
   assert.equal(found.headers.get("etag"), `"${md5(bytes)}"`);
 });
 
-Deno.test("buckets are created, found and deleted, and only when empty", async () => {
+Deno.test("buckets are created, found and deleted; only an empty one can be deleted", async () => {
   const bucket = async (method: string, name: string) =>
     await outcome(await test.aws.fetch(`${test.server.endpoint}/${name}`, { method }));
   assert.equal(await bucket("HEAD", "second-bucket"), "404");
@@ -300,11 +300,11 @@ Deno.test("unimplemented features are refused, never ignored", async () => {
   assert.equal(await (await get("n")).text(), "x");
 });
 
-Deno.test("metadata above 2 KiB is refused", async () => {
+Deno.test("metadata above 2 KiB is rejected", async () => {
   assert.equal(await put("meta", "x", { "x-amz-meta-a": "y".repeat(2048) }), "400 MetadataTooLarge");
 });
 
-Deno.test("pages of an allowed origin may upload and read the answer, others may not", async () => {
+Deno.test("pages of an allowed origin may upload and read the answer, other origins may not", async () => {
   const preflight = async (origin: string, method = "PUT") =>
     await fetch(test.url("cors"), {
       method: "OPTIONS",

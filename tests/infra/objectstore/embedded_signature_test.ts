@@ -59,7 +59,7 @@ Deno.test("X-Amz-Expires must be a number from 1 to 604800", async () => {
   }
 });
 
-Deno.test("a URL signed with another secret, key id, region or service is refused", async () => {
+Deno.test("a URL signed with another secret, key id, region or service is rejected", async () => {
   assert.equal(await get(await presign(url, { secretAccessKey: "other" })), "403 SignatureDoesNotMatch");
   assert.equal(await get(await presign(url, { accessKeyId: "other" })), "403 InvalidAccessKeyId");
   assert.equal(
@@ -91,7 +91,7 @@ Deno.test("every change of a presigned URL makes it invalid", async () => {
   assert.equal(await get(good, { method: "HEAD" }), "403");
 });
 
-Deno.test("a presigned URL that lacks or doubles a parameter is malformed", async () => {
+Deno.test("a presigned URL with a missing or repeated parameter is malformed", async () => {
   const good = await presign(url);
   for (const name of ["Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature"]) {
     const target = new URL(good);
@@ -112,7 +112,7 @@ Deno.test("a presigned URL that lacks or doubles a parameter is malformed", asyn
   }
 });
 
-Deno.test("a signed header must be sent, and sent as signed", async () => {
+Deno.test("a signed header must be sent with the signed value", async () => {
   const signed = await presign(test.url("headers"), {
     method: "PUT",
     headers: { "content-type": "a/b", "content-length": "3" },
@@ -134,12 +134,12 @@ Deno.test("a chunked body does not bypass a signed length", async () => {
   assert.equal(await outcome(answer), "403 SignatureDoesNotMatch");
 });
 
-Deno.test("a URL signed for another host is refused", async () => {
+Deno.test("a URL signed for another host is rejected", async () => {
   const answer = await sendRaw(await presign(url), { headers: { host: "elsewhere.test" } });
   assert.equal(await outcome(answer), "403 SignatureDoesNotMatch");
 });
 
-Deno.test("x-amz headers that were not signed are refused", async () => {
+Deno.test("x-amz headers that were not signed are rejected", async () => {
   const signed = await presign(url);
   assert.equal(await get(signed, { headers: { "x-amz-meta-a": "1" } }), "403 AccessDenied");
   const copy = await presign(test.url("copy"), { method: "PUT" });
@@ -196,7 +196,7 @@ Deno.test("the SHA-256 of a signed body is checked while it streams", async () =
 });
 
 Deno.test({
-  name: "a large refused upload still reads its refusal",
+  name: "a client can read the rejection of a large upload",
   ...SHORT,
   fn: async () => {
     const body = new Uint8Array(20 * 1024 * 1024);

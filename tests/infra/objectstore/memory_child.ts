@@ -1,7 +1,7 @@
 import { pattern, startTestStore } from "./support.ts";
 
-// Run by memory_test.ts in a process of its own, where nothing else takes memory. Prints, in MiB, the size of the
-// object and by how much the process grew above its size at rest while store and client passed it on.
+// memory_test.ts runs this file in its own process, so that no other code uses memory. It prints, in MiB, the size of the
+// object and how much the process grew above its idle size while store and client transferred the object.
 const MIB = 1024 * 1024;
 const OBJECT_MIB = 200;
 
@@ -35,7 +35,7 @@ async function passOn(count: number): Promise<number> {
 const PART_MIB = 10;
 const part = pattern(PART_MIB * MIB);
 
-/** Puts as many MiB by signed part URLs, as a browser does, and has them joined. */
+/** Uploads this many MiB by signed part URLs, as a browser does, and joins the parts. */
 async function passParts(count: number): Promise<number> {
   const uploadId = await test.store.startParts("parts", { contentType: "a/b" });
   const etags: string[] = [];
@@ -58,7 +58,7 @@ async function passParts(count: number): Promise<number> {
 }
 
 await passParts(20);
-await passOn(20); // buffers, compiled code: what any size takes
+await passOn(20); // warms up buffers and compiled code
 const atRest = Deno.memoryUsage().rss;
 const objectMib = await passOn(OBJECT_MIB);
 const joinedMib = await passParts(OBJECT_MIB);

@@ -24,7 +24,7 @@ const bucketsAt: [endpoint: string, pathStyle: boolean][] = [
 ];
 for (const [endpoint, pathStyle] of bucketsAt) {
   for (const region of ["us-east-1", "eu-central-1"]) {
-    Deno.test(`signatures for ${endpoint} (${region}, path style ${pathStyle}) are those of the specification`, async () => {
+    Deno.test(`signatures for ${endpoint} (${region}, path style ${pathStyle}) match the specification`, async () => {
       const address = { bucket: "my-bucket", pathStyle };
       const config = { endpoint, publicEndpoint: endpoint, region, ...address, ...credentials };
       const signing = urlSigning(config, new StoreClock(systemClock));
@@ -72,7 +72,7 @@ for (const [endpoint, pathStyle] of bucketsAt) {
   }
 }
 
-/** The same address, parameters and signature, in any order; and no + for a space, which a store need not read. */
+/** The URLs have the same address, parameters and signature, in any order; a space is never written as +. */
 function alike(made: string, right: string): void {
   const [ours, theirs] = [new URL(made), new URL(right)];
   assert.deepEqual(Object.fromEntries(ours.searchParams), Object.fromEntries(theirs.searchParams), made);

@@ -1,12 +1,12 @@
 import { createHash, createHmac } from "node:crypto";
 import { amzDate, encodeRfc3986 } from "../../../infra/objectstore/address.ts";
 
-/** A request to be signed into its URL. */
+/** A request to sign into its URL. */
 export interface QuerySigning {
   method: "GET" | "PUT";
-  /** Without a query of its own. */
+  /** Without a query string. */
   url: URL;
-  /** The request must carry them exactly so. */
+  /** Headers that the request must send with these values. */
   headers: Record<string, string>;
   query: Record<string, string>;
   expiresInSeconds: number;
@@ -17,7 +17,7 @@ export interface QuerySigning {
   secretKey: string;
 }
 
-/** Signs a request by AWS signature version 4, in the query, as its specification says: what no library has a hand in. */
+/** Signs a request by AWS signature version 4 in the query, following the specification and without any library. */
 export function signQuery(o: QuerySigning): string {
   const stamp = amzDate(o.signedAt);
   const scope = `${stamp.slice(0, 8)}/${o.region}/s3/aws4_request`;
@@ -54,7 +54,7 @@ const hmac = (key: string | Uint8Array, text: string) => createHmac("sha256", ke
 
 let lastKey: { of: string; key: Uint8Array } | undefined;
 
-/** The key of a day, region and service; the last one is kept, since it is the same all day. */
+/** The signing key of a day, region and service; the last one is cached. */
 function signingKey(secretKey: string, scope: string): Uint8Array {
   const of = `${secretKey}/${scope}`;
   if (lastKey?.of !== of) {

@@ -15,7 +15,7 @@ export interface TestStore {
   server: EmbeddedObjectStore;
   /** The client under test. */
   store: ObjectStore;
-  /** Two clients written by others. */
+  /** Two clients of other libraries. */
   lite: S3Client;
   aws: AwsClient;
   /** URL of an object, path-style. */
@@ -23,7 +23,7 @@ export interface TestStore {
   stop(): Promise<void>;
 }
 
-/** A store of its own with one empty bucket. */
+/** Starts a store with one empty bucket. */
 export async function startTestStore(o: { corsOrigins?: string[] } = {}): Promise<TestStore> {
   const dir = await Deno.makeTempDir({ prefix: "objectstore-" });
   const server = await startEmbeddedObjectStore({ dir, port: 0, ...CREDENTIALS, ...o });
@@ -58,7 +58,7 @@ function objectUrl(endpoint: string, key: string, query: Record<string, string>)
   return `${endpoint}/${BUCKET}/${path}${search === "" ? "" : `?${search}`}`;
 }
 
-/** A presigned URL made by aws4fetch; what is left out is right. */
+/** A presigned URL made by aws4fetch; options left out have correct values. */
 export async function presign(url: string, o: {
   method?: string;
   headers?: Record<string, string>;
@@ -90,7 +90,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** Sends a request whose path no URL parser touches (`..` and `//` stay), with any headers at all. */
+/** Sends a request with any headers and with its path unchanged (`..` and `//` stay). */
 export function sendRaw(
   url: string,
   o: { method?: string; headers?: Record<string, string>; body?: string } = {},
@@ -113,14 +113,14 @@ export function sendRaw(
   });
 }
 
-/** Status and S3 error code, as "403 AccessDenied"; "200" alone on success. Uses up the answer. */
+/** Status and S3 error code, as "403 AccessDenied"; "200" alone on success. Reads the whole answer. */
 export async function outcome(answer: Response | RawAnswer): Promise<string> {
   const body = answer instanceof Response ? await answer.text() : answer.body;
   const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1];
   return code ? `${answer.status} ${code}` : String(answer.status);
 }
 
-/** Bytes that differ from place to place, the same on every run. */
+/** Bytes that differ from place to place and are the same on every run. */
 export function pattern(length: number, seed = 1): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   for (let i = 0, x = seed; i < length; i++) {
@@ -138,7 +138,7 @@ export async function textOf(stream: ReadableStream<Uint8Array>): Promise<string
   return await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>).text();
 }
 
-/** Every file below the store's directory that holds an object or a part of one. */
+/** Paths of all files below the store's directory that hold an object or a part of one. */
 export async function filesIn(dir: string): Promise<string[]> {
   const found: string[] = [];
   for await (const entry of Deno.readDir(dir)) {

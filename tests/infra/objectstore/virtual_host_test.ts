@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { CREDENTIALS, startTestStore } from "./support.ts";
 
-// Names below .localhost need not resolve, so the child process reaches them through a proxy, which is the store itself:
-// it reads the bucket from the Host header whatever address the request came to.
+// Names below .localhost need not resolve, so the child process connects through a proxy, which is the store itself.
+// The store reads the bucket from the Host header, whatever address the connection used.
 const CHILD = `
 import { connectObjectStore } from "${import.meta.resolve("../../../infra/objectstore/objectstore.ts")}";
 const config = JSON.parse(Deno.args[0]);
@@ -20,7 +20,7 @@ await store.delete("b");
 console.log(JSON.stringify({ size: copied.sizeBytes, put: put.status, read, keys, url, left: await store.head("b") }));
 `;
 
-Deno.test("the client works virtual-host style against a store that reads the bucket from the host name", async () => {
+Deno.test("the client works in virtual-host style with a store that reads the bucket from the host name", async () => {
   const test = await startTestStore();
   try {
     const endpoint = `http://localhost:${test.server.port}`;

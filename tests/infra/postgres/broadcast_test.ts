@@ -114,7 +114,7 @@ Deno.test("a send does not wait for an instance that has stopped or does not ans
     return performance.now() - started;
   };
   assert.ok(await taken() < 500, "the stopped instance has said bye");
-  await pools.at(-1)?.end(); // the silent one's connections, as when its process is frozen
+  await pools.at(-1)?.end(); // ends the connections of the silent instance, as when its process is frozen
   opened.delete(silent);
   assert.ok(await taken() >= 590, "the silent instance is waited for once");
   assert.ok(await taken() < 500, "the silent instance is not waited for again");
@@ -141,7 +141,7 @@ Deno.test("a message that cannot be sent does not block", async () => {
   opened.clear();
 });
 
-Deno.test("a large total that one instance has counted anew is counted anew by the others", async () => {
+Deno.test("a large total that one instance has recounted is recounted by the others", async () => {
   const [here, there] = [pool(), pool()];
   const connect = async (sql: Sql) =>
     void opened.add(await shareCacheInvalidation(sql, { sql, log, listens: true }));

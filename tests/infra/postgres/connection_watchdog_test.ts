@@ -91,7 +91,7 @@ Deno.test("a listening connection that receives nothing any more is replaced, an
   await sql.listen("other news", () => {});
   proxy.halfOpen();
   const since = performance.now();
-  // Further channels, too, are listened on by the connection that replaces this one.
+  // The replacing connection also listens on channels added later.
   const late = sql.listen("late", (payload) => void heard.push(payload));
   await late.then(
     () => assert.fail("nobody answered"),

@@ -43,7 +43,7 @@ Deno.test("one item that makes the statement fail is the only one that fails", a
   assert.match(String(results[2]?.status === "rejected" && results[2].reason), /division by zero/);
 });
 
-Deno.test("after a lost connection nothing is written a second time", async () => {
+Deno.test("after a lost connection no item is written a second time", async () => {
   let writes = 0;
   const grouped = new GroupCommit<number, number>(() => {
     writes++;

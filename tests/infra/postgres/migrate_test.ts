@@ -16,7 +16,7 @@ Deno.test("the committed schema description matches the migrated schema", async 
   assert.equal(described, committed, "run `deno task schema` and review the difference");
 });
 
-Deno.test("every time in the schema has milliseconds", async () => {
+Deno.test("every time column has millisecond precision", async () => {
   const sql = connectPostgres(await createTestDatabase(), { max: 1 });
   const others = await sql`
     select a.attrelid::regclass::text || '.' || a.attname as name, format_type(a.atttypid, a.atttypmod) as type
@@ -53,7 +53,7 @@ Deno.test("ten processes migrate one empty database concurrently: all succeed, a
   assert.equal(printed.filter((text) => text.startsWith("ran ")).length, 1);
 });
 
-Deno.test("a migration changed after it was applied is refused by name", async () => {
+Deno.test("a migration changed after it was applied is rejected by name", async () => {
   const sql = connectPostgres(await createTestDatabase(), { max: 1 });
   await sql`update schema_migrations set sha256 = 'other' where version = 1`;
   await assert.rejects(migrate(sql), /0001_access\.sql was changed/);

@@ -81,7 +81,7 @@ Deno.test("an idle transaction loses its locks, and its next query fails", async
   await other`create table held as select 1 as id`;
   const silent = transact(sql, async (tx) => {
     await tx`select from held for update`;
-    await other`update held set id = 2`; // waits for the lock
+    await other`update held set id = 2`; // waits for the row lock
     return await tx`select 1`;
   });
   await assert.rejects(silent, (error) => databaseFailure(error) === "unreachable");

@@ -39,14 +39,14 @@ Deno.test("a text that is not a time gives an invalid date; a time before the ye
   assert.equal(readTime("0050-01-02").toISOString(), "0050-01-02T00:00:00.000Z");
 });
 
-Deno.test("a remote clock advances with its base, and a reading changes the offset only as far as needed", () => {
+Deno.test("a remote clock runs with its base clock, and a reading changes the offset only as far as needed", () => {
   let base = 0;
   const clock = new RemoteClock(() => base);
   clock.addReading(1_000_010, 0, 20);
   assert.equal(clock.now().getTime(), 1_000_000, "halfway between request and response");
   base = 500;
   assert.equal(clock.now().getTime(), 1_000_500);
-  clock.addReading(1_000_400, 100, 9_000); // read at some time in between
+  clock.addReading(1_000_400, 100, 9_000); // the remote time was read at an unknown moment in between
   assert.equal(clock.offsetMs, 1_000_000, "a slow response within its bounds changes nothing");
   clock.addReading(1_003_000, 500, 520);
   assert.equal(clock.offsetMs, 1_002_480, "a reading outside of the offset changes it to the nearest bound");

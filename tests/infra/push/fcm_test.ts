@@ -7,7 +7,7 @@ const message = (tokens: string[], change: Partial<PushMessage> = {}): PushMessa
   ...{ title: "Title", body: "Olá", data: { order: "7" }, tokens, ...change },
 });
 
-Deno.test("every token gets the message in a request of its own, over connections that are used again", async () => {
+Deno.test("each token gets its own request, over reused connections", async () => {
   await using fcm = await startFcm();
   const push = createFcm(fcm.account, { url: fcm.url });
   fcm.gate = () => new Promise((resolve) => setTimeout(resolve, 1));
@@ -23,7 +23,7 @@ Deno.test("every token gets the message in a request of its own, over connection
   assert.ok(fcm.connections.size <= 25, `${fcm.connections.size} connections for 201 requests`);
 });
 
-Deno.test("an access token is kept until shortly before its end", async () => {
+Deno.test("an access token is kept until shortly before its expiry", async () => {
   await using fcm = await startFcm();
   let now = Date.now();
   const push = createFcm(fcm.account, { url: fcm.url, now: () => now });
@@ -36,7 +36,7 @@ Deno.test("an access token is kept until shortly before its end", async () => {
   assert.equal(fcm.signIns, 2);
 });
 
-Deno.test("an access token that was withdrawn is replaced once, by one sign-in for all", async () => {
+Deno.test("a revoked access token is replaced once, by one sign-in for all requests", async () => {
   await using fcm = await startFcm();
   const push = createFcm(fcm.account, { url: fcm.url });
   await push.send(message(["a"]));
@@ -57,7 +57,7 @@ for (
     ["broken-1", false, false, /500 INTERNAL/],
   ] as const
 ) {
-  Deno.test(`what FCM says of ${token} leaves the other devices alone`, async () => {
+  Deno.test(`FCM's answer for ${token} does not affect the other devices`, async () => {
     await using fcm = await startFcm();
     const receipt = await createFcm(fcm.account, { url: fcm.url }).send(message(["a", token, "b"]));
     assert.deepEqual(receipt.accepted.toSorted(), ["a", "b"]);
@@ -69,7 +69,7 @@ for (
   });
 }
 
-Deno.test("what is wrong with the message is no fault of the devices", async () => {
+Deno.test("an error in the message is not counted against the devices", async () => {
   await using fcm = await startFcm();
   const push = createFcm(fcm.account, { url: fcm.url });
   for (const change of [{ data: { from: "x" } }, { body: "x".repeat(5_000) }]) {
@@ -78,7 +78,7 @@ Deno.test("what is wrong with the message is no fault of the devices", async () 
   }
 });
 
-Deno.test("a quota or an outage ends the run, and what the service asks for is passed on", async () => {
+Deno.test("a quota or an outage ends the run, and the requested delay is passed on", async () => {
   await using fcm = await startFcm();
   const push = createFcm(fcm.account, { url: fcm.url });
   const many = (first: string) => [first, ...Array.from({ length: 100 }, (_, n) => `d${n}`)];
@@ -100,7 +100,7 @@ Deno.test("a quota or an outage ends the run, and what the service asks for is p
   }
 });
 
-Deno.test("an outage, a revoked key and a host that is away make no device dead", async () => {
+Deno.test("an outage, a revoked key and an unreachable host mark no device as dead", async () => {
   await using fcm = await startFcm();
   const push = createFcm(fcm.account, { url: fcm.url });
   fcm.isDown = true;
@@ -118,7 +118,7 @@ Deno.test("an outage, a revoked key and a host that is away make no device dead"
   assert.equal(away.refused[0]?.reason, "the provider could not be reached");
 });
 
-Deno.test("an attempt that is ended tells who was reached until then", async () => {
+Deno.test("an aborted attempt reports the devices reached so far", async () => {
   await using fcm = await startFcm();
   const stop = new AbortController();
   const { promise: never, resolve: release } = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ import { parseVerdict, parseVersion } from "../../../infra/scanner/clamd_answer.
 import { ScanUnavailable } from "../../../infra/scanner/scanner.ts";
 import { streamOf } from "../../support/content.ts";
 
-Deno.test("only the exact answer of a clean stream is clean", () => {
+Deno.test("only the exact answer for a clean stream counts as clean", () => {
   assert.deepEqual(parseVerdict("stream: OK"), { verdict: "Clean" });
   const indefinite = [
     "",
@@ -55,7 +55,7 @@ const fakeAnswers: [name: string, answer: string, afterBytes: number, expected: 
 ];
 
 for (const [name, answer, afterBytes, expected] of fakeAnswers) {
-  Deno.test(`a daemon that answers ${name} gives no verdict`, async () => {
+  Deno.test(`a daemon that answers ${name} yields no verdict`, async () => {
     await using daemon = fakeDaemon(answer, afterBytes);
     const scanner = clamdScanner({ host: "127.0.0.1", port: daemon.port });
     const content = afterBytes < 24 ? new ReadableStream<Uint8Array>() : streamOf(new Uint8Array(6));

@@ -18,7 +18,7 @@ Deno.test({
       extra: ["AlertExceedsMax yes", "MaxFileSize 1M", "MaxScanSize 1M"],
     });
     const scanner = clamdScanner({ ...clamd, idleTimeoutMs: 10_000 });
-    await t.step("calls clean and empty content clean", async () => {
+    await t.step("reports clean and empty content as clean", async () => {
       assert.deepEqual(await scanner.scan(streamOf(noise(500_000))), { verdict: "Clean" });
       assert.deepEqual(await scanner.scan(streamOf(new Uint8Array(0))), { verdict: "Clean" });
     });
@@ -27,18 +27,18 @@ Deno.test({
       assert.deepEqual(await scanner.scan(streamOf(eicar())), infected);
       assert.deepEqual(await scanner.scan(streamOf(eicar(), 7)), infected);
     });
-    await t.step("gives each of many scans at once its own verdict", async () => {
+    await t.step("gives each of many concurrent scans its own verdict", async () => {
       const verdicts = await Promise.all(
         Array.from({ length: 12 }, (_, i) => scanner.scan(streamOf(i % 2 ? eicar() : noise(200_000, i + 1)))),
       );
       assert.deepEqual(verdicts.map((v) => v.verdict === "Infected"), verdicts.map((_, i) => i % 2 === 1));
     });
-    await t.step("gives no verdict beyond StreamMaxLength, just past it and far past it", async () => {
+    await t.step("gives no verdict for content above StreamMaxLength", async () => {
       for (const size of [2 * megabyte + 1, 16 * megabyte]) {
         await unavailable(scanner.scan(streamOf(noise(size))), /INSTREAM size limit exceeded\. ERROR/);
       }
     });
-    await t.step("gives no verdict on content the engine examined only in part", async () => {
+    await t.step("gives no verdict on content the engine scanned only in part", async () => {
       await unavailable(scanner.scan(streamOf(noise(megabyte + 4096))), /Heuristics\.Limits\.Exceeded/);
     });
     await t.step("gives no verdict when the content stalls longer than ReadTimeout", async () => {
@@ -46,11 +46,11 @@ Deno.test({
       await unavailable(scanner.scan(stream), /COMMAND READ TIMED OUT/);
       await cancelled;
     });
-    await t.step("passes an error of the content on unchanged", async () => {
+    await t.step("rethrows an error of the content stream unchanged", async () => {
       const broken = new Error("object gone");
       await assert.rejects(scanner.scan(new ReadableStream({ pull: (c) => c.error(broken) })), broken);
     });
-    await t.step("stops at the caller's signal and lets go of the content", async () => {
+    await t.step("stops at the caller's signal and releases the content", async () => {
       const stop = new AbortController();
       const { stream, cancelled } = stallAfter(noise(100));
       const scan = scanner.scan(stream, { signal: stop.signal });
@@ -58,12 +58,12 @@ Deno.test({
       await assert.rejects(scan, /shutting down/);
       await cancelled;
     });
-    await t.step("says its version, and no database when it has only a hash database", async () => {
+    await t.step("reports its version, and no database version if it has only a hash database", async () => {
       const status = await scanner.status();
       assert.match(status.engine, /^ClamAV \d+\.\d+\.\d+/);
       assert.deepEqual([status.databaseVersion, status.databaseDate], [null, null]);
     });
-    await t.step("is unavailable after close, also for a scan under way", async () => {
+    await t.step("is unavailable after close, also for a running scan", async () => {
       const { stream } = stallAfter(noise(100));
       const scan = scanner.scan(stream);
       await scanner.close();
@@ -75,7 +75,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a clamd that dies in the middle of a scan gives no verdict",
+  name: "a clamd that dies during a scan gives no verdict",
   ignore,
   fn: () =>
     withClamd(async (clamd) => {
@@ -91,7 +91,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a hung clamd gives no verdict within the scanner's own time",
+  name: "a hung clamd gives no verdict within the scanner's time limit",
   ignore,
   fn: () =>
     withClamd(async (clamd) => {
@@ -110,7 +110,7 @@ Deno.test({
     }),
 });
 
-Deno.test("an absent clamd gives no verdict and no status", async () => {
+Deno.test("a missing clamd gives no verdict and no status", async () => {
   const scanner = clamdScanner({ host: "127.0.0.1", port: freePort() });
   const { stream, cancelled } = stallAfter(noise(100));
   await unavailable(scanner.scan(stream), /cannot connect/);

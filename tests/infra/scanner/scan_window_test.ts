@@ -20,7 +20,7 @@ Deno.test("content up to one window is one piece", () => {
   }
 });
 
-Deno.test("longer content: every run of bytes up to the overlap is seen, and every piece begins with the head", () => {
+Deno.test("longer content: every run of bytes up to the overlap is scanned, and every piece begins with the head", () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ minLength: 17, maxLength: 200 }),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { setupReports, STATUS, until } from "../reports/support.ts";
+import { until } from "../../support/until.ts";
+import { setupReports, STATUS } from "../reports/support.ts";
 
 const SWEEPS = ["notifications.sweep-direct", "steward.report-sweep"];
 
