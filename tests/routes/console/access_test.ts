@@ -100,6 +100,7 @@ inBrowser("a visitor sees no actions they may not use, and is refused if they tr
   ) {
     assert.equal(await viewing.open(address), 403, address);
   }
+  await page.getByText(/^You need manage:all-users in .+\. Ask an administrator for access\.$/).waitFor();
   viewing.forgive();
   await viewing.close();
 });
