@@ -10,7 +10,7 @@ const executablePath = folders.flatMap((folder) => NAMES.map((name) => `${folder
   }
 });
 
-/** Whether a Chromium is installed on this machine; tests that need one are ignored without. */
+/** Whether Chromium is installed on this machine; tests that need it are skipped otherwise. */
 export const chromiumInstalled = executablePath !== undefined;
 
 /**

@@ -24,12 +24,12 @@ const binary = searched.map((folder) => `${folder}/clamd`).find((path) => {
   }
 });
 
-/** Whether ClamAV's daemon is installed on this machine; tests that need it are ignored without. */
+/** Whether ClamAV's daemon is installed on this machine; tests that need it are skipped otherwise. */
 export const clamdInstalled = binary !== undefined;
 
 /**
  * Starts clamd on a free loopback port with one signature, the MD5 of the EICAR test file, and waits until it answers.
- * Throws with what clamd printed when it does not start.
+ * Throws an error with clamd's output if it does not start.
  */
 export async function startClamd(settings: ClamdSettings = {}): Promise<TestClamd> {
   if (binary === undefined) throw new Error("clamd is not installed");

@@ -1,6 +1,6 @@
-// One throwaway Postgres for a whole test run: started by the first test file, stopped by its own host process when
-// the run's process is gone. Each test file works on its own copy of a migrated template database. The server's folder
-// is a copy of one that was initialised and migrated once and is kept in node_modules/.cache, as that takes seconds.
+// One temporary Postgres server for a whole test run. The first test file starts it in a process of its own, which stops
+// it when the test run has ended. Each test file works on its own copy of a migrated template database. The server's folder
+// is a copy of a folder in node_modules/.cache that was initialised and migrated once, because that takes seconds.
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import postgres from "postgres";

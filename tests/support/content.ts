@@ -1,4 +1,4 @@
-/** The EICAR test file, put together at run time so that no file of this repository contains it. */
+/** The EICAR test file, assembled at run time so that no file of this repository contains it. */
 export function eicar(): Uint8Array<ArrayBuffer> {
   const parts = ["X5O!P%@AP[4\\PZX54(P^)7CC)7}$", "EICAR-STANDARD-", "ANTIVIRUS-TEST-FILE!", "$H+H*"];
   return new TextEncoder().encode(parts.join(""));
@@ -27,7 +27,7 @@ export function streamOf(bytes: Uint8Array, chunkBytes = 65_536): ReadableStream
   });
 }
 
-/** Gives the bytes, then neither more nor an end; `cancelled` says whether the reader let go of it. */
+/** A stream that gives the bytes and then stalls; `cancelled` resolves when the reader cancels it. */
 export function stallAfter(
   bytes: Uint8Array,
 ): { stream: ReadableStream<Uint8Array>; cancelled: Promise<unknown> } {

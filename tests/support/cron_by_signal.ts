@@ -1,4 +1,4 @@
-// Loaded before main.ts: what it gives to Deno.cron runs when the process gets SIGUSR2 instead of at every full minute.
+// Preloaded before main.ts: handlers of Deno.cron run when the process receives SIGUSR2, instead of every full minute.
 const crons = new Map<string, () => unknown>();
 
 Object.defineProperty(Deno, "cron", {

@@ -1,5 +1,5 @@
-// A host whose clock is off, by libfaketime: the process and all it starts see another time than this one, and another
-// still when it is set. What counts how much time has passed is not touched.
+// Starts processes with a wrong system clock (libfaketime). The clock can be set while they run. It applies to a process and
+// its children. The monotonic clock stays correct.
 
 const LIBRARY = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
   .map((folder) => `${folder}/faketime/libfaketimeMT.so.1`)
@@ -11,13 +11,13 @@ const LIBRARY = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/us
     }
   });
 
-/** Whether libfaketime is installed on this machine; tests that need it are ignored without. */
+/** Whether libfaketime is installed on this machine; tests that need it are skipped otherwise. */
 export const faketimeInstalled = LIBRARY !== undefined;
 
 export interface FakeClock {
-  /** The environment of a process that goes by this clock. */
+  /** Environment variables for a process that uses this clock. */
   env: Record<string, string>;
-  /** Sets it so many seconds off; processes notice within a second. */
+  /** Sets the clock's offset in seconds; processes notice within a second. */
   set(seconds: number): Promise<void>;
   remove(): Promise<void>;
 }

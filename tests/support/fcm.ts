@@ -1,4 +1,4 @@
-// A stand-in for Google's token endpoint and Firebase Cloud Messaging (HTTP v1), on loopback.
+// A fake of Google's token endpoint and Firebase Cloud Messaging (HTTP v1) on loopback.
 import { exportPKCS8, exportSPKI, generateKeyPair, importSPKI, jwtVerify } from "jose";
 import type { FcmServiceAccount } from "../../infra/setting_shapes.ts";
 
@@ -16,22 +16,22 @@ export interface FcmStandIn {
   url: string;
   account: FcmServiceAccount;
   taken: PushTaken[];
-  /** Tokens asked for, in the order their requests came. */
+  /** Device tokens in the order of their requests. */
   asked: string[];
-  /** Access tokens given out so far. */
+  /** How many access tokens were issued. */
   signIns: number;
   mostAtOnce: number;
   connections: Set<string>;
-  /** Seconds an access token lives. */
+  /** Lifetime of an access token in seconds. */
   lifeSeconds: number;
-  /** How often a token named busy… is turned away before it is taken. */
+  /** How often a token named busy… is rejected before it is accepted. */
   busyFor: number;
   retryAfter: string | null;
-  /** Makes every access token worthless. */
+  /** Revokes every access token. */
   signEveryoneOut(): void;
-  /** The private key no longer is the account's. */
+  /** The private key no longer belongs to the account. */
   isKeyRevoked: boolean;
-  /** The whole service is down: 404 pages of HTML, as seen in outages. */
+  /** The whole service is down: it answers 404 with HTML pages, as in real outages. */
   isDown: boolean;
   /** Awaited before each answer. */
   gate: () => Promise<void>;
@@ -39,7 +39,7 @@ export interface FcmStandIn {
 }
 
 /**
- * Answers as documented by the beginning of the device token: gone… 404 UNREGISTERED, bad… 400 for the token, foreign…
+ * The answer depends on the prefix of the device token: gone… 404 UNREGISTERED, bad… 400 for the token, foreign…
  * 403 SENDER_ID_MISMATCH, quota… 429, busy… 503, broken… 500, apns… 401 THIRD_PARTY_AUTH_ERROR, all others 200. A data key that FCM
  * reserves, or more than 4,096 bytes, is a 400 for the message.
  */

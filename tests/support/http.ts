@@ -1,4 +1,4 @@
-/** An answer with its body read: JSON where it is JSON, text otherwise. */
+/** An answer with its body read: parsed if it is JSON, else as text. */
 export interface HttpAnswer {
   status: number;
   headers: Headers;
@@ -6,7 +6,7 @@ export interface HttpAnswer {
   body: any;
 }
 
-/** Speaks HTTP as one caller. */
+/** An HTTP client with the credentials of one caller. */
 export class HttpClient {
   constructor(
     readonly baseUrl: string,
@@ -19,7 +19,7 @@ export class HttpClient {
   put = (path: string, body?: unknown, headers = {}) => this.send("PUT", path, body, headers);
   delete = (path: string, headers = {}) => this.send("DELETE", path, undefined, headers);
 
-  /** The same caller with more headers on every request. */
+  /** The same caller with these headers added to every request. */
   with(headers: Record<string, string>): HttpClient {
     return new HttpClient(this.baseUrl, this.token, { ...this.headers, ...headers });
   }

@@ -1,11 +1,11 @@
-// A further instance of the service, in a process of its own. It tells the test that has started it what it does, one
-// JSON line each, and ends with its standard input, so that it never outlives the test.
+// A further instance of the service in its own process. It reports to the test as JSON lines on standard output, and ends
+// when its standard input closes, so that it cannot outlive the test.
 import type { SettledJob } from "../../domain/jobs/settle.ts";
 import { processEnv, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
 import { startSteward } from "../../main.ts";
 
-/** What an instance tells: where it answers, once it does; a line of its log; jobs it has settled. */
+/** What an instance reports: its URL when it is ready, a line of its log, or jobs it has settled. */
 interface Told {
   url?: string;
   log?: string;
@@ -17,7 +17,7 @@ export interface InstanceProcess {
   stop(): Promise<void>;
 }
 
-/** Starts an instance configured by `env`, and resolves once it takes requests. */
+/** Starts an instance configured by `env` and resolves when it accepts requests. */
 export async function startInstanceProcess(
   env: Record<string, string>,
   heard: { log: (line: string) => void; settled: (jobs: SettledJob[]) => void },

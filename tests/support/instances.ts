@@ -5,19 +5,19 @@ import { RoundRobin } from "./round_robin.ts";
 import { type ServiceProcess, startServiceProcess } from "./service_process.ts";
 
 export interface Instances {
-  /** The proxy before them all. */
+  /** URL of the proxy in front of all instances. */
   url: string;
   databaseUrl: string;
   processes: ServiceProcess[];
-  /** Starts one more, which the proxy does not know. */
+  /** Starts one more instance, which the proxy does not use. */
   start(env?: Record<string, string>): Promise<ServiceProcess>;
   storeUrl: string;
   stop(): Promise<void>;
 }
 
 /**
- * Starts several instances of the service on one database and one bucket, behind a proxy that takes turns.
- * @param envOf what one of them gets besides.
+ * Starts several instances of the service on one database and one bucket, behind a round-robin proxy.
+ * @param envOf additional variables for the instance with this index
  */
 export async function startInstances(
   count: number,
@@ -35,7 +35,7 @@ export async function startInstances(
   const start = (own: Record<string, string> = {}) =>
     startServiceProcess({
       DATABASE_URL: databaseUrl,
-      DATA_DIR: join(folder, "data"), // one outbox and one set of token keys for all
+      DATA_DIR: join(folder, "data"), // one outbox and one set of token keys for all instances
       S3_ENDPOINT: store.endpoint,
       S3_ACCESS_KEY: keys.accessKey,
       S3_SECRET_KEY: keys.secretKey,
@@ -44,7 +44,7 @@ export async function startInstances(
       ...env,
       ...own,
     });
-  const processes = [await start(envOf(0))]; // the first makes the keys
+  const processes = [await start(envOf(0))]; // the first instance creates the keys
   processes.push(...await Promise.all(Array.from({ length: count - 1 }, (_, n) => start(envOf(n + 1)))));
   proxy.targets = processes.map(({ url }) => url);
   return {

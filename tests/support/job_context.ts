@@ -1,7 +1,7 @@
 import type { JobContext } from "../../domain/jobs/job_type.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 
-/** What a job gets that a test runs by hand: a first attempt of the service's own, unless `given` says otherwise. */
+/** The context of a job that a test runs by hand: a first attempt of a job without a tenant; `given` overrides members. */
 export const jobContext = (platform: Platform, given: Partial<JobContext> = {}): JobContext => ({
   platform,
   db: platform.sql,
@@ -20,5 +20,5 @@ export const jobContext = (platform: Platform, given: Partial<JobContext> = {}):
   ...given,
 });
 
-/** For tests of the job engine, whose job types use nothing of the platform. */
+/** For tests of the job engine whose job types do not use the platform. */
 export const NO_PLATFORM = {} as Platform;

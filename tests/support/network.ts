@@ -1,19 +1,19 @@
-// A host of its own for a process: a network namespace, joined to this one by a cable that can be pulled. Only root may
-// make one, and it has no way out.
+// A separate host for a process: a network namespace, connected to this one by a virtual cable that can be cut. Creating
+// one needs root. It has no route to other networks.
 import { succeeds } from "./processes.ts";
 
 export interface FarHost extends AsyncDisposable {
   /** This side's address. */
   hostAddress: string;
-  /** The far side's address. */
+  /** The address of the other host. */
   address: string;
-  /** Runs a command over there: put before it. */
+  /** Put these before a command to run it on the other host. */
   prefix: string[];
-  /** Every packet in either direction is lost from now on. */
+  /** Cuts the cable: every packet in either direction is lost. */
   vanish(): Promise<void>;
 }
 
-/** Whether this process may make one; tests that need it are ignored where not. */
+/** Whether this process may create one; tests that need it are skipped otherwise. */
 export const canMakeHosts = Deno.build.os === "linux" && Deno.uid() === 0 && await mayMake();
 
 let made = 0;

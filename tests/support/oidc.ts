@@ -1,10 +1,10 @@
-// A real OpenID provider (npm oidc-provider) in this process, and a browser that signs in there.
+// A real OpenID provider (npm oidc-provider) in this process, and a browser that signs in to it.
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 
-/** What the provider says of an account. */
+/** What the provider knows about an account. */
 export interface Account {
   email?: string;
   email_verified?: boolean;
@@ -14,9 +14,9 @@ export interface Account {
 
 export interface OidcProvider {
   issuer: string;
-  /** By login name; whoever is not here has no claims but the subject. */
+  /** By login name; a login name that is missing here has no claims but the subject. */
   accounts: Map<string, Account>;
-  /** Changes what the token endpoint answers, as a provider gone wrong or somebody in between would. */
+  /** Changes the answer of the token endpoint, as a faulty provider or an attacker would. */
   tamper: ((tokens: Record<string, unknown>) => Promise<void> | void) | null;
   /** Signs an ID token with the provider's own key, or with another. */
   signIdToken(claims: Record<string, unknown>, key?: JWK): Promise<string>;
@@ -27,8 +27,8 @@ export const CLIENT_SECRET = "a-client-secret-of-some-length-0001";
 
 /**
  * Starts a provider on a free port. Its clients: `basic` and `post` with CLIENT_SECRET, named after how they send it,
- * and `public`. PKCE is not required, so that whoever drops it is found out by Steward's verifier alone.
- * @param o.redirectUris where the clients may have browsers sent back to.
+ * and `public`. The provider does not require PKCE, so only Steward's verifier detects a missing code verifier.
+ * @param o.redirectUris redirect URIs that the clients may use
  */
 export async function startOidcProvider(o: { redirectUris: string[] }): Promise<OidcProvider> {
   const server = createServer();
@@ -96,14 +96,14 @@ export async function startOidcProvider(o: { redirectUris: string[] }): Promise<
   return running;
 }
 
-/** A browser with cookies, that signs in with the provider's forms and stops at the gates of Steward. */
+/** A browser with cookies that signs in with the provider's forms and stops when it is sent back to Steward. */
 export class Browser {
   /** @param proxied public base URLs and where a reverse proxy in front of them sends requests. */
   constructor(private readonly proxied: Record<string, string> = {}) {}
 
   #cookies: { origin: string; path: string; name: string; value: string }[] = [];
 
-  /** Gets or posts one page, without following redirects. */
+  /** Requests one page with GET or POST, without following redirects. */
   async visit(url: string, form?: Record<string, string>): Promise<Response> {
     const { origin, pathname } = new URL(url);
     const cookie = this.#cookies
@@ -130,7 +130,7 @@ export class Browser {
     return response;
   }
 
-  /** Signs in as `login` from an authorization URL on; returns where the provider sends the browser back to. */
+  /** Signs in as `login`, starting at an authorization URL; returns the URL to which the provider redirects. */
   async signIn(authorizationUrl: string, login: string): Promise<string> {
     const { origin } = new URL(authorizationUrl);
     let response = await this.visit(authorizationUrl);

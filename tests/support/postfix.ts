@@ -1,19 +1,19 @@
 import { join } from "node:path";
 import { freePort } from "../../infra/embedded/free_port.ts";
 
-/** A private Postfix on loopback. Every recipient's mail ends in one Maildir; nothing leaves the machine. */
+/** A private Postfix on loopback. All mail is delivered into one Maildir; nothing leaves the machine. */
 export interface Postfix {
-  /** No TLS offered. */
+  /** Without TLS. */
   plainPort: number;
   /** STARTTLS required, no sign-in. */
   starttlsPort: number;
-  /** TLS from the first byte. */
+  /** Implicit TLS. */
   implicitTlsPort: number;
   /** STARTTLS and a sign-in as mailer@peer.test / mailpass required. */
   submissionPort: number;
-  /** The raw text of the message whose Message-ID is given, as soon as it is delivered. */
+  /** The raw text of the message with this Message-ID, as soon as it is delivered. */
   delivered(messageId: string): Promise<string>;
-  /** The recipients of RCPT commands that were refused so far, with their codes, as in `450 busy@peer.test`. */
+  /** The recipients of rejected RCPT commands with their codes, for example `450 busy@peer.test`. */
   refusals(): Promise<string[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -92,7 +92,7 @@ showq     unix  n - n - - showq
 postlog   unix-dgram n - n - 1 postlogd
 `;
 
-/** Starts an instance whose whole state is under `run`, a directory that all users may enter. */
+/** Starts an instance that keeps all its state under `run`, a directory that all users may enter. */
 export async function startPostfix(
   run: string,
   tls: { certFile: string; keyFile: string },
@@ -118,7 +118,7 @@ export async function startPostfix(
   for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(join(run, "etc", name), text);
   await must("saslpasswd2", ["-p", "-c", "-f", sasl, "-u", "peer.test", "mailer"], "mailpass");
   await must("chown", ["postfix", sasl]);
-  // `start` answers once the master process has bound every port
+  // `start` returns once the master process has bound every port
   await must("postfix", ["-c", join(run, "etc"), "start"]);
   return {
     plainPort,
@@ -146,7 +146,7 @@ async function waitForMail(maildir: string, messageId: string): Promise<string> 
     }
     return null;
   };
-  // the Maildir's folders are made by the first delivery
+  // the first delivery creates the Maildir's folders
   await must("install", [
     "-d",
     "-o",
@@ -175,7 +175,7 @@ async function runs(program: string, ...args: string[]): Promise<boolean> {
 }
 
 async function must(program: string, args: string[], input = ""): Promise<void> {
-  // daemons keep the pipes they inherit open, so Postfix must be given none
+  // daemons keep inherited pipes open, so Postfix must not get any
   const quiet = program === "postfix" ? "null" : "piped";
   const child = new Deno.Command(program, { args, stdin: "piped", stdout: "null", stderr: quiet }).spawn();
   const writer = child.stdin.getWriter();

@@ -1,8 +1,8 @@
-/** A body that has not come in full by then is handed on as it comes, to one instance only and without its length. */
+/** A body that is not complete by then is streamed to one instance only and without its length. */
 const BODY_WITHIN_MS = 200;
 const STOPS_WITHIN_MS = 1_000;
 
-/** A reverse proxy over several instances: each request goes to the next one; one that refuses connections is passed by. */
+/** A reverse proxy over several instances in turn; an instance that refuses connections is skipped. */
 export class RoundRobin {
   targets: string[] = [];
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -21,10 +21,10 @@ export class RoundRobin {
   }
 
   async #pass(request: Request, peer: string): Promise<Response> {
-    const path = request.url.slice(request.url.indexOf("/", "http://".length)); // the host may be none
+    const path = request.url.slice(request.url.indexOf("/", "http://".length)); // the Host header may be missing
     const headers = new Headers(request.headers);
     headers.delete("host");
-    headers.set("accept-encoding", "identity"); // else fetch would unpack what the caller wants packed
+    headers.set("accept-encoding", "identity"); // otherwise fetch would decompress answers
     headers.append("x-forwarded-for", peer);
     const body = request.body ? await wholeOrComing(request.body) : null;
     const first = this.#next++;
@@ -37,7 +37,7 @@ export class RoundRobin {
         });
         return new Response(answer.body, answer);
       } catch (error) {
-        // Only a request that nobody has begun may be sent once more.
+        // Only a request that no instance has begun may be sent again.
         const isRefused = !(body instanceof ReadableStream) && error instanceof Error &&
           /refused/i.test(`${error.message} ${error.cause}`);
         if (!isRefused) return new Response("the instance broke off", { status: 502 });
@@ -55,7 +55,7 @@ export class RoundRobin {
   }
 }
 
-/** The whole body where it comes at once, else what has come followed by what is still to come. */
+/** The whole body if it arrives in time, else the received part followed by the rest. */
 async function wholeOrComing(
   body: ReadableStream<Uint8Array>,
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> {

@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
 import { constants, crc32, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 
-/** Real files, made by small encoders: what the detectors must recognise. */
+/** Real files, made by small encoders, that the content detectors must recognise. */
 
 export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const join = (...parts: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
 
-/** Content that is packed already, and how much it unpacks to. */
+/** Compressed content and its uncompressed size. */
 interface Packed {
   packed: Uint8Array;
   sizeBytes: number;
@@ -15,7 +15,7 @@ interface Packed {
 /** A part of a zip: name and text or bytes. */
 export type ZipPart = [name: string, content: string | Uint8Array | Packed];
 
-/** So many blocks of 20 MiB of blanks, deflated to a thousandth: a deflate stream may repeat whole blocks. */
+/** This many blocks of 20 MiB of blanks, compressed to a thousandth: a deflate stream may repeat whole blocks. */
 export function packedBlanks(blocks: number): Packed {
   const plain = Buffer.alloc(20 * 1024 * 1024, " ");
   const block = deflateRawSync(plain, { level: 9, finishFlush: constants.Z_FULL_FLUSH });
@@ -142,7 +142,7 @@ export function pdf(): Uint8Array {
 
 export const gzip = (content: Uint8Array): Uint8Array => new Uint8Array(gzipSync(content));
 
-/** A gzip of one deflate stream; its sums are not right, which an unpacker only finds at the end. */
+/** A gzip of one deflate stream; its checksum is wrong, which a reader finds only at the end. */
 export const rawGzip = (packed: Uint8Array): Uint8Array =>
   join(Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3), packed, new Uint8Array(8));
 

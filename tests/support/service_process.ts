@@ -1,24 +1,24 @@
-// The whole service in a process of its own, for tests of what only real processes can show.
+// The whole service in its own process, for tests that need real processes.
 import { join } from "node:path";
 
 export interface ServiceProcess {
   url: string;
   pid: number;
-  /** What it has printed so far. */
+  /** Its output so far. */
   output(): string;
   kill(signal: Deno.Signal): void;
   /** Resolves with the exit code. */
   ended: Promise<number>;
-  /** Ends it, gracefully unless it has ended already. */
+  /** Ends it gracefully unless it has ended already. */
   stop(): Promise<void>;
 }
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 
 /**
- * Starts main.ts and resolves once it takes requests.
- * @param o.root another tree than this one.
- * @param o.prefix a command that runs it, such as `ip netns exec …`.
+ * Starts main.ts and resolves when it accepts requests.
+ * @param o.root the folder of another version of the repository
+ * @param o.prefix a command that runs it, such as `ip netns exec …`
  * @param o.preload a module that runs before main.ts.
  */
 export async function startServiceProcess(
@@ -74,7 +74,7 @@ export async function startServiceProcess(
   };
 }
 
-/** Signs the first administrator in; returns a token with reach over everything. */
+/** Signs in the first administrator; returns a token with admin:system. */
 export async function signInAdministrator(url: string): Promise<string> {
   const response = await fetch(`${url}/api/v1/auth/login`, {
     method: "POST",

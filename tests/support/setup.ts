@@ -31,34 +31,34 @@ export class Actor extends HttpClient {
 }
 
 export interface ActorOptions {
-  /** Absent: a new tenant. */
+  /** Default: a new tenant. */
   tenantId?: string;
-  /** What the actor's one role gives. */
+  /** Permissions of the actor's one role. */
   permissions?: string[];
   /** A catalog role instead of `permissions`. */
   role?: "SystemAdmin" | "Admin" | "Visitor" | "GroupAdmin";
-  /** A token without a tenant. */
+  /** Whether the token has no tenant. */
   global?: boolean;
 }
 
-/** A real service on a database of its own, with callers to speak to it. */
+/** A running service with its own database, and callers for requests to it. */
 export interface TestService {
   steward: Steward;
-  /** The instances of this process, `steward` the first: all of them with `inThisProcess`. */
+  /** The instances in this process, `steward` the first. With `inThisProcess` these are all instances. */
   instances: Steward[];
-  /** Puts `parts` in the place of what each of `instances` has, and returns what puts the former ones back. */
+  /** Replaces `parts` in each of `instances`; the returned function restores the former ones. */
   replace<T extends object>(of: (p: Platform) => T, parts: Partial<T>): () => void;
   url: string;
   platformTenantId: string;
-  /** Every log line written so far. */
+  /** Every log line so far. */
   logs: string[];
-  /** Nobody: no token. */
+  /** A caller without a token. */
   nobody: HttpClient;
   /** Holds admin:system in the platform tenant. */
   systemAdmin: Actor;
   tenant(o?: { name?: string; type?: "Standard" | "Group"; parentTenantId?: string }): Promise<string>;
   actor(o?: ActorOptions): Promise<Actor>;
-  /** Resolves when the job has come to one of `statuses` (by default: ended for good). */
+  /** Resolves when the job has one of `statuses`; default: any final status. */
   settled(jobId: string, statuses?: string[]): Promise<string>;
   stop(): Promise<void>;
 }
@@ -66,16 +66,16 @@ export interface TestService {
 const ENDED = ["Succeeded", "DeadLettered", "Cancelled"];
 
 export interface SetupOptions extends Pick<StewardOptions, "clock"> {
-  /** Where several instances answer, they do so in this process: for tests that put parts of them out or look inside. */
+  /** Several instances run in this process: for tests that replace parts of them or read their state. */
   inThisProcess?: boolean;
 }
 
 /**
- * Starts a service for one test file; call `stop` in `Deno.test.afterAll`. With STEWARD_TEST_INSTANCES there are so many
- * instances, which work and answer in turn: each in a process of its own, unless the test has a clock or says
- * `inThisProcess`. A test that names its own DATABASE_URL starts its instances itself, and has one.
- * @param env configuration on top of the test defaults.
- * @param o.clock another clock than the system's.
+ * Starts a service for one test file; call `stop` in `Deno.test.afterAll`. STEWARD_TEST_INSTANCES sets the number of
+ * instances, which share the work and answer in turn. Each runs in its own process, unless the test has a clock or says
+ * `inThisProcess`. A test that passes its own DATABASE_URL starts its instances itself, and has one.
+ * @param env configuration that overrides the test defaults
+ * @param o.clock a clock instead of the system's
  */
 export async function setup(env: Record<string, string> = {}, o: SetupOptions = {}): Promise<TestService> {
   const databaseUrl = env.DATABASE_URL ?? await createTestDatabase();
@@ -85,7 +85,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
   const given = {
     ...(proxy ? { PUBLIC_URL: proxy.url } : {}),
     ...{ DATABASE_URL: databaseUrl, DATA_DIR: dataDir, PORT: "0", DATABASE_POOL: "6" },
-    // where nothing is worked, a test decides itself when what is due is looked at
+    // without a worker, the test itself decides when due work is looked for
     ...(env.JOB_CONCURRENCY === "0" ? { JOB_POLL_MS: "3600000" } : {}),
     ...env,
     ...(proxy ? { TRUSTED_PROXIES: String(Number(env.TRUSTED_PROXIES ?? 0) + 1) } : {}),
@@ -112,7 +112,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
   const { sql } = steward.platform;
   const others = await Promise.all(
     Array.from({ length: proxy ? INSTANCES - 1 : 0 }, (_, n) => {
-      // the first one's database, bucket, keys and outbox; a clock of its own
+      // the first instance's database, bucket, keys and outbox; its own clock
       const shared = {
         ...given,
         ...storeOf(steward),
@@ -226,7 +226,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
   };
 }
 
-/** Where the bucket of an instance is, which may have embedded it. */
+/** Where the bucket of an instance is; the instance may have embedded the store. */
 function storeOf({ platform }: Steward): Record<string, string> {
   const { S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY } = platform.config;
   const store = Object.entries({ S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY });

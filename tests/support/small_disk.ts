@@ -1,19 +1,19 @@
-// A disk that is soon full: a file system of some megabytes in memory, which only root may mount.
+// A small disk that can be filled: an in-memory file system (tmpfs) of some megabytes. Mounting it needs root.
 import { succeeds } from "./processes.ts";
 
-/** Whether this process may mount one; tests that need it are ignored where not. */
+/** Whether this process may mount one; tests that need it are skipped otherwise. */
 export const canMountSmallDisk = Deno.build.os === "linux" && Deno.uid() === 0 && await mayMount();
 
 export interface SmallDisk {
   folder: string;
-  /** Takes all the room that is left. */
+  /** Fills all free space. */
   fill(): Promise<void>;
-  /** Gives back what `fill` took. */
+  /** Frees the space that `fill` took. */
   clear(): Promise<void>;
   unmount(): Promise<void>;
 }
 
-/** @param megabytes its size */
+/** @param megabytes size of the disk */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const folder = await Deno.makeTempDir({ prefix: "small-disk-" });
   if (!await succeeds("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder)) {

@@ -1,4 +1,4 @@
-// A stand-in for Twilio's Messages API, on loopback.
+// A fake of Twilio's Messages API on loopback.
 
 export interface SmsTaken {
   to: string;
@@ -7,15 +7,15 @@ export interface SmsTaken {
 }
 
 export interface SmsGateway {
-  /** The value of SMS_URL that leads here. */
+  /** The value of SMS_URL for this gateway. */
   smsUrl: string;
   taken: SmsTaken[];
-  /** Numbers asked for, in the order their requests came. */
+  /** Numbers in the order of their requests. */
   asked: string[];
   mostAtOnce: number;
   connections: Set<string>;
   retryAfter: string | null;
-  /** Every request is answered with this status and code; null: by the number. */
+  /** Every request gets this status and code; null: the number decides. */
   fault: { status: number; code?: number; message: string } | null;
   gate: () => Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -24,7 +24,7 @@ export interface SmsGateway {
 const ACCOUNT = "AC00000000000000000000000000000001";
 const TOKEN = "t0ken/with:odd@signs";
 
-/** By the end of the number: …21211 and the like are that error, …429 too many requests, …500 a failure; others 201. */
+/** The end of the number decides: …21211 and the like give that error, …429 too many requests, …500 a failure; others 201. */
 const CODES: Record<string, string> = {
   "21211": "Invalid 'To' Phone Number",
   "21408": "Permission to send an SMS has not been enabled for the region",
@@ -32,7 +32,7 @@ const CODES: Record<string, string> = {
   "21614": "'To' number is not a valid mobile number",
 };
 
-/** Starts a gateway that asks for Basic credentials and answers as documented. */
+/** Starts a gateway that requires Basic credentials and answers as documented. */
 export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
   let underWay = 0;
   const failure = (

@@ -1,4 +1,4 @@
-/** A span as the OTLP exporter sends it; `kind` 2 is a request taken, 3 one made, 5 work taken from a queue. */
+/** A span as the OTLP exporter sends it; `kind` 2 is a server request, 3 a client request, 5 a consumed queue message. */
 export interface CollectedSpan {
   traceId: string;
   spanId: string;
@@ -8,7 +8,7 @@ export interface CollectedSpan {
   attributes: { key: string; value: unknown }[];
 }
 
-/** Takes spans over OTLP/HTTP in JSON, as a telemetry backend does. */
+/** Receives spans over OTLP/HTTP in JSON, as a telemetry backend does. */
 export class SpanCollector {
   readonly spans: CollectedSpan[] = [];
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -31,7 +31,7 @@ export class SpanCollector {
     return `http://127.0.0.1:${this.#server.addr.port}`;
   }
 
-  /** Resolves with the first span that fits, once it has come. */
+  /** Resolves with the first matching span, as soon as it has arrived. */
   async span(what: string, fits: (span: CollectedSpan) => boolean): Promise<CollectedSpan> {
     for (const since = performance.now(); performance.now() - since < 20_000;) {
       const found = this.spans.find(fits);

@@ -5,9 +5,9 @@ import { freePort } from "../../infra/embedded/free_port.ts";
 const SERVERS = ["account", "container", "object", "proxy"] as const;
 const ACCESS = { accessKey: "test:tester", secretKey: "testing", region: "us-east-1" };
 
-/** A private OpenStack Swift that speaks S3: a store nobody of this project wrote. Nothing leaves the machine. */
+/** A private OpenStack Swift with its S3 API: a store independent of this project. Nothing leaves the machine. */
 export interface TestSwift {
-  /** An empty bucket of its own, whose pages of any origin may use. */
+  /** An empty bucket that pages of any origin may use. */
   bucket(): Promise<ObjectStoreConfig>;
   stop(): Promise<void>;
 }
@@ -20,18 +20,18 @@ const programs = new Map(
   ) => [name, find(name)]),
 );
 
-/** The Python that has Swift's modules, which need not be the first in the path. */
+/** The Python that has Swift's modules; it need not be the first in PATH. */
 const interpreter = () =>
   /^#! *(\S+)/.exec(Deno.readTextFileSync(programs.get("swift-proxy-server") ?? ""))?.[1] ?? "python3";
 
-/** Swift keeps what it knows of an object in the file's extended attributes, which not every file system has. */
+/** Swift keeps an object's metadata in the file's extended attributes, which not every file system supports. */
 const KEEPS_ATTRIBUTES = `
 import os, tempfile
 import swift.common.ring
 with tempfile.NamedTemporaryFile() as f: os.setxattr(f.name, "user.swift", b"1")
 `;
 
-/** Whether Swift and memcached are installed and can keep objects here; tests that need them are ignored without. */
+/** Whether Swift and memcached are installed and can store objects here; tests that need them are skipped otherwise. */
 export const canRunSwift = [...programs.values()].every((path) => path !== undefined) &&
   isFile("/etc/swift/swift.conf") && await python(KEEPS_ATTRIBUTES).then(() => true, () => false);
 
@@ -45,7 +45,7 @@ b.rebalance()
 b.get_ring().save("${folder}/${server}.ring.gz")
 `;
 
-/** Starts memcached and the four servers on free ports, with all state in a folder that is removed with them. */
+/** Starts memcached and the four servers on free ports. All state is in a folder that is removed at the end. */
 export async function startSwift(): Promise<TestSwift> {
   const folder = await Deno.makeTempDir({ prefix: "swift-" });
   for (const name of ["device/sdv", "cache"]) await Deno.mkdir(join(folder, name), { recursive: true });
@@ -94,13 +94,13 @@ export async function startSwift(): Promise<TestSwift> {
   };
 }
 
-/** Swift's own way to say what S3 says by PutBucketCors, which it does not have. */
+/** Swift's own way to set CORS rules; it does not have PutBucketCors. */
 async function openToPages(endpoint: string, bucket: string): Promise<void> {
   const signIn = await fetch(`${endpoint}/auth/v1.0`, {
     headers: { "x-storage-user": ACCESS.accessKey, "x-storage-pass": ACCESS.secretKey },
   });
   await signIn.body?.cancel();
-  for (const container of [bucket, `${bucket}+segments`]) { // parts are kept in a container of their own
+  for (const container of [bucket, `${bucket}+segments`]) { // parts have their own container
     const answer = await fetch(`${endpoint}/v1/AUTH_test/${container}`, {
       method: "PUT",
       headers: {

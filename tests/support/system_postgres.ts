@@ -1,6 +1,6 @@
 import { freePort } from "../../infra/embedded/free_port.ts";
 
-/** Where Debian and others put a server's programs, newest first, and the client tools beside them. */
+/** Where Debian and others install the server's programs, newest version first, and the client tools beside them. */
 const folders = ["18", "17", "16", "15", "14"].map((version) => `/usr/lib/postgresql/${version}/bin`);
 const folder = folders.find((path) => {
   try {
@@ -12,20 +12,20 @@ const folder = folders.find((path) => {
   }
 });
 
-/** Whether Postgres with its client tools is installed on this machine; tests that need it are ignored without. */
+/** Whether Postgres with its client tools is installed on this machine; tests that need it are skipped otherwise. */
 export const systemPostgresInstalled = folder !== undefined;
 
 export interface SystemPostgres {
-  /** Folder of the client tools that fit the server. */
+  /** Folder of the client tools of the server's version. */
   tools: string;
-  /** Connection string of a database of this name; made when absent. */
+  /** Connection string of the database with this name; creates it if it does not exist. */
   database(name: string): Promise<string>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts the machine's own Postgres in a temporary folder, as a user of its own where this one is root.
- * @param o.host one more address that it listens on, to whose network it is open
+ * Starts the installed Postgres in a temporary folder, under another user if this one is root.
+ * @param o.host an additional address to listen on; the server accepts connections from its network
  */
 export async function startSystemPostgres(o: { host?: string } = {}): Promise<SystemPostgres> {
   const host = o.host ?? "127.0.0.1";
@@ -67,7 +67,7 @@ export async function startSystemPostgres(o: { host?: string } = {}): Promise<Sy
       return `postgres://steward:unused@${host}:${port}/${name}`;
     },
     async stop() {
-      await run(as([`${folder}/pg_ctl`, "stop", "-D", `${dir}/data`, "-m", "immediate"])); // its data is thrown away
+      await run(as([`${folder}/pg_ctl`, "stop", "-D", `${dir}/data`, "-m", "immediate"])); // its data is not needed any more
       await server.status;
       await Deno.remove(dir, { recursive: true });
     },

@@ -1,8 +1,8 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 
 /**
- * A way to a TCP server that can fail in the ways a network fails. Each change holds for connections made later as
- * well, until the next one.
+ * A TCP proxy that can fail in the ways a network fails. Each change also holds for connections made later, until the next
+ * change.
  */
 export class TcpProxy {
   readonly #target: { hostname: string; port: number };
@@ -32,7 +32,7 @@ export class TcpProxy {
     return { proxy, url: url.href };
   }
 
-  /** Forwards as usual again: what was held back goes on, new connections are accepted. */
+  /** Forwards again: delivers what was held back and accepts new connections. */
   async pass(): Promise<void> {
     this.#isHolding = false;
     for (const pair of this.#pairs) join(pair);
@@ -42,13 +42,13 @@ export class TcpProxy {
     if (!this.#server) await this.#listen();
   }
 
-  /** Forwards nothing in either direction and closes nothing: packets are lost without a word. */
+  /** Forwards nothing in either direction and closes nothing: packets are lost without an error. */
   blackHole(): void {
     this.#isHolding = true;
     this.halfOpen();
   }
 
-  /** Forwards nothing on the connections there are; new ones work. */
+  /** Forwards nothing on existing connections; new ones work. */
   halfOpen(): void {
     for (const pair of this.#pairs) {
       pair.isJoined = false;
@@ -59,7 +59,7 @@ export class TcpProxy {
     }
   }
 
-  /** Ends every connection there is; new ones work. */
+  /** Closes every existing connection; new ones work. */
   cut(): void {
     for (const socket of this.#waiting) socket.destroy();
     for (const { inward, outward } of this.#pairs) {
@@ -68,7 +68,7 @@ export class TcpProxy {
     }
   }
 
-  /** Ends every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   async refuse(): Promise<void> {
     const server = this.#server;
     this.#server = null;
@@ -83,7 +83,7 @@ export class TcpProxy {
 
   async #listen(): Promise<void> {
     const server = createServer((inward) => {
-      inward.on("error", () => {}); // whoever holds the other end hears of it
+      inward.on("error", () => {}); // the other end is told by its own socket
       if (!this.#isHolding) return this.#forward(inward);
       inward.pause();
       this.#waiting.add(inward);

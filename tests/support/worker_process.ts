@@ -1,5 +1,5 @@
-// A worker in a process of its own, for tests that kill, freeze or drain it.
-// Job types: `test.note {n, ms}` writes a row and takes a while; `test.abortable {n, ms}` writes one with -n where it is
+// A worker in its own process, for tests that kill, freeze or drain it.
+// Job types: `test.note {n, ms}` runs for `ms` and writes a row; `test.abortable {n, ms}` writes a row with -n if it is
 // aborted meanwhile; `test.crash` kills its process at once.
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
@@ -11,17 +11,17 @@ import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { NO_PLATFORM } from "./job_context.ts";
 
-/** How the process is told to behave. */
+/** Options of the process. */
 export interface WorkerProcessOptions {
   databaseUrl: string;
   concurrency?: number;
   leaseSeconds?: number;
   queues?: string[];
-  /** How far this process's clock is off. */
+  /** Offset of this process's clock. */
   clockShiftMs?: number;
 }
 
-/** Starts a worker process and resolves once it works. */
+/** Starts a worker process and resolves when it is ready. */
 export async function startWorkerProcess(o: WorkerProcessOptions): Promise<Deno.ChildProcess> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", import.meta.filename ?? "", JSON.stringify(o)],
@@ -35,7 +35,7 @@ export async function startWorkerProcess(o: WorkerProcessOptions): Promise<Deno.
     throw new Error("the worker process did not start");
   }
   reader.releaseLock();
-  child.stdout.pipeTo(new WritableStream()).catch(() => {}); // keeps the pipe from filling; ends with the process
+  child.stdout.pipeTo(new WritableStream()).catch(() => {}); // keeps the pipe from filling up; ends with the process
   return child;
 }
 
@@ -43,7 +43,7 @@ async function work(o: WorkerProcessOptions): Promise<void> {
   if (o.clockShiftMs) shiftClock(o.clockShiftMs);
   const sql = connectPostgres(o.databaseUrl, { max: 5 });
   await sql`create table if not exists notes (n integer not null, pid integer not null, began timestamptz not null,
-    ended timestamptz not null)`.catch(() => {}); // several processes may make it at once
+    ended timestamptz not null)`.catch(() => {}); // several processes may create it at once
   const types = new JobTypes();
   types.register(
     defineJob({

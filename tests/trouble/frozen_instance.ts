@@ -1,4 +1,4 @@
-// What the other instances do while one of them is frozen, or its host has vanished, in the middle of transactions.
+// What the other instances do while one instance is frozen in open transactions.
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
@@ -14,7 +14,7 @@ Deno.test.afterAll(async () => {
   await instances.stop();
 });
 
-/** How many transactions of clients are open and idle, and hold a row of a table. */
+/** How many of the clients' transactions are open, idle and hold a row lock. */
 async function heldByFrozen(): Promise<number> {
   const [row] = await sql<{ n: number }[]>`
     select count(distinct a.pid)::int as n from pg_stat_activity a join pg_locks l on l.pid = a.pid
@@ -23,7 +23,7 @@ async function heldByFrozen(): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Freezes it at a moment when it has transactions open that have written. */
+/** Freezes the instance at a moment when it has open transactions that have written. */
 async function freezeInTransaction(process: ServiceProcess): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
     process.kill("SIGSTOP");
@@ -35,7 +35,7 @@ async function freezeInTransaction(process: ServiceProcess): Promise<void> {
   throw new Error("it was never in the middle of a transaction");
 }
 
-Deno.test("with an instance frozen in open transactions all goes on at the other within 15 seconds", async () => {
+Deno.test("while one instance is frozen in open transactions, the other serves all requests again within 15 seconds", async () => {
   const [other, victim] = instances.processes as [ServiceProcess, ServiceProcess];
   const token = await signInAdministrator(other.url);
   const [atOther, atVictim] = [other, victim].map(({ url }) => new HttpClient(url, token));
@@ -45,7 +45,7 @@ Deno.test("with an instance frozen in open transactions all goes on at the other
   let isLoading = true;
   const load = Array.from({ length: 6 }, async (_, n) => {
     while (isLoading) {
-      await atVictim.put(path, { name: `Frozen ${n}` }).catch(() => {}); // it breaks off with the process
+      await atVictim.put(path, { name: `Frozen ${n}` }).catch(() => {}); // fails when the process ends
       await atVictim.post("/api/v1/notifications/send", {
         ...{ channel: "Email", recipients: [{ address: `r${n}@example.test` }], subject: "S", textBody: "T" },
       }).catch(() => {});

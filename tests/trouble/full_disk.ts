@@ -5,7 +5,7 @@ import { createTestDatabase } from "../support/cluster.ts";
 import { setup } from "../support/setup.ts";
 import { canMountSmallDisk, mountSmallDisk } from "../support/small_disk.ts";
 
-const name = "with the database's disk full, writes are answered 503 and all goes on once there is room";
+const name = "while the database's disk is full, writes are answered 503; they work once there is space";
 
 Deno.test({
   name: canMountSmallDisk ? name : `${name} (skipped: only root may mount a small disk)`,

@@ -2,13 +2,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { signInAdministrator } from "../support/service_process.ts";
 import { LEASE_SECONDS, type System } from "./system.ts";
 
-/** What a client may be told and try once more: the same request with the same Idempotency-Key, at another instance. */
+/** Answers after which a client may send the same request with the same Idempotency-Key again, to another instance. */
 const TRY_AGAIN = [408, 429, 500, 502, 503, 504];
-/** A definite "no" that is no defect: direct mail is sent before the answer, which says that it could not be. */
+/** An expected rejection: direct mail is sent before the answer, which reports the failure. */
 const DEFINITE = ["NOTIFICATION_DELIVERY_FAILED"];
 const REQUEST_WITHIN_MS = 6_000;
 const CLIENTS = 6;
-/** Longer than a lease: a worker cut off from the database meets its end while at work. */
+/** Longer than a lease: a worker without a database connection loses its lease during the call. */
 const LONG_CALL_MS = LEASE_SECONDS * 1000 + 3_000;
 const CONTENT = new TextEncoder().encode("what was accepted is never lost\n");
 
@@ -16,19 +16,19 @@ export type Kind = "job" | "call" | "message" | "mail" | "file" | "report";
 export interface Accepted {
   kind: Kind;
   id: string;
-  /** The Idempotency-Key; it is also written into the thing made, so that a second one is found. */
+  /** The Idempotency-Key; it is also stored in the created thing, so that a second one is found. */
   key: string;
   at: number;
 }
 
-/** Clients that repeat honestly what was not answered, and remember what was accepted. */
+/** Clients that repeat unanswered requests correctly and remember what was accepted. */
 export class Load {
   readonly accepted: Accepted[] = [];
-  /** Answers that no honest client can expect: neither accepted nor to be tried again. */
+  /** Answers that no correct client should get: neither accepted nor to be repeated. */
   readonly refused: string[] = [];
-  /** How often each answer (or none) led to a repetition, or was a definite refusal. */
+  /** How often each answer (or no answer) led to a repetition or was an expected rejection. */
   readonly repeated = new Map<string, number>();
-  /** Given up after two minutes of repetitions. */
+  /** Requests given up after two minutes of repetitions. */
   readonly givenUp: string[] = [];
   #isRunning = true;
   #clients: Promise<void>[];
@@ -39,13 +39,13 @@ export class Load {
     this.#clients = Array.from({ length: CLIENTS }, () => this.#client());
   }
 
-  /** Ends when every request under way has its final answer. */
+  /** Stops the clients and resolves when every running request has its final answer. */
   async end(): Promise<void> {
     this.#isRunning = false;
     await Promise.all(this.#clients);
   }
 
-  /** Waits until so many more have been accepted, of each kind at least one. Returns the milliseconds it took. */
+  /** Waits until this many more are accepted, at least one of each kind. Returns the milliseconds it took. */
   async more(count: number, withinMs = 60_000): Promise<number> {
     const since = performance.now();
     const before = this.accepted.length;
@@ -73,7 +73,7 @@ export class Load {
     }
   }
 
-  /** Sends until a final answer has come; null when it was refused or given up. */
+  /** Repeats the request until its final answer; null if it was rejected or given up. */
   async send(path: string, body: unknown, key: string): Promise<Record<string, string> | null> {
     for (const since = performance.now(); performance.now() - since < 120_000;) {
       const instance = this.system.instances[Math.floor(Math.random() * this.system.instances.length)];
@@ -164,7 +164,7 @@ const ACTS = [
   },
 ];
 
-/** Straight to the store, repeated while that is away. */
+/** Uploads to the store; repeats while the store is down. */
 // deno-lint-ignore no-explicit-any -- the answer to a reservation
 async function upload(reserved: any): Promise<boolean> {
   for (const since = performance.now(); performance.now() - since < 120_000;) {
@@ -176,7 +176,7 @@ async function upload(reserved: any): Promise<boolean> {
       await put.body?.cancel();
       if (put.ok) return true;
     } catch {
-      // the store is away
+      // the store is down
     }
     await pause(300);
   }

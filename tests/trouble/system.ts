@@ -13,16 +13,16 @@ const INSTANCES = 3;
 const STORE_KEYS = { accessKey: "trouble", secretKey: "trouble-secret", region: "us-east-1" };
 
 export interface Instance {
-  /** Where it answers; stays the same over restarts. */
+  /** Its URL; stays the same after restarts. */
   url: string;
   process: ServiceProcess;
-  /** Its own way to Postgres. */
+  /** The proxy between this instance and Postgres. */
   postgres: TcpProxy;
-  /** Starts it once more after its end, with more variables. */
+  /** Starts the instance again after its end, with additional variables. */
   restart(env?: Record<string, string>): Promise<void>;
 }
 
-/** An HTTP request a job has made: what it was for and how long it was held. */
+/** An HTTP request made by a job: the job's attempt and how long the request lasted. */
 export interface Call {
   jobId: string;
   attempt: number;
@@ -30,33 +30,33 @@ export interface Call {
   ended: number | null;
 }
 
-/** Three instances of the service and everything they stand on, each reached in a way that can fail. */
+/** Three instances of the service and everything they depend on, each behind a proxy that can fail. */
 export interface System {
   instances: Instance[];
   databaseUrl: string;
   mailbox: Receiver;
-  /** What jobs of `steward.http-request` have asked at `target`, in the order of their beginning. */
+  /** Requests of `steward.http-request` jobs to `target`, in the order of their start. */
   calls: Call[];
   /** A URL that answers after the milliseconds given in its query (`?ms=`). */
   target: string;
   store: TcpProxy;
   mail: TcpProxy;
-  /** Where Postgres keeps its data. */
+  /** Postgres' data folder. */
   postgresFolder: string;
-  /** Ends Postgres as a crash would. */
+  /** Stops Postgres as a crash would. */
   killPostgres(): Promise<void>;
-  /** Starts it again where it has ended, as a supervisor would. */
+  /** Starts Postgres if it does not run, as a supervisor would. */
   startPostgres(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param postgresFolder where Postgres keeps its data; absent: beside the rest, in a temporary folder. */
+/** @param postgresFolder Postgres' data folder; default: in the temporary folder of everything else */
 export async function startSystem(o: { postgresFolder?: string } = {}): Promise<System> {
   const folder = await Deno.makeTempDir({ prefix: "steward-trouble-" });
   const store = await startEmbeddedObjectStore({ dir: join(folder, "objects"), port: 0, ...STORE_KEYS });
-  const storeWay = await TcpProxy.start({ hostname: "127.0.0.1", port: store.port });
+  const storeProxy = await TcpProxy.start({ hostname: "127.0.0.1", port: store.port });
   const mailbox = await startReceiver();
-  const mailWay = await TcpProxy.start({ hostname: "127.0.0.1", port: mailbox.port });
+  const mailProxy = await TcpProxy.start({ hostname: "127.0.0.1", port: mailbox.port });
   const { calls, target, server } = startTarget();
 
   const postgresFolder = o.postgresFolder ?? join(folder, "postgres");
@@ -71,14 +71,14 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
     const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
     const env = {
       DATABASE_URL: url,
-      DATA_DIR: join(folder, "data"), // one set of token keys for all
+      DATA_DIR: join(folder, "data"), // one set of token keys for all instances
       KV_PATH: join(folder, `kv-${proxy.port}`),
       PORT: String(freePort()),
       PUBLIC_URL: `http://127.0.0.1:${publicPort}`,
-      S3_ENDPOINT: `http://127.0.0.1:${storeWay.port}`,
+      S3_ENDPOINT: `http://127.0.0.1:${storeProxy.port}`,
       S3_ACCESS_KEY: STORE_KEYS.accessKey,
       S3_SECRET_KEY: STORE_KEYS.secretKey,
-      SMTP_URL: `smtp://127.0.0.1:${mailWay.port}`,
+      SMTP_URL: `smtp://127.0.0.1:${mailProxy.port}`,
       JOB_LEASE_SECONDS: String(LEASE_SECONDS),
       JOB_CONCURRENCY: "8",
       OUTBOUND_ALLOW: "127.0.0.1",
@@ -97,14 +97,14 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
     };
     return instance;
   }
-  const instances = [await startInstance()]; // the first makes the keys
+  const instances = [await startInstance()]; // the first instance creates the keys
   for (let n = 1; n < INSTANCES; n++) instances.push(await startInstance());
 
   return {
-    ...{ instances, databaseUrl, mailbox, calls, target, store: storeWay, mail: mailWay, postgresFolder },
+    ...{ instances, databaseUrl, mailbox, calls, target, store: storeProxy, mail: mailProxy, postgresFolder },
     async killPostgres() {
       const [pid] = (await Deno.readTextFile(join(postgresFolder, "postmaster.pid"))).split("\n");
-      process.kill(Number(pid), "SIGQUIT"); // Postgres' immediate shutdown: recovery at the next start
+      process.kill(Number(pid), "SIGQUIT"); // Postgres' immediate shutdown: it recovers at the next start
       await postgres.stop();
     },
     async startPostgres() {
@@ -118,8 +118,8 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
       for (const { process } of instances) process.kill("SIGCONT");
       await Promise.all(instances.map(({ process }) => process.stop()));
       await Promise.all(
-        [...instances.map(({ postgres }) => postgres), storeWay, mailWay].map((way) =>
-          way[Symbol.asyncDispose]()
+        [...instances.map(({ postgres }) => postgres), storeProxy, mailProxy].map((proxy) =>
+          proxy[Symbol.asyncDispose]()
         ),
       );
       await mailbox[Symbol.asyncDispose]();
@@ -131,7 +131,7 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
   };
 }
 
-/** A server that notes when each job's request begins and ends; a caller that goes away ends its own. */
+/** A server that records when each job's request begins and ends; it stops waiting when the caller disconnects. */
 function startTarget() {
   const calls: Call[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {

@@ -1,11 +1,11 @@
-// What happens to accepted work when things break: three instances under load, one trouble at a time, and the ledger
-// read afterwards. It takes some minutes and is a task of its own: `deno task test-trouble`. All traffic stays on
+// Checks that accepted work survives failures: three instances under load, one failure at a time, then a check of the
+// database. It takes some minutes and has its own task: `deno task test-trouble`. All traffic stays on
 // loopback.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
 import { canMountSmallDisk, mountSmallDisk } from "../support/small_disk.ts";
-import { judge } from "./ledger.ts";
+import { checkAccepted } from "./check_accepted.ts";
 import { setTimeout as pause } from "node:timers/promises";
 import { Load } from "./load.ts";
 import { LEASE_SECONDS, startSystem, type System } from "./system.ts";
@@ -17,16 +17,16 @@ const FAKETIME = ["x86_64", "aarch64"].map((machine) =>
 const RECOVERS_WITHIN_MS = 15_000;
 const ENDS_WITHIN_MS = 120_000;
 
-interface Trouble {
-  /** What breaks, for how long, and how it is mended; the load goes on meanwhile. */
+interface Failure {
+  /** Causes the failure, waits, and ends it; the load continues meanwhile. */
   run(s: System): Promise<void>;
-  /** How long after the mending requests of every kind must be accepted again. */
+  /** How long after its end requests of every kind must be accepted again. */
   recoversWithinMs?: number;
-  /** A frozen process cannot close its connections: a request it made looks as if it were still at work. */
+  /** A frozen process cannot close its connections, so a request it made looks as if it were still running. */
   mayOverlap?: boolean;
 }
 
-const TROUBLES: Record<string, Trouble> = {
+const FAILURES: Record<string, Failure> = {
   "an instance is killed": {
     async run({ instances: [first] }) {
       first?.process.kill("SIGKILL");
@@ -42,7 +42,7 @@ const TROUBLES: Record<string, Trouble> = {
       second?.process.kill("SIGCONT");
     },
   },
-  "Postgres is stopped hard": {
+  "Postgres crashes": {
     async run(s) {
       await s.killPostgres();
       await pause(5_000);
@@ -57,41 +57,41 @@ const TROUBLES: Record<string, Trouble> = {
       }
     },
   },
-  "the connections of one instance to Postgres hang half-open": {
+  "the Postgres connections of one instance are half-open": {
     async run({ instances: [, , third] }) {
       third?.postgres.halfOpen();
       await pause(10_000);
     },
   },
-  "one instance's way to Postgres swallows everything": {
+  "packets between one instance and Postgres are lost": {
     async run({ instances: [first] }) {
       first?.postgres.blackHole();
       await pause(20_000);
       await first?.postgres.pass();
     },
   },
-  "the object store is away": {
+  "the object store is down": {
     async run({ store }) {
       await store.refuse();
       await pause(30_000);
       await store.pass();
     },
   },
-  "the way to the object store swallows everything": {
+  "packets to the object store are lost": {
     async run({ store }) {
       store.blackHole();
       await pause(15_000);
       await store.pass();
     },
   },
-  "the mail server is away": {
+  "the mail server is down": {
     async run({ mail }) {
       await mail.refuse();
       await pause(40_000);
       await mail.pass();
     },
   },
-  "the way to the mail server swallows everything": {
+  "packets to the mail server are lost": {
     async run({ mail }) {
       mail.blackHole();
       await pause(15_000);
@@ -114,15 +114,16 @@ Deno.test.afterAll(async () => {
   await system?.stop();
 });
 
-for (const [name, trouble] of Object.entries(TROUBLES)) {
-  Deno.test(`${name}: nothing accepted is lost, doubled or stuck`, async () => {
+for (const [name, failure] of Object.entries(FAILURES)) {
+  Deno.test(`${name}: accepted work is not lost, duplicated or stuck`, async () => {
     const { s, sql } = await running();
-    await judged(name, trouble, s, sql);
+    await runUnderLoad(name, failure, s, sql);
   });
 }
 
 Deno.test({
-  name: "the clock of one instance is an hour off: no tick moves, no reservation ends early",
+  name:
+    "the clock of one instance is an hour off: recurring jobs run on time and reservations do not expire early",
   ignore: FAKETIME === undefined,
   async fn() {
     const { s, sql } = await running();
@@ -140,7 +141,7 @@ Deno.test({
       },
     }, crypto.randomUUID());
     await load.end();
-    await judged(
+    await runUnderLoad(
       "a clock an hour ahead",
       {
         async run() {
@@ -170,14 +171,14 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the disk of Postgres is full: writes are refused with 503, and all goes on once there is room",
+  name: "the disk of Postgres is full: writes are answered 503, and work continues once there is space",
   ignore: !canMountSmallDisk,
   async fn() {
     const disk = await mountSmallDisk(400);
     const full = await startSystem({ postgresFolder: join(disk.folder, "postgres") });
     const sql = connectPostgres(full.databaseUrl, { max: 2 });
     try {
-      await judged(
+      await runUnderLoad(
         "a full disk",
         {
           async run({ instances }) {
@@ -189,7 +190,7 @@ Deno.test({
             }));
             console.log("      /readyz with the disk full:", ...answers);
             await disk.clear();
-            await full.startPostgres(); // it may have given up: it cannot write its log
+            await full.startPostgres(); // it may have stopped because it cannot write its log
           },
         },
         full,
@@ -203,34 +204,38 @@ Deno.test({
   },
 });
 
-/** Load, trouble, mending, load; then the ledger is read and told. */
-async function judged(name: string, trouble: Trouble, s: System, sql: Sql): Promise<void> {
+/** Load, failure, recovery, load; then checks and prints what became of the accepted work. */
+async function runUnderLoad(name: string, failure: Failure, s: System, sql: Sql): Promise<void> {
   const callsSince = s.calls.length;
   const load = new Load(s);
   let recoveryMs: number;
   try {
     await load.more(30);
-    await trouble.run(s);
+    await failure.run(s);
     recoveryMs = await load.more(30);
   } finally {
     await load.end();
   }
-  const { mayOverlap = false } = trouble;
-  const verdict = await judge(s, sql, load.accepted, { withinMs: ENDS_WITHIN_MS, callsSince, mayOverlap });
-  const { accepted, lost, stuck, doubled, mailsTwice, drainedMs } = verdict;
+  const { mayOverlap = false } = failure;
+  const verdict = await checkAccepted(s, sql, load.accepted, {
+    withinMs: ENDS_WITHIN_MS,
+    callsSince,
+    mayOverlap,
+  });
+  const { accepted, lost, stuck, duplicated, duplicateMails, drainedMs } = verdict;
   console.log(
-    `      ${name}: ${accepted} accepted, ${lost.length} lost, ${doubled.length} doubled, ${stuck.length} stuck, ` +
-      `${mailsTwice} mails twice; accepting again after ${seconds(recoveryMs)}, all ended after ${
+    `      ${name}: ${accepted} accepted, ${lost.length} lost, ${duplicated.length} duplicated, ${stuck.length} stuck, ` +
+      `${duplicateMails} mails sent twice; accepting again after ${seconds(recoveryMs)}, all ended after ${
         seconds(drainedMs)
       };`,
     `repeated: ${JSON.stringify(Object.fromEntries(load.repeated))}`,
   );
   assert.deepEqual(
-    { lost, stuck, doubled, refused: load.refused, givenUp: load.givenUp },
-    { lost: [], stuck: [], doubled: [], refused: [], givenUp: [] },
+    { lost, stuck, duplicated, refused: load.refused, givenUp: load.givenUp },
+    { lost: [], stuck: [], duplicated: [], refused: [], givenUp: [] },
   );
   assert.ok(
-    recoveryMs <= (trouble.recoversWithinMs ?? RECOVERS_WITHIN_MS),
+    recoveryMs <= (failure.recoversWithinMs ?? RECOVERS_WITHIN_MS),
     `recovered after ${seconds(recoveryMs)}`,
   );
   for (const { url } of s.instances) await ready(url);

@@ -10,7 +10,8 @@ import { startSystemPostgres, systemPostgresInstalled } from "../support/system_
 
 const WITHIN_S = 15;
 const isPossible = canMakeHosts && systemPostgresInstalled;
-const name = "when an instance's host vanishes under load all goes on at the other within 15 seconds";
+const name =
+  "when an instance's host vanishes under load, the other instance serves all requests again within 15 seconds";
 
 Deno.test({
   name: isPossible ? name : `${name} (skipped: needs root, ip and Debian's Postgres)`,
@@ -30,7 +31,7 @@ Deno.test({
       ...{ S3_ENDPOINT: store.endpoint, S3_ACCESS_KEY: keys.accessKey, S3_SECRET_KEY: keys.secretKey },
     };
     const near = await startServiceProcess(env);
-    // Its bucket is out of its reach: it makes one of its own, and works no jobs that need this one's.
+    // Its bucket is out of reach, so it embeds its own store and does not run jobs that need the shared bucket.
     const far = await startServiceProcess(
       {
         ...{ DATABASE_URL: databaseUrl, DATA_DIR: join(folder, "far"), HOST: host.address },

@@ -16,12 +16,12 @@ import { startWorkerProcess } from "../../support/worker_process.ts";
 
 const wakeUps = { at() {} };
 
-interface Ground {
+interface TestDatabase {
   databaseUrl: string;
   sql: Sql;
 }
 
-async function withDatabase(work: (ground: Ground) => Promise<void>): Promise<void> {
+async function withDatabase(work: (database: TestDatabase) => Promise<void>): Promise<void> {
   const databaseUrl = await createTestDatabase();
   const sql = connectPostgres(databaseUrl, { max: 3 });
   try {

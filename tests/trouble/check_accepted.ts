@@ -3,8 +3,8 @@ import type { Accepted, Kind } from "./load.ts";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Call, System } from "./system.ts";
 
-/** Where each kind is kept, what its good end is, and where the key of its request stands. */
-const KEPT: Record<Kind, { table: string; state: string; good: string[]; key: string | null }> = {
+/** Table, status column, final statuses of success and the column with the request's key, by kind of work. */
+const TABLES: Record<Kind, { table: string; state: string; good: string[]; key: string | null }> = {
   job: { table: "jobs", state: "status::text", good: ["Succeeded"], key: null },
   call: {
     table: "jobs",
@@ -20,20 +20,20 @@ const KEPT: Record<Kind, { table: string; state: string; good: string[]; key: st
 
 export interface Verdict {
   accepted: number;
-  /** Accepted, and not there. */
+  /** Accepted, but not in the database. */
   lost: string[];
-  /** There, and not come to a good end in time. */
+  /** In the database, but not completed in time. */
   stuck: string[];
-  /** Made twice by one Idempotency-Key, or a job run by two workers at once. */
-  doubled: string[];
-  /** Mails that arrived more than once: SMTP cannot rule it out when a connection breaks after the last byte. */
-  mailsTwice: number;
-  /** Milliseconds from the end of the load to the good end of the last thing accepted. */
+  /** Created twice for one Idempotency-Key, or a job that two workers ran at once. */
+  duplicated: string[];
+  /** Mails that arrived twice: SMTP cannot prevent it when a connection breaks after the last byte. */
+  duplicateMails: number;
+  /** Milliseconds from the end of the load to the completion of the last accepted item. */
   drainedMs: number;
 }
 
-/** Reads the ledger until everything accepted has come to its end, or `withinMs` are over. */
-export async function judge(
+/** Reads the database until everything accepted is complete or `withinMs` have passed. */
+export async function checkAccepted(
   system: System,
   sql: Sql,
   accepted: Accepted[],
@@ -56,11 +56,11 @@ export async function judge(
     accepted: accepted.length,
     lost: [...open.filter(({ state }) => state === null).map(nameOf), ...absent.map(nameOf)],
     stuck: open.filter(({ state }) => state !== null).map(nameOf),
-    doubled: [
+    duplicated: [
       ...await madeTwice(sql, accepted),
       ...(o.mayOverlap ? [] : overlapping(system.calls.slice(o.callsSince))),
     ],
-    mailsTwice: own.filter(({ key }) => (mails.get(`${key}@example.test`) ?? 0) > 1).length,
+    duplicateMails: own.filter(({ key }) => (mails.get(`${key}@example.test`) ?? 0) > 1).length,
     drainedMs,
   };
 }
@@ -69,7 +69,7 @@ type Open = Accepted & { state: string | null };
 
 async function unfinished(sql: Sql, accepted: Accepted[]): Promise<Open[]> {
   const open: Open[] = [];
-  for (const [kind, { table, state, good }] of Object.entries(KEPT)) {
+  for (const [kind, { table, state, good }] of Object.entries(TABLES)) {
     const own = accepted.filter((each) => each.kind === kind);
     const rows = await sql.unsafe<{ id: string; state: string }[]>(
       `select id, ${state} as state from ${table} where id = any($1::uuid[])`,
@@ -84,17 +84,17 @@ async function unfinished(sql: Sql, accepted: Accepted[]): Promise<Open[]> {
   return open;
 }
 
-/** One Idempotency-Key makes one thing, however often its request was sent. */
+/** One Idempotency-Key creates one thing, however often its request was sent. */
 async function madeTwice(sql: Sql, accepted: Accepted[]): Promise<string[]> {
   const twice: string[] = [];
-  for (const [kind, { table, key }] of Object.entries(KEPT)) {
+  for (const [kind, { table, key }] of Object.entries(TABLES)) {
     if (key === null) continue;
     const rows = await sql.unsafe<{ key: string }[]>(
       `select ${key} as key from ${table} where ${key} is not null group by 1 having count(*) > 1`,
     );
     const own = accepted.filter((each) => each.kind === kind);
     for (const row of rows) {
-      // a reservation may be repeated: only one of them is completed
+      // a reservation may be repeated; only one of them is completed
       if (kind !== "file" && own.some((each) => row.key.includes(each.key))) twice.push(`${kind} ${row.key}`);
     }
   }
@@ -104,7 +104,7 @@ async function madeTwice(sql: Sql, accepted: Accepted[]): Promise<string[]> {
   return twice;
 }
 
-/** Jobs two attempts of which were at work at the same moment. */
+/** Jobs of which two attempts ran at the same moment. */
 function overlapping(calls: Call[]): string[] {
   const found: string[] = [];
   for (const [jobId, own] of Map.groupBy(calls, (call) => call.jobId)) {
