@@ -12,12 +12,12 @@ const docxParts = officeParts("wordprocessingml.document", "word/document.xml");
 const docx = zip(docxParts);
 
 const override = (part: string, type: string) => `<Override PartName="${part}" ContentType="${type}"/>`;
-/** A docx with more in its content types. */
+/** A docx with additional content types. */
 function withTypes(end: string): Uint8Array {
   const [[name = "", types] = [], ...others] = docxParts;
   return zip([[name, String(types).replace("</Types>", end)], ...others]);
 }
-/** A docx with a zip64 directory whose end record is said to be there. */
+/** A docx with a zip64 directory whose locator gives this offset for the end record. */
 function zip64LocatedAt(offset: bigint): Uint8Array {
   const content = zip(docxParts, { zip64: true });
   new DataView(content.buffer, content.byteOffset).setBigUint64(content.length - 22 - 12, offset, true);
@@ -220,7 +220,7 @@ const disguised: [name: string, type: string, content: Uint8Array][] = [
 ];
 
 for (const [name, type, content] of disguised) {
-  Deno.test(`${name} is seen as ${type}, whatever it is declared as`, async () => {
+  Deno.test(`${name} is detected as ${type}, whatever its declared type`, async () => {
     for (
       const declared of ["image/png", "application/pdf", "text/plain", `${ooxml}wordprocessingml.document`]
     ) {
@@ -229,7 +229,7 @@ for (const [name, type, content] of disguised) {
   });
 }
 
-Deno.test("a real program is not taken for anything a profile allows", async () => {
+Deno.test("an executable is not detected as any type that a profile allows", async () => {
   const program = new Uint8Array(200_000);
   using file = await Deno.open(Deno.execPath());
   await file.read(program);
@@ -237,7 +237,7 @@ Deno.test("a real program is not taken for anything a profile allows", async () 
   assert.match(type, /^application\/x-(elf|msdownload|mach-binary)$/);
 });
 
-Deno.test("text in a declared charset is text, but no charset turns a known binary into text", async () => {
+Deno.test("text in a declared charset is text, but no charset turns a known binary format into text", async () => {
   const latin1 = Uint8Array.from("Grüße aus Köln", (c) => c.charCodeAt(0));
   assert.equal(await detect(latin1), unknown);
   assert.equal(await detect(latin1, "text/csv; charset=ISO-8859-1"), "text/plain");
@@ -249,7 +249,7 @@ Deno.test("text in a declared charset is text, but no charset turns a known bina
   );
 });
 
-Deno.test("UTF-16 and UTF-32 are text when a byte order mark says so", async () => {
+Deno.test("UTF-16 and UTF-32 are text if a byte order mark says so", async () => {
   assert.equal(await detect(utf16("Grüße 👋"), undefined, 3), "text/plain");
   assert.equal(await detect(utf16("Grüße 👋").subarray(2)), unknown);
   assert.equal(await detect(utf32("Grüße 👋"), undefined, 3), "text/plain");
@@ -257,7 +257,7 @@ Deno.test("UTF-16 and UTF-32 are text when a byte order mark says so", async () 
   assert.equal(await detect(utf32("Grüße").subarray(0, 10)), unknown);
 });
 
-Deno.test("damaged containers are survived: no range outside the content is read, and nothing is thrown", async () => {
+Deno.test("damaged containers cause no error and no read outside the content", async () => {
   const originals = [
     docx,
     zip(docxParts, { zip64: true }),
@@ -286,7 +286,7 @@ Deno.test("damaged containers are survived: no range outside the content is read
   );
 });
 
-Deno.test("containers cost a few ranges, not a second reading", async () => {
+Deno.test("detecting a container reads a few ranges, not the whole content again", async () => {
   const large = zip([["word/media/a.png", noise(3_000_000)], ...docxParts]);
   const probe = new ContentProbe();
   probe.feed(large);

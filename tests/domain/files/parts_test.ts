@@ -4,9 +4,9 @@ import { MAX_PARTS, partMistakes, partSize, planParts } from "../../../domain/fi
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
-const LARGEST = 5_000 * GIB; // what 1,000 parts of 5 GiB hold
+const LARGEST = 5_000 * GIB; // 1,000 parts of 5 GiB
 
-Deno.test("any size is cut into parts storage takes, which come to the whole", () => {
+Deno.test("any size is split into parts that the storage accepts, and the parts add up to the size", () => {
   const asked = fc.oneof(fc.constant(true as const), fc.integer({ min: 1, max: MAX_PARTS }));
   const sizes = fc.oneof(fc.integer({ min: 1, max: GIB }), fc.integer({ min: 1, max: LARGEST }));
   fc.assert(fc.property(sizes, asked, (sizeBytes, parts) => {
@@ -26,7 +26,7 @@ Deno.test("any size is cut into parts storage takes, which come to the whole", (
   }));
 });
 
-Deno.test("a mistake names what is missing, twice or too many, and long lists are cut", () => {
+Deno.test("an error names missing, repeated and surplus parts, and long lists are cut", () => {
   const part = (partNumber: number) => ({ partNumber, etag: "e" });
   assert.equal(partMistakes([part(2), part(1)], 2), null);
   assert.deepEqual(partMistakes([part(3), part(1), part(1)], 2), {

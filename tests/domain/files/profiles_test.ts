@@ -16,7 +16,7 @@ function profile(name: string, from = profiles): FileProfile {
   return found;
 }
 
-Deno.test("the four profiles have their limits, and only report is the service's own", () => {
+Deno.test("the four profiles have their limits, and only report is reserved for the service", () => {
   const limits = [...profiles.values()].map((p) => [p.name, p.maxBytes / 1024 / 1024, p.serviceOnly]);
   assert.deepEqual(limits, [["document", 50, false], ["image", 20, false], ["archive", 200, false], [
     "report",
@@ -25,7 +25,7 @@ Deno.test("the four profiles have their limits, and only report is the service's
   ]]);
 });
 
-Deno.test("declared types are compared without case, parameters and aliases", () => {
+Deno.test("declared types are compared without case and parameters, and aliases are equal", () => {
   assert.equal(normalizeContentType(" Text/CSV ; charset=UTF-8"), "text/csv");
   assert.ok(declaredTypeAllowed(profile("image"), "IMAGE/JPG"));
   assert.ok(declaredTypeAllowed(profile("archive"), "application/x-zip-compressed"));
@@ -64,7 +64,7 @@ for (const [name, declared, detected, allowed] of decisions) {
   });
 }
 
-Deno.test("configuration changes a profile in part and adds new ones", () => {
+Deno.test("configuration changes single settings of a profile and adds profiles", () => {
   const overridden = fileProfiles(profileOverrides.parse(
     '{"image": {"maxBytes": 1000}, "data": {"maxBytes": 5, "contentTypes": ["Application/JSON", "text/csv"]}}',
   ));
@@ -80,7 +80,7 @@ Deno.test("configuration changes a profile in part and adds new ones", () => {
   assert.ok(!typeAllowed(data, "text/plain", "text/plain"));
 });
 
-Deno.test("configuration that makes no sense is refused with a reason", () => {
+Deno.test("invalid configuration is rejected with a reason", () => {
   const cases: [string, RegExp][] = [
     ["{", /expected JSON/],
     ['{"data": {"maxBytes": 5}}', /a new profile needs maxBytes and contentTypes/],

@@ -15,7 +15,7 @@ const files = new Uploading(t);
 const actor = await t.actor({ permissions: [...ALL, "read:users"] });
 const p = t.steward.platform;
 const { sql, objects } = p;
-/** Younger than anything: nothing is spared for its age. */
+/** Objects of any age are compared. */
 const AT_ONCE = -60_000;
 const HOUR_MS = 3_600_000;
 
@@ -36,7 +36,7 @@ async function finalKeyOf(id: string): Promise<string> {
   return row?.finalKey ?? "";
 }
 
-Deno.test("a registry and its bucket agree, deliveries included, whatever state files are in", async () => {
+Deno.test("registry and bucket agree for files in every state, including deliveries", async () => {
   await files.uploadAndScan(actor);
   await files.uploadAndScan(actor, { bytes: utf8("two") });
   await files.reserveAndPut(actor, aPdf);
@@ -49,7 +49,7 @@ Deno.test("a registry and its bucket agree, deliveries included, whatever state 
   assert.ok(seen.objects >= 3 && seen.files === 2, JSON.stringify(seen));
 });
 
-Deno.test("objects without a row are told by a hash, kept in a dry run and while young, and deleted with --apply", async () => {
+Deno.test("objects without a row are reported by a hash, kept in a dry run and while young, and deleted with --apply", async () => {
   for (const key of ["staging/stranger", "files/stranger"]) await write(key);
   assert.deepEqual((await reconcile({ safeAgeMs: HOUR_MS, apply: true })).found, []);
   const dry = (await reconcile()).found;
@@ -63,7 +63,7 @@ Deno.test("objects without a row are told by a hash, kept in a dry run and while
   assert.deepEqual((await reconcile()).found, []);
 });
 
-Deno.test("content that is gone or another is told, and noted for the tenant; the state stays as it is", async () => {
+Deno.test("missing or changed content is reported and noted for the tenant; the state of the file does not change", async () => {
   const [gone, other, lost] = await Promise.all([1, 2, 3].map(() => files.uploadAndScan(actor)));
   assert.ok(gone && other && lost);
   await objects.delete(await finalKeyOf(gone.id));
@@ -90,7 +90,7 @@ Deno.test("content that is gone or another is told, and noted for the tenant; th
   assert.deepEqual((await reconcile()).found, []);
 });
 
-Deno.test("beside uploads, scans and purges it finds nothing and takes nothing away", async () => {
+Deno.test("during uploads, scans and purges it finds no differences and deletes nothing", async () => {
   const work = Promise.all(Array.from({ length: 6 }, async (_, n) => {
     const kept: string[] = [];
     for (let round = 0; round < 6; round++) {
@@ -115,7 +115,7 @@ Deno.test("beside uploads, scans and purges it finds nothing and takes nothing a
   }
 });
 
-Deno.test("unfinished uploads are paged through; those of files are left alone, others ended; a store without is fine", async () => {
+Deno.test("unfinished uploads are paged through; uploads of files stay, others are aborted; a store without the list is fine", async () => {
   assert.equal((await reconcile()).seen.uploads, null, "the embedded store lists none");
   const { fileId } = await files.reserve(actor, aPdf);
   const [row] = await sql<{ key: string }[]>`select key from file_objects where file_id = ${fileId}`;

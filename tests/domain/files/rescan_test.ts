@@ -12,7 +12,7 @@ import type { HttpAnswer } from "../../support/http.ts";
 import { utf8 } from "../../support/samples.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 
-// No worker: every batch is run by hand, so that it can be stopped and doubled between any two steps.
+// There is no worker: the test runs every batch by hand, so that it can stop and repeat batches at any step.
 const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
@@ -22,7 +22,7 @@ const { sql } = p;
 const never = new AbortController().signal;
 type Platform = typeof p;
 
-/** An engine that knows the signature `bad` from its version 2 on. */
+/** An engine that knows the signature `bad` from version 2 on. */
 class Engine implements Scanner {
   readonly name = "test";
   scans = 0;
@@ -45,7 +45,7 @@ class Engine implements Scanner {
   }
   close = () => Promise.resolve();
 }
-/** The same service with another engine, and so much later. */
+/** The same service with another engine, and this much later. */
 const withEngine = (scanner: Scanner, change: Partial<Platform> = {}): Platform => ({
   ...p,
   scanner,
@@ -63,7 +63,7 @@ async function available(text: string, engine: Scanner = new Engine(1), who = ac
   return fileId;
 }
 
-/** The arguments of the batches enqueued so far, oldest first, each with its job's priority. */
+/** The arguments of the batches enqueued so far, oldest first, with the priority of each job. */
 async function batches(): Promise<Parameters<typeof rescanBatch>[1][]> {
   const rows = await sql<{ serializedArgs: string; priority: number }[]>`
     select serialized_args, priority from jobs where job_type_name = 'files.rescan-batch' order by id`;
@@ -71,7 +71,7 @@ async function batches(): Promise<Parameters<typeof rescanBatch>[1][]> {
   return rows.map((row) => JSON.parse(row.serializedArgs));
 }
 
-/** Begins a walk with this engine and runs it to its end. */
+/** Starts a rescan with this engine and runs it to its end. */
 async function walk(platform: Platform): Promise<void> {
   assert.equal(await startRescan(platform), "started");
   for (let done = (await batches()).length - 1;; done++) {
@@ -81,14 +81,14 @@ async function walk(platform: Platform): Promise<void> {
   }
 }
 
-/** Nothing of an earlier test is outdated. */
+/** Marks all files of earlier tests as scanned with current signatures. */
 async function upToDate(engine: Scanner): Promise<void> {
   const generation = await generationOf(sql, await engine.status());
   await sql`update files set scan_generation = ${generation} where status = 'Available'`;
   await sql`update scan_generations set walk_until = null`;
 }
 
-Deno.test("newer signatures take an Available file out of service, and leave a clean one in it", async () => {
+Deno.test("newer signatures mark an infected file as Infected and leave a clean one Available", async () => {
   const [clean, bad] = [await available("good"), await available("bad")];
   const before = await record(bad);
   const url = (await actor.get(`/api/v1/files/${bad}/download-url`)).body.url;
@@ -125,7 +125,7 @@ Deno.test("newer signatures take an Available file out of service, and leave a c
   assert.equal(await startRescan(withEngine(new Engine(2))), "nothing outdated");
 });
 
-Deno.test("nothing brings a file back, and older knowledge examines nothing", async () => {
+Deno.test("an Infected file never becomes Available again, and older signatures start no rescan", async () => {
   const bad = await available("bad");
   await walk(withEngine(new Engine(2)));
   assert.equal((await record(bad)).status, "Infected");
@@ -136,7 +136,7 @@ Deno.test("nothing brings a file back, and older knowledge examines nothing", as
   assert.equal((await record(bad)).status, "Infected");
 });
 
-Deno.test("the maker of the file, of its references, and whom they name are told once, in their own tenant only", async () => {
+Deno.test("the creators of the file and its references and their recipients are notified once, only in their own tenant", async () => {
   const tenantId = actor.tenantId ?? "";
   const [maker, holder, named, past]: (Actor | undefined)[] = await Promise.all(
     [1, 2, 3, 4].map(() => t.actor({ permissions: ALL, tenantId })),
@@ -170,7 +170,7 @@ Deno.test("the maker of the file, of its references, and whom they name are told
   assert.match(recipients[0]?.textBody ?? "", /Test\.Bad/);
 });
 
-Deno.test("an engine that is away begins no walk; one that goes away in the middle ends it, and it is begun anew", async () => {
+Deno.test("no rescan starts while the engine is down; if it goes down during a rescan, the rescan ends and starts again later", async () => {
   await upToDate(new Engine(2));
   const ids = [await available("one"), await available("two bad")];
   const away = new Engine(2, { status: () => Promise.reject(new ScanUnavailable("away")) });
@@ -194,7 +194,7 @@ Deno.test("an engine that is away begins no walk; one that goes away in the midd
   ]);
 });
 
-Deno.test("a file the engine cannot examine is passed over and tried again an hour later", async () => {
+Deno.test("a file that the engine cannot scan is skipped and tried again an hour later", async () => {
   await upToDate(new Engine(2));
   const [hard, easy] = [await available("hard", new Engine(2)), await available("easy", new Engine(2))];
   const limited = new Engine(4, {
@@ -213,7 +213,7 @@ Deno.test("a file the engine cannot examine is passed over and tried again an ho
   assert.deepEqual((await attempts(hard)).map((each) => each.verdict), ["Clean", "Error", "Clean"]);
 });
 
-Deno.test("content that is gone or not what was scanned changes no state and is never called clean", async () => {
+Deno.test("missing or changed content changes no state and is never reported clean", async () => {
   await upToDate(new Engine(4));
   const id = await available("steady", new Engine(4));
   const engine = await new Engine(5).status();
@@ -242,7 +242,7 @@ const KILLED: Record<string, () => Partial<Platform>> = {
   "before the object is deleted": () => ({ objects: storeWith({ delete: die }) }),
 };
 for (const [where, change] of Object.entries(KILLED)) {
-  Deno.test(`a batch killed ${where} runs again to the same end`, async () => {
+  Deno.test(`a batch killed ${where} runs again with the same result`, async () => {
     await upToDate(new Engine(1));
     const [good, bad] = [await available("good"), await available("bad")];
     await sql`update files set scan_generation = 0 where id = any(${[good, bad]}::uuid[])`;
@@ -267,7 +267,7 @@ for (const [where, change] of Object.entries(KILLED)) {
   });
 }
 
-Deno.test("many instances begin one walk; of a batch that runs twice one goes on; a lost walk is begun anew", async () => {
+Deno.test("many instances start only one rescan; of a batch that runs twice one continues; a lost rescan starts again", async () => {
   await upToDate(new Engine(7));
   await sql`insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at)
     select gen_random_uuid(), 'document', 'a', 'text/plain', 1, 'many/' || n, now() from generate_series(1, 250) n`;
@@ -275,7 +275,7 @@ Deno.test("many instances begin one walk; of a batch that runs twice one goes on
     final_key = 'gone/' || id, final_etag = 'y' where staging_key like 'many/%'`;
   await sql`update files set status = 'Available', sha256 = 'abc', available_at = now(), scan_due_at = null
     where staging_key like 'many/%'`;
-  // A store that has the one byte of each.
+  // A store that holds one byte for each file.
   const [one] = await sql<{ sha256: string }[]>`select encode(sha256('1'), 'hex') as sha256`;
   await sql`update files set sha256 = ${one?.sha256 ?? ""} where staging_key like 'many/%'`;
   const objects = storeWith({ read: () => Promise.resolve(new Blob(["1"]).stream()) });
@@ -301,7 +301,7 @@ Deno.test("many instances begin one walk; of a batch that runs twice one goes on
   await sql`update files set status = 'Purged', purge_reason = 'x', purged_at = now() where staging_key like 'many/%'`;
 });
 
-Deno.test("an operator has everything examined again, although the engine knows nothing new", async () => {
+Deno.test("an operator can rescan everything although the signatures have not changed", async () => {
   const engine = new Engine(7);
   await upToDate(engine);
   assert.equal(await startRescan(withEngine(engine)), "nothing outdated");
@@ -314,7 +314,7 @@ Deno.test("an operator has everything examined again, although the engine knows 
   assert.equal((await readRescanProgress(sql)).outdatedFiles, 0);
 });
 
-Deno.test("a file that workers died of is found one by one, and passed over until there are other signatures", async () => {
+Deno.test("a file that kills workers is found and skipped until the signatures change", async () => {
   const ids = [await available("deadly one"), await available("good two")];
   const platform = withEngine(new Engine(21), later(0));
   assert.equal(await startRescan(platform), "started");
@@ -325,7 +325,7 @@ Deno.test("a file that workers died of is found one by one, and passed over unti
       where id = any(${ids}::uuid[]) and scan_generation < ${generation} order by scan_generation, id`;
     return rows.map(({ id }) => id);
   };
-  while ((await outdated()).length === 2) { // the files of the tests before come first
+  while ((await outdated()).length === 2) { // the files of earlier tests come first
     assert.notEqual(await rescanBatch(platform, await last(), never, 1), "superseded");
   }
   const [next = ""] = await outdated();
@@ -337,7 +337,7 @@ Deno.test("a file that workers died of is found one by one, and passed over unti
   assert.equal((await attempts(next))[0]?.verdict, "Error");
 });
 
-Deno.test("a file an engine does not look into up to its end stays Available, and is not asked about again", async () => {
+Deno.test("a file that the engine does not read to its end stays Available and is not scanned again", async () => {
   const id = await available("an archive");
   const rejecting = new Engine(22, {
     scan: () => Promise.resolve({ verdict: "Rejected", reason: "Too deep." }),

@@ -20,7 +20,7 @@ import { jobContext } from "../../support/job_context.ts";
 import { setup } from "../../support/setup.ts";
 import { pdf, utf8 } from "../../support/samples.ts";
 
-// No worker: every attempt is made by hand, so that it can be stopped and doubled between any two steps.
+// There is no worker: the test makes every attempt by hand, so that it can stop and repeat attempts at any step.
 const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
@@ -61,7 +61,7 @@ async function served(id: string): Promise<Uint8Array> {
   return new Uint8Array(await (await fetch(body.url)).arrayBuffer());
 }
 
-Deno.test("five attempts at once end in one verdict, one copy, one attempt kept", async () => {
+Deno.test("five attempts at once give one verdict, one copy and one stored attempt", async () => {
   const id = await upload();
   const states = await Promise.all([1, 2, 3, 4, 5].map(() => attempt(id)));
   assert.ok(states.every((state) => state === "Available"), states.join());
@@ -73,7 +73,7 @@ Deno.test("five attempts at once end in one verdict, one copy, one attempt kept"
   assert.deepEqual(await verdicts(id), ["Clean"]);
 });
 
-/** Where an attempt may be killed: the call during or after which it never comes back. */
+/** Where an attempt may be killed: the call during or after which it stops. */
 const KILLED: Record<string, (die: () => Promise<never>) => Partial<typeof p>> = {
   "before the copy": (die) => ({ objects: storeWith({ copy: die }) }),
   "after the copy": (die) => ({
@@ -88,7 +88,7 @@ const KILLED: Record<string, (die: () => Promise<never>) => Partial<typeof p>> =
 class Killed extends Error {}
 
 for (const [where, change] of Object.entries(KILLED)) {
-  Deno.test(`an attempt killed ${where} runs again to the same end`, async () => {
+  Deno.test(`an attempt killed ${where} runs again with the same result`, async () => {
     for (const [content, end] of [[aPdf, "Available"], [{ bytes: eicar() }, "Infected"]] as const) {
       const id = await upload(content);
       const die = () => Promise.reject(new Killed("kill -9"));
@@ -97,7 +97,7 @@ for (const [where, change] of Object.entries(KILLED)) {
       const row = await rowOf(id);
       assert.equal(row.sha256, sha256(content.bytes));
       if (end === "Available") assert.deepEqual(await served(id), content.bytes);
-      // Whatever the dead attempt left at the store has a row that leads to its deletion.
+      // Every object of the killed attempt has a row that leads to its deletion.
       await sql`update file_objects set delete_at = now() - interval '1 minute', writable_until = null
         where file_id = ${id} and delete_at is not null`;
       await deleteDueObjects(p);
@@ -121,7 +121,7 @@ Deno.test("bytes changed between confirmation and copy are never accepted; the f
   );
 });
 
-Deno.test("bytes changed back in time are the confirmed ones", async () => {
+Deno.test("bytes changed and restored in time count as the confirmed ones", async () => {
   const reservation = await files.upload(actor, { bytes: utf8("good") });
   await files.put(reservation, utf8("evil"));
   await assert.rejects(attempt(reservation.fileId), PostponeJob);
@@ -130,7 +130,7 @@ Deno.test("bytes changed back in time are the confirmed ones", async () => {
   assert.equal((await rowOf(reservation.fileId)).sha256, sha256(utf8("good")));
 });
 
-Deno.test("bytes uploaded anew while the engine reads change neither verdict nor content", async () => {
+Deno.test("bytes uploaded again while the engine reads change neither verdict nor content", async () => {
   const reservation = await files.upload(actor, aPdf);
   const evil = new Uint8Array(pdf().length).fill(7);
   const scanner = scannerWith({
@@ -144,7 +144,7 @@ Deno.test("bytes uploaded anew while the engine reads change neither verdict nor
   assert.deepEqual(await served(reservation.fileId), pdf());
 });
 
-Deno.test("an engine that is away, slow or in error postpones without limit and is never clean", async () => {
+Deno.test("an engine that is down, slow or failing postpones the scan without limit and never gives clean", async () => {
   const id = await upload({ bytes: eicar() });
   const away = scannerWith({
     status: () => Promise.reject(new ScanUnavailable("engine at 10.1.2.3:99 away")),
@@ -185,7 +185,7 @@ Deno.test("an engine that is away, slow or in error postpones without limit and 
   assert.equal(await attempt(id), "Infected");
 });
 
-Deno.test("of an engine that is away for long all attempts are kept, under their own numbers, and read page by page", async () => {
+Deno.test("all attempts during a long outage of the engine are kept under their own numbers and paged", async () => {
   const id = await upload();
   await sql`insert into file_scan_attempts (file_id, attempt_number, started_at, completed_at, verdict, error_message)
     select ${id}, n, now(), now(), 'Error', 'The scan engine gave no definite answer.' from generate_series(1, 104) n`;
@@ -216,7 +216,7 @@ Deno.test("an engine that answers before it has read everything does not shorten
   assert.equal((await rowOf(id)).sha256, sha256(pdf()));
 });
 
-Deno.test("an object that cannot be read after all retries makes the file Failed, sooner when it is gone", async () => {
+Deno.test("an object that is unreadable after all retries makes the file Failed; a missing object does so sooner", async () => {
   const gone = await upload();
   const objects = storeWith({ read: () => Promise.reject(new ObjectNotFound("gone")) });
   for (let n = 1; n <= 4; n++) await assert.rejects(attempt(gone, { objects }), PostponeJob);
@@ -229,7 +229,7 @@ Deno.test("an object that cannot be read after all retries makes the file Failed
   assert.equal(await attempt(silent), "Failed", "no way back by itself");
 });
 
-Deno.test("a store that refuses for a while, or says once after an outage that nothing is there, fails no file", async () => {
+Deno.test("temporary rejections of the store, or one 404 after an outage, fail no file", async () => {
   const reading = (error: Error) => ({ objects: storeWith({ read: () => Promise.reject(error) }) });
   const refused = await upload();
   const denied = reading(new ObjectStoreRefused("denied", 403, "InvalidAccessKeyId"));
@@ -243,7 +243,7 @@ Deno.test("a store that refuses for a while, or says once after an outage that n
   assert.equal(await attempt(after), "Available");
 });
 
-Deno.test("an engine that gets newer signatures during a scan has the file examined again with them", async () => {
+Deno.test("if the engine gets newer signatures during a scan, the file is scanned again with them", async () => {
   const id = await upload();
   const { databaseVersion: before } = await p.scanner.status();
   let databaseVersion = before;
@@ -260,7 +260,7 @@ Deno.test("an engine that gets newer signatures during a scan has the file exami
   assert.equal(await startRescan({ ...p, scanner }), "started");
 });
 
-Deno.test("a copy that is shorter than what was confirmed is not examined", async () => {
+Deno.test("a copy shorter than the confirmed size is not scanned", async () => {
   const id = await upload();
   const objects = storeWith({ read: () => Promise.resolve(new Blob(["short"]).stream()) });
   await assert.rejects(attempt(id, { objects }), PostponeJob);
@@ -268,7 +268,7 @@ Deno.test("a copy that is shorter than what was confirmed is not examined", asyn
   assert.equal(await attempt(id), "Available");
 });
 
-Deno.test("an attempt ended from outside keeps no trace of itself", async () => {
+Deno.test("an aborted attempt leaves no stored attempt", async () => {
   const id = await upload();
   const controller = new AbortController();
   const scanner = scannerWith({
@@ -282,7 +282,7 @@ Deno.test("an attempt ended from outside keeps no trace of itself", async () => 
   assert.equal(await attempt(id), "Available");
 });
 
-Deno.test("the second scan of a file ends it when its worker misses two heartbeats, and not before", async () => {
+Deno.test("a file's second scan ends after its worker misses two heartbeats, not before", async () => {
   const id = await upload();
   const [job] = await sql<{ id: string }[]>`
     select id from jobs where job_type_name = 'files.scan' and serialized_args like ${`%${id}%`}`;
@@ -300,7 +300,7 @@ Deno.test("the second scan of a file ends it when its worker misses two heartbea
 });
 
 Deno.test({
-  name: "clamd examines as YARA-X does, and a stream over its limit is an error and not clean",
+  name: "clamd scans as YARA-X does, and a stream over its limit is an error and not clean",
   ignore: !clamdInstalled,
   async fn() {
     const clamd = await startClamd({ streamMaxLength: "1M" });

@@ -38,7 +38,7 @@ const text = async (stream: ReadableStream<Uint8Array>) =>
     await Array.fromAsync(stream).then((chunks) => new Uint8Array(chunks.flatMap((c) => [...c]))),
   );
 
-Deno.test("a file of the service's own is held by its owner from the start, scanned, and then served", async () => {
+Deno.test("a file of the service itself has its owner's reference from the start, is scanned and then downloadable", async () => {
   const { fileId, sizeBytes } = await store("run-1");
   assert.equal(sizeBytes, csv.length);
   const record = await files.scanned(actor, fileId);
@@ -75,7 +75,7 @@ Deno.test("a file that is not Available is neither read, signed nor delivered", 
   await assert.rejects(signFileDownload(p, none), { code: "FILE_NOT_FOUND" });
 });
 
-Deno.test("a stream that breaks, or grows beyond the ceiling, leaves a Pending file the sweep collects", async () => {
+Deno.test("a stream that breaks, or exceeds the size limit, leaves a Pending file that the sweep collects", async () => {
   const broken = new ReadableStream<Uint8Array>({ pull: (c) => c.error(new Error("the query failed")) });
   await assert.rejects(storeServiceFile(p, service("run-3"), broken), /the query failed/);
   await assert.rejects(store("run-4", new Uint8Array(1_000_001).fill(65)), {
@@ -90,7 +90,7 @@ Deno.test("a stream that breaks, or grows beyond the ceiling, leaves a Pending f
   assert.equal((await sql`select from file_references where owner_id in ('run-3', 'run-4')`).length, 0);
 });
 
-Deno.test("a delivery lies under its tenant's own path and replaces the one before", async () => {
+Deno.test("a delivery is stored under its tenant's path and replaces the previous one", async () => {
   const { fileId } = await store("run-5");
   await files.scanned(actor, fileId);
   await copyFileTo(p, fileId, "monthly/users.csv");
@@ -117,12 +117,12 @@ for (
     "end.",
   ]
 ) {
-  Deno.test(`a delivery to ${JSON.stringify(path.slice(0, 20))} is refused`, () => {
+  Deno.test(`a delivery to ${JSON.stringify(path.slice(0, 20))} is rejected`, () => {
     assert.throws(() => deliveryPath(path), { code: "VALIDATION_ERROR" });
   });
 }
 
-Deno.test("delivery paths of ordinary names stay as they are", () => {
+Deno.test("delivery paths with ordinary names stay unchanged", () => {
   for (const path of ["a", "a/b.csv", "Relatório 2026 (final).pdf", "_x/y-1,2=3+4@5.csv"]) {
     assert.equal(deliveryPath(path), path);
   }

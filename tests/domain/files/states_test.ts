@@ -20,7 +20,7 @@ const ALLOWED: Record<FileStatus, FileStatus[]> = {
 for (const from of STATES) {
   for (const to of STATES.filter((state) => state !== from)) {
     const allowed = ALLOWED[from].includes(to);
-    Deno.test(`the database ${allowed ? "lets" : "does not let"} a file go from ${from} to ${to}`, async () => {
+    Deno.test(`the database ${allowed ? "allows" : "rejects"} a change of a file from ${from} to ${to}`, async () => {
       const id = await files.fileIn(from, { tenantId: null });
       const move =
         sql`update files set status = ${to}::file_status, completed_at = now(), scan_due_at = now(),
@@ -33,7 +33,7 @@ for (const from of STATES) {
   }
 }
 
-Deno.test("a file begins Pending and nothing else", async () => {
+Deno.test("a new file is Pending", async () => {
   const { reason } = (await Promise.allSettled([
     sql`insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at,
       status, sha256, final_key, available_at) values (gen_random_uuid(), 'a', 'b', 'c', 1, 'd', now(), 'Available',
@@ -42,7 +42,7 @@ Deno.test("a file begins Pending and nothing else", async () => {
   assert.equal(reason.constraint_name, "files_transition_known");
 });
 
-Deno.test("a file that was not scanned is not Available, by no statement", async () => {
+Deno.test("no statement can make a file Available that was not scanned", async () => {
   const id = await files.fileIn("Scanning", { tenantId: null });
   await assert.rejects(
     sql`update files set status = 'Available', available_at = now() where id = ${id}`.execute(),

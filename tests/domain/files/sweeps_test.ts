@@ -20,7 +20,7 @@ const p = t.steward.platform;
 const { sql, objects } = p;
 const DAY = 86_400_000;
 const never = new AbortController().signal;
-/** The same service so much later. */
+/** The same service this much later. */
 const later = (ms: number) => ({ ...p, clock: { now: () => new Date(Date.now() + ms) } });
 const statusOf = async (id: string) => (await actor.get(`/api/v1/files/${id}`)).body;
 async function keysOf(id: string): Promise<string[]> {
@@ -29,7 +29,7 @@ async function keysOf(id: string): Promise<string[]> {
   );
 }
 
-Deno.test("an expired reservation is purged with its upload; one with time left or on hold is not", async () => {
+Deno.test("an expired reservation is purged with its upload; one that has not expired or is on hold stays", async () => {
   const expired = (await files.reserveAndPut(actor, aPdf)).fileId;
   const held = (await files.reserve(actor, aPdf)).fileId;
   await sql`update files set legal_hold = true where id = ${held}`;
@@ -57,7 +57,7 @@ Deno.test("an expired reservation is purged with its upload; one with time left 
   );
 });
 
-Deno.test("an upload that comes after the end is deleted too", async () => {
+Deno.test("an upload that arrives after the reservation ended is deleted too", async () => {
   const reservation = await files.upload(actor, aPdf);
   const { fileId } = reservation;
   assert.equal(await scanFile(p, fileId, never), "Available");
@@ -146,7 +146,7 @@ Deno.test("Pending, Scanning and Infected files are not collected", async () => 
   }
 });
 
-Deno.test("a scan nobody has heard of is enqueued again, and not twice", async () => {
+Deno.test("a scan without a heartbeat is queued again, once", async () => {
   const fresh = await files.fileIn("Scanning", { tenantId });
   const lost = await files.fileIn("Scanning", { tenantId });
   await sql`update files set scan_due_at = now() + interval '9 minutes' where id = ${fresh}`;
@@ -159,7 +159,7 @@ Deno.test("a scan nobody has heard of is enqueued again, and not twice", async (
   assert.equal((await jobs(fresh)).length, 0);
 });
 
-Deno.test("more than a batch is swept by two instances at once, each file once", async () => {
+Deno.test("two instances sweep more than a batch at once, each file once", async () => {
   for (let i = 0; i < 230; i++) await files.fileIn("Pending", { tenantId });
   const soon = later(16 * 60_000);
   const sweep = (name: string) => fileSweeps.find((type) => type.name === name);
@@ -171,7 +171,7 @@ Deno.test("more than a batch is swept by two instances at once, each file once",
   assert.equal(left?.count, 0);
 });
 
-Deno.test("an object the store does not let go is tried again later", async () => {
+Deno.test("an object that the store does not delete is tried again later", async () => {
   const { fileId } = await files.reserveAndPut(actor, aPdf);
   const [key = ""] = await keysOf(fileId);
   const soon = later(16 * 60_000);
@@ -184,7 +184,7 @@ Deno.test("an object the store does not let go is tried again later", async () =
   assert.equal(await objects.head(key), null);
 });
 
-Deno.test("a sweep whose time is over asks a store that does not answer for nothing more", async () => {
+Deno.test("a sweep that is out of time sends no more requests to a store that does not answer", async () => {
   for (let i = 0; i < 3; i++) await files.reserveAndPut(actor, aPdf);
   const soon = later(16 * 60_000);
   for (const begin of [expireReservations, deleteDueObjects]) {
@@ -202,7 +202,7 @@ Deno.test("a sweep whose time is over asks a store that does not answer for noth
   assert.ok(await deleteDueObjects(later(22 * 60_000)) >= 3, "what is left is deleted later");
 });
 
-Deno.test("every sweep runs each minute and walks an index", async () => {
+Deno.test("every sweep runs each minute and uses an index", async () => {
   assert.deepEqual(new Set(fileSweeps.map((type) => type.cron)), new Set(["* * * * *"]));
   await sql`insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at)
     select gen_random_uuid(), 'document', 'a', 'b', 1, 'bulk/' || n, now() + n * interval '1 second'

@@ -8,14 +8,14 @@ function isText(content: Uint8Array, chunkBytes: number): boolean {
   return probe.end() !== null;
 }
 
-Deno.test("any text is text, however it is cut into chunks", () => {
+Deno.test("any text is detected as text, however it is split into chunks", () => {
   const texts = fc.string({ unit: "binary" }).map((text) => text.replaceAll("\0", ""));
   fc.assert(fc.property(texts, fc.integer({ min: 1, max: 9 }), (text, chunk) => {
     assert.ok(isText(new TextEncoder().encode(text), chunk));
   }));
 });
 
-Deno.test("any bytes without a byte order mark are text exactly when they decode as UTF-8 without NUL", () => {
+Deno.test("bytes without a byte order mark are text exactly if they decode as UTF-8 without NUL", () => {
   const pieces = fc.oneof(
     fc.uint8Array({ maxLength: 6 }),
     fc.string({ unit: "grapheme" }).map((t) => new TextEncoder().encode(t)),
@@ -34,7 +34,7 @@ Deno.test("any bytes without a byte order mark are text exactly when they decode
   }));
 });
 
-Deno.test("the opening is kept and bounded, also of one long chunk", () => {
+Deno.test("the beginning is kept and limited, also for one long chunk", () => {
   const probe = new TextProbe();
   probe.feed(new TextEncoder().encode("a".repeat(1_000_000)));
   probe.feed(new TextEncoder().encode("b".repeat(1_000_000)));

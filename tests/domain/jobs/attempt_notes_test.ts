@@ -8,7 +8,7 @@ const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-Deno.test("a line with what the database cannot hold loses its fields, and no other line anything", async () => {
+Deno.test("a log line with characters the database cannot store loses its fields; other lines stay complete", async () => {
   const notes = new AttemptNotes(sql, createLog("off"));
   const job = { id: newId(), attempts: 1, jobTypeName: "test.notes", traceId: null };
   const { log, flush } = notes.open(job);

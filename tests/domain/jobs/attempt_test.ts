@@ -28,13 +28,13 @@ function settle(run: () => Promise<unknown>) {
   return runAttempt(job, { types, notes: unused, platform: NO_PLATFORM }).settlement;
 }
 
-Deno.test("an output that cannot be written as JSON fails the attempt, not the process", async () => {
+Deno.test("an output that cannot be serialized as JSON fails the attempt, not the process", async () => {
   const { next, error } = await settle(() => Promise.resolve({ count: 1n }));
   assert.equal(next, "DeadLettered");
   assert.match(error ?? "", /BigInt/);
 });
 
-Deno.test("code that throws a value without text fails the attempt, not the process", async () => {
+Deno.test("code that throws a value that cannot be converted to text fails the attempt, not the process", async () => {
   const { next, error } = await settle(() => Promise.reject(Object.create(null)));
   assert.deepEqual([next, error], [
     "DeadLettered",
@@ -42,14 +42,14 @@ Deno.test("code that throws a value without text fails the attempt, not the proc
   ]);
 });
 
-Deno.test("code that throws before it returns a promise fails the attempt", async () => {
+Deno.test("code that throws synchronously fails the attempt", async () => {
   const { next, error } = await settle(() => {
     throw new Error("at once");
   });
   assert.deepEqual([next, error], ["DeadLettered", "at once"]);
 });
 
-Deno.test("a database that is away, full or busy is not the job's failure", async () => {
+Deno.test("an unreachable, full or busy database is not counted as the job's failure", async () => {
   const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
   const refused = connectPostgres("postgres://nobody@127.0.0.1:1/nothing", { max: 1 });
   const raising = (code: string) => () => sql.unsafe(`do $$ begin raise sqlstate '${code}'; end $$`);

@@ -21,7 +21,7 @@ async function counted(tenantId: string) {
   return { jobs, executions };
 }
 
-Deno.test("the counters equal a count of the rows after everything that happens to jobs, with folds in between", async () => {
+Deno.test("the counters equal a count of the rows after every kind of job change, with folds in between", async () => {
   let folding = true;
   const folds = (async () => {
     while (folding) await foldCounts(sql, { always: true });
@@ -70,7 +70,7 @@ Deno.test("the counters equal a count of the rows after everything that happens 
   assert.equal(everything.totalJobs, all?.n);
 });
 
-Deno.test("a change that is rolled back was never counted", async () => {
+Deno.test("a change that is rolled back is not counted", async () => {
   const before = await readJobStats(sql, { everything: true });
   await sql.begin(async (tx) => {
     await tx`update jobs set status = 'Cancelled', completed_at = now() where status = 'Scheduled'`;
@@ -79,7 +79,7 @@ Deno.test("a change that is rolled back was never counted", async () => {
   assert.equal((await readJobStats(sql, { everything: true })).scheduledJobs, before.scheduledJobs);
 });
 
-Deno.test("folding leaves no deltas and no empty counters behind", async () => {
+Deno.test("folding leaves no deltas and no empty counters", async () => {
   await sql`delete from job_executions where job_id in (select id from jobs where status = 'Scheduled')`;
   await sql`delete from jobs where status = 'Scheduled'`;
   await foldCounts(sql, { always: true });

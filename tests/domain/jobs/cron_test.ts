@@ -101,7 +101,7 @@ for (const [what, cron, zone, from, expected] of cases) {
     assert.deepEqual(runs(cron, zone, from, expected.length), expected));
 }
 
-Deno.test("over a year of every zone's changes, each local minute runs at most once and runs go forward", () => {
+Deno.test("over every clock change of a year, each local minute runs at most once and runs are in order", () => {
   for (
     const zone of [
       "Europe/Lisbon",
@@ -126,7 +126,7 @@ Deno.test("over a year of every zone's changes, each local minute runs at most o
   }
 });
 
-Deno.test("only five fields and IANA zones are taken", () => {
+Deno.test("only five fields and IANA time zones are accepted", () => {
   for (
     const cron of [
       "* * * * * *",

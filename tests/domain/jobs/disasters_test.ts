@@ -1,4 +1,4 @@
-// What happens to jobs when the world around the worker breaks.
+// Jobs while services that the worker depends on fail.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -36,7 +36,7 @@ async function waitFor(what: string, look: () => Promise<boolean>): Promise<void
   throw new Error(`${what} did not happen`);
 }
 
-Deno.test("Postgres restarted in the middle of a run: the same worker goes on and loses nothing", async () => {
+Deno.test("after a restart of Postgres the same worker continues and loses no job", async () => {
   const folder = await Deno.makeTempDir();
   const options = { dir: join(folder, "postgres"), password: "test", port: freePort() };
   let server = await startEmbeddedPostgres(options);
@@ -69,7 +69,7 @@ Deno.test("Postgres restarted in the middle of a run: the same worker goes on an
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("a worker whose clock is an hour off runs scheduled jobs when they are due, neither before nor after", async () => {
+Deno.test("a worker whose clock is an hour off runs scheduled jobs on time", async () => {
   const databaseUrl = await createTestDatabase();
   const sql = connectPostgres(databaseUrl, { max: 2 });
   for (const clockShiftMs of [3_600_000, -3_600_000]) {
@@ -90,7 +90,7 @@ Deno.test("a worker whose clock is an hour off runs scheduled jobs when they are
   await sql.end();
 });
 
-Deno.test("the KV file deleted under a running service delays nothing and loses nothing", async () => {
+Deno.test("deleting the KV file of a running service delays and loses no job", async () => {
   const t = await setup();
   try {
     const { DATA_DIR } = t.steward.platform.config;

@@ -1,4 +1,4 @@
-// What comes due by time begins on time, with polling out of the way and without Deno KV.
+// Due work starts on time without polling and without Deno KV.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { startServiceProcess } from "../../support/service_process.ts";
 
 const HOUR_MS = 3_600_000;
 const pace = { JOB_POLL_MS: String(HOUR_MS) };
-/** What others do on the machine may delay all but the quickest; without wake-ups each would be an hour late. */
+/** Other load on the machine may delay all but the fastest start; without wake-ups each would be an hour late. */
 const ON_TIME_MS = 200;
 
 const held = defineJob({
@@ -25,7 +25,7 @@ const held = defineJob({
 const enqueue = ({ steward }: TestService, options: JobOptions = {}) =>
   transact(steward.platform.sql, (tx) => enqueueJob(steward.platform, tx, held, {}, options));
 
-/** How late the `attempt`th attempts of jobs began, in ms, the least first. */
+/** How late the attempts with this number started, in ms, ascending. */
 async function lateness({ steward }: TestService, ids: string[], attempt: number): Promise<number[]> {
   const rows = await steward.platform.sql<{ ms: number }[]>`
     select extract(epoch from e.started_at - case when e.attempt_number = 1 then j.scheduled_at else j.due_at end)::float8
@@ -42,7 +42,7 @@ function assertOnTime(late: number[]): void {
   assert.ok((late.at(-1) ?? Infinity) < 2_000, told);
 }
 
-/** Scheduled jobs that are put off once each: a first run and a retry come due for every one of them. */
+/** Scheduled jobs that are postponed once each, so that each has a due first run and a due retry. */
 async function assertJobsOnTime(t: TestService): Promise<void> {
   t.steward.platform.jobTypes.register(held);
   const ids = await Promise.all(
@@ -53,19 +53,19 @@ async function assertJobsOnTime(t: TestService): Promise<void> {
   assertOnTime(await lateness(t, ids, 2));
 }
 
-Deno.test("first runs, retries and what a dead worker held begin on time by Deno KV alone", async () => {
+Deno.test("with Deno KV alone, first runs, retries and jobs of a dead worker start on time", async () => {
   const t = await setup(pace);
   try {
     await assertJobsOnTime(t);
     const { sql } = t.steward.platform;
-    // Its lease ends in a second.
+    // Its lease expires in a second.
     const workerId = newId();
     const id = await enqueue(t, { scheduledAt: new Date(Date.now() + HOUR_MS) });
     await sql`insert into job_workers (id, host, heartbeat_at) values (${workerId}, 'dead', now() - interval '59 s')`;
     await sql`
       update jobs set status = 'Processing', worker_id = ${workerId}, attempts = 1, started_at = now()
       where id = ${id}`;
-    await t.steward.sweep(); // a look sets the wake-up
+    await t.steward.sweep(); // a sweep sets the wake-up
     assert.equal(await t.settled(id), "Succeeded");
     assertOnTime(await lateness(t, [id], 2));
   } finally {
@@ -73,7 +73,7 @@ Deno.test("first runs, retries and what a dead worker held begin on time by Deno
   }
 });
 
-Deno.test("without the queues of Deno KV timers of the process do", async () => {
+Deno.test("without queues of Deno KV, timers of the process wake workers", async () => {
   const queues = Object.getOwnPropertyDescriptor(Deno.Kv.prototype, "listenQueue");
   Object.defineProperty(Deno.Kv.prototype, "listenQueue", { ...queues, value: undefined });
   const t = await setup(pace).finally(() =>
@@ -86,7 +86,7 @@ Deno.test("without the queues of Deno KV timers of the process do", async () => 
   }
 });
 
-Deno.test("where every wake-up is lost, polling is on time within two seconds", async () => {
+Deno.test("if every wake-up is lost, polling starts work within two seconds", async () => {
   const t = await setup();
   try {
     const { platform } = t.steward;
@@ -104,7 +104,7 @@ Deno.test("where every wake-up is lost, polling is on time within two seconds", 
   }
 });
 
-Deno.test("the ticks of recurring jobs and report schedules come on time", async () => {
+Deno.test("recurring jobs and report schedules run on time", async () => {
   let shiftMs = 0;
   const clock = { now: () => new Date(Date.now() + shiftMs) };
   const templates = join(import.meta.dirname ?? ".", "../../routes/reports/templates");
@@ -143,7 +143,7 @@ Deno.test("the ticks of recurring jobs and report schedules come on time", async
   }
 });
 
-Deno.test("Deno.cron calls recurring jobs, report schedules and upkeep by name; instances without workers do each once", async () => {
+Deno.test("Deno.cron triggers recurring jobs, report schedules and maintenance by name; instances without workers run each once", async () => {
   const t = await setup({ ...pace, JOB_CONCURRENCY: "0" });
   const { sql, config } = t.steward.platform;
   const env = { DATABASE_URL: config.DATABASE_URL ?? "", JOB_CONCURRENCY: "0", ...pace };

@@ -4,15 +4,15 @@ import { ensureServiceRecurringJobs } from "../../../domain/jobs/service_recurri
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 
-// Its clock stands before all that is due here, so that the service does not fire it itself when a minute is full.
+// Its clock is before all due times here, so that the service itself fires nothing at full minutes.
 const t = await setup({ JOB_CONCURRENCY: "0" }, { clock: { now: () => new Date("2019-01-01T00:00:30Z") } });
 Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
-await sql`delete from recurring_jobs`; // the service's own
+await sql`delete from recurring_jobs`; // those of the service itself
 const at = (time: string) => ({ ...platform, clock: { now: () => new Date(time) } });
 
-/** Makes `count` recurring jobs of a new tenant, due at `nextRunAt`. */
+/** Creates `count` recurring jobs of a new tenant, due at `nextRunAt`. */
 async function recurring(
   o: { count?: number; cron?: string; zone?: string; nextRunAt: string },
 ): Promise<string> {
@@ -48,7 +48,7 @@ Deno.test("a tick fires once and the next one is planned", async () => {
   }]);
 });
 
-Deno.test("ticks missed while nothing fired come to one run", async () => {
+Deno.test("several missed ticks lead to one run", async () => {
   const tenantId = await recurring({ cron: "*/5 * * * *", nextRunAt: "2020-04-01T00:00:00Z" });
   assert.equal(await fireDueRecurringJobs(at("2020-04-03T10:02:00Z")), 1);
   assert.equal(await nextOf(tenantId), "2020-04-03T10:05:00.000Z");
@@ -64,7 +64,7 @@ Deno.test("a tick is skipped while the previous run is unfinished", async () => 
   assert.equal((await jobsOf(tenantId)).length, 2);
 });
 
-Deno.test("over a week around both changes of the clocks, a daily job fires once a day", async () => {
+Deno.test("in a week around each clock change a daily job fires once a day", async () => {
   for (
     const [zone, cron, first, until] of [
       ["Europe/Lisbon", "30 1 * * *", "2026-03-26T01:30:00Z", "2026-04-02T12:00:00Z"],
@@ -82,7 +82,7 @@ Deno.test("over a week around both changes of the clocks, a daily job fires once
   }
 });
 
-Deno.test("ten thousand due in the same minute fire once each from four instances, in seconds", async () => {
+Deno.test("ten thousand jobs due in the same minute fire once each from four instances, in seconds", async () => {
   const tenantId = await recurring({ count: 10_000, nextRunAt: "2020-06-01T12:00:00Z" });
   const pools = Array.from(
     { length: 4 },
@@ -104,7 +104,7 @@ Deno.test("ten thousand due in the same minute fire once each from four instance
   assert.deepEqual({ ...row }, { jobs: 10_000, distinct: 10_000 });
 });
 
-Deno.test("a schedule that makes no sense any more is paused and holds up nobody", async () => {
+Deno.test("a recurring job with an invalid schedule is paused and does not block others", async () => {
   const broken = await recurring({ zone: "Europe/Atlantis", nextRunAt: "2020-07-01T12:00:00Z" });
   const sound = await recurring({ nextRunAt: "2020-07-01T12:00:00Z" });
   assert.equal(await fireDueRecurringJobs(at("2020-07-01T12:00:00Z")), 2);
@@ -113,7 +113,7 @@ Deno.test("a schedule that makes no sense any more is paused and holds up nobody
   assert.equal(await nextOf(sound), "2020-07-02T12:00:00.000Z");
 });
 
-Deno.test("the service's own recurring jobs follow the job types, from many instances at once", async () => {
+Deno.test("the service's own recurring jobs are synchronized with the job types, from many instances at once", async () => {
   const own = () =>
     sql`select job_id, cron_expression, is_paused, next_run_at from recurring_jobs
     where tenant_id is null order by job_id`;

@@ -13,7 +13,7 @@ const everything = { everything: true } as const;
 const newIds = (count: number) => Array.from({ length: count }, newId);
 const ofMine = { everything: false, tenantId: mine } as const;
 
-/** Jobs of two tenants in every status; they ended and began in another order than they were made in, some at once. */
+/** Jobs of two tenants in every status. The orders of creation, start and end differ, and some times are equal. */
 await sql`delete from jobs`;
 await sql`
   insert into jobs (id, created_at, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
@@ -30,7 +30,7 @@ await sql`
 
 const TIMES = { ScheduledAt: "scheduledAt", StartedAt: "startedAt", CompletedAt: "completedAt" } as const;
 
-/** The order of the list: absent times last, ties by id. */
+/** The order of the list: null times last, ties by id. */
 function compare(order: typeof JOB_ORDERS[number], ascending: boolean) {
   const key = (job: JobSummary): number | null => {
     if (order === "CreatedAt") return 0;
@@ -49,7 +49,7 @@ function compare(order: typeof JOB_ORDERS[number], ascending: boolean) {
 const inOrderOfIds = { orderBy: "CreatedAt", ascending: true, page: 1 } as const;
 
 for (const [whose, reach] of [["everyone's", everything], ["a tenant's", ofMine]] as const) {
-  Deno.test(`every page of ${whose} jobs, in every order and by every kind of filter, is what sorting all of them gives`, async () => {
+  Deno.test(`pages of ${whose} jobs equal slices of the sorted whole, for every order and filter`, async () => {
     const { items: all } = await listJobs(sql, reach, { ...inOrderOfIds, pageSize: 1_000 });
     assert.equal(all.length, reach.everything ? 150 : 100);
     const filters: [JobFilters, (job: JobSummary) => boolean][] = [
@@ -85,7 +85,7 @@ for (const [whose, reach] of [["everyone's", everything], ["a tenant's", ofMine]
   });
 }
 
-Deno.test("few jobs behind twenty thousand others are found by any filter, in any order", async () => {
+Deno.test("a few jobs behind twenty thousand others are found by any filter, in any order", async () => {
   await sql`
     insert into jobs (id, created_at, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
       scheduled_at, started_at, completed_at, max_retries)

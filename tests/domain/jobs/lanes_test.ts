@@ -7,7 +7,7 @@ const turnsOf = (...names: string[]): LaneTurns => {
   return turns;
 };
 
-Deno.test("a claim never asks for more jobs than there is room for", () => {
+Deno.test("a claim never requests more jobs than there are free places", () => {
   for (const limit of [1, 2, 4, 7, 500]) {
     for (const lanes of [1, 2, 3, 5, 8]) {
       const plan = turnsOf(...Array.from({ length: lanes }, (_, n) => laneName("default", null, String(n))))
@@ -17,7 +17,7 @@ Deno.test("a claim never asks for more jobs than there is room for", () => {
   }
 });
 
-Deno.test("lanes of a limited type are claimed apart from all others, and all get their turn", () => {
+Deno.test("lanes of a limited type are claimed apart from all others, and each gets its turn", () => {
   const plain = [laneName("a", null, "t1"), laneName("default", null, "t1"), laneName("default", null, "t2")];
   const limited = [laneName("default", "one", "t1"), laneName("default", "two", "t1")];
   const turns = turnsOf(...plain, ...limited);
@@ -25,7 +25,7 @@ Deno.test("lanes of a limited type are claimed apart from all others, and all ge
   assert.deepEqual(claims, [[plain[0]], [limited[0]], [limited[1]], [plain[1], plain[2], plain[0]]]);
 });
 
-Deno.test("every lane gets its turn, in whatever order the database sorts them", () => {
+Deno.test("every lane gets its turn, whatever the sort order of the database", () => {
   const names = ["b||", "a-b||", "a||", "ab||"];
   const turns = turnsOf(...names);
   const served = names.map(() => turns.plan(1)?.lanes[0]);

@@ -15,7 +15,7 @@ const job = (jobTypeName: string, priority: JobPriority = "Normal", tenantId: st
   ...{ jobTypeName, serializedArgs: "{}", maxRetries: 0, priority, tenantId },
 });
 
-Deno.test("jobs that take a quarter of a place run four to a place, and others wait until a place is free", async () => {
+Deno.test("four jobs with a share of a quarter run in one place, and others wait until a place is free", async () => {
   let mostLight = 0;
   const begun: string[] = [];
   const gate = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ Deno.test("jobs that take a quarter of a place run four to a place, and others w
   }
 });
 
-Deno.test("slow jobs of a type with a share leave the other places of a worker to small ones", async () => {
+Deno.test("slow jobs of a type with a share leave the other places of a worker to small jobs", async () => {
   const gate = Promise.withResolvers<void>();
   const [smallSettled, allSettled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let [running, most, smallEnded] = [0, 0, 0];
@@ -113,7 +113,7 @@ Deno.test("slow jobs of a type with a share leave the other places of a worker t
   }
 });
 
-Deno.test("claims take turns between tenants whatever the priorities; within a tenant priority goes before due time", async () => {
+Deno.test("claims alternate between tenants whatever the priorities; within a tenant priority goes before due time", async () => {
   const begun: string[] = [];
   const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()].sort();
   const allSettled = Promise.withResolvers<void>();

@@ -30,7 +30,7 @@ async function job(
   return id;
 }
 
-Deno.test("only what ended long enough ago goes, with all that belongs to it", async () => {
+Deno.test("only jobs that ended long enough ago are deleted, with all their rows", async () => {
   const tenantId = await t.tenant();
   const gone = [
     await job({ tenantId, made: 40, ended: 31, status: "Succeeded" }),
@@ -54,7 +54,7 @@ Deno.test("only what ended long enough ago goes, with all that belongs to it", a
   assert.deepEqual([stats.totalJobs, stats.totalExecutions], [4, 4]);
 });
 
-Deno.test("many go in batches, past old ones that stay", async () => {
+Deno.test("many jobs are deleted in batches, and old jobs that must stay do not block the scan", async () => {
   const tenantId = await t.tenant();
   await sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
       created_at, completed_at, max_retries)

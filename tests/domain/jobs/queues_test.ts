@@ -8,7 +8,7 @@ const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 
-Deno.test("every queue tells since when its oldest job waits, also where there are more than one look finds", async () => {
+Deno.test("every queue shows since when its oldest job waits, also with more queues than one scan step finds", async () => {
   const queues = Array.from({ length: 1_100 }, (_, n) => `q${n}`);
   await transact(platform.sql, (tx) =>
     insertJobs(

@@ -7,7 +7,7 @@ import { setup } from "../../support/setup.ts";
 const t = await setup({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 
-/** The example of domain/jobs/README.md, as a module beside the job types it imports from. */
+/** The example of domain/jobs/README.md, as a module beside the job types that it imports. */
 async function exampleOfReadme(): Promise<JobType<{ names: string[] }>> {
   const folder = new URL("../../../domain/jobs/", import.meta.url);
   const readme = await Deno.readTextFile(new URL("README.md", folder));
@@ -18,7 +18,7 @@ async function exampleOfReadme(): Promise<JobType<{ names: string[] }>> {
   return greet;
 }
 
-Deno.test("the example of the README is a job type that runs, logs, reports and answers", async () => {
+Deno.test("the example of the README is a job type that runs, logs, reports progress and returns an output", async () => {
   const greet = await exampleOfReadme();
   const { platform } = t.steward;
   for (const instance of t.instances) instance.platform.jobTypes.register(greet);

@@ -25,7 +25,7 @@ async function claimed(queue: string) {
 }
 
 for (const end of ["succeeded", "failed"] as const) {
-  Deno.test(`what ${end} never ended before it began, also where the database's clock was set back`, async () => {
+  Deno.test(`a job that ${end} never ends before it started, also if the database's clock was set back`, async () => {
     const { workerId, job } = await claimed(end);
     await sql`update jobs set started_at = now() + interval '1 minute' where id = ${job.id}`;
     const times = { startedAt: performance.now(), endedAt: performance.now() };
@@ -40,10 +40,10 @@ for (const end of ["succeeded", "failed"] as const) {
   });
 }
 
-Deno.test("outages of a dependency are waited out with growing pauses and leave the retries alone; after 24 h they count", async () => {
+Deno.test("outages of a dependency are retried with growing delays and use up no retries; after 24 h they count", async () => {
   const { workerId, job } = await claimed("outage");
   const plan = { lanes: [laneName("outage")], take: 1 };
-  /** One more attempt, `hours` after the first outage. */
+  /** Runs one more attempt, `hours` after the first outage. */
   async function attemptAfter(hours: number, error: Error = new DependencyUnavailable("the store is away")) {
     await sql`
       update jobs set status = 'Enqueued', due_at = now(), outage_since = now() - make_interval(secs => ${

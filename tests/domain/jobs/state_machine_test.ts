@@ -28,7 +28,7 @@ const caller = {
   ip: null,
 };
 
-/** The drawing of the README: what each action makes of each state. */
+/** The diagram of the README: the resulting state of each action in each state. */
 const readme = await Deno.readTextFile(new URL("../../../domain/jobs/README.md", import.meta.url));
 const drawn = [...readme.matchAll(/^ {2}(\w+) --> (\w+) : (.+)$/gm)].map(([, from, to, action]) => ({
   from,
@@ -66,7 +66,7 @@ const ACTIONS: Record<string, (subject: Subject) => Promise<unknown>> = {
   "cancel": ({ job }) => cancelJob(platform, caller, job.id),
 };
 
-/** A job of the given status, due, in a lane and held by a worker of its own. */
+/** A job with this status that is due, in a lane and held by its own worker. */
 async function subjectIn(status: string): Promise<Subject> {
   const [id, parentId, workerId] = [newId(), newId(), newId()];
   const lane = `default||${id}`;
@@ -92,13 +92,13 @@ async function subjectIn(status: string): Promise<Subject> {
   return { job, parentId, workerId, lane };
 }
 
-Deno.test("the drawing names every state and every action there is", () => {
+Deno.test("the diagram names every status and every action", () => {
   assert.deepEqual(new Set(drawn.flatMap(({ from, to }) => [from, to])), new Set(JOB_STATUSES));
   assert.deepEqual(new Set(drawn.map(({ action }) => action)), new Set(Object.keys(ACTIONS)));
 });
 
 for (const [action, act] of Object.entries(ACTIONS)) {
-  Deno.test(`"${action}" moves jobs as drawn, and no others`, async () => {
+  Deno.test(`"${action}" changes jobs as in the diagram, and no other jobs`, async () => {
     for (const from of JOB_STATUSES) {
       const subject = await subjectIn(from);
       await act(subject).catch((error) => assert.ok(error instanceof Problem, String(error)));

@@ -7,7 +7,7 @@ import { NO_PLATFORM } from "../../support/job_context.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A job made so long ago whose type is registered nowhere, with its retries used up. */
+/** An old job whose type is not registered anywhere and whose retries are used up. */
 const settle = (ageMs: number) => {
   const job = {
     ...{ id: firstIdOf(new Date(Date.now() - ageMs)), tenantId: null, createdBy: null, traceId: null },
@@ -25,7 +25,7 @@ Deno.test("a new job of a type this instance does not know waits for an instance
   assert.match(error ?? "", /no job type has the name test\.of-tomorrow in this instance/);
 });
 
-Deno.test("an old one that no instance has known for a quarter of an hour is dead-lettered", async () => {
+Deno.test("an old job that no instance has known for 15 minutes is dead-lettered", async () => {
   const { next, error } = await settle(16 * MINUTE_MS);
   assert.deepEqual([next, error], ["DeadLettered", "no job type has the name test.of-tomorrow"]);
 });

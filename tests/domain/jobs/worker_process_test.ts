@@ -1,4 +1,4 @@
-// What the engine promises, tried on real processes that are killed, frozen and stopped.
+// The guarantees of the job engine, tested with real processes that are killed, frozen and stopped.
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
@@ -47,7 +47,7 @@ async function enqueue(
   return await transact(sql, (tx) => insertJobs({ wakeUps }, tx, jobs));
 }
 
-/** Polls the ledger until no job is left that is not ended for good. */
+/** Polls the jobs table until every job has a final status. */
 async function allEnded(sql: Sql, seconds = 30): Promise<Record<string, number>> {
   for (const since = Date.now(); Date.now() - since < seconds * 1000;) {
     const rows = await sql<
@@ -62,7 +62,7 @@ async function allEnded(sql: Sql, seconds = 30): Promise<Record<string, number>>
   throw new Error("jobs were left unfinished");
 }
 
-/** As if a minute had passed since the workers of now gave their last sign of life. */
+/** Sets the heartbeats of all present workers back by a minute, so that their leases have expired. */
 const endLeases = (sql: Sql) => sql`update job_workers set heartbeat_at = heartbeat_at - interval '61 s'`;
 
 async function end(...children: Deno.ChildProcess[]): Promise<void> {
@@ -70,14 +70,14 @@ async function end(...children: Deno.ChildProcess[]): Promise<void> {
   await Promise.all(children.map((child) => child.status));
 }
 
-Deno.test("a worker killed in the middle of 1,000 jobs loses none: the next one finishes them as new attempts", () =>
+Deno.test("if a worker is killed during 1,000 jobs, the next worker finishes all of them as new attempts", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     await enqueue(sql, "test.note", 1000, { ms: 20 });
     const doomed = await startWorkerProcess({ databaseUrl });
     await pause(400);
     doomed.kill("SIGKILL");
     await doomed.status;
-    // What it had sent is still carried out.
+    // The server still executes the statements it had sent.
     while (
       (await sql`select from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`).length > 0
@@ -102,7 +102,7 @@ Deno.test("four workers on one database share the work and never run a job twice
   withDatabase(async ({ databaseUrl, sql }) => {
     const workers = await Promise.all(Array.from({ length: 4 }, () => startWorkerProcess({ databaseUrl })));
     await enqueue(sql, "test.note", 400, { ms: 100 });
-    await sql.notify("steward_jobs", ""); // as an enqueuing instance wakes them: all at the same moment
+    await sql.notify("steward_jobs", ""); // wakes all workers at the same moment, as an enqueuing instance does
     assert.deepEqual(await allEnded(sql), { Succeeded: 400 });
     const [doubles] = await sql<
       { n: number }[]
@@ -113,7 +113,7 @@ Deno.test("four workers on one database share the work and never run a job twice
     await end(...workers);
   }));
 
-Deno.test("a worker frozen past its lease finds its result refused when it wakes", () =>
+Deno.test("the result of a worker frozen past its lease is rejected when it continues", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     const [id = ""] = await enqueue(sql, "test.note", 1, { ms: 300 });
     const frozen = await startWorkerProcess({ databaseUrl });
@@ -134,7 +134,7 @@ Deno.test("a worker frozen past its lease finds its result refused when it wakes
     await end(frozen, heir);
   }));
 
-Deno.test("what a worker ran when it was frozen past its lease is aborted when it wakes", () =>
+Deno.test("a worker frozen past its lease aborts its jobs when it continues", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     await enqueue(sql, "test.abortable", 1, { n: 7, ms: 2_500 });
     const frozen = await startWorkerProcess({ databaseUrl, leaseSeconds: 2 });
@@ -153,7 +153,7 @@ Deno.test("what a worker ran when it was frozen past its lease is aborted when i
     await end(frozen, heir);
   }));
 
-Deno.test("a worker that the database no longer answers aborts its jobs before another one may take them", () =>
+Deno.test("a worker that loses the database aborts its jobs before another worker may claim them", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
     await using _ = proxy;
@@ -209,21 +209,21 @@ Deno.test("a worker that the database no longer answers aborts its jobs before a
     assert.deepEqual(executions.map(({ status }) => status), ["Abandoned", "Succeeded"]);
   }));
 
-Deno.test("a database that is silent for less than a lease costs a job nothing", () =>
+Deno.test("a database outage shorter than a lease does not affect running jobs", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
     await using _ = proxy;
     await enqueue(sql, "test.abortable", 1, { n: 1, ms: 4_500 });
     const worker = await startWorkerProcess({ databaseUrl: url, leaseSeconds: 4 });
     while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
-    proxy.halfOpen(); // the renewal of the lease finds a new connection
+    proxy.halfOpen(); // the lease is renewed over a new connection
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
     assert.equal((await sql`select from job_executions where status <> 'Succeeded'`).length, 0);
     worker.kill("SIGKILL");
     await worker.status;
   }));
 
-Deno.test("SIGTERM lets running jobs finish, gives the rest back and leaves nothing held", () =>
+Deno.test("on SIGTERM running jobs finish, the others are released and no job stays claimed", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     await enqueue(sql, "test.note", 50, { ms: 500 });
     const worker = await startWorkerProcess({ databaseUrl, concurrency: 5 });
@@ -240,7 +240,7 @@ Deno.test("SIGTERM lets running jobs finish, gives the rest back and leaves noth
     assert.equal((await sql`select from jobs where status = 'Enqueued' and attempts > 0`).length, 0);
   }));
 
-Deno.test("a job that kills its process is dead-lettered after its retries, the first lost lease not counted", () =>
+Deno.test("a job that kills its process is dead-lettered after its retries; the first lost lease does not count", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     const [id = ""] = await enqueue(sql, "test.crash", 1, {}, 1);
     for (let crash = 1; crash <= 3; crash++) {
@@ -260,7 +260,7 @@ Deno.test("a job that kills its process is dead-lettered after its retries, the 
     await end(last);
   }));
 
-Deno.test("a type that limits how many run at once keeps to it across workers", () =>
+Deno.test("a type's limit of concurrent jobs holds across workers", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     await enqueue(sql, "test.limited", 12, { ms: 60 });
     const workers = await Promise.all(Array.from({ length: 3 }, () => startWorkerProcess({ databaseUrl })));
@@ -272,7 +272,7 @@ Deno.test("a type that limits how many run at once keeps to it across workers", 
     await end(...workers);
   }));
 
-Deno.test("a tenant's single job is not held up by another tenant's thousands", () =>
+Deno.test("a tenant's single job does not wait for another tenant's thousands", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()];
     const jobs = (tenantId: string, count: number, ms: number) =>
@@ -296,7 +296,7 @@ Deno.test("a tenant's single job is not held up by another tenant's thousands", 
     await worker.status;
   }));
 
-Deno.test("long jobs behind a burst of short ones are not held by a worker that cannot begin them", () =>
+Deno.test("a worker that has no free place does not hold long jobs behind a burst of short ones", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     await enqueue(sql, "test.note", 2000, { ms: 0 });
     await enqueue(sql, "test.note", 300, { ms: 3_000 });
@@ -313,7 +313,7 @@ Deno.test("long jobs behind a burst of short ones are not held by a worker that 
     await worker.status;
   }));
 
-Deno.test("a worker of chosen queues takes nothing from the others", () =>
+Deno.test("a worker of chosen queues takes no jobs of other queues", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     const job = (queue: string) => ({
       jobTypeName: "test.note",

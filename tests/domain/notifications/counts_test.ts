@@ -35,7 +35,7 @@ async function plainly({ tenantId, channel, status, fromDate, toDate }: Notifica
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 }
 
-Deno.test("kept counts equal counted rows, for every filter and every edge of a day or an hour", async () => {
+Deno.test("stored counts equal counted rows, for every filter and every boundary of a day or an hour", async () => {
   await seed(tenantId, 300);
   await seed(null, 50);
   await sql`update notifications set status = 'Sent' where status = 'Queued' and channel = 'Push'`;
@@ -71,7 +71,7 @@ Deno.test("kept counts equal counted rows, for every filter and every edge of a 
   assert.equal(page.items.length, page.totalCount);
 });
 
-Deno.test("a range that begins at the end of time is empty, not too far", async () => {
+Deno.test("a range that begins at the maximum time is empty, not out of range", async () => {
   for (const from of ["9999-12-31T00:00Z", "9999-12-31T12:30Z", "9999-12-31T23:59:59.999Z"]) {
     for (const toDate of [undefined, new Date(from), new Date("9999-12-31T23:59:59.999Z")]) {
       const filter = { tenantId, fromDate: new Date(from), toDate };
@@ -80,7 +80,7 @@ Deno.test("a range that begins at the end of time is empty, not too far", async 
   }
 });
 
-Deno.test("pages far down a long list hold what they would from the top, each message once", async () => {
+Deno.test("pages deep in a long list contain each message once and in order", async () => {
   const tenant = newId();
   await seed(tenant, 2_500);
   const ids = await sql<{ id: string }[]>`
@@ -94,7 +94,7 @@ Deno.test("pages far down a long list hold what they would from the top, each me
   );
 });
 
-Deno.test("folding the shards of past days changes no sum, also while rows keep changing", async () => {
+Deno.test("folding the shards of past days changes no sum, also while rows change", async () => {
   const before = await counted({ tenantId });
   await Promise.all([
     foldCounts(sql),

@@ -8,7 +8,7 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { jobContext } from "../../support/job_context.ts";
 import type { TestService } from "../../support/setup.ts";
 
-/** A clock that stands still until it is set. */
+/** A clock that shows a fixed time until it is set. */
 export class SetClock {
   #now = new Date("2026-05-04T12:00:00Z");
   now = (): Date => this.#now;
@@ -17,11 +17,11 @@ export class SetClock {
   }
 }
 
-/** A mail server that answers as told, by address, and remembers what it took. */
+/** A mail server whose answer per address is configured, and which remembers the accepted mail. */
 export class FakeServer implements MailTransport {
   readonly name = "fake";
   readonly took: MailMessage[] = [];
-  /** What it says to an address, such as `550 5.1.1 unknown`; absent: it takes the mail. */
+  /** Its answer to an address, such as `550 5.1.1 unknown`; default: it accepts the mail. */
   readonly refusals = new Map<string, string>();
   before: (message: MailMessage) => Promise<void> = () => Promise.resolve();
 
@@ -46,7 +46,7 @@ export class FakeServer implements MailTransport {
     this.took.filter((mail) => mail.to.some((to) => to.address === address));
 }
 
-/** Plays the worker on a service that runs no jobs by itself. */
+/** Runs delivery jobs by hand on a service without a worker. */
 export function deliveringBy(t: TestService, tenantId: string | null) {
   const p = t.steward.platform;
   const server = new FakeServer();
@@ -62,7 +62,7 @@ export function deliveringBy(t: TestService, tenantId: string | null) {
         (tx) => sendNotification(p, tx, { tenantId, userId: null, traceId: null }, message),
       ))
         .notificationId,
-    /** Runs the message's present job once; returns what it threw, or what it gave. */
+    /** Runs the message's present job once; returns its error or its result. */
     async run(
       id: string,
       o: { attempt?: number; failures?: number; waits?: boolean } = {},
@@ -77,7 +77,7 @@ export function deliveringBy(t: TestService, tenantId: string | null) {
       });
       return await deliveryJob.run({ notificationId: id }, context).catch((error) => error);
     },
-    /** What became of each recipient, by address: status, and the reason of a skip. */
+    /** The outcome of each recipient by address: status, and the reason of a skip. */
     async outcomes(id: string): Promise<Record<string, string>> {
       const { recipients } = await read(id);
       return Object.fromEntries(
@@ -93,7 +93,7 @@ export function deliveringBy(t: TestService, tenantId: string | null) {
   };
 }
 
-/** A category and the channels it is not wanted on. */
+/** A category, and the channels on which the user does not want it. */
 export const without = (category: string, ...channels: ("email" | "push" | "inApp" | "sms")[]) => ({
   category,
   channels: {
@@ -102,5 +102,5 @@ export const without = (category: string, ...channels: ("email" | "push" | "inAp
   },
 });
 
-/** The job's own words on a message that did not go out, for tests that expect one. */
+/** The job's error message about an unsent message, for tests that expect one. */
 export const failure = (thrown: unknown, pattern: RegExp): void => assert.match(String(thrown), pattern);

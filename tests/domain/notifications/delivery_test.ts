@@ -21,7 +21,7 @@ const mail = (address = "ann@x.test") => ({
   ...{ channel: "Email" as const, recipients: [{ address }], subject: "S", textBody: "T" },
 });
 
-/** Puts mail servers in place of the outbox for one test. */
+/** Replaces the outbox by mail servers for one test. */
 async function withServers(servers: MailTransport[], use: () => Promise<void>): Promise<void> {
   const before = p.mail.splice(0, p.mail.length, ...servers);
   try {
@@ -31,7 +31,7 @@ async function withServers(servers: MailTransport[], use: () => Promise<void>): 
   }
 }
 
-/** A mail server that answers as told and remembers what it took. */
+/** A mail server whose answers are configured and which remembers accepted mail. */
 function server(
   name: string,
   send: (message: MailMessage) => MailDeliveryFailed | null,
@@ -53,7 +53,7 @@ const away = (permanent = false) =>
 const queue = (message: Parameters<typeof sendNotification>[3]) =>
   transact(p.sql, (tx) => sendNotification(p, tx, service, message)).then((sent) => sent.notificationId);
 
-/** Runs the delivery job by hand, as a worker would; returns what it threw, or what it gave. */
+/** Runs the delivery job by hand, as a worker would; returns its error or its result. */
 async function run(
   id: string,
   o: { attempt?: number; failures?: number; jobId?: string } = {},
@@ -68,7 +68,7 @@ async function run(
 }
 const read = (id: string) => readNotification(p.sql, null, id);
 
-Deno.test("a job enqueued in a transaction that rolls back leaves no message behind", async () => {
+Deno.test("a job enqueued in a transaction that rolls back leaves no message", async () => {
   await assert.rejects(transact(p.sql, async (tx) => {
     await sendNotification(p, tx, service, mail("rolled@back.test"));
     throw new Error("no");
@@ -77,7 +77,7 @@ Deno.test("a job enqueued in a transaction that rolls back leaves no message beh
   assert.equal(rows.length, 0);
 });
 
-Deno.test("when the first server is away the next one takes the message, and both tries are kept", async () => {
+Deno.test("if the first server is down, the next one takes the message, and both attempts are stored", async () => {
   const [first, second] = [server("first", () => away()), server("second", () => null)];
   await withServers([first, second], async () => {
     const id = await queue(mail());
@@ -95,7 +95,7 @@ Deno.test("when the first server is away the next one takes the message, and bot
   });
 });
 
-Deno.test("many recipients are more than one mail, so that no server finds them too many", async () => {
+Deno.test("many recipients are split into several mails, so that servers accept their number", async () => {
   const [first, second] = [
     server("first", (message) => message.to.some(({ address }) => address === "r60@x.test") ? away() : null),
     server("second", () => null),
@@ -113,7 +113,7 @@ Deno.test("many recipients are more than one mail, so that no server finds them 
   });
 });
 
-Deno.test("what one server refuses for good is not given to the next", async () => {
+Deno.test("a recipient that one server rejects permanently is not sent to the next", async () => {
   const [first, second] = [server("first", () => away(true)), server("second", () => null)];
   await withServers([first, second], async () => {
     const id = await queue(mail());
@@ -127,7 +127,7 @@ Deno.test("what one server refuses for good is not given to the next", async () 
   });
 });
 
-Deno.test("without any provider a message fails with that reason, and is dead-lettered after the last retry", async () => {
+Deno.test("without a provider a message fails with that reason, and is dead-lettered after the last retry", async () => {
   await withServers([], async () => {
     const id = await queue(mail());
     assert.match(String(await run(id)), /No provider is configured/);
@@ -138,7 +138,7 @@ Deno.test("without any provider a message fails with that reason, and is dead-le
   });
 });
 
-Deno.test("a worker that dies after the server took the mail sends it again, under the same Message-ID", async () => {
+Deno.test("if a worker dies after the server took the mail, the mail is sent again with the same Message-ID", async () => {
   const taking = server("s", () => null);
   await withServers([taking], async () => {
     const id = await queue(mail());
@@ -154,7 +154,7 @@ Deno.test("a worker that dies after the server took the mail sends it again, und
   });
 });
 
-Deno.test("a worker that comes back late cannot undo what a later attempt settled", async () => {
+Deno.test("a late worker cannot undo what a later attempt settled", async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
   const slow = server("slow", () => null);
@@ -177,7 +177,7 @@ Deno.test("a worker that comes back late cannot undo what a later attempt settle
   ]);
 });
 
-Deno.test("what a late attempt did not deliver changes nothing any more, what it delivered is kept", async () => {
+Deno.test("failures of a late attempt change nothing; its deliveries are kept", async () => {
   for (const isTaken of [false, true]) {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();
     const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
@@ -203,7 +203,7 @@ Deno.test("what a late attempt did not deliver changes nothing any more, what it
   }
 });
 
-Deno.test("a database that is away when the mail has been taken does not make it go out again", async () => {
+Deno.test("if the database is down after the mail was taken, the mail is not sent again", async () => {
   const begin = p.sql.begin;
   const gone = () => Promise.reject(Object.assign(new Error("no connection"), { code: "CONNECTION_CLOSED" }));
   const taking = server("s", () => {
@@ -219,7 +219,7 @@ Deno.test("a database that is away when the mail has been taken does not make it
   });
 });
 
-Deno.test("a run's outcome that is written twice, as nobody knew of the first, counts once", async () => {
+Deno.test("an outcome that is written twice after a lost answer counts once", async () => {
   const begin = p.sql.begin;
   const forgetful = async (...given: unknown[]) => {
     p.sql.begin = begin;
@@ -238,7 +238,7 @@ Deno.test("a run's outcome that is written twice, as nobody knew of the first, c
   });
 });
 
-Deno.test("a job that is not the message's own takes it only from the dead letters", async () => {
+Deno.test("a job that is not the message's own may send it only as a retried dead letter", async () => {
   const id = await queue(mail());
   const stranger = crypto.randomUUID();
   assert.deepEqual(await run(id, { jobId: stranger }), {
@@ -248,7 +248,7 @@ Deno.test("a job that is not the message's own takes it only from the dead lette
   assert.deepEqual(await run(id, { jobId: stranger }), { status: "Sent" });
 });
 
-Deno.test("a message whose job ended without it is settled by the sweep", async () => {
+Deno.test("the sweep settles a message whose job ended without settling it", async () => {
   const ids = await Promise.all([mail(), mail(), mail(), mail()].map(queue));
   const [cancelled = "", dead = "", waiting = "", direct = ""] = ids;
   const setJob = (id: string, status: string) =>
@@ -269,7 +269,7 @@ Deno.test("a message whose job ended without it is settled by the sweep", async 
   assert.equal(await readNotificationStatus(p.sql, crypto.randomUUID()), null);
 });
 
-Deno.test("a mail of the service's own cannot be read back and is forgotten once sent", async () => {
+Deno.test("content of the service's own mails cannot be read and is deleted once sent", async () => {
   const { notificationId: id } = await transact(p.sql, (tx) =>
     sendServiceMail(p, tx, {
       ...{

@@ -14,7 +14,7 @@ const p = t.steward.platform;
 const tenantId = await t.tenant();
 const { server, queue, run, read, outcomes, prefer } = deliveringBy(t, tenantId);
 
-/** Someone whose mail of low priority is collected until 08:00 in Lisbon. */
+/** A user whose mail of low priority is collected until 08:00 in Lisbon. */
 async function collector(change: Parameters<typeof prefer>[1] = {}) {
   const { userId, email } = await t.actor({ tenantId });
   const digest = { isEnabled: true, at: "08:00", locale: null };
@@ -31,13 +31,13 @@ const digestsOf = (userId: string) =>
     where user_id = ${userId} order by id`;
 const closeDigest = async (digestId: string) =>
   await digestJob.run({ digestId }, jobContext(p, { tenantId }));
-/** Closes a user's newest digest and returns the id of the mail it became. */
+/** Closes a user's newest digest and returns the id of its mail. */
 async function mailOf(userId: string): Promise<string> {
   await closeDigest((await digestsOf(userId)).at(-1)?.id ?? "");
   return (await digestsOf(userId)).at(-1)?.notificationId ?? assert.fail("no mail came of it");
 }
 
-Deno.test("messages of low priority are collected, sent as one mail at the user's hour, and then Sent themselves", async () => {
+Deno.test("messages of low priority are collected, sent as one mail at the user's hour, and then marked as Sent", async () => {
   const ann = await collector();
   clock.set("2026-03-28T12:00:00Z");
   const ids = [await queue(low([ann.userId])), await queue(low([ann.userId], { subject: "Another" }))];
@@ -70,7 +70,7 @@ Deno.test("messages of low priority are collected, sent as one mail at the user'
   assert.deepEqual([htmlBody, textBody], [null, null], "the links in it are nobody else's to read");
 });
 
-Deno.test("only mail of low priority and of some category is collected, and only where it was asked for", async () => {
+Deno.test("only mail of low priority with a category is collected, and only if the user asked for it", async () => {
   const [ann, bob] = [
     await collector(),
     await collector({ digest: { isEnabled: false, at: "08:00", locale: null } }),
@@ -89,7 +89,7 @@ Deno.test("only mail of low priority and of some category is collected, and only
   assert.deepEqual(await outcomes(both), { [ann.email]: "Collected", [bob.email]: "Sent" });
 });
 
-Deno.test("a template's own link to unsubscribe is the reader's in the digest too", async () => {
+Deno.test("a template's unsubscribe link is the reader's own in the digest too", async () => {
   await p.sql`insert into notification_templates (id, tenant_id, slug, name, locale, subject_template,
       html_body_template) values (gen_random_uuid(), ${tenantId}, 'linked', 'Linked', 'en', 'News',
       '<p>Too much? <a href="{{unsubscribeUrl}}">Stop</a></p>')`;
@@ -102,14 +102,14 @@ Deno.test("a template's own link to unsubscribe is the reader's in the digest to
   assert.doesNotMatch(mail?.html ?? "", /unsubscribe\.invalid/);
 });
 
-Deno.test("the summary is in the user's language, and of one message it says so", async () => {
+Deno.test("the summary is in the user's language and has a singular form for one message", async () => {
   const ann = await collector({ digest: { isEnabled: true, at: "08:00", locale: "pt-BR" } });
   await run(await queue(low([ann.userId])));
   await run(await mailOf(ann.userId));
   assert.equal(server.takenBy(ann.email)[0]?.subject, "Uma mensagem para si");
 });
 
-Deno.test("who opted out, left or had it cancelled before the digest goes gets it no more", async () => {
+Deno.test("users who opted out, left or whose messages were cancelled before the digest get none", async () => {
   const ann = await collector();
   const news = await queue(low([ann.userId]));
   const tips = await queue(low([ann.userId], { category: "Tips" }));
@@ -145,7 +145,7 @@ Deno.test("who opted out, left or had it cancelled before the digest goes gets i
   assert.equal((await read(half)).status, "Cancelled");
 });
 
-Deno.test("closed by many workers at once while more comes in, every message goes into exactly one mail", async () => {
+Deno.test("if many workers close a digest while messages arrive, every message is in exactly one mail", async () => {
   const ann = await collector();
   const first = await Promise.all(
     Array.from({ length: 5 }, (_, n) => queue(low([ann.userId], { subject: `no ${n}` }))),
@@ -167,7 +167,7 @@ Deno.test("closed by many workers at once while more comes in, every message goe
   for (const id of [...first, ...more]) assert.equal((await read(id)).status, "Sent");
 });
 
-Deno.test("messages to many users, delivered at once, are collected into one digest a user", async () => {
+Deno.test("messages to many users, delivered at once, are collected into one digest per user", async () => {
   const users = (await Promise.all(Array.from({ length: 20 }, () => collector()))).map(({ userId }) =>
     userId
   );
@@ -178,12 +178,12 @@ Deno.test("messages to many users, delivered at once, are collected into one dig
   assert.deepEqual([digests.length, new Set(digests.map(({ jobId }) => jobId)).size], [20, 20]);
 });
 
-Deno.test("a worker that dies after the digest mail was settled leaves the rest to the sweep", async () => {
+Deno.test("if a worker dies after the digest mail was settled, the sweep settles the messages", async () => {
   const ann = await collector();
   const id = await queue(low([ann.userId]));
   await run(id);
   const mail = await mailOf(ann.userId);
-  await p.sql`update notifications set status = 'Sent', sent_at = now() where id = ${mail}`; // and here it died
+  await p.sql`update notifications set status = 'Sent', sent_at = now() where id = ${mail}`; // the worker dies here
   assert.equal((await read(id)).status, "Pending");
   await sweepDigests(p);
   assert.equal((await read(id)).status, "Sent");
@@ -206,7 +206,7 @@ Deno.test("a digest whose job was lost gets another", async () => {
   assert.deepEqual(JSON.parse(job?.serializedArgs ?? ""), { digestId: after?.id });
 });
 
-Deno.test("what becomes of the digest mail becomes of the messages in it", async () => {
+Deno.test("the messages in a digest get the outcome of its mail", async () => {
   const [ann, bob] = [await collector(), await collector()];
   const [refused, suppressed] = [await queue(low([ann.userId])), await queue(low([bob.userId]))];
   await run(refused);
@@ -223,7 +223,7 @@ Deno.test("what becomes of the digest mail becomes of the messages in it", async
   assert.deepEqual(await outcomes(suppressed), { [bob.email]: "Skipped Suppressed" });
 });
 
-Deno.test("more messages than one mail holds go into a further one, none lost", async () => {
+Deno.test("messages above the limit of one mail go into a further mail, and none is lost", async () => {
   const ann = await collector();
   const id = await queue(low([ann.userId]));
   await run(id);
@@ -233,7 +233,7 @@ Deno.test("more messages than one mail holds go into a further one, none lost", 
     digest?.id ?? ""
   }, ${ann.userId} from generate_series(1, 250)`;
   await closeDigest(digest?.id ?? "");
-  await run(await mailOf(ann.userId)); // of the further one
+  await run(await mailOf(ann.userId)); // the further mail
   await run((await digestsOf(ann.userId))[0]?.notificationId ?? "");
   assert.deepEqual(server.takenBy(ann.email).map((mail) => mail.subject), [
     "51 messages for you",
@@ -242,7 +242,7 @@ Deno.test("more messages than one mail holds go into a further one, none lost", 
   assert.equal((await read(id)).status, "Sent");
 });
 
-Deno.test("a tenant's own template that asks for more fails the messages with the reason, and holds up nothing", async () => {
+Deno.test("if a tenant's own digest template has missing variables, its messages fail with the reason and block nothing", async () => {
   const other = await t.tenant();
   const mine = deliveringBy(t, other);
   const { userId } = await t.actor({ tenantId: other });
@@ -262,7 +262,7 @@ Deno.test("a tenant's own template that asks for more fails the messages with th
   p.mail.splice(0, p.mail.length, server);
 });
 
-Deno.test("an opt-out beats the digest", async () => {
+Deno.test("an opt-out has priority over the digest", async () => {
   const ann = await collector({ categories: [without("news", "email")] });
   assert.deepEqual(await run(await queue(low([ann.userId]))), { status: "Cancelled" });
   assert.equal((await digestsOf(ann.userId)).length, 0);

@@ -23,7 +23,7 @@ const mail = (userIds: string[], change: Record<string, unknown> = {}) => ({
 });
 const night = { from: "22:00", to: "07:00" };
 
-Deno.test("who opted out of a category on a channel is skipped, others and other channels are not", async () => {
+Deno.test("an opt-out of a category on a channel skips the user there; others and other channels are not affected", async () => {
   const [ann, bob] = [await person(), await person()];
   await prefer(ann.userId, { categories: [without("News", "email")] });
   const id = await queue(mail([ann.userId, bob.userId], { category: "NEWS" }));
@@ -38,7 +38,7 @@ Deno.test("who opted out of a category on a channel is skipped, others and other
   assert.deepEqual(await run(uncategorised), { status: "Sent" }, "what has no category always goes");
 });
 
-Deno.test("one user's mail that the server will not have keeps nobody else's back, a server that is away does", async () => {
+Deno.test("a rejected mail of one user does not delay others; an unreachable server does", async () => {
   const people = await Promise.all(Array.from({ length: 12 }, person));
   const [ann] = people;
   const unlucky = (code: string, responseCode: number | null, permanent = false) => {
@@ -75,7 +75,7 @@ Deno.test("one user's mail that the server will not have keeps nobody else's bac
   }
 });
 
-Deno.test("an opt-out holds for every way the user is addressed: by email, by id in the app", async () => {
+Deno.test("an opt-out applies to every way to address the user: by email, and by id in the app", async () => {
   const ann = await person();
   await prefer(ann.userId, { categories: [without("news", "email", "inApp")] });
   const byEmail = await queue({
@@ -94,7 +94,7 @@ Deno.test("an opt-out holds for every way the user is addressed: by email, by id
   assert.deepEqual(await run(inApp), { status: "Cancelled" });
 });
 
-Deno.test("a message nobody is to get is cancelled with the reason, and is no failure", async () => {
+Deno.test("a message without any remaining recipient is cancelled with the reason, not failed", async () => {
   const ann = await person();
   await prefer(ann.userId, { categories: [without("news", "email")] });
   const id = await queue(mail([ann.userId], { category: "news", priority: "Critical" }));
@@ -105,7 +105,7 @@ Deno.test("a message nobody is to get is cancelled with the reason, and is no fa
   assert.match(recipients[0]?.errorMessage ?? "", /does not want "news"/);
 });
 
-Deno.test("what is said between sending and delivery counts, also between two attempts", async () => {
+Deno.test("preferences changed between sending and delivery apply, also between two attempts", async () => {
   const ann = await person();
   const id = await queue(mail([ann.userId], { category: "news" }));
   server.refusals.set(ann.email, "451 4.7.1 later");
@@ -116,7 +116,7 @@ Deno.test("what is said between sending and delivery counts, also between two at
   assert.equal(server.takenBy(ann.email).length, 0);
 });
 
-Deno.test("a preference changed while the mail is being handed over is too late for that mail alone", async () => {
+Deno.test("a preference changed during the transmission of a mail applies to later mails only", async () => {
   const ann = await person();
   const first = await queue(mail([ann.userId], { category: "news" }));
   server.before = () => optOut(p.sql, ann.userId, "news", "Email");
@@ -129,7 +129,7 @@ Deno.test("a preference changed while the mail is being handed over is too late 
 Deno.test("in quiet hours a message waits for their end; a critical one does not", async () => {
   const ann = await person();
   await prefer(ann.userId, { timeZoneId: "Europe/Lisbon", quietHours: night });
-  clock.set("2026-03-28T23:30:00Z"); // the night the clocks go forward
+  clock.set("2026-03-28T23:30:00Z"); // the night in which the clocks go forward
   for (const priority of ["Low", "Normal", "High"]) {
     const id = await queue(mail([ann.userId], { priority }));
     assert.deepEqual(await run(id), { status: "Scheduled" }, priority);
@@ -146,7 +146,7 @@ Deno.test("in quiet hours a message waits for their end; a critical one does not
   assert.equal(server.takenBy(ann.email).length, 1);
 });
 
-Deno.test("each recipient waits for their own morning, and nobody gets it twice", async () => {
+Deno.test("each recipient gets the message in their own morning, and nobody gets it twice", async () => {
   const [ann, bob, cid] = [await person(), await person(), await person()];
   await prefer(ann.userId, { timeZoneId: "Europe/Lisbon", quietHours: night });
   await prefer(bob.userId, { timeZoneId: "America/New_York", quietHours: night });
@@ -167,7 +167,7 @@ Deno.test("each recipient waits for their own morning, and nobody gets it twice"
   assert.equal(new Set(ids).size, 3, "every user's mail is a mail of its own");
 });
 
-Deno.test("when retries run out for one, those who wait still get it in their time", async () => {
+Deno.test("if retries run out for one recipient, waiting recipients still get the message in time", async () => {
   const [ann, bob] = [await person(), await person()];
   await prefer(bob.userId, { quietHours: night });
   clock.set("2026-05-04T23:00:00Z");
@@ -183,7 +183,7 @@ Deno.test("when retries run out for one, those who wait still get it in their ti
   server.refusals.clear();
 });
 
-Deno.test("a message that waits can be cancelled, and its job then does nothing", async () => {
+Deno.test("a waiting message can be cancelled, and its job then does nothing", async () => {
   const ann = await person();
   await prefer(ann.userId, { quietHours: night });
   clock.set("2026-05-04T23:00:00Z");
@@ -195,7 +195,7 @@ Deno.test("a message that waits can be cancelled, and its job then does nothing"
   assert.equal(server.takenBy(ann.email).length, 0);
 });
 
-Deno.test("of two workers with the same message one sends it, and one job comes after", async () => {
+Deno.test("if two workers have the same message, one sends it, and one job follows", async () => {
   const [ann, bob] = [await person(), await person()];
   await prefer(bob.userId, { quietHours: night });
   clock.set("2026-05-04T23:00:00Z");
@@ -203,7 +203,7 @@ Deno.test("of two workers with the same message one sends it, and one job comes 
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
   server.before = () => (arrive(), gate);
-  const late = run(id, { attempt: 1 }); // loses its lease in the mail server's hands
+  const late = run(id, { attempt: 1 }); // loses its lease while the mail server has the mail
   await reached;
   server.before = () => Promise.resolve();
   assert.deepEqual(await run(id, { attempt: 2, failures: 1 }), { status: "Scheduled" });
@@ -222,7 +222,7 @@ Deno.test("of two workers with the same message one sends it, and one job comes 
   assert.deepEqual(await outcomes(id), { [ann.email]: "Sent", [bob.email]: "Owed" });
 });
 
-Deno.test("the address is the user's at the time of delivery; who is gone by then is skipped", async () => {
+Deno.test("the address is the user's at delivery; users who left are skipped", async () => {
   const [ann, bob] = [await person(), await person()];
   const id = await queue(mail([ann.userId, bob.userId]));
   assert.deepEqual(Object.keys(await outcomes(id)), [ann.email, bob.email], "as known when it was sent");
@@ -234,7 +234,7 @@ Deno.test("the address is the user's at the time of delivery; who is gone by the
   assert.equal(server.takenBy(moved).length, 1);
 });
 
-Deno.test("users without a phone number are skipped, and may get one before a retry", async () => {
+Deno.test("users without a phone number are skipped, and can get one before a retry", async () => {
   const [ann, bob] = [await person(), await person()];
   await p.sql`update users set phone_number = '+351912000001' where id = ${ann.userId}`;
   await p.sql`update users set phone_number = 'at home' where id = ${bob.userId}`;
@@ -243,7 +243,7 @@ Deno.test("users without a phone number are skipped, and may get one before a re
   assert.deepEqual(await outcomes(id), { "+351912000001": "Sent", [bob.userId]: "Skipped NoAddress" });
 });
 
-Deno.test("a push message goes to all devices a user has by then, each a recipient of its own", async () => {
+Deno.test("a push message goes to all devices the user has at delivery, each a recipient of its own", async () => {
   const [ann, bob] = [await person(), await person()];
   const id = await queue({ ...mail([ann.userId, bob.userId]), channel: "Push" });
   const tokens = [1, 2, 3].map((n) => `${ann.userId}-${n}`);
@@ -257,7 +257,7 @@ Deno.test("a push message goes to all devices a user has by then, each a recipie
   assert.deepEqual(await run(retried), { status: "Cancelled" });
 });
 
-Deno.test("a run that comes late adds no device a second time, and calls nobody unreachable", async () => {
+Deno.test("a late run adds no device twice and marks nobody unreachable", async () => {
   const ann = await person();
   const id = await queue({ ...mail([ann.userId]), channel: "Push" });
   for (const n of [1, 2]) {
@@ -282,7 +282,7 @@ Deno.test("a run that comes late adds no device a second time, and calls nobody 
   assert.equal((await read(id)).recipients.length, 2);
 });
 
-Deno.test("a retry asks again whom it was kept from, by what they want then", async () => {
+Deno.test("a retry reads the current preferences of postponed recipients", async () => {
   const [ann, bob] = [await person(), await person()];
   await prefer(ann.userId, { categories: [without("news", "email")] });
   server.refusals.set(bob.email, "550 5.7.1 policy");

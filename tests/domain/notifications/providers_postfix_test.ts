@@ -29,7 +29,7 @@ Deno.test({
     const tries = (detail: { deliveryAttempts: { providerName: string; isSuccess: boolean }[] }) =>
       detail.deliveryAttempts.map((each) => [each.providerName, each.isSuccess]);
 
-    await step.step("who was reached and who was refused for good is not asked again", async () => {
+    await step.step("delivered and permanently rejected recipients are not tried again", async () => {
       const ann = await alone.actor({ permissions: ["send:notifications"] });
       const id = await sent(ann, to("ann", "busy", "unknown", "bob", "full"));
       const detail = await settledDetail(alone, ann, id);
@@ -47,23 +47,26 @@ Deno.test({
       ]);
     });
 
-    await step.step("the second server gets only whom the first could not take now", async () => {
-      const ann = await pair.actor({ permissions: ["send:notifications"] });
-      const detail = await settledDetail(pair, ann, await sent(ann, to("ann", "busy", "unknown")));
-      assert.equal(detail.status, "Sent");
-      assert.deepEqual(statuses(detail), ["Sent", "Sent", "Refused"]);
-      assert.deepEqual(tries(detail), [["smtp", true], ["smtp-2", true]]);
-      assert.deepEqual(other.received.map((mail) => mail.to), [["busy@peer.test"]]);
-      assert.ok(other.received[0]?.raw.includes(`Message-ID: <${detail.id}@steward.test>`));
-    });
+    await step.step(
+      "the second server gets only recipients that the first rejected temporarily",
+      async () => {
+        const ann = await pair.actor({ permissions: ["send:notifications"] });
+        const detail = await settledDetail(pair, ann, await sent(ann, to("ann", "busy", "unknown")));
+        assert.equal(detail.status, "Sent");
+        assert.deepEqual(statuses(detail), ["Sent", "Sent", "Refused"]);
+        assert.deepEqual(tries(detail), [["smtp", true], ["smtp-2", true]]);
+        assert.deepEqual(other.received.map((mail) => mail.to), [["busy@peer.test"]]);
+        assert.ok(other.received[0]?.raw.includes(`Message-ID: <${detail.id}@steward.test>`));
+      },
+    );
 
-    await step.step("a server that hangs up is passed over", async () => {
+    await step.step("a server that closes the connection is skipped", async () => {
       const ann = await pair.actor({ permissions: ["send:notifications"] });
       const hung = await settledDetail(pair, ann, await sent(ann, to("hangup")));
       assert.deepEqual([hung.status, tries(hung)], ["Sent", [["smtp", false], ["smtp-2", true]]]);
     });
 
-    await step.step("a direct email answers what Postfix said, and not where it is", async () => {
+    await step.step("a direct email returns Postfix' answer without the server's address", async () => {
       const ann = await alone.actor({ permissions: ["send:notifications"] });
       const direct = (name: string) =>
         ann.post(`${path}/email`, { to: [`${name}@peer.test`], subject: "S", textBody: "T" });
@@ -86,7 +89,7 @@ Deno.test({
   },
 });
 
-Deno.test("a mail server that is away is told without its address, and the log says where it was", async () => {
+Deno.test("an unreachable mail server is reported without its address; the log has the address", async () => {
   const t = await setup({ SMTP_URL: "smtp://127.0.0.1:1" });
   try {
     const ann = await t.actor({ permissions: ["send:notifications"] });

@@ -30,7 +30,7 @@ const asked = (token: string) => fcm.asked.filter((each) => each === token).leng
 const statuses = (detail: { recipients: { address: string; status: string }[] }) =>
   Object.fromEntries(detail.recipients.map(({ address, status }) => [address, status]));
 
-/** Waits for an attempt of a job whose earlier ones have settled as well. */
+/** Waits for an attempt of a job; earlier attempts have settled, too. */
 async function settledAfter(id: string, attempts: number) {
   for (;;) {
     const { body } = await sender.get(`${path}/${id}`);
@@ -38,7 +38,7 @@ async function settledAfter(id: string, attempts: number) {
   }
 }
 
-Deno.test("of many devices only the owed are asked again, when the service says, and a dead one is forgotten", async () => {
+Deno.test("a retry asks only for unsettled devices, after the requested delay, and a dead device is deleted", async () => {
   await sql`insert into user_devices (id, user_id, token) select gen_random_uuid(), ${sender.userId}, token
     from unnest(${["gone-1", "ok-1", "busy-1"]}::text[]) as token`;
   Object.assign(fcm, { busyFor: 1, retryAfter: "40" });
@@ -64,7 +64,7 @@ Deno.test("of many devices only the owed are asked again, when the service says,
   );
 });
 
-Deno.test("a device that is named and belongs to an addressed user gets the message once", async () => {
+Deno.test("an explicitly named device of an addressed user gets the message once", async () => {
   await sql`insert into user_devices (id, user_id, token)
     values (gen_random_uuid(), ${sender.userId}, 'ok-twice')`;
   const id = await sent(sender, { ...push("ok-twice"), userIds: [sender.userId] });
@@ -74,7 +74,7 @@ Deno.test("a device that is named and belongs to an addressed user gets the mess
   assert.equal(asked("ok-twice"), 1);
 });
 
-Deno.test("a service that asks for no pause at all gets the ordinary one, at the price of a retry", async () => {
+Deno.test("if the service requests a delay of 0 s, the ordinary delay applies and a retry is used", async () => {
   Object.assign(fcm, { busyFor: 1, retryAfter: "0" });
   const id = await sent(sender, push("busy-zero"));
   assert.equal((await settledDetail(t, sender, id)).status, "Failed");
@@ -85,7 +85,7 @@ Deno.test("a service that asks for no pause at all gets the ordinary one, at the
   assert.equal(job.failures, 1);
 });
 
-Deno.test("a device of another project and a message FCM cannot take end for good, and no device is forgotten", async () => {
+Deno.test("a device of another project and an invalid message fail permanently, and no device is deleted", async () => {
   await sql`insert into user_devices (id, user_id, token) values (gen_random_uuid(), ${sender.userId}, 'foreign-2')`;
   for (
     const [token, body] of [["foreign-2", push("foreign-2")], ["ok-2", {
@@ -99,7 +99,7 @@ Deno.test("a device of another project and a message FCM cannot take end for goo
   assert.ok((await tokensKept()).includes("foreign-2"));
 });
 
-Deno.test("a failure for now uses up the retries and is dead-lettered with the service's words", async () => {
+Deno.test("a temporary failure uses up the retries and is dead-lettered with the service's message", async () => {
   const id = await sent(sender, push("broken-3"));
   await settledDetail(t, sender, id);
   for (let attempts = 2; attempts <= 4; attempts++) {
@@ -111,7 +111,7 @@ Deno.test("a failure for now uses up the retries and is dead-lettered with the s
   assert.match(detail.recipients[0].errorMessage, /500 INTERNAL/);
 });
 
-Deno.test("a direct push answers with what FCM said, or finishes by a job what some could not get yet", async () => {
+Deno.test("a direct push returns FCM's answer, or a job finishes the devices that failed temporarily", async () => {
   refused(
     await sender.post(`${path}/push`, { title: "T", deviceTokens: ["gone-4"] }),
     400,
@@ -134,7 +134,7 @@ Deno.test("a direct push answers with what FCM said, or finishes by a job what s
   assert.deepEqual(fcm.taken.at(-1)?.data, { a: "b" });
 });
 
-Deno.test("without a provider a channel refuses at once, and the outbox does not stand in", async () => {
+Deno.test("without a provider a channel is rejected at once; the outbox is not used instead", async () => {
   const before = t.instances.map(({ platform: { push, sms } }) => [push.splice(0), sms.splice(0)] as const);
   try {
     const text = { channel: "Sms", recipients: [{ address: "+351912345678" }], textBody: "x" };

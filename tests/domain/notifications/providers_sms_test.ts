@@ -22,7 +22,7 @@ const providersOf = (detail: { deliveryAttempts: { providerName: string; isSucce
   detail.deliveryAttempts.map((each) => [each.providerName, each.isSuccess]);
 const clear = () => [first, second].forEach((each) => (each.asked.length = 0, each.taken.length = 0));
 
-Deno.test("when the first gateway is away the second takes the message, and both tries are kept", async () => {
+Deno.test("if the first gateway is down, the second takes the message, and both attempts are stored", async () => {
   clear();
   first.fault = { status: 503, message: "Service Unavailable" };
   try {
@@ -38,7 +38,7 @@ Deno.test("when the first gateway is away the second takes the message, and both
   }
 });
 
-Deno.test("of many numbers only the owed are asked again, and who is refused for good goes to no other gateway", async () => {
+Deno.test("a retry asks only for unsettled numbers, and a permanently rejected number goes to no other gateway", async () => {
   clear();
   [first.retryAfter, second.retryAfter] = ["20", "45"];
   const numbers = ["+351912345611", "+3519121211", "+3519121610", "+351912345429"];
@@ -64,7 +64,7 @@ Deno.test("of many numbers only the owed are asked again, and who is refused for
   assert.deepEqual([first.asked, second.asked], [["+351912345429"], ["+351912345429"]]);
 });
 
-Deno.test("a gateway that asks for a pause is asked for no further number", async () => {
+Deno.test("no further number is sent to a gateway that asked for a delay", async () => {
   clear();
   first.retryAfter = second.retryAfter = null;
   first.fault = { status: 429, code: 20429, message: "Too Many Requests" };
@@ -80,7 +80,7 @@ Deno.test("a gateway that asks for a pause is asked for no further number", asyn
   }
 });
 
-Deno.test("a text of more than 1,600 characters is refused, at the door or when the template has made it", async () => {
+Deno.test("a text of more than 1,600 characters is rejected, in the request or after rendering", async () => {
   const long = await sender.post(`${path}/send`, { ...text("+351912345678"), textBody: "x".repeat(1_601) });
   refused(long, 400, "VALIDATION_ERROR");
   assert.match(
@@ -100,7 +100,7 @@ Deno.test("a text of more than 1,600 characters is refused, at the door or when 
   assert.match(detail.deliveryAttempts[0].errorMessage, /a text message holds at most 1600/);
 });
 
-Deno.test("no answer and no attempt tells where a gateway is or how we sign in", async () => {
+Deno.test("answers and attempts contain neither the gateway's address nor the credentials", async () => {
   first.fault = second.fault = { status: 401, code: 20003, message: "Authenticate" };
   try {
     const id = await sent(sender, text("+351912345641"));
@@ -126,7 +126,7 @@ Deno.test("production sends nothing to the development outbox", async () => {
   await Deno.remove(dataDir, { recursive: true });
 });
 
-Deno.test("mistakes in provider settings are named, and no secret is repeated", () => {
+Deno.test("errors in provider settings are named, and no secret is shown", () => {
   const key = {
     project_id: "p",
     client_email: "a@b",

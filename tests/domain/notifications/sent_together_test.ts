@@ -8,14 +8,14 @@ const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-Deno.test("rows lose what a text of Postgres cannot hold, and nothing else", async () => {
+Deno.test("characters that Postgres cannot store are removed from rows, and nothing else", async () => {
   const rows = [{ text: "a\0b\ud800c 😀 \\u0000 \\ud800" }, { text: "plain" }];
   const [row] = await sql<{ texts: string[] }[]>`
     select array_agg(text) as texts from json_to_recordset(${jsonRows(rows)}::text::json) as r (text text)`;
   assert.deepEqual(row?.texts, ["ab\ufffdc 😀 \\u0000 \\ud800", "plain"]);
 });
 
-Deno.test("messages and their jobs are written in one statement: when one job cannot be, nothing is", async () => {
+Deno.test("messages and their jobs are written in one statement: if one job fails, nothing is written", async () => {
   const queued = (maxRetries: number) => {
     const [id, jobId, sender] = [newId(), newId(), { tenantId: null, userId: null, traceId: null }];
     const message = { channel: "Email" as const, recipients: [{ address: "ann@x.test" }], subject: "S" };
@@ -37,7 +37,7 @@ Deno.test("messages and their jobs are written in one statement: when one job ca
   assert.equal(none?.count, 0);
 });
 
-Deno.test("of messages sent at the same moment those that may not go are refused, each for its own reason", async () => {
+Deno.test("of messages sent at the same moment, invalid ones are rejected, each with its own reason", async () => {
   const ann = await t.actor({ permissions: ["send:notifications"] });
   const bob = await t.actor({ permissions: ["send:notifications"] });
   const recipients = [{ address: "ann@x.test" }];

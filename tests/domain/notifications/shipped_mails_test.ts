@@ -21,7 +21,7 @@ const mails = () =>
     ),
   );
 
-Deno.test("shipped mails say the same in HTML and in text, escaped, for light and dark", async () => {
+Deno.test("shipped mails have the same content in HTML and in text, escaped, with light and dark colours", async () => {
   for (const { subject, htmlBody, textBody, locale } of await mails()) {
     assert.ok(subject && htmlBody && textBody);
     assert.ok(htmlBody.includes(`<html lang="${locale}">`));
@@ -37,7 +37,7 @@ const browser = await openBrowser();
 Deno.test.afterAll(() => browser?.close());
 
 Deno.test({
-  name: "shipped mails fit a narrow screen and follow the reader's colours (Chromium)",
+  name: "shipped mails fit a narrow screen and use the reader's colour scheme (Chromium)",
   ignore: browser === null,
   async fn() {
     const page = await (browser ?? assert.fail()).newPage();

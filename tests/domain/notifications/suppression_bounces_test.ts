@@ -9,7 +9,7 @@ Deno.test.afterAll(() => t.stop());
 const atRecipient = (errorMessage: string) =>
   bounceReason("Email", { status: "Refused", errorMessage, isRecipientError: true });
 
-Deno.test("a refusal that says the address is dead suppresses it", () => {
+Deno.test("a rejection that reports a dead address suppresses it", () => {
   for (
     const answer of [
       "550 5.1.1 <x@y.test>: Recipient address rejected: User unknown in virtual mailbox table",
@@ -26,7 +26,7 @@ Deno.test("a refusal that says the address is dead suppresses it", () => {
   ) assert.equal(atRecipient(answer), "HardBounce", answer);
 });
 
-Deno.test("a refusal that may pass, or is about the message or its sender, suppresses nothing", () => {
+Deno.test("a temporary rejection, or one because of the message or its sender, suppresses nothing", () => {
   for (
     const answer of [
       "550 5.7.1 Message rejected due to policy",
@@ -46,7 +46,7 @@ Deno.test("a refusal that may pass, or is about the message or its sender, suppr
   ) assert.equal(atRecipient(answer), null, answer);
 });
 
-Deno.test("what was refused as a whole, or only for now, says nothing of the address", () => {
+Deno.test("a rejection of the whole message, or a temporary one, suppresses no address", () => {
   const errorMessage = "550 5.1.1 User unknown";
   assert.equal(bounceReason("Email", { status: "Refused", errorMessage }), null);
   assert.equal(bounceReason("Email", { status: "Owed", errorMessage, isRecipientError: true }), null);
@@ -56,7 +56,7 @@ Deno.test("what was refused as a whole, or only for now, says nothing of the add
   );
 });
 
-Deno.test("a number that has sent STOP is suppressed, other refusals of a gateway suppress nothing", () => {
+Deno.test("a number that sent STOP is suppressed; other rejections of a gateway suppress nothing", () => {
   const sms = (errorMessage: string) => bounceReason("Sms", { status: "Refused", errorMessage });
   assert.equal(
     sms("the gateway answered 400: 21610 Attempt to send to unsubscribed recipient"),
@@ -66,7 +66,7 @@ Deno.test("a number that has sent STOP is suppressed, other refusals of a gatewa
   assert.equal(sms("the gateway answered 400: 21614 not a mobile number"), null);
 });
 
-Deno.test("a suppression that cannot be written takes nothing back from those who were reached", async () => {
+Deno.test("a failure to write a suppression does not undo deliveries", async () => {
   const { sql, log } = t.steward.platform;
   const warnings: string[] = [];
   const held = { id: "no id", tenantId: null, channel: "Email", isConfidential: false } as HeldNotification;

@@ -30,7 +30,7 @@ async function textOf(
   }
 }
 
-Deno.test("a thread makes one document after the other and ends when it had nothing to do", async () => {
+Deno.test("a thread creates one document after the other and ends when it is idle", async () => {
   const threads = new DocumentThreads(sources, 50);
   for (const rows of [3, 0]) {
     const { text, rowCount } = await textOf(threads.make(orderOf("numbers", { rows }), running()));
@@ -42,7 +42,7 @@ Deno.test("a thread makes one document after the other and ends when it had noth
   assert.equal(threads.idle, 0);
 });
 
-Deno.test("a database that cannot be reached from the thread is told from other failures", async () => {
+Deno.test("an unreachable database is distinguished from other failures in the thread", async () => {
   const threads = new DocumentThreads({ ...sources, databaseUrl: "postgres://nobody@127.0.0.1:1/none" });
   const failure = await textOf(threads.make(orderOf("numbers", { rows: 1 }), running())).catch((error) =>
     error
@@ -50,7 +50,7 @@ Deno.test("a database that cannot be reached from the thread is told from other 
   assert.equal(databaseFailure(failure), "unreachable", String(failure));
 });
 
-Deno.test("documents at the same time have threads of their own; stopping keeps none", async () => {
+Deno.test("concurrent documents have their own threads; stop ends all threads", async () => {
   const threads = new DocumentThreads(sources);
   const stopping = new AbortController();
   const context = { signal: new AbortController().signal, stopping: stopping.signal };
@@ -68,7 +68,7 @@ Deno.test("documents at the same time have threads of their own; stopping keeps 
   assert.equal(threads.idle, 0);
 });
 
-Deno.test("a query's error comes with its code, and the thread goes on", async () => {
+Deno.test("a query's error includes its code, and the thread continues", async () => {
   const threads = new DocumentThreads(sources, 50);
   await assert.rejects(textOf(threads.make(orderOf("numbers", { rows: -1 }), running())), (error) => {
     assert.ok(error instanceof PostgresError && error.code === "22012", String(error));
@@ -78,7 +78,7 @@ Deno.test("a query's error comes with its code, and the thread goes on", async (
   await new Promise((resolve) => setTimeout(resolve, 100));
 });
 
-Deno.test("a thread that crashes fails its document, and the next has a new one", async () => {
+Deno.test("a thread that crashes fails its document, and the next document gets a new thread", async () => {
   const threads = new DocumentThreads(sources, 50);
   await assert.rejects(textOf(threads.make(orderOf("crashing"), running())), (error) => {
     assert.ok(error instanceof DocumentThreadLost);
@@ -90,7 +90,7 @@ Deno.test("a thread that crashes fails its document, and the next has a new one"
   await new Promise((resolve) => setTimeout(resolve, 100));
 });
 
-Deno.test("an abort throws its reason soon, cancels the query, and leaves a thread that works", async () => {
+Deno.test("an abort throws its reason soon, cancels the query and leaves a working thread", async () => {
   const threads = new DocumentThreads(sources, 1_000);
   const stop = new AbortController();
   const reason = new Error("not wanted any more");
@@ -102,7 +102,7 @@ Deno.test("an abort throws its reason soon, cancels the query, and leaves a thre
   assert.equal(threads.idle, 1);
   const left = threads.make(orderOf("numbers", { rows: 3_000_000 }), running());
   await left.next();
-  await left.return(0); // as a store that takes no more
+  await left.return(0); // as a store that accepts no more bytes
   assert.equal(threads.idle, 1);
   const stopping = new AbortController();
   const rest = threads.make(orderOf("numbers", { rows: 2 }), { ...running(), stopping: stopping.signal });
@@ -111,7 +111,7 @@ Deno.test("an abort throws its reason soon, cancels the query, and leaves a thre
   assert.equal(threads.idle, 0);
 });
 
-Deno.test("a thread that hangs is ended once its document is not wanted any more, and the next has a new one", async () => {
+Deno.test("a hanging thread is terminated once its document is aborted, and the next document gets a new thread", async () => {
   const threads = new DocumentThreads(sources, 50);
   const reason = new Error("over its time");
   const stop = new AbortController();

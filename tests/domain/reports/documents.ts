@@ -48,7 +48,7 @@ export const rowOf = (label: string | null, i = 1): Row => [
   ...[label, String(i), "-12.50", i % 2 ? "t" : "f", "2026-01-31 12:00:00.5+00", "2026-02-28"],
 ];
 
-/** Rows as Postgres sends them, in columns of another order than the template's. */
+/** Rows as Postgres sends them, with the columns in another order than the template's. */
 export function batchOf(rows: Row[]): RowBatch {
   const encoder = new TextEncoder();
   const bytes = rows.flatMap((row) => {
@@ -64,7 +64,7 @@ export function batchOf(rows: Row[]): RowBatch {
 
 const int32 = (value: number): number[] => [24, 16, 8, 0].map((shift) => value >> shift & 255);
 
-/** Writes a document of these rows. */
+/** Creates a document of these rows. */
 export async function write(
   format: ReportFormat,
   rows: Row[],

@@ -23,7 +23,7 @@ async function readmeExample(): Promise<string> {
   return /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
 }
 
-Deno.test("the built-in templates have ids of their own, and a deployment's folder adds to them", async () => {
+Deno.test("the built-in templates have unique ids, and a deployment's folder adds templates", async () => {
   const builtIn = await loadReportTemplates(null);
   assert.equal(builtIn.size, 9);
   const folder = await folderOf({ "domains.js": await readmeExample(), "notes.md": "not a template" });
@@ -33,7 +33,7 @@ Deno.test("the built-in templates have ids of their own, and a deployment's fold
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("a file that gives no report, or one that exists already, stops the start and is named", async () => {
+Deno.test("a file without a report, or with an existing id, stops the start and is named", async () => {
   const refusal = async (content: string) => {
     const folder = await folderOf({ "bad.js": content });
     const message = await loadReportTemplates(folder).then(() => "", (error) => error.message);
@@ -48,7 +48,7 @@ Deno.test("a file that gives no report, or one that exists already, stops the st
   assert.match(await refusal(taken), /two report templates have the id "users"/);
 });
 
-Deno.test("a definition that cannot work is refused where it is made", () => {
+Deno.test("an invalid definition throws where it is made", () => {
   const query: Parameters<typeof defineReport>[0]["query"] = (sql) => sql`select 1`;
   assert.throws(() => defineReport({ ...definition, id: "Not An Id", query }), /expected an id/);
   assert.throws(() => defineReport({ ...definition, columns: {}, query }), /has no columns/);

@@ -42,7 +42,7 @@ async function rowsOf(query: Parameters<typeof reportOf>[0], signal = never): Pr
   return rows;
 }
 
-Deno.test("cells come as Postgres prints them, in the template's order, whatever the query's", async () => {
+Deno.test("cells are printed by Postgres, in the template's column order", async () => {
   const rows = await rowsOf((sql, { tenantIds }) =>
     sql`
     select true as is_good, 'extra' as extra, 12.50 as amount, ${tenantIds}::uuid[] as label, 9007199254740993 as the_count
@@ -54,7 +54,7 @@ Deno.test("cells come as Postgres prints them, in the template's order, whatever
   ]);
 });
 
-Deno.test("parameters are data: text, booleans, lists, and what was not given is null", async () => {
+Deno.test("parameters are bound values: text, booleans, lists; a missing one is null", async () => {
   const given = reportOf((sql) =>
     sql`select ${`it's "so"\\ $1`}::text as label, cardinality(${[
       'a,"b"',
@@ -70,7 +70,7 @@ Deno.test("parameters are data: text, booleans, lists, and what was not given is
   assert.deepEqual(rows, [[`it's "so"\\ $1`, "3", "t", null]]);
 });
 
-Deno.test("rows longer than any buffer and of every size come whole and in order", async () => {
+Deno.test("rows longer than any buffer arrive complete and in order", async () => {
   const rows = await rowsOf((sql) =>
     sql`select repeat('é', (n * n * 7) % 400000) as label, n as the_count, n % 2 = 0 as is_good, null as amount
       from generate_series(1, 300) n`
@@ -82,7 +82,7 @@ Deno.test("rows longer than any buffer and of every size come whole and in order
   }
 });
 
-Deno.test("a query that fails before or after its first rows throws what Postgres said; a missing column is named", async () => {
+Deno.test("a query that fails before or after its first rows throws Postgres' error; a missing column is named", async () => {
   const codeOf = (query: Parameters<typeof reportOf>[0]) =>
     rowsOf(query).then(() => "", (error) => error instanceof PostgresError ? error.code : error.message);
   assert.equal(await codeOf((sql) => sql`select nothing as label`), "42703");
@@ -100,7 +100,7 @@ Deno.test("a query that fails before or after its first rows throws what Postgre
   );
 });
 
-Deno.test("leaving early and aborting both end the query at the server, also when it waits for its reader", async () => {
+Deno.test("an early return and an abort both end the query at the server, also while it waits for the reader", async () => {
   const endless = (sql: Sql) =>
     sql`select repeat('x', 1000) as label, generate_series(1, 100000000) as the_count, true as is_good, 0 as amount`;
   for (const leave of ["break", "abort"]) {
@@ -131,7 +131,7 @@ Deno.test("leaving early and aborting both end the query at the server, also whe
   assert.equal(running, 0);
 });
 
-Deno.test("the server ends a query that sends nothing when whoever asked for it is gone", async () => {
+Deno.test("the server ends a silent query when its client is gone", async () => {
   const [[interval] = []] = await rowsOf((sql) =>
     sql`select current_setting('client_connection_check_interval') as label, 1 as the_count, true as is_good, 0 as amount`
   );
@@ -162,7 +162,7 @@ Deno.test("the server ends a query that sends nothing when whoever asked for it 
   await comes(0);
 });
 
-Deno.test("a server that is away is refused at once, as such", async () => {
+Deno.test("an unreachable server is reported at once as unreachable", async () => {
   const url = new URL(databaseUrl);
   url.port = "1";
   const rows = readRows(

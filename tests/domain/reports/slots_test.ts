@@ -3,7 +3,7 @@ import { Slots } from "../../../domain/reports/slots.ts";
 
 const never = new AbortController().signal;
 
-Deno.test("slots are given out up to their number, then in the order of asking", async () => {
+Deno.test("slots are assigned up to their number, then in the order of the requests", async () => {
   const slots = new Slots(1);
   const order: string[] = [];
   const first = await slots.take(never);
@@ -11,7 +11,7 @@ Deno.test("slots are given out up to their number, then in the order of asking",
   const third = slots.take(never).then((release) => (order.push("third"), release));
   assert.equal(slots.waiting, 2);
   first();
-  first(); // again is the same as once
+  first(); // a second release has no effect
   (await second)();
   (await third)();
   assert.deepEqual(order, ["second", "third"]);
@@ -19,7 +19,7 @@ Deno.test("slots are given out up to their number, then in the order of asking",
   (await slots.take(never))();
 });
 
-Deno.test("who gives up waiting takes no slot", async () => {
+Deno.test("a request that stops waiting takes no slot", async () => {
   const slots = new Slots(1);
   const release = await slots.take(never);
   const patience = new AbortController();

@@ -11,7 +11,7 @@ import { rowOf, TEMPLATE, TEXTS, write } from "./documents.ts";
 
 const text = async (format: 3 | 4, rows: Row[]) => new TextDecoder().decode(await write(format, rows));
 
-/** Unpacks an archive by its directory, as programs do. */
+/** Unpacks an archive by its directory, as office programs do. */
 function unzip(bytes: Uint8Array): Map<string, string> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = bytes.length - 22;
@@ -34,12 +34,12 @@ function unzip(bytes: Uint8Array): Map<string, string> {
 const sheetOf = async (rows: Row[]) =>
   unzip(await write(FORMAT.Excel, rows)).get("xl/worksheets/sheet1.xml") ?? "";
 
-Deno.test("a csv is the same however its rows come in batches", async () => {
+Deno.test("a csv is the same however its rows are split into batches", async () => {
   const rows = TEXTS.map((label, i) => rowOf(label, i));
   assert.deepEqual(await write(FORMAT.Csv, rows, 1), await write(FORMAT.Csv, rows, 7));
 });
 
-Deno.test("every text of a csv that a spreadsheet would take for a formula is made harmless, numbers stay", async () => {
+Deno.test("csv cells that a spreadsheet would read as a formula are made harmless; numbers stay", async () => {
   for (const start of ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]) {
     const document = await text(FORMAT.Csv, [rowOf(`${start}cmd`)]);
     assert.ok(document.includes(`'${start}cmd`), JSON.stringify(start));
@@ -47,7 +47,7 @@ Deno.test("every text of a csv that a spreadsheet would take for a formula is ma
   assert.ok((await text(FORMAT.Csv, [rowOf("a")])).includes(",1,-12.50,true,"));
 });
 
-Deno.test("a csv's cells are those that the other formats' text forms give, whatever they hold", async () => {
+Deno.test("csv cells equal the text forms of the other formats, for every value", async () => {
   const reference = (cell: string | null, type: ColumnType) => {
     if (cell === null) return "";
     if (type !== "text") return stableText(cell, type);
@@ -95,7 +95,7 @@ Deno.test("html escapes every cell, head, parameter and bar", async () => {
   assert.ok(document.endsWith("</main></body></html>\n"));
 });
 
-Deno.test("html needs nothing from elsewhere and tells its chart in words", async () => {
+Deno.test("html needs no external resources and describes its chart in words", async () => {
   const document = await text(FORMAT.Html, [rowOf("one", 3), rowOf("two", 5), rowOf(null, 2)]);
   assert.ok(!/(src|href)=/.test(document));
   assert.ok(document.includes(`aria-label="two: 5; one: 3; (none): 2"`));
@@ -119,21 +119,21 @@ Deno.test("a sheet has typed cells, a frozen head and a filter", async () => {
   assert.ok(sheet.includes(`<row r="3"><c r="B3"><v>8</v></c>`), "no value is no cell");
 });
 
-Deno.test("what a sheet cannot hold as a value is written as text", async () => {
+Deno.test("values that a sheet cannot store are written as text", async () => {
   const sheet = await sheetOf([["a", "9007199254740993", "NaN", "f", "infinity", "1850-01-01"]]);
   for (const kept of ["9007199254740993", "NaN", "infinity", "1850-01-01"]) {
     assert.ok(sheet.includes(`<t xml:space="preserve">${kept}</t>`), kept);
   }
 });
 
-Deno.test("control characters, look-alike escapes and endless texts leave a sheet well-formed", async () => {
+Deno.test("control characters, escape look-alikes and very long texts leave a sheet well-formed", async () => {
   const sheet = await sheetOf([rowOf("a\u0001b_x0041_\uffff<&>"), rowOf("😀".repeat(20_000))]);
   assert.ok(sheet.includes("a_x0001_b_x005F_x0041__xFFFF_&lt;&amp;&gt;"));
   const long = /preserve">(😀[^<]*)</u.exec(sheet)?.[1] ?? "";
   assert.equal(long.length <= 32_767 && long.isWellFormed() && long.endsWith("…"), true);
 });
 
-Deno.test("a workbook names its sheets, and its last one says what it is", async () => {
+Deno.test("a workbook names its sheets, and the last sheet describes the report", async () => {
   const parts = unzip(await write(FORMAT.Excel, []));
   assert.deepEqual([...parts.keys()].sort(), [
     ...[
@@ -162,7 +162,7 @@ Deno.test("a pdf embeds the fonts its texts need, and no others", async () => {
   ]);
 });
 
-Deno.test("the scripts people write today have a font, and what stands for several letters is spelled out", () => {
+Deno.test("common scripts have a font, and ligature characters are spelled out", () => {
   const texts = [
     ...["สวัสดี น้ำ", "ສະບາຍດີ", "ភាសាខ្មែរ", "မြန်မာ", "தமிழ்", "বাংলা", "ગુજરાતી", "ਪੰਜਾਬੀ", "ଓଡ଼ିଆ", "తెలుగు"],
     ...["ಕನ್ನಡ", "മലയാളം", "සිංහල", "नरेन्द्र", "አማርኛ", "ދިވެހި", "ܣܘܪܝܝܐ", "ߒߞߏ", "ᠮᠣᠩᠭᠣᠯ", "ᏣᎳᎩ", "ᐃᓄᒃᑎᑐᑦ"],
@@ -174,7 +174,7 @@ Deno.test("the scripts people write today have a font, and what stands for sever
   assert.ok(!drawn("\u{1d400}\u{1d7d8}").includes("\ufffd"));
 });
 
-Deno.test("no text ends a pdf, whatever it is made of: marks where their script never has them neither", async () => {
+Deno.test("no text breaks a pdf, also combining marks in scripts that do not use them", async () => {
   const known = ["\u0eb3\u0ebc\u200d", "\u0b13\u0b5d\u0b62\u0b13\u0b28", "\u0f7c\u0fc4\u0f25\u0fb4\u0fb9"];
   const any = fc.sample(fc.string({ unit: "binary", maxLength: 30 }), { numRuns: 200, seed: 7 });
   const marks = fc.string({
@@ -185,7 +185,7 @@ Deno.test("no text ends a pdf, whatever it is made of: marks where their script 
   assert.ok(new TextDecoder("latin1").decode(pdf).trimEnd().endsWith("%%EOF"));
 });
 
-Deno.test("a pdf goes on over as many pages as its rows need", async () => {
+Deno.test("a pdf has as many pages as its rows need", async () => {
   const pages = async (count: number) => {
     const bytes = await write(FORMAT.Pdf, Array.from({ length: count }, (_, i) => rowOf(`User ${i}`, i)));
     return new TextDecoder("latin1").decode(bytes).match(/\/Type \/Page\b/g)?.length ?? 0;
@@ -194,7 +194,7 @@ Deno.test("a pdf goes on over as many pages as its rows need", async () => {
   assert.ok(await pages(500) > 10);
 });
 
-Deno.test("every page of a pdf says how many there are, which only the last one knows", async () => {
+Deno.test("every page of a pdf shows the total number of pages, which is known only at the end", async () => {
   const bytes = await write(FORMAT.Pdf, Array.from({ length: 500 }, (_, i) => rowOf(`User ${i}`, i)));
   const document = new TextDecoder("latin1").decode(bytes);
   const pages = document.match(/\/Type \/Page\b[\s\S]*?endobj/g)?.length ?? 0;
@@ -203,7 +203,7 @@ Deno.test("every page of a pdf says how many there are, which only the last one 
   assert.equal(new Set(resources).size, 1, "one object, shared by all pages");
 });
 
-/** The objects of a pdf by number, as their text. */
+/** The objects of a pdf by number, as text. */
 function objectsOf(bytes: Uint8Array): Map<string, string> {
   const document = new TextDecoder("latin1").decode(bytes);
   const objects = document.matchAll(/^(\d+) 0 obj\n([\s\S]*?)\nendobj$/gm);
@@ -213,7 +213,7 @@ function objectsOf(bytes: Uint8Array): Map<string, string> {
 const withRole = (objects: Map<string, string>, role: string) =>
   [...objects.values()].filter((content) => content.includes(`/S /${role}\n`));
 
-Deno.test("a pdf says what its parts are: headings, and one table whose head is read once", async () => {
+Deno.test("a pdf is tagged: headings, and one table whose header is read once", async () => {
   const objects = objectsOf(
     await write(FORMAT.Pdf, Array.from({ length: 100 }, (_, i) => rowOf(i ? "a" : null, i))),
   );
@@ -232,7 +232,7 @@ Deno.test("a pdf says what its parts are: headings, and one table whose head is 
   );
 });
 
-Deno.test("what is drawn on a page leads to its part of the structure, and back", async () => {
+Deno.test("drawn content links to its structure element, and back", async () => {
   const objects = objectsOf(await write(FORMAT.Pdf, Array.from({ length: 100 }, (_, i) => rowOf("a", i))));
   const root = [...objects.values()].find((content) => content.includes("/Type /StructTreeRoot")) ?? "";
   const pages = [...root.matchAll(/(\d+) \[([^\]]*)\]/g)];
@@ -248,21 +248,21 @@ Deno.test("what is drawn on a page leads to its part of the structure, and back"
   }
 });
 
-Deno.test("a cell whose lines would be read wrongly says what is to be read", async () => {
+Deno.test("a cell that is broken inside a word has its whole text as ActualText", async () => {
   const long = "an.address.longer.than.its.column".repeat(5);
   const read = withRole(objectsOf(await write(FORMAT.Pdf, [rowOf(long), rowOf("short")])), "TD")
     .flatMap((content) => /\/ActualText \((.*)\)/.exec(content)?.[1] ?? []);
   assert.deepEqual(read, [long]);
 });
 
-Deno.test("a pdf too long for a structure has none, and is whole", async () => {
+Deno.test("a pdf too long for a structure tree has none and is complete", async () => {
   const bytes = await write(FORMAT.Pdf, Array.from({ length: 4_000 }, (_, i) => rowOf("a", i)));
   const document = new TextDecoder("latin1").decode(bytes);
   assert.ok(!document.includes("/StructTreeRoot") && !document.includes("/Marked"));
   assert.ok(document.trimEnd().endsWith("%%EOF"));
 });
 
-Deno.test("lines are drawn left to right whatever direction they are read in", () => {
+Deno.test("lines are drawn left to right, whatever their reading direction", () => {
   assert.deepEqual(runsOf("one two"), [{ text: "one two", font: "sans" }]);
   assert.deepEqual(runsOf("שלום עולם").map((run) => run.text), ["עולם", " ", "שלום"]);
   assert.deepEqual(runsOf("a 日本 😀").map(({ text, font }) => [text, font]), [
@@ -272,7 +272,7 @@ Deno.test("lines are drawn left to right whatever direction they are read in", (
   assert.deepEqual(runsOf(""), []);
 });
 
-Deno.test("long texts are broken at spaces, inside words where they must, and end in an ellipsis", () => {
+Deno.test("long texts wrap at spaces, inside words if necessary, and end in an ellipsis", () => {
   const lines = breakLines("a few words that go on " + "x".repeat(100), 10, 3);
   assert.equal(lines.length, 3);
   assert.ok(lines.every((line) => widthOf(line) <= 10));

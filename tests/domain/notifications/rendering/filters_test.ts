@@ -4,7 +4,7 @@ import { html, plainSpaces, text } from "./rendering.ts";
 
 const when = "2026-07-01T12:34:56.789Z";
 
-/** Template, data, what it is written as, and the locale where it matters. */
+/** Template, data, expected output, and the locale where it matters. */
 const cases: Record<string, [string, Record<string, unknown>, string, string?][]> = {
   upper: [["{{ v | upper }}", { v: "straße" }, "STRASSE"], ["{{v|upper}}", { v: "izmir" }, "İZMİR", "tr"]],
   lower: [["{{ v | lower }}", { v: "ÀB" }, "àb"], ["{{ v | lower }}", {}, ""]],
@@ -77,7 +77,7 @@ const cases: Record<string, [string, Record<string, unknown>, string, string?][]
 };
 
 for (const name of FILTER_NAMES) {
-  Deno.test(`the filter ${name} writes what its examples say`, () => {
+  Deno.test(`the filter ${name} gives the output of its examples`, () => {
     const examples = cases[name] ?? assert.fail(`no examples for ${name}`);
     for (const [template, data, expected, locale] of examples) {
       assert.equal(plainSpaces(text(template, data, locale)), expected, template);
@@ -93,7 +93,7 @@ Deno.test("filters chain from left to right, and their result is escaped in HTML
   assert.equal(html("{{ v | json }}", { v: "<" }), "&quot;&lt;&quot;");
 });
 
-Deno.test("an argument from the data that cannot be used is named with its place", () => {
+Deno.test("an unusable argument from the data is reported with its position", () => {
   const unusable: [string, Record<string, unknown>][] = [
     ["{{ v | date:p }}", { v: when, p: "QQQ" }],
     ['{{ v | date:"d":z }}', { v: when, z: "Mars/Olympus" }],

@@ -6,10 +6,10 @@ import {
 } from "../../../../domain/notifications/rendering/mod.ts";
 import { html, source, text } from "./rendering.ts";
 
-/** The limit is 100 ms; the rest is room for a machine that is busy with other tests. */
+/** The limit is 100 ms; the rest allows for a busy machine. */
 const MOST_MILLISECONDS = 500;
 
-Deno.test("nothing inherited can be reached, and nothing of the data is called", () => {
+Deno.test("templates cannot reach inherited properties or call functions of the data", () => {
   const names = [
     "__proto__",
     "constructor",
@@ -152,11 +152,11 @@ Deno.test("hostile sources are compiled or refused quickly", () => {
   }
 });
 
-Deno.test("a thread that does not answer in time is ended, and the next order gets another", async () => {
+Deno.test("a thread that does not answer in time is terminated, and the next render gets a new one", async () => {
   const threads = new RenderThreads(1, 1);
   const order = (template: string) =>
     threads.run({ do: "render", source: source(template), data: {}, key: null }, { tenantId: null });
-  // starting the thread alone takes longer than it may
+  // the limit is shorter than the start of the thread
   await assert.rejects(order("a"), TemplateLimitExceeded);
   threads.close();
   const patient = new RenderThreads(1);
@@ -168,7 +168,7 @@ Deno.test("a thread that does not answer in time is ended, and the next order ge
   patient.close();
 });
 
-Deno.test("tenants take turns, and who asks for too much at once is refused", async () => {
+Deno.test("tenants take turns, and a tenant with too many renders at once is rejected", async () => {
   const threads = new RenderThreads(1);
   const done: string[] = [];
   const run = (tenantId: string, maxWaiting?: number) =>

@@ -50,7 +50,7 @@ for (const [name, html, expected] of cases) {
   Deno.test(`plain text of HTML: ${name}`, () => assert.equal(htmlToText(html), expected));
 }
 
-Deno.test("plain text of a megabyte of hostile HTML is made quickly", () => {
+Deno.test("plain text of a megabyte of hostile HTML is created quickly", () => {
   const pieces = [
     "<",
     "<a ",

@@ -7,7 +7,7 @@ import {
 } from "../../../../domain/notifications/rendering/mod.ts";
 import { html, source, text } from "./rendering.ts";
 
-Deno.test("HTML is escaped, text and subject are not, and a subject stays on one line", () => {
+Deno.test("values are escaped in HTML but not in text and subject, and a subject stays on one line", () => {
   const template = "{{ v }}";
   const v = `<a href="x" onclick='y'>&\`=\r\nnext\u2028line\rend`;
   const rendered = compileTemplate(source(template, { subject: `Hi\n${template}`, text: template })).render({
@@ -21,7 +21,7 @@ Deno.test("HTML is escaped, text and subject are not, and a subject stays on one
   assert.equal(rendered.subject, "Hi <a href=\"x\" onclick='y'>&`= next line end");
 });
 
-Deno.test("parts that a template does not have stay null", () => {
+Deno.test("parts that a template does not have are null", () => {
   const rendered = compileTemplate({ ...source(""), html: null }).render({});
   assert.deepEqual(rendered, { subject: null, html: null, text: null });
 });
@@ -59,7 +59,7 @@ Deno.test("blocks, loops, paths, comments, escapes and white space control work 
   for (const [template, wanted] of expected) assert.equal(text(template, data), wanted, template);
 });
 
-Deno.test("a mistake is reported with part, line, column and what was expected", () => {
+Deno.test("an error is reported with part, line, column and the expected syntax", () => {
   const mistakes: [string, number, number, RegExp][] = [
     ["{{ v | nope }}", 1, 8, /filter `nope` is unknown; the filters are upper, lower/],
     ["a\n  b {{ v |\n  upper | }}", 3, 11, /expected a filter name after `\|`, found `}}`/],
@@ -112,12 +112,12 @@ Deno.test("a mistake is reported with part, line, column and what was expected",
   }
 });
 
-Deno.test("a locale that is no language tag is refused; an underscore is understood", () => {
+Deno.test("an invalid locale is rejected; an underscore is accepted", () => {
   assert.throws(() => html("", {}, "not a tag"), { name: "TemplateInvalid", part: "locale" });
   assert.equal(text("{{ v | number:1 }}", { v: 1.5 }, "pt_BR"), "1,5");
 });
 
-Deno.test("required variables that are absent or null are named, all of them", () => {
+Deno.test("all required variables that are missing or null are named", () => {
   const template = compileTemplate(
     source("", { requiredVariables: ["a", "b.c", "d", "e", "f", "constructor"] }),
   );

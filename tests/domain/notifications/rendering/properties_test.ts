@@ -5,7 +5,7 @@ import { compileTemplate, htmlToText } from "../../../../domain/notifications/re
 import { html, source } from "./rendering.ts";
 
 const TYPED = new Set(["TemplateInvalid", "TemplateVariablesMissing", "TemplateLimitExceeded"]);
-/** Without null: as a context, Handlebars turns it into an empty object within some blocks and not in others. */
+/** Without null: Handlebars turns a null context into an empty object in some blocks and not in others. */
 const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
@@ -17,8 +17,8 @@ const value: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
 const data = fc.dictionary(fc.constantFrom("a", "b", "c"), value, { maxKeys: 3, noNullPrototype: true });
 
 /**
- * Templates within the part of the language that Handlebars has as well. Raw tags follow a text, since Handlebars
- * adds up numbers of adjacent ones.
+ * Templates in the part of the language that Handlebars shares. Raw tags follow a text, because Handlebars
+ * adds the numbers of adjacent ones.
  */
 const shared = (name: fc.Arbitrary<string>) =>
   fc.letrec<{ template: string; piece: string }>((tie) => ({
@@ -71,8 +71,8 @@ Deno.test("without filters, a template renders exactly as Handlebars renders it"
   rendersAsHandlebars(shared(name), data);
 });
 
-Deno.test("outer contexts are reached exactly as Handlebars reaches them", () => {
-  // Handlebars compares contexts loosely, so that 0 and [] are one to it: here are only objects and plain strings
+Deno.test("outer contexts are resolved exactly as by Handlebars", () => {
+  // Handlebars compares contexts loosely, so that 0 and [] are equal; here are only objects and plain strings
   const tree: fc.Arbitrary<Record<string, unknown>> = fc.letrec((tie) => ({
     tree: fc.dictionary(
       fc.constantFrom("a", "b", "c"),
@@ -139,7 +139,7 @@ const scrap = fc.constantFrom(
   ],
 );
 
-Deno.test("whatever the source and the data, only typed errors come out", () => {
+Deno.test("any source and data lead to a result or a typed error", () => {
   const anything = fc.oneof(fc.array(scrap, { maxLength: 12 }).map((scraps) => scraps.join("")), fc.string());
   fc.assert(
     fc.property(
@@ -157,7 +157,7 @@ Deno.test("whatever the source and the data, only typed errors come out", () => 
   );
 });
 
-Deno.test("no filter and no value brings a raw < or quote into HTML", () => {
+Deno.test("no filter and no value brings an unescaped < or quote into HTML", () => {
   const filters = [
     "upper",
     "lower",
@@ -190,7 +190,7 @@ Deno.test("no filter and no value brings a raw < or quote into HTML", () => {
   );
 });
 
-Deno.test("htmlToText takes anything", () => {
+Deno.test("htmlToText accepts any input", () => {
   const tag = fc.constantFrom(
     "<p>",
     "</p>",

@@ -1,6 +1,6 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
 
-/** Throws where nobody catches. */
+/** Throws outside of any try block. */
 export default ({ defineReport, integer, z }: ReportKit) =>
   defineReport({
     ...{

@@ -1,6 +1,6 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
 
-/** The numbers up to `rows`; fewer than none divide by zero. */
+/** The numbers up to `rows`; a negative `rows` divides by zero. */
 export default ({ defineReport, integer, z }: ReportKit) =>
   defineReport({
     ...{ id: "numbers", name: "Numbers", description: "One after the other", version: 1, permissions: [] },

@@ -1,8 +1,8 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
 
 /**
- * Does not come back to whoever asked for its query for ten seconds; removes the file at `sign` when it begins. It ends
- * at last, since Deno cannot end a thread that is busy: one that spun for ever would take a core from all later tests.
+ * Blocks for ten seconds when asked for its query; removes the file at `sign` when it begins. It ends after that time
+ * because Deno cannot terminate a busy thread: an endless one would use a core during all later tests.
  */
 export default ({ defineReport, integer, z }: ReportKit) =>
   defineReport({
