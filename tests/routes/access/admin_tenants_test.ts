@@ -8,7 +8,7 @@ Deno.test.afterAll(() => t.stop());
 
 const ADMIN = "/api/v1/admin/tenants";
 
-Deno.test("summary and lookup cover all tenants for admin:system and manage:all-tenants alone", async () => {
+Deno.test("summary and lookup cover all tenants only for admin:system and manage:all-tenants", async () => {
   const group = await t.tenant({ name: "Admin group", type: "Group" });
   await t.tenant({ name: "Admin child", parentTenantId: group });
   const operator = await t.actor({ tenantId: t.platformTenantId, permissions: ["manage:all-tenants"] });
@@ -50,7 +50,7 @@ Deno.test("roles of any tenant are listed and looked up with admin:system only",
   }
 });
 
-Deno.test("unknown and deleted tenants have no roles; filters that do not fit are refused", async () => {
+Deno.test("unknown and deleted tenants have no roles; invalid filters are rejected", async () => {
   const gone = await t.tenant();
   await t.systemAdmin.delete(`/api/v1/tenants/${gone}`);
   for (const id of [newId(), gone]) {
@@ -74,7 +74,7 @@ Deno.test("unknown and deleted tenants have no roles; filters that do not fit ar
   }
 });
 
-Deno.test("tenant administrators and nobody are kept out", async () => {
+Deno.test("tenant administrators and anonymous callers are rejected", async () => {
   const admin = await t.actor({ role: "Admin" });
   for (const path of ["summary", "lookup", `${admin.tenantId}/roles`]) {
     assert.equal((await admin.get(`${ADMIN}/${path}`)).body.code, "MISSING_PERMISSION");

@@ -28,7 +28,7 @@ async function made(tenants: unknown[] = []): Promise<string> {
   assert.equal(status, 201, JSON.stringify(body));
   return body.id;
 }
-/** The matrix without dates, as a PUT takes it. */
+/** The tenant links without dates, as a PUT accepts them. */
 const matrixOf = async (id: string) => (await t.systemAdmin.get(path(id))).body.tenants;
 const rows = async (id: string) =>
   (await sql`select l.tenant_id, l.created_at from user_tenants l where user_id = ${id} order by tenant_id`)
@@ -36,7 +36,7 @@ const rows = async (id: string) =>
 const versionOf = async (id: string) =>
   (await sql<{ v: number }[]>`select security_version as v from users where id = ${id}`)[0]?.v;
 
-Deno.test("create answers a UserDto; the full user is read afterwards, and put back as it was read", async () => {
+Deno.test("create answers a UserDto; the full user can be read and sent back unchanged", async () => {
   const [a, b] = [await t.tenant(), await t.tenant()];
   const roleA = await role(a);
   const tenants = [{ tenantId: a, roleIds: [roleA, roleA], isDefault: true }, { tenantId: b }];
@@ -61,7 +61,7 @@ Deno.test("create answers a UserDto; the full user is read afterwards, and put b
   assert.equal(await versionOf(created.body.id), 1);
 });
 
-Deno.test("create refuses unknown tenants and foreign roles, and holds the escalation and capacity rules", async () => {
+Deno.test("create rejects unknown tenants and foreign roles, and checks escalation and capacity", async () => {
   const tenantId = await t.tenant();
   const strong = await role(tenantId, ["purge:files"]);
   const code = async (tenants: unknown, by: Actor = t.systemAdmin) =>
@@ -84,7 +84,7 @@ Deno.test("create refuses unknown tenants and foreign roles, and holds the escal
   assert.equal(await code([{ tenantId }]), "TENANT_CAPACITY_REACHED");
 });
 
-Deno.test("tenants of a PUT: absent or null leaves the matrix, empty removes it, a list replaces it", async () => {
+Deno.test("tenants of a PUT: absent or null keeps the links, an empty list removes them, a list replaces them", async () => {
   const [a, b, c] = [await t.tenant(), await t.tenant(), await t.tenant()];
   const [roleA, roleB, roleC] = [await role(a), await role(b), await role(c)];
   const id = await made([{ tenantId: a, roleIds: [roleA], isDefault: true }, {
@@ -119,7 +119,7 @@ Deno.test("tenants of a PUT: absent or null leaves the matrix, empty removes it,
   assert.equal(await versionOf(id), 3);
 });
 
-Deno.test("in a replaced matrix false leaves the default where it is, and a link that goes takes it along", async () => {
+Deno.test("when links are replaced, isDefault false keeps the default, and removing a link removes its default", async () => {
   const [a, b] = [await t.tenant(), await t.tenant()];
   const id = await made([{ tenantId: a, isDefault: true }, { tenantId: b }]);
   const defaults = async (tenants: unknown[]) =>
@@ -134,7 +134,7 @@ Deno.test("in a replaced matrix false leaves the default where it is, and a link
   assert.deepEqual(await defaults([{ tenantId: a }]), []);
 });
 
-Deno.test("a link can be deactivated and stays a link", async () => {
+Deno.test("a deactivated link is still a link", async () => {
   const subject = await t.actor({ permissions: ["read:users"] });
   const link = { tenantId: subject.tenantId, roleIds: [subject.roleId] };
   const off = await t.systemAdmin.put(path(subject.userId), { tenants: [{ ...link, isActive: false }] });
@@ -147,7 +147,7 @@ Deno.test("a link can be deactivated and stays a link", async () => {
   assert.equal(tenants.body[0].isTenantActive, true);
 });
 
-Deno.test("a replaced matrix that breaks a rule changes nothing", async () => {
+Deno.test("a replacement of links that breaks a rule changes nothing", async () => {
   const [a, b] = [await t.tenant(), await t.tenant()];
   const strong = await role(b, ["purge:files"]);
   const id = await made([{ tenantId: a }]);
@@ -173,7 +173,7 @@ Deno.test("a replaced matrix that breaks a rule changes nothing", async () => {
   assert.equal((await t.systemAdmin.get(path(id))).body.firstName, "Ana");
 });
 
-Deno.test("roles a user holds already can be kept, but not brought back, by a caller who lacks their permissions", async () => {
+Deno.test("a caller can keep a user's roles without holding their permissions, but cannot add them back", async () => {
   const tenantId = await t.tenant();
   const strong = await role(tenantId, ["purge:files"]);
   const id = await made([{ tenantId, roleIds: [strong] }]);
@@ -186,7 +186,7 @@ Deno.test("roles a user holds already can be kept, but not brought back, by a ca
   );
 });
 
-Deno.test("simultaneous replacements end as one of them", async () => {
+Deno.test("after simultaneous replacements the links are those of one of them", async () => {
   const [a, b] = [await t.tenant(), await t.tenant()];
   const id = await made();
   const answers = await Promise.all(
@@ -201,7 +201,7 @@ Deno.test("simultaneous replacements end as one of them", async () => {
   assert.equal(counts?.n, 1);
 });
 
-Deno.test("a deleted user is not found, cannot act, and leaves no place taken", async () => {
+Deno.test("a deleted user is not found, cannot act and takes no place", async () => {
   const subject = await t.actor({ permissions: ["read:users"] });
   assert.equal(
     (await t.systemAdmin.delete(path(subject.userId), { "if-match": '"9"' })).body.code,
@@ -225,7 +225,7 @@ Deno.test("a deleted user is not found, cannot act, and leaves no place taken", 
   assert.equal(tenant?.userCount, 0);
 });
 
-Deno.test("callers neither delete nor deactivate themselves", async () => {
+Deno.test("callers can neither delete nor deactivate themselves", async () => {
   assert.equal((await manager.delete(path(manager.userId))).body.code, "USER_SELF_CONFLICT");
   assert.equal(
     (await manager.put(path(manager.userId), { isActive: false })).body.code,
@@ -233,7 +233,7 @@ Deno.test("callers neither delete nor deactivate themselves", async () => {
   );
 });
 
-Deno.test("every admin route needs admin:system or manage:all-users, and a token", async () => {
+Deno.test("every admin route needs a token and admin:system or manage:all-users", async () => {
   const admin = await t.actor({ role: "Admin" });
   const id = admin.userId;
   const routes: [string, string, unknown?][] = [
@@ -260,7 +260,7 @@ Deno.test("every admin route needs admin:system or manage:all-users, and a token
   );
 });
 
-Deno.test("the last active holder of admin:system stays, whatever takes the right away", async () => {
+Deno.test("no route can remove admin:system from its last active holder", async () => {
   const others = await sql`select h.user_id from user_tenant_roles h join roles r on r.id = h.role_id
     where r.name = 'SystemAdmin' and h.user_id <> ${t.systemAdmin.userId}`;
   for (const { userId } of others) {
@@ -294,7 +294,7 @@ Deno.test("the last active holder of admin:system stays, whatever takes the righ
   );
 });
 
-Deno.test("of two administrators who remove each other at once one stays", async () => {
+Deno.test("if two administrators remove each other at once, one stays", async () => {
   for (const how of ["delete", "deactivate", "mixed"]) {
     const [one, two] = [await t.actor({ role: "SystemAdmin" }), await t.actor({ role: "SystemAdmin" })];
     await sql`update users set is_active = false where id in (

@@ -20,7 +20,7 @@ const made = async () =>
     firstName: "Ana",
   })).body.id;
 
-Deno.test("every change of a user is told: who, where, what, before and after, trace and address", async () => {
+Deno.test("every change of a user is audited: actor, tenant, action, before and after, trace and address", async () => {
   const id = await made();
   const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
   await admin.put(`/api/v1/users/${id}`, { firstName: "Bea" }, {
@@ -47,7 +47,7 @@ Deno.test("every change of a user is told: who, where, what, before and after, t
   assert.ok(!JSON.stringify(created).includes(BCRYPT));
 });
 
-Deno.test("what changes nothing, and what is refused, leaves no row", async () => {
+Deno.test("a rejected request and one that changes nothing write no audit row", async () => {
   const id = await made();
   await admin.post(`/api/v1/users/${id}/activate`);
   await admin.put(`/api/v1/users/${id}`, { firstName: "Ana" });
@@ -75,7 +75,7 @@ Deno.test("a tenant reads its own rows; admin:system reads all, or one tenant's"
   );
 });
 
-Deno.test("administration across tenants is told to the tenant it is about, or to the service alone", async () => {
+Deno.test("administration across tenants is audited for the affected tenant, or for the service alone", async () => {
   const id = await made();
   const target = await t.actor({ permissions: ["read:users"] });
   await t.systemAdmin.post(`/api/v1/admin/users/${id}/tenants`, {
@@ -134,7 +134,7 @@ Deno.test("reading needs read:users in a tenant, or admin:system", async () => {
   assert.ok((await log(globalAdmin)).totalCount > 0);
 });
 
-Deno.test("the log cannot be rewritten", async () => {
+Deno.test("rows of the audit log cannot be changed or deleted", async () => {
   await made();
   await assert.rejects(sql`update audit_log set action = 'x'`, /append-only/);
   await assert.rejects(sql`delete from audit_log`, /append-only/);

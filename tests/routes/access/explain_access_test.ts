@@ -25,7 +25,7 @@ Deno.test("a permission is traced to the link and role that give it", async () =
   assert.match(body.summary, /holds read:users in .*has read:users/);
 });
 
-Deno.test("admin:system stands in for every permission but the file module's", async () => {
+Deno.test("admin:system includes every permission except those of the file module", async () => {
   const { systemAdmin, platformTenantId } = t;
   const standIn = (await explain(systemAdmin.userId, "delete:users", platformTenantId)).body;
   assert.equal(standIn.isAllowed, true);
@@ -35,7 +35,7 @@ Deno.test("admin:system stands in for every permission but the file module's", a
   assert.deepEqual(failedChecks(files), ["PermissionHeld"]);
 });
 
-Deno.test("what is missing is named: role, link, activity of link, tenant and user, permission", async () => {
+Deno.test("the missing part is named: role, link, active link, active tenant, active user or permission", async () => {
   const subject = await t.actor({ permissions: ["read:users"] });
   const ask = async (permission = "read:users", tenantId = subject.tenantId) =>
     failedChecks((await explain(subject.userId, permission, tenantId)).body);
@@ -67,7 +67,7 @@ Deno.test("without a tenant only platform-reach permissions of the platform tena
   assert.deepEqual([scoped.isAllowed, scoped.tenantId, scoped.tenantName], [false, null, null]);
 });
 
-Deno.test("explanations agree with what the service really answers", async () => {
+Deno.test("explanations match what the service allows", async () => {
   const codes = ["read:users", "read:roles", "read:permissions"];
   const paths: Record<string, string> = {
     "read:users": "/api/v1/users",
@@ -84,7 +84,7 @@ Deno.test("explanations agree with what the service really answers", async () =>
   }
 });
 
-Deno.test("unknown users and tenants and odd queries are refused", async () => {
+Deno.test("unknown users and tenants and invalid queries are rejected", async () => {
   const { userId, tenantId } = await t.actor();
   assert.equal((await explain(crypto.randomUUID(), "read:users", tenantId)).body.code, "USER_NOT_FOUND");
   assert.equal((await explain(userId, "read:users", crypto.randomUUID())).body.code, "TENANT_NOT_FOUND");

@@ -34,7 +34,7 @@ const userCount = async (tenantId: string) =>
 const links = (userId: string) => `/api/v1/admin/users/${userId}/tenants`;
 const manager = await t.actor({ permissions: ["manage:all-users", "read:users"] });
 
-Deno.test("a link is added beside the others and the whole user answered", async () => {
+Deno.test("a link is added beside the others, and the answer is the whole user", async () => {
   const subject = await t.actor({ permissions: ["read:users"] });
   const { tenantId, roleId } = await tenantWithRole();
   const answer = await t.systemAdmin.post(links(subject.userId), {
@@ -52,7 +52,7 @@ Deno.test("a link is added beside the others and the whole user answered", async
   assert.equal((await manager.get("/api/v1/users")).status, 200, "nobody else's token ends");
 });
 
-Deno.test("isDefault moves the default in the same write; false and a first link leave none or the old one", async () => {
+Deno.test("isDefault moves the default in the same write; false or a first link does not set one", async () => {
   const subject = await user();
   const [first, second, third] = [await tenantWithRole(), await tenantWithRole(), await tenantWithRole()];
   const add = async (target: { tenantId: string; roleId: string }, isDefault?: boolean) => {
@@ -70,7 +70,7 @@ Deno.test("isDefault moves the default in the same write; false and a first link
   assert.deepEqual(await add(third, true), [third.tenantId]);
 });
 
-Deno.test("malformed assignments are refused before anything else is looked at", async () => {
+Deno.test("malformed assignments are rejected before any other check", async () => {
   const many = Array.from({ length: 51 }, newUuid);
   const { tenantId, roleId } = await tenantWithRole();
   const cases: [unknown, RegExp][] = [
@@ -102,7 +102,7 @@ Deno.test("repeated role ids count once, also against the limit of 50", async ()
   assert.deepEqual(answer.body.tenants[0].roleIds, [roleId]);
 });
 
-Deno.test("refusals come in the documented order", async () => {
+Deno.test("errors are checked in the documented order", async () => {
   const full = await tenantWithRole(1);
   const strong = await role(full.tenantId, ["purge:files"]);
   const foreign = (await tenantWithRole()).roleId;
@@ -124,7 +124,7 @@ Deno.test("refusals come in the documented order", async () => {
   assert.equal(await code(unlinked, full.tenantId, [full.roleId]), "400 TENANT_CAPACITY_REACHED");
 });
 
-Deno.test("a role of another tenant and one that does not exist are the same answer", async () => {
+Deno.test("a role of another tenant and an unknown role get the same answer", async () => {
   const { tenantId } = await tenantWithRole();
   const subject = await user();
   const strip = ({ traceId: _, detail, ...rest }: Record<string, string>, id: string) => ({
@@ -156,7 +156,7 @@ Deno.test("deleted tenants and roles are not found; an inactive user and tenant 
   assert.equal(missing.body.code, "TENANT_NOT_FOUND");
 });
 
-Deno.test("linking again writes nothing: no roles merged, no version, no default, no audit row, also when deactivated", async () => {
+Deno.test("linking again changes nothing: no roles, version, default or audit row, also for a deactivated link", async () => {
   const { tenantId, roleId } = await tenantWithRole();
   const second = await role(tenantId);
   const subject = await user();
@@ -176,7 +176,7 @@ Deno.test("linking again writes nothing: no roles merged, no version, no default
   }
 });
 
-Deno.test("two simultaneous calls for one pair end with one 201 and one 409", async () => {
+Deno.test("of two simultaneous calls for one pair one gets 201 and one 409", async () => {
   for (let round = 0; round < 5; round++) {
     const { tenantId, roleId } = await tenantWithRole();
     const subject = await user();
@@ -187,7 +187,7 @@ Deno.test("two simultaneous calls for one pair end with one 201 and one 409", as
   }
 });
 
-Deno.test("simultaneous defaults for one user leave exactly one", async () => {
+Deno.test("simultaneous defaults of one user leave exactly one", async () => {
   const subject = await user();
   const targets = await Promise.all(Array.from({ length: 8 }, () => tenantWithRole()));
   const answers = await Promise.all(
@@ -200,7 +200,7 @@ Deno.test("simultaneous defaults for one user leave exactly one", async () => {
   assert.equal(rows.length, 1);
 });
 
-Deno.test("50 concurrent adds by every route never overshoot the capacity", async () => {
+Deno.test("50 concurrent additions by every route never exceed the capacity", async () => {
   const { tenantId, roleId } = await tenantWithRole(20);
   const users = await Promise.all(Array.from({ length: 50 }, () => user()));
   const answers = await Promise.all(users.map((userId, at) => {
@@ -240,7 +240,7 @@ Deno.test("capacity counts active links of users that are not deleted", async ()
   assert.equal((await add(await user())).status, 201, "a deleted user takes no place");
 });
 
-Deno.test("manage:all-users alone gives only what the caller holds in the tenant of the token", async () => {
+Deno.test("with manage:all-users alone a caller gives only permissions held in the token's tenant", async () => {
   const { tenantId } = await tenantWithRole();
   const held = await role(tenantId, ["read:users", "manage:all-users"]);
   const beyond = await role(tenantId, ["read:users", "delete:users"]);
@@ -293,7 +293,7 @@ Deno.test("POST /tenants/{id}/users links with create:users in the tenant's own 
   );
 });
 
-Deno.test("a tenant's admin cannot take another tenant's user's default away", async () => {
+Deno.test("a tenant's admin cannot remove the default of another tenant's user", async () => {
   const admin = await t.actor({ role: "Admin" });
   const roleId = await role(admin.tenantId ?? "");
   const subject = await t.actor({ permissions: ["read:users"] });
@@ -305,7 +305,7 @@ Deno.test("a tenant's admin cannot take another tenant's user's default away", a
   assert.equal(newcomer.body.isDefault, true);
 });
 
-Deno.test("a default in a deleted tenant is nobody's any more, and can be taken", async () => {
+Deno.test("a default in a deleted tenant does not count, and can be replaced", async () => {
   const admin = await t.actor({ role: "Admin" });
   const roleId = await role(admin.tenantId ?? "");
   const subject = await t.actor({ permissions: ["read:users"] });
@@ -319,7 +319,7 @@ Deno.test("a default in a deleted tenant is nobody's any more, and can be taken"
   assert.equal(body.isDefault, true);
 });
 
-Deno.test("POST /tenants/{id}/users reaches other tenants only across all of them, and tells nothing otherwise", async () => {
+Deno.test("POST /tenants/{id}/users reaches other tenants only with permission for all of them, and otherwise reveals nothing", async () => {
   const { tenantId, roleId } = await tenantWithRole();
   const admin = await t.actor({ role: "Admin" });
   const visitor = await t.actor({ role: "Visitor" });
@@ -339,8 +339,8 @@ Deno.test("POST /tenants/{id}/users reaches other tenants only across all of the
   }
 });
 
-Deno.test("the answer is the link as it was made, whatever becomes of the user right after", async () => {
-  // Runs when the link commits: what reads after the commit finds the user deleted.
+Deno.test("the answer shows the link as it was created, even if the user is deleted right after", async () => {
+  // Runs when the link commits: reads after the commit find the user deleted.
   await sql.unsafe(`
     create function delete_linked() returns trigger language plpgsql as $$ begin
       update users set deleted_at = now() where id = new.user_id;

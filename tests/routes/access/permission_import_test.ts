@@ -28,7 +28,7 @@ const stored = (by: { tenantId: string | null }) =>
     select code, description, category from permissions where tenant_id = ${by.tenantId} and deleted_at is null
     order by code`;
 
-Deno.test("a flat body is imported row by row: bad rows fail alone and say why", async () => {
+Deno.test("a flat body is imported row by row: invalid rows fail alone with a reason", async () => {
   const by = await importer();
   const answer = await by.post(IMPORT, {
     permissions: [
@@ -62,7 +62,7 @@ Deno.test("a flat body is imported row by row: bad rows fail alone and say why",
   ]);
 });
 
-Deno.test("upsert updates, tells the unchanged, leaves what a row does not name, and guards the catalog", async () => {
+Deno.test("upsert updates, reports unchanged rows, keeps omitted members and protects the catalog", async () => {
   const by = await importer();
   const post = (permissions: unknown[]) => by.post(`${IMPORT}?upsert=true`, { permissions });
   await post([{ code: "read:a", description: "A", category: "One" }, { code: "read:b", category: "One" }]);
@@ -86,7 +86,7 @@ Deno.test("upsert updates, tells the unchanged, leaves what a row does not name,
   assert.deepEqual(audit.map((row) => row.action), ["permission.create", "permission.update"]);
 });
 
-Deno.test("a dry run says what would happen and writes nothing", async () => {
+Deno.test("a dry run reports the result and writes nothing", async () => {
   const by = await importer();
   const body = { catalog: [{ category: "Dry", permissions: [{ code: "read:dry" }, { code: "bad" }] }] };
   const dry = await by.post(`${IMPORT}?dryRun=true`, body);
@@ -97,7 +97,7 @@ Deno.test("a dry run says what would happen and writes nothing", async () => {
   assert.equal((await stored(by)).length, 1);
 });
 
-Deno.test("a catalog body brings groups; a group that is none fails by itself", async () => {
+Deno.test("a catalog body contains groups; an invalid group fails alone", async () => {
   const by = await importer();
   const answer = await by.post(`${IMPORT}?mode=catalog`, {
     catalog: [
@@ -121,7 +121,7 @@ Deno.test("a catalog body brings groups; a group that is none fails by itself", 
   assert.deepEqual((await stored(by)).map((row) => row.code), ["edit:g", "read:g"]);
 });
 
-Deno.test("a row of text no database can hold fails by itself, in a body as in a file", async () => {
+Deno.test("a row with text the database cannot store fails alone, in a body and in a file", async () => {
   const document = {
     permissions: [
       { code: "read:nul", category: "nul \0" },
@@ -150,7 +150,7 @@ Deno.test("a row of text no database can hold fails by itself, in a body as in a
   }
 });
 
-Deno.test("a document of the wrong form is refused whole", async () => {
+Deno.test("a document of an invalid form is rejected as a whole", async () => {
   const by = await importer();
   for (
     const [query, body] of [
@@ -183,7 +183,7 @@ Deno.test("a document of the wrong form is refused whole", async () => {
   assert.equal((await stored(by)).length, 0);
 });
 
-Deno.test("CSV: byte order mark, CRLF, quotes, line breaks, any column order; formulas are data", async () => {
+Deno.test("CSV accepts a byte order mark, CRLF, quotes, line breaks and any column order; formulas are data", async () => {
   const by = await importer();
   const csv = "\ufeffCategory,Extra,CODE,Description\r\n" +
     'Sums,,read:sums,"=HYPERLINK(""http://x"")"\r\n' +
@@ -200,7 +200,7 @@ Deno.test("CSV: byte order mark, CRLF, quotes, line breaks, any column order; fo
   ]);
 });
 
-Deno.test("CSV: rows with too few or many fields, NULs and unclosed quotes fail alone", async () => {
+Deno.test("CSV rows with too few or too many fields, NULs or unclosed quotes fail alone", async () => {
   const by = await importer();
   const csv = [
     "code,description,category",
@@ -229,7 +229,7 @@ Deno.test("CSV: rows with too few or many fields, NULs and unclosed quotes fail 
   assert.ok(performance.now() - started < 3_000);
 });
 
-Deno.test("files of JSON are told by name or content", async () => {
+Deno.test("JSON files are recognized by name or content", async () => {
   const by = await importer();
   const document = (code: string) => JSON.stringify({ permissions: [{ code, category: "Json" }] });
   assert.deepEqual(outcomes(await upload(by, document("read:j"), "", "P.JSON")), ["Created"]);
@@ -240,7 +240,7 @@ Deno.test("files of JSON are told by name or content", async () => {
   assert.deepEqual(outcomes(await upload(by, nul, "", "p.json")), ["Failed", "Created"]);
 });
 
-Deno.test("every template imports as it is, by file and, where it is JSON, by body", async () => {
+Deno.test("every template can be imported unchanged, as a file and, if it is JSON, as a body", async () => {
   for (const mode of ["Permissions", "Catalog"]) {
     for (const format of ["Csv", "Json"]) {
       const by = await importer();
@@ -271,7 +271,7 @@ Deno.test("every template imports as it is, by file and, where it is JSON, by bo
   refused(await by.get(`${IMPORT}/template?format=xml`), 400, "VALIDATION_ERROR");
 });
 
-Deno.test("10,000 rows, good and bad, in one request", async () => {
+Deno.test("10,000 valid and invalid rows are imported in one request", async () => {
   const by = await importer();
   const permissions = Array.from({ length: 10_000 }, (_, n) => ({
     code: n % 10 === 9 ? `Bad ${n}` : `act-${n}:thing`,
@@ -299,7 +299,7 @@ Deno.test("10,000 rows, good and bad, in one request", async () => {
   assert.ok(performance.now() - started < 8_000);
 });
 
-Deno.test("simultaneous imports of the same codes make each once", async () => {
+Deno.test("simultaneous imports of the same codes create each code once", async () => {
   const by = await importer();
   const permissions = Array.from({ length: 200 }, (_, n) => ({ code: `same-${n}:thing`, category: "Same" }));
   const answers = await Promise.all(Array.from({ length: 5 }, () => by.post(IMPORT, { permissions })));
@@ -307,7 +307,7 @@ Deno.test("simultaneous imports of the same codes make each once", async () => {
   assert.equal((await stored(by)).length, 200);
 });
 
-Deno.test("an import with admin:system in the platform tenant fills the catalog, but takes no tenant's code", async () => {
+Deno.test("an import with admin:system in the platform tenant fills the catalog but takes no tenant's code", async () => {
   const by = await importer();
   await by.post(IMPORT, { permissions: [{ code: "taken:code", category: "T" }] });
   const answer = await t.systemAdmin.post(`${IMPORT}?upsert=true`, {
@@ -322,7 +322,7 @@ Deno.test("an import with admin:system in the platform tenant fills the catalog,
   assert.equal(shared.body.tenantId, null);
 });
 
-Deno.test("a row whose member looks like a known one fails alone; others that are unknown are named", async () => {
+Deno.test("a row with a misspelled member fails alone; other unknown members are reported", async () => {
   const by = await importer();
   const said = (name: string, meant: string) =>
     `${name}: unknown member \`${name}\`; did you mean \`${meant}\`?`;
@@ -364,7 +364,7 @@ Deno.test("a row whose member looks like a known one fails alone; others that ar
   }
 });
 
-Deno.test("a document of very many unknown members is imported as any other", async () => {
+Deno.test("a document with very many unknown members is imported like any other", async () => {
   const members = Array.from({ length: 150_000 }, (_, n) => `"u-${n}":1`).join();
   const by = await importer();
   const body = `{"permissions":[{"code":"paint:z","category":"C"}],${members}}`;

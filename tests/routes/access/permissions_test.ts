@@ -25,7 +25,7 @@ async function catalogId(code: string): Promise<string> {
   return (await admin.get(`${PERMISSIONS}/by-code/${code}`)).body.id;
 }
 
-Deno.test("a permission made in a tenant belongs to it, is found by id and code, and is audited", async () => {
+Deno.test("a permission created in a tenant belongs to it, is found by id and code, and is audited", async () => {
   const answer = await create("approve:invoices", admin, {
     description: " Approve them ",
     category: " Finance ",
@@ -50,7 +50,7 @@ Deno.test("a permission made in a tenant belongs to it, is found by id and code,
   assert.deepEqual(audit.map((row) => row.action), ["permission.create"]);
 });
 
-Deno.test("made with admin:system in the platform tenant it belongs to the catalog; without, to that tenant", async () => {
+Deno.test("a permission created with admin:system in the platform tenant belongs to the catalog, otherwise to that tenant", async () => {
   const { body } = await create("audit:books", t.systemAdmin);
   assert.equal(body.tenantId, null);
   assert.equal(
@@ -63,7 +63,7 @@ Deno.test("made with admin:system in the platform tenant it belongs to the catal
   refused(await admin.get(`${PERMISSIONS}/by-code/audit:desks`), 404, "PERMISSION_NOT_FOUND");
 });
 
-Deno.test("a code is action:resource; whatever else does not fit is named", async () => {
+Deno.test("a code is action:resource; every invalid field is named", async () => {
   for (
     const code of [
       "",
@@ -92,7 +92,7 @@ Deno.test("a code is action:resource; whatever else does not fit is named", asyn
   assert.deepEqual(body.errors.map((error: string) => error.split(":")[0]), ["code", "category"]);
 });
 
-Deno.test("a code is the catalog's or tenants' own, never both", async () => {
+Deno.test("a code exists either in the catalog or in tenants, never in both", async () => {
   refused(await create("admin:system"), 409, "PERMISSION_ALREADY_EXISTS");
   refused(await create("read:users"), 409, "PERMISSION_ALREADY_EXISTS");
   await idOf(create("sign:letters"));
@@ -116,7 +116,7 @@ Deno.test("a code is the catalog's or tenants' own, never both", async () => {
   }
 });
 
-Deno.test("description and category change; what is left out stays", async () => {
+Deno.test("description and category can be changed; omitted members stay", async () => {
   const id = await idOf(create("edit:texts", admin, { description: "Old" }));
   const put = (body: unknown, headers = {}, by = admin) => by.put(`${PERMISSIONS}/${id}`, body, headers);
   const first = await put({ category: "Texts", code: "ignored:code" });
@@ -132,7 +132,7 @@ Deno.test("description and category change; what is left out stays", async () =>
   refused(await put({ category: "Mine" }, {}, stranger), 404, "PERMISSION_NOT_FOUND");
 });
 
-Deno.test("permissions the service relies on stay; catalog ones are changed from the platform only", async () => {
+Deno.test("built-in permissions cannot be deleted; catalog ones are changed only from the platform tenant", async () => {
   const system = await catalogId("read:users");
   for (const caller of [admin, t.systemAdmin]) {
     refused(
@@ -149,7 +149,7 @@ Deno.test("permissions the service relies on stay; catalog ones are changed from
   assert.equal((await t.systemAdmin.delete(`${PERMISSIONS}/${shared}`)).status, 200);
 });
 
-Deno.test("a permission a role carries is not deleted; a deleted one is gone and its code free", async () => {
+Deno.test("a permission assigned to a role cannot be deleted; after a deletion its code is free", async () => {
   const id = await idOf(create("carry:loads"));
   const { body: role } = await admin.post("/api/v1/roles", { name: "Carrier", permissionIds: [id] });
   assert.equal((await admin.get(`${PERMISSIONS}/${id}`)).body.roleCount, 1);
@@ -169,7 +169,7 @@ Deno.test("a permission a role carries is not deleted; a deleted one is gone and
   await idOf(create("carry:loads"));
 });
 
-Deno.test("a permission assigned while it is deleted is either assigned or deleted, never both", async () => {
+Deno.test("a permission assigned during its deletion is either assigned or deleted, never both", async () => {
   const { body: role } = await admin.post("/api/v1/roles", { name: "Racer" });
   for (let round = 0; round < 6; round++) {
     const id = await idOf(create(`race:delete-${round}`));
@@ -185,7 +185,7 @@ Deno.test("a permission assigned while it is deleted is either assigned or delet
   }
 });
 
-Deno.test("a permission of another tenant is the same as none", async () => {
+Deno.test("a permission of another tenant is not found", async () => {
   const id = await idOf(create("hide:things"));
   const strip = (
     { status, body: { traceId: _, instance: __, detail, ...rest } }: HttpAnswer,
@@ -208,7 +208,7 @@ Deno.test("a permission of another tenant is the same as none", async () => {
   assert.ok(!codes(await stranger.get(`${PERMISSIONS}?pageSize=100`)).includes("hide:things"));
 });
 
-Deno.test("lists filter by category, reach, system and search, and sort as asked", async () => {
+Deno.test("lists filter by category, reach, system and search, and sort as requested", async () => {
   const owner = await t.actor({ permissions: ADMINISTERS });
   await idOf(create("read:maps", owner, { category: "Geografia", description: "Vê os mapas de São Tomé" }));
   await idOf(create("draw:maps", owner, { category: "geografia" }));
@@ -235,7 +235,7 @@ Deno.test("lists filter by category, reach, system and search, and sort as asked
   }
 });
 
-Deno.test("roleCount counts the tenant's own roles; with admin:system those of all", async () => {
+Deno.test("roleCount counts the tenant's own roles; with admin:system all roles", async () => {
   const own = await admin.get(`${PERMISSIONS}/by-code/read:users`);
   assert.equal(own.body.roleCount, 2, "Admin and Visitor of one tenant");
   const all = await t.systemAdmin.get(`${PERMISSIONS}/by-code/read:users`);
@@ -245,7 +245,7 @@ Deno.test("roleCount counts the tenant's own roles; with admin:system those of a
   assert.equal(all.body.roleCount, n);
 });
 
-Deno.test("the catalog groups by category, pages by group, and counts what fits", async () => {
+Deno.test("the catalog is grouped by category, paged by group, and counts matching permissions", async () => {
   const owner = await t.actor({ permissions: ADMINISTERS });
   await idOf(create("open:doors", owner, { category: "Users" }));
   const { body } = await owner.get(`${PERMISSIONS}/catalog?pageSize=100`);
@@ -289,7 +289,7 @@ Deno.test("the catalog groups by category, pages by group, and counts what fits"
   assert.equal(fullest.body.items[0].permissionCount, most);
 });
 
-Deno.test("categories are suggested, those that begin with the text first", async () => {
+Deno.test("categories are suggested, those that start with the text first", async () => {
   const owner = await t.actor({ permissions: ADMINISTERS });
   for (const [code, category] of [["a:one", "Área de venda"], ["a:two", "Venda"], ["a:three", "Vendas"]]) {
     await idOf(create(code ?? "", owner, { category }));
@@ -305,7 +305,7 @@ Deno.test("categories are suggested, those that begin with the text first", asyn
   refused(await owner.get(`${PERMISSIONS}/catalog/categories?limit=51`), 400, "VALIDATION_ERROR");
 });
 
-Deno.test("every route refuses a caller without its permission, and no caller at all", async () => {
+Deno.test("every route rejects a caller without its permission and an anonymous caller", async () => {
   const id = await idOf(create("guard:gates"));
   const routes: [string, (caller: HttpClient) => Promise<HttpAnswer>][] = [
     ...["", "/catalog", "/catalog/categories", `/${id}`, "/by-code/guard:gates"].map((

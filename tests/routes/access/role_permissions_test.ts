@@ -13,7 +13,7 @@ const { sql } = t.steward.platform;
 const { admin, stranger, create, newRole, permission, systemRole, ownPermission, holder } = await rolesOf(t);
 const codes = ({ body }: HttpAnswer) => body.permissions.map((item: { code: string }) => item.code);
 
-Deno.test("permissionIds of a change: absent or null leave, an empty list takes all, others replace", async () => {
+Deno.test("permissionIds of a change: absent or null keeps them, an empty list removes all, a list replaces them", async () => {
   const id = await newRole("Matrix", [permission("read:users")]);
   const put = (body: unknown, headers = {}) => admin.put(`${ROLES}/${id}`, body, headers);
   assert.deepEqual(codes(await put({ name: "Matrix 2" })), ["read:users"]);
@@ -33,7 +33,7 @@ Deno.test("permissionIds of a change: absent or null leave, an empty list takes 
   assert.equal((await auditOf(t, id)).length, 7);
 });
 
-Deno.test("a permission is assigned and revoked one at a time; repeating it changes nothing", async () => {
+Deno.test("assigning and revoking a permission can be repeated without a change", async () => {
   const id = await newRole("Single steps");
   const path = `${ROLES}/${id}/permissions/${permission("read:files")}`;
   const assigned = await admin.post(path);
@@ -59,7 +59,7 @@ Deno.test("a permission is assigned and revoked one at a time; repeating it chan
   refused(await admin.post(`${ROLES}/x/permissions/y`), 400, "VALIDATION_ERROR");
 });
 
-Deno.test("catalog roles are never stripped, reconciled, renamed or deleted, but may be given more", async () => {
+Deno.test("catalog roles can get more permissions but cannot lose any, be renamed or be deleted", async () => {
   const platform = await t.systemAdmin.get(`${ROLES}?isSystemRole=true`);
   assert.deepEqual(names(platform), ["Admin", "GroupAdmin", "SystemAdmin", "Visitor"]);
   const roles: [HttpClient, string, string][] = [
@@ -101,7 +101,7 @@ Deno.test("catalog roles are never stripped, reconciled, renamed or deleted, but
   assert.ok(codes(given).includes("purge:files"));
 });
 
-Deno.test("platform-reach permissions are given only by who holds them; taking has no ceiling", async () => {
+Deno.test("only a holder can give platform-reach permissions; anyone with the route's permission can take them", async () => {
   for (const code of ["admin:system", "manage:all-users", "manage:all-tenants"]) {
     const id = await newRole(`Ceiling ${code}`);
     for (
@@ -137,7 +137,7 @@ Deno.test("platform-reach permissions are given only by who holds them; taking h
   assert.equal((await admin.post(`${ROLES}/${id}/permissions/${permission("purge:files")}`)).status, 200);
 });
 
-Deno.test("a tenant's own permission goes into its own roles only", async () => {
+Deno.test("a tenant's own permission can be added only to the tenant's own roles", async () => {
   const own = await ownPermission(admin, "approve:loans");
   const foreign = await ownPermission(stranger, "approve:loans");
   const id = await newRole("Lender", [own]);
@@ -167,7 +167,7 @@ Deno.test("a change of permissions ends the tokens of the role's holders at once
   assert.ok(await isSignedIn(user), "a new name changes no rights");
 });
 
-Deno.test("simultaneous changes of one role all count, and its version counts them", async () => {
+Deno.test("simultaneous changes of one role all take effect, and its version counts them", async () => {
   const id = await newRole("Busy");
   const given = [
     "read:users",
@@ -196,7 +196,7 @@ Deno.test("simultaneous changes of one role all count, and its version counts th
   assert.ok(mixed.every(({ status }) => status === 200));
 });
 
-Deno.test("changing a role of many holders costs about as much as the one statement it needs", async () => {
+Deno.test("changing a role with many holders costs about as much as its one statement", async () => {
   const id = await newRole("Everybody");
   const { tenantId } = admin;
   await sql`with made as (
@@ -223,7 +223,7 @@ Deno.test("changing a role of many holders costs about as much as the one statem
   assert.equal((await admin.get(`${ROLES}/${id}`)).body.userCount, 2_000);
 });
 
-Deno.test("the last role that gives admin:system keeps it", async () => {
+Deno.test("the last role with admin:system keeps it", async () => {
   const heir = await t.actor({ permissions: ["admin:system"] });
   const others =
     await sql`update users set is_active = false where id <> ${heir.userId} and is_active returning id`;

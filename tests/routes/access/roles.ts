@@ -1,4 +1,4 @@
-// What the tests of roles share: callers who administer them, and ways to make what they are about.
+// Helpers of the role tests: callers who administer roles, and test data.
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
@@ -20,12 +20,12 @@ export async function rolesOf(t: TestService) {
 
   return {
     admin,
-    /** The same of another tenant. */
+    /** The same caller in another tenant. */
     stranger: await t.actor({ permissions: ADMINISTERS }),
     create,
     newRole: (name: string, permissionIds: string[] = [], by: HttpClient = admin): Promise<string> =>
       idOf(create({ name, permissionIds }, by)),
-    /** The id of a permission of the catalog. */
+    /** The id of a catalog permission. */
     permission: (code: string): string => permissionIds.get(code) ?? assert.fail(`no ${code}`),
     async systemRole(name: string, tenantId = admin.tenantId): Promise<string> {
       const [role] =

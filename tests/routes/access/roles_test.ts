@@ -51,7 +51,7 @@ Deno.test("a role is created with permissions, found at its Location, and audite
   assert.deepEqual(await auditOf(t, id), ["role.create"]);
 });
 
-Deno.test("a body that does not fit is refused", async () => {
+Deno.test("an invalid body is rejected", async () => {
   for (
     const body of [
       {},
@@ -68,7 +68,7 @@ Deno.test("a body that does not fit is refused", async () => {
   refused(await create({ name: "x", permissionIds: [newId()] }), 404, "PERMISSION_NOT_FOUND");
 });
 
-Deno.test("a role name is unique in its tenant, in any letter case, catalog roles included", async () => {
+Deno.test("a role name is unique in its tenant and the catalog, whatever its letter case", async () => {
   await newRole("Caixa");
   for (const name of ["CAIXA", "visitor"]) refused(await create({ name }), 409, "ROLE_ALREADY_EXISTS");
   assert.equal(
@@ -83,7 +83,7 @@ Deno.test("a role name is unique in its tenant, in any letter case, catalog role
   await newRole("Passing");
 });
 
-Deno.test("roles of another tenant are the same as none, everywhere", async () => {
+Deno.test("roles of another tenant are not found on any route", async () => {
   const id = await newRole("Private", [permission("read:users")]);
   const grant = `permissions/${permission("read:files")}`;
   const strip = (
@@ -111,7 +111,7 @@ Deno.test("roles of another tenant are the same as none, everywhere", async () =
   assert.ok(!names(await stranger.get(ROLES)).includes("Private"));
 });
 
-Deno.test("a role someone holds is not deleted; a deleted user holds nothing", async () => {
+Deno.test("a role with holders cannot be deleted; deleted users do not count", async () => {
   const id = await newRole("Held", [permission("read:users")]);
   const user = await holder(admin, id);
   refused(await admin.delete(`${ROLES}/${id}`), 409, "ROLE_ASSIGNED_CONFLICT");
@@ -129,7 +129,7 @@ Deno.test("a role someone holds is not deleted; a deleted user holds nothing", a
   assert.deepEqual(names(await admin.get(`${ROLES}?search=held&includeDeleted=true`)), ["Held"]);
 });
 
-Deno.test("a role given while it is deleted is either given or deleted, never both", async () => {
+Deno.test("a role assigned during its deletion is either assigned or deleted, never both", async () => {
   for (let round = 0; round < 8; round++) {
     const id = await newRole(`Racing ${round}`);
     const [given, deleted] = await Promise.allSettled([holder(admin, id), admin.delete(`${ROLES}/${id}`)]);
@@ -139,7 +139,7 @@ Deno.test("a role given while it is deleted is either given or deleted, never bo
   }
 });
 
-Deno.test("lists filter before they count, and sort by name, making and holders", async () => {
+Deno.test("lists filter before they count, and sort by name, creation and number of holders", async () => {
   const owner = await t.actor({ permissions: ADMINISTERS });
   const one = await newRole("Ação", [], owner);
   const two = await newRole("beta 100%", [permission("read:users")], owner);
@@ -181,7 +181,7 @@ Deno.test("lists filter before they count, and sort by name, making and holders"
   }
 });
 
-Deno.test("a lookup by ids answers all fifty on one page", async () => {
+Deno.test("a lookup of fifty ids returns all on one page", async () => {
   const owner = await t.actor({ permissions: ADMINISTERS });
   const made = await Promise.all(Array.from({ length: 30 }, (_, n) => newRole(`R ${n}`, [], owner)));
   const { body } = await owner.get(`${ROLES}/lookup?ids=${made}`);
@@ -193,7 +193,7 @@ Deno.test("a lookup by ids answers all fifty on one page", async () => {
   assert.deepEqual([tenants.body.pageSize, tenants.body.items.length], [50, 1]);
 });
 
-Deno.test("every route refuses a caller without its permission, and no caller at all", async () => {
+Deno.test("every route rejects a caller without its permission and an anonymous caller", async () => {
   const { tenantId } = admin;
   const id = await newRole("Guarded");
   const grant = `${ROLES}/${id}/permissions/${permission("read:users")}`;

@@ -12,7 +12,7 @@ const TENANTS = "/api/v1/tenants";
 const readsTenants = (tenantId: string) => t.actor({ tenantId, permissions: ["read:tenants"] });
 const create = (body: Record<string, unknown>, by: HttpClient = t.systemAdmin) => by.post(TENANTS, body);
 
-Deno.test("lists filter before they count, sort as asked, and page without gaps", async () => {
+Deno.test("lists filter before they count, sort as requested, and page without gaps", async () => {
   const tag = crypto.randomUUID().slice(0, 8);
   const group = await idOf(create({ name: `${tag} Ítaca_50%`, type: "Group" }));
   await idOf(create({ name: `${tag} beta`, parentTenantId: group, isActive: false }));
@@ -56,7 +56,7 @@ Deno.test("lists filter before they count, sort as asked, and page without gaps"
   });
 });
 
-Deno.test("query values that do not fit are refused, naming what is allowed", async () => {
+Deno.test("invalid query values are rejected with the allowed ones", async () => {
   for (
     const query of [
       "page=0",
@@ -82,7 +82,7 @@ Deno.test("query values that do not fit are refused, naming what is allowed", as
   assert.equal((await t.systemAdmin.get(`${TENANTS}/lookup?pageSize=50&ids=${fifty}`)).status, 200);
 });
 
-Deno.test("the lookup resolves ids, repeated or comma-separated", async () => {
+Deno.test("the lookup accepts ids repeated or comma-separated", async () => {
   const a = await t.tenant({ name: "Lookup A" });
   const b = await t.tenant({ name: "Lookup B" });
   const expected = [

@@ -36,7 +36,7 @@ Deno.test("a tenant is created with its catalog roles, found at its Location, an
   assert.deepEqual(await auditOf(t, id), ["tenant.create"]);
 });
 
-Deno.test("a body that does not fit names every field, as a list", async () => {
+Deno.test("an invalid body is answered with a list of all invalid fields", async () => {
   const answer = await create({
     name: " ",
     type: "Planet",
@@ -57,7 +57,7 @@ Deno.test("a body that does not fit names every field, as a list", async () => {
   }
 });
 
-Deno.test("a name is taken in any letter case, and free again once its tenant is deleted", async () => {
+Deno.test("a name is unique whatever its letter case, and free again once its tenant is deleted", async () => {
   const id = await idOf(create({ name: "Zürich Sul" }));
   refused(await create({ name: "ZÜRICH sul" }), 409, "TENANT_ALREADY_EXISTS");
   const other = await idOf(create({ name: "Other name" }));
@@ -76,7 +76,7 @@ Deno.test("one of twenty simultaneous creations of one name succeeds", async () 
   assert.ok(answers.every(({ status, body }) => status === 201 || body.code === "TENANT_ALREADY_EXISTS"));
 });
 
-Deno.test("a parent is a live Group tenant, one level deep, and there is one platform tenant", async () => {
+Deno.test("a parent is an existing Group tenant, one level deep, and there is only one platform tenant", async () => {
   const group = await idOf(create({ name: "Group G", type: "group" }));
   const child = await idOf(create({ name: "Child of G", parentTenantId: group.toUpperCase() }));
   refused(await create({ name: "n1", parentTenantId: child }), 400, "VALIDATION_ERROR");
@@ -99,7 +99,7 @@ Deno.test("a parent is a live Group tenant, one level deep, and there is one pla
   refused(await put(child, { parentTenantId: group }), 404, "TENANT_NOT_FOUND");
 });
 
-Deno.test("a group deleted while children are made keeps none behind", async () => {
+Deno.test("a group deleted while children are created has no children afterwards", async () => {
   for (let round = 0; round < 5; round++) {
     const group = await idOf(create({ name: `Racing group ${round}`, type: "Group" }));
     const [deleted, ...made] = await Promise.all([
@@ -115,7 +115,7 @@ Deno.test("a group deleted while children are made keeps none behind", async () 
   }
 });
 
-Deno.test("a change leaves out what it does not name, and takes a limit away with null", async () => {
+Deno.test("a change keeps omitted members, and null removes a limit", async () => {
   const id = await idOf(create({ name: "Changing", maxUsers: 3 }));
   const put = (body: unknown, headers = {}) => t.systemAdmin.put(`${TENANTS}/${id}`, body, headers);
   const renamed = await put({ name: "Changed" });
@@ -144,7 +144,7 @@ Deno.test("a change leaves out what it does not name, and takes a limit away wit
   ]);
 });
 
-Deno.test("switching a tenant off or on, or deleting it, ends its users' tokens and nobody else's", async () => {
+Deno.test("deactivating, activating or deleting a tenant ends the tokens of its users only", async () => {
   const tenantId = await t.tenant();
   const inside = await readsTenants(tenantId);
   const outside = await t.actor({ permissions: ["read:tenants"] });
@@ -166,7 +166,7 @@ Deno.test("switching a tenant off or on, or deleting it, ends its users' tokens 
   assert.ok(await isSignedIn(outside));
 });
 
-Deno.test("a caller reaches their own tenant; others are refused and no list shows them", async () => {
+Deno.test("a caller reaches only their own tenant; others are rejected and not listed", async () => {
   const caller = await t.actor({
     permissions: ["read:tenants", "create:tenants", "update:tenants", "delete:tenants"],
   });
@@ -204,7 +204,7 @@ Deno.test("manage:all-tenants reaches every tenant, with the permission of the r
   assert.equal((await bare.get("/api/v1/admin/tenants/summary")).status, 200);
 });
 
-Deno.test("every route refuses a caller without its permission before it looks at the body", async () => {
+Deno.test("every route checks its permission before it reads the body", async () => {
   const group = ["read:group-tenants", "read:group-analytics", "manage:child-tenants"];
   const caller = await t.actor({ permissions: ["read:users", "update:roles", ...group] });
   const id = caller.tenantId;
@@ -225,7 +225,7 @@ Deno.test("every route refuses a caller without its permission before it looks a
   assert.equal((await global.with({ "x-tenant-id": global.tenantId ?? "" }).get(TENANTS)).body.totalCount, 1);
 });
 
-Deno.test("a group administrator sees, makes, changes and deletes the group's children only", async () => {
+Deno.test("a group administrator can read, create, change and delete only the group's children", async () => {
   const group = await t.tenant({ name: "Holding", type: "Group" });
   const child = await t.tenant({ name: "Daughter", parentTenantId: group });
   const otherGroup = await t.tenant({ type: "Group" });
@@ -261,7 +261,7 @@ Deno.test("a group administrator sees, makes, changes and deletes the group's ch
   assert.equal((await analyst.get(TENANTS)).body.totalCount, 1);
 });
 
-Deno.test("the last holder of admin:system keeps their tenant", async () => {
+Deno.test("the tenant of the last holder of admin:system cannot be deleted or deactivated", async () => {
   const id = await t.tenant();
   const elsewhere = await t.actor({ tenantId: id, permissions: ["admin:system"] });
   assert.equal((await t.systemAdmin.put(`${TENANTS}/${id}`, { isActive: false })).status, 200);

@@ -12,7 +12,7 @@ const roleNamed = async (tenantId: string | null, name: string) => {
 };
 const path = (userId: string) => `/api/v1/users/${userId}/roles`;
 
-Deno.test("an administrator replaces a user's roles in their tenant, which ends the user's tokens", async () => {
+Deno.test("replacing a user's roles in the tenant ends the user's tokens", async () => {
   const admin = await t.actor({ role: "Admin" });
   const user = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
   const elsewhere = await t.actor({ permissions: ["read:roles"] });
@@ -32,7 +32,7 @@ Deno.test("an administrator replaces a user's roles in their tenant, which ends 
   assert.deepEqual((await admin.put(path(user.userId), { roleIds: [] })).body, []);
 });
 
-Deno.test("roles beyond the caller's rights, of other tenants, or given under an old version are refused", async () => {
+Deno.test("roles beyond the caller's permissions, of other tenants, or with an outdated version are rejected", async () => {
   const admin = await t.actor({ permissions: ["read:users", "update:users"] });
   const user = await t.actor({ permissions: [], tenantId: admin.tenantId ?? "" });
   const beyond = await roleNamed(admin.tenantId, "Admin");
@@ -51,7 +51,7 @@ Deno.test("roles beyond the caller's rights, of other tenants, or given under an
   assert.equal((await admin.put(path(user.userId), {})).status, 400);
 });
 
-Deno.test("a refused assignment names what is missing and who may give it", async () => {
+Deno.test("a rejected assignment names the missing permissions and who can give them", async () => {
   const owner = await t.actor({ role: "Admin" });
   const { tenantId } = owner;
   const user = await t.actor({ permissions: [], tenantId: tenantId! });
@@ -77,7 +77,7 @@ Deno.test("a refused assignment names what is missing and who may give it", asyn
       `Users who may assign the roles: ${able.email}, any holder of admin:system.`,
     ),
   );
-  // The fix that the error names: add the missing permission to a role the caller holds, then sign in again.
+  // The fix that the error suggests: add the missing permission to a role of the caller, then sign in again.
   const ownRole = await roleNamed(tenantId, "Admin");
   assert.equal((await owner.post(`/api/v1/roles/${ownRole}/permissions/${permissionId}`)).status, 200);
   const again = await t.actor({ role: "Admin", tenantId: tenantId! });
@@ -87,7 +87,7 @@ Deno.test("a refused assignment names what is missing and who may give it", asyn
   assert.ok(!told.body.detail.includes("@"), "names of users are for those who read users");
 });
 
-Deno.test("roles are listed with their permissions, or those of given ids only", async () => {
+Deno.test("roles are listed with their permissions, or only those with given ids", async () => {
   const admin = await t.actor({ role: "Admin" });
   const visitor = await roleNamed(admin.tenantId, "Visitor");
   const { body } = await admin.get(`/api/v1/roles/with-permissions?ids=${visitor}`);

@@ -11,7 +11,7 @@ const actionsOn = async (userId: string) => {
   return rows.map(({ action }) => action);
 };
 
-Deno.test("a locked user is unlocked, once, and their wrong passwords are forgotten", async () => {
+Deno.test("a locked user can be unlocked once, which resets the failed sign-ins", async () => {
   const user = await t.actor({ role: "Visitor" });
   await sql`update users set lockout_expires_at = now() + interval '10 minutes' where id = ${user.userId}`;
   await sql`insert into failed_sign_ins (subject, failed_at, last_failed_at)
@@ -28,7 +28,7 @@ Deno.test("a locked user is unlocked, once, and their wrong passwords are forgot
   assert.equal(failures.length, 0);
 });
 
-Deno.test("a user's sessions are listed and ended, one or all", async () => {
+Deno.test("a user's sessions can be listed and ended, one or all", async () => {
   const user = await t.actor({ role: "Visitor" });
   const path = `/api/v1/admin/users/${user.userId}/sessions`;
   const { body: sessions } = await t.systemAdmin.get(path);
@@ -47,7 +47,7 @@ Deno.test("a user's sessions are listed and ended, one or all", async () => {
   assert.deepEqual(await actionsOn(other.userId), ["user.end-sessions"]);
 });
 
-Deno.test("another user's session is not ended under this user's name, and an unknown user has none", async () => {
+Deno.test("another user's session cannot be ended under this user's id, and an unknown user has none", async () => {
   const [user, other] = [await t.actor({ role: "Visitor" }), await t.actor({ role: "Visitor" })];
   const { body: [session] } = await t.systemAdmin.get(`/api/v1/admin/users/${other.userId}/sessions`);
   const wrong = await t.systemAdmin.delete(`/api/v1/admin/users/${user.userId}/sessions/${session.id}`);
@@ -59,7 +59,7 @@ Deno.test("another user's session is not ended under this user's name, and an un
   assert.equal((await t.systemAdmin.post(`${unknown}/unlock`)).body.code, "USER_NOT_FOUND");
 });
 
-Deno.test("an administrator of one tenant neither unlocks nor signs out", async () => {
+Deno.test("an administrator of one tenant can neither unlock nor sign out users", async () => {
   const admin = await t.actor({ role: "Admin" });
   for (const path of ["sessions", "unlock"]) {
     const address = `/api/v1/admin/users/${admin.userId}/${path}`;

@@ -1,11 +1,11 @@
-// What the tests of users share: who may do everything with them, and new ones.
+// Helpers of the user tests: callers with all user permissions, and new users.
 import type { Actor } from "../../support/setup.ts";
 import { idOf } from "./answers.ts";
 
 export const ADMIN = ["read:users", "create:users", "update:users", "delete:users"];
 export const PASSWORD = "correct horse battery";
 
-/** The body that creates a user nobody has heard of. */
+/** The body that creates a new user. */
 export const newUser = (o: Record<string, unknown> = {}) => ({
   email: `${crypto.randomUUID()}@example.test`,
   password: PASSWORD,

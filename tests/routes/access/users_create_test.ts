@@ -11,7 +11,7 @@ const tenantId = admin.tenantId ?? "";
 const newUuid = () => crypto.randomUUID();
 const made = (o: Record<string, unknown> = {}) => createUser(admin, o);
 
-Deno.test("a user is created in the caller's tenant, read by id and by email in any case", async () => {
+Deno.test("a user is created in the caller's tenant, and found by id and by email in any case", async () => {
   const body = newUser({
     email: "Maria.Silva@Example.test",
     phoneNumber: "+351 910 000 000",
@@ -55,7 +55,7 @@ Deno.test("a user is created in the caller's tenant, read by id and by email in 
   assert.equal(signedIn.body.tenant.id, tenantId);
 });
 
-Deno.test("an email is taken in any letter case, across tenants, and after its user is deleted", async () => {
+Deno.test("an email is unique whatever its letter case, across tenants, and stays taken after its user is deleted", async () => {
   const email = `${newUuid()}@example.test`;
   const id = await made({ email });
   const outsider = await t.actor({ permissions: ADMIN });
@@ -71,7 +71,7 @@ Deno.test("an email is taken in any letter case, across tenants, and after its u
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [201, 409, 409]);
 });
 
-Deno.test("bodies that do not fit are refused field by field", async () => {
+Deno.test("invalid bodies are rejected field by field", async () => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ email: "no-address" }, /^email: /],
     [{ email: undefined }, /^email: /],
@@ -101,7 +101,7 @@ Deno.test("bodies that do not fit are refused field by field", async () => {
   }
 });
 
-Deno.test("isPasswordEncrypted takes argon2 and bcrypt hashes as given, and nothing else", async () => {
+Deno.test("isPasswordEncrypted accepts only valid argon2 and bcrypt hashes, and stores them unchanged", async () => {
   const bcrypt = "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q";
   const argon2 =
     "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHRzb21lc2FsdA$RdescudvJCsgt3ub+b8dWRWJTmaaJObGWrGyNh5vXmw";
@@ -118,8 +118,8 @@ Deno.test("isPasswordEncrypted takes argon2 and bcrypt hashes as given, and noth
     argon2.replace("m=65536", "m=4194304"),
     argon2.replace("argon2id", "scrypt"),
     `${argon2}\n`,
-    argon2.replace("c29tZXNhbHRzb21lc2FsdA", "c29tZXNhbHRzb21lc2Fsd"), // cut off: no bytes come to this
-    argon2.replace("c29tZXNhbHRzb21lc2FsdA", "c29tZXNhbHRzb21lc2FsdB"), // bits after the last byte
+    argon2.replace("c29tZXNhbHRzb21lc2FsdA", "c29tZXNhbHRzb21lc2Fsd"), // truncated: not a valid base64 length
+    argon2.replace("c29tZXNhbHRzb21lc2FsdA", "c29tZXNhbHRzb21lc2FsdB"), // unused bits after the last byte are set
     argon2.replace("m=65536", "m=065536"),
   ];
   for (const password of refused) {
@@ -132,7 +132,7 @@ Deno.test("isPasswordEncrypted takes argon2 and bcrypt hashes as given, and noth
   assert.match(row?.passwordHash, /^\$argon2id\$/, "without the flag a hash is a password like any other");
 });
 
-Deno.test("passwords and hashes are in no answer, audit row or log line", async () => {
+Deno.test("passwords and hashes appear in no answer, audit row or log line", async () => {
   const id = await made();
   const [audit] = await sql`select after::text as after from audit_log where target_id = ${id}`;
   const [row] = await sql`select password_hash from users where id = ${id}`;
@@ -143,7 +143,7 @@ Deno.test("passwords and hashes are in no answer, audit row or log line", async 
   }
 });
 
-Deno.test("creating with roles keeps to the caller's rights, tenant and capacity", async () => {
+Deno.test("roles of a new user must be within the caller's permissions, tenant and the capacity", async () => {
   const roleId = newUuid();
   await sql`insert into roles (id, tenant_id, name) values (${roleId}, ${tenantId}, 'Reader')`;
   await sql`insert into role_permissions select ${roleId}, id from permissions where code = 'read:users'`;
@@ -169,7 +169,7 @@ Deno.test("creating with roles keeps to the caller's rights, tenant and capacity
   assert.equal(refused.body.code, "TENANT_CAPACITY_REACHED");
 });
 
-Deno.test("20 simultaneous creations never overshoot the capacity", async () => {
+Deno.test("20 simultaneous creations never exceed the capacity", async () => {
   const full = await t.actor({ permissions: ADMIN });
   await sql`update tenants set max_users = 6 where id = ${full.tenantId}`;
   const password = "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q";

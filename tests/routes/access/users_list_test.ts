@@ -73,7 +73,7 @@ const names = async (query: string, by?: Actor, path?: string) =>
   (await page(query, by, path)).items.map((item: { id: string }) => nameOf.get(item.id) ?? "?");
 const known = (list: string[]) => list.filter((name) => name !== "?").sort();
 
-Deno.test("the list holds the tenant's users, deactivated links included, deleted users on request", async () => {
+Deno.test("the list contains the tenant's users with deactivated links; deleted users on request", async () => {
   assert.deepEqual((await names("")).sort(), ["ana", "bob", "joao", "old", "paused", "reader"]);
   assert.deepEqual((await names("includeDeleted=true")).sort(), [
     "ana",
@@ -105,7 +105,7 @@ Deno.test("filters apply before counting", async () => {
   }
 });
 
-Deno.test("locked users say so; an expired lockout is none, and its instant is still told", async () => {
+Deno.test("a locked user is marked; an expired lock does not count, but its time is shown", async () => {
   const { items } = await page("sortBy=email");
   const of = (id: string) => items.find((item: { id: string }) => item.id === id);
   assert.deepEqual([of(ids.joao).isLockedOut, of(ids.joao).lockoutExpiresAt], [true, future.toISOString()]);
@@ -114,7 +114,7 @@ Deno.test("locked users say so; an expired lockout is none, and its instant is s
   assert.deepEqual(of(ids.ana).roles, ["Editor"]);
 });
 
-Deno.test("search finds parts of email and names, whatever case and accents, and takes wildcards as they are", async () => {
+Deno.test("search matches parts of email and names without case and accents, and treats wildcards as text", async () => {
   const cases: [string, string[]][] = [
     ["ANA", ["ana"]],
     ["unal", ["ana"]],
@@ -141,7 +141,7 @@ Deno.test("search finds parts of email and names, whatever case and accents, and
   assert.equal((await page("search=%20")).totalCount, 6);
 });
 
-Deno.test("lists are sorted both ways by what they may be sorted by", async () => {
+Deno.test("lists can be sorted in both directions by every sort field", async () => {
   const ascending: Record<string, string[]> = {
     email: ["ana", "bob", "joao", "old", "paused", "reader"],
     firstName: ["ana", "bob", "joao", "old", "paused", "reader"],
@@ -159,7 +159,7 @@ Deno.test("lists are sorted both ways by what they may be sorted by", async () =
   assert.equal((await names("sortBy=createdAt")).length, 6);
 });
 
-Deno.test("pages put together are the list, for every sort, without repeats, also from the end", async () => {
+Deno.test("all pages together are the whole list without repeats, for every sort, also backwards", async () => {
   for (const sortBy of ["email", "firstName", "lastName", "createdAt", "lastLoginAt"]) {
     for (const sortDirection of ["Ascending", "Descending"]) {
       const query = `sortBy=${sortBy}&sortDirection=${sortDirection}`;
@@ -186,7 +186,7 @@ Deno.test("the counts of a page follow from the total", async () => {
   assert.deepEqual([none.items, none.totalCount, none.totalPages, none.hasPrevious], [[], 0, 0, false]);
 });
 
-Deno.test("queries that do not fit are refused, unknown ones ignored", async () => {
+Deno.test("invalid query values are rejected, unknown parameters ignored", async () => {
   const wrong = [
     "page=0",
     "page=-1",
@@ -212,7 +212,7 @@ Deno.test("queries that do not fit are refused, unknown ones ignored", async () 
   assert.equal((await page("colour=blue&isActive=")).totalCount, 6);
 });
 
-Deno.test("the admin list covers all tenants, or the one that tenantId names", async () => {
+Deno.test("the admin list covers all tenants, or the one in tenantId", async () => {
   const admin = "/api/v1/admin/users";
   assert.deepEqual(known(await names("search=ana", t.systemAdmin, admin)), ["ana", "foreign"]);
   assert.deepEqual(await names(`tenantId=${other}`, t.systemAdmin, admin), ["foreign"]);
@@ -222,7 +222,7 @@ Deno.test("the admin list covers all tenants, or the one that tenantId names", a
   assert.ok(!("roles" in ana));
 });
 
-Deno.test("roleName looks in the token's tenant here; there in tenantId's, or in every active tenant", async () => {
+Deno.test("roleName filters by the token's tenant; on the admin list by tenantId or every active tenant", async () => {
   const admin = "/api/v1/admin/users";
   const holders = (query: string) => names(`roleName=EDITOR${query}`, t.systemAdmin, admin);
   assert.deepEqual(await names("roleName=Editor"), ["ana"]);
@@ -235,13 +235,13 @@ Deno.test("roleName looks in the token's tenant here; there in tenantId's, or in
   assert.deepEqual(await holders(`&tenantId=${other}`), ["foreign"]);
 });
 
-Deno.test("large lists page the same from both ends, and a change through the service counts at once", async () => {
+Deno.test("large lists have the same pages from both ends, and changes count at once", async () => {
   const tenant = await t.tenant();
   const by = await t.actor({ tenantId: tenant, permissions: ["read:users", "create:users", "delete:users"] });
   await sql`insert into users (id, email, first_name, is_active)
     select gen_random_uuid(), 'bulk-' || n || '@example.test', 'N' || n % 7, n % 10 > 0
     from generate_series(1, 12000) n`;
-  await sql`analyze users`; // connections keep plans that were made while the table was small
+  await sql`analyze users`; // connections keep plans made while the table was small
   await sql`insert into user_tenants (user_id, tenant_id)
     select id, ${tenant} from users where email like 'bulk-%'`;
   await sql`analyze user_tenants`;

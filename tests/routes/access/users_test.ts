@@ -10,7 +10,7 @@ const admin = await t.actor({ permissions: ADMIN });
 const tenantId = admin.tenantId ?? "";
 const newUuid = () => crypto.randomUUID();
 const made = (o: Record<string, unknown> = {}) => createUser(admin, o);
-/** Links a user to one more tenant, straight in the database. */
+/** Links a user to another tenant directly in the database. */
 async function linkElsewhere(userId: string, isActive = true): Promise<string> {
   const id = await t.tenant();
   await sql`insert into user_tenants (user_id, tenant_id, is_active) values (${userId}, ${id}, ${isActive})`;
@@ -19,7 +19,7 @@ async function linkElsewhere(userId: string, isActive = true): Promise<string> {
 const versionOf = async (userId: string) =>
   (await sql<{ v: number }[]>`select security_version as v from users where id = ${userId}`)[0]?.v;
 
-Deno.test("users outside the token's tenant are not found, as if they did not exist", async () => {
+Deno.test("users outside the token's tenant are not found", async () => {
   const outsider = await t.actor({ permissions: ADMIN });
   const id = await made();
   const { email } = (await admin.get(`/api/v1/users/${id}`)).body;
@@ -44,7 +44,7 @@ Deno.test("users outside the token's tenant are not found, as if they did not ex
   assert.equal((await t.systemAdmin.get(`/api/v1/users/${id}`)).body.code, "USER_NOT_FOUND");
 });
 
-Deno.test("an update sets what is sent, leaves the rest, and ends no token but for activity", async () => {
+Deno.test("an update keeps omitted members, and ends tokens only if it changes isActive", async () => {
   const id = await made({ phoneNumber: "123", appIds: ["crm"] });
   const changed = await admin.put(`/api/v1/users/${id}`, {
     firstName: " Bea ",
@@ -86,7 +86,7 @@ Deno.test("of simultaneous updates with one If-Match exactly one succeeds", asyn
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, 412, 412, 412, 412, 412]);
 });
 
-Deno.test("a user who is active in other tenants is changed with reach over users only", async () => {
+Deno.test("a user who is active in other tenants can be changed only with permission for all users", async () => {
   const id = await made();
   const elsewhere = await linkElsewhere(id);
   const attempts = (by: Actor) => [
@@ -105,7 +105,7 @@ Deno.test("a user who is active in other tenants is changed with reach over user
   assert.equal((await admin.put(`/api/v1/users/${id}`, { firstName: "Own" })).status, 200);
 });
 
-Deno.test("activating and deactivating end the user's tokens and no one else's", async () => {
+Deno.test("activating and deactivating end only that user's tokens", async () => {
   const subject = await t.actor({ tenantId, permissions: ["read:users"] });
   assert.equal((await subject.get("/api/v1/users")).status, 200);
   const off = await admin.post(`/api/v1/users/${subject.userId}/deactivate`);
@@ -123,7 +123,7 @@ Deno.test("activating and deactivating end the user's tokens and no one else's",
   assert.equal((await admin.get("/api/v1/users")).status, 200);
 });
 
-Deno.test("callers neither delete nor deactivate themselves", async () => {
+Deno.test("callers can neither delete nor deactivate themselves", async () => {
   const self = await t.actor({ tenantId, permissions: ADMIN });
   for (
     const answer of [
@@ -138,7 +138,7 @@ Deno.test("callers neither delete nor deactivate themselves", async () => {
   assert.equal((await self.put(`/api/v1/users/${self.userId}`, { firstName: "Me" })).status, 200);
 });
 
-Deno.test("DELETE takes the user out of the tenant, and deletes them with their last link", async () => {
+Deno.test("DELETE unlinks the user from the tenant, and deletes the user with the last link", async () => {
   const id = await made();
   const elsewhere = await linkElsewhere(id);
   const before = await versionOf(id);
@@ -178,7 +178,7 @@ Deno.test("permissions and roles are those of the token's tenant; a deactivated 
   assert.deepEqual((await permissions()).body, []);
 });
 
-Deno.test("all tenants of a user are told to whoever reads users in one of them", async () => {
+Deno.test("anyone who may read users in one of a user's tenants sees all tenants of the user", async () => {
   const subject = await t.actor({ tenantId, permissions: ["read:users"] });
   const elsewhere = await linkElsewhere(subject.userId);
   const seen = async (by: Actor) =>
@@ -193,7 +193,7 @@ Deno.test("all tenants of a user are told to whoever reads users in one of them"
   ]);
 });
 
-Deno.test("each route needs its permission and a tenant's context", async () => {
+Deno.test("each route needs its permission and a tenant", async () => {
   const id = await made();
   const routes: [string, string, string, unknown?][] = [
     ["read:users", "GET", "/api/v1/users"],
@@ -226,7 +226,7 @@ Deno.test("each route needs its permission and a tenant's context", async () => 
   assert.equal((await admin.get("/api/v1/users/not-a-uuid")).body.code, "VALIDATION_ERROR");
 });
 
-Deno.test("the routes of the old tenant-access matrix do not exist", async () => {
+Deno.test("the routes of the former tenant-access matrix do not exist", async () => {
   for (const path of ["/api/v1/users", "/api/v1/admin/users"]) {
     for (const method of ["GET", "PUT"]) {
       const answer = await t.systemAdmin.send(

@@ -9,8 +9,8 @@ import type { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { bearer, person, signIn } from "./people.ts";
 
-// Three instances of one service on one database: `here` makes the changes, `there` hears of them by LISTEN, `far`
-// cannot listen and must notice by itself.
+// Three instances on one database: `here` makes the changes, `there` is notified by LISTEN, `far` cannot listen and
+// must notice changes itself.
 const shared = {
   DATABASE_URL: await createTestDatabase(),
   TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
@@ -26,11 +26,11 @@ const code = async (client: HttpClient) => (await client.get("/auth/me")).body.c
 const at = (t: typeof here, actor: Actor): HttpClient =>
   t.nobody.with({ authorization: `Bearer ${actor.token}` });
 
-/** What one actor holds besides an access token. */
+/** The sessions of an actor besides the access token. */
 const refreshTokens = new Map<Actor, string>();
 const cookies = new Map<Actor, string>();
 
-/** The access token of one more session of the actor. */
+/** The access token of another session of the actor. */
 async function openAnother({ userId }: Actor, tenantId: string | null): Promise<string> {
   const { accessToken } = await transact(sql, async (tx) => {
     const [user] = await tx<{ id: string; securityVersion: number }[]>`
@@ -47,7 +47,7 @@ const visit = (actor: Actor, address = "account") =>
     redirect: "manual",
   });
 
-/** "OK" or the one code that the actor's access token, refresh token and console session are refused with. */
+/** "OK", or the error code for the actor's access token, refresh token and console session. */
 async function codeOfAll(actor: Actor): Promise<string> {
   const page = await visit(actor);
   await page.body?.cancel();
@@ -61,7 +61,7 @@ async function codeOfAll(actor: Actor): Promise<string> {
   return codes[0];
 }
 
-/** Makes a change, then says which of the actors' sessions it has ended for the very next request. */
+/** Makes a change and returns which of the actors' sessions the next request finds ended. */
 async function ended(
   actors: Record<string, Actor>,
   change: () => Promise<{ status: number; body?: unknown }>,
@@ -79,7 +79,7 @@ async function ended(
   return Object.keys(actors).filter((_, index) => codes[index] === "SESSION_INVALIDATED");
 }
 
-/** Waits until so many statements of the service's database wait for a lock. */
+/** Waits until this many statements of the service wait for a lock. */
 async function blocked(count: number): Promise<void> {
   for (let waiting = -1; waiting < count;) {
     const rows =
@@ -107,11 +107,11 @@ async function permissionIds(...codes: string[]): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-/** A caller of the cast's tenant who may change its roles and users. */
+/** A caller in the same tenant who may change its roles and users. */
 const administrator = (actors: { first: Actor }) =>
   here.actor({ tenantId: actors.first.tenantId!, role: "Admin" });
 
-Deno.test("changing a role's permissions ends the tokens of everyone who holds it, and of nobody else", async () => {
+Deno.test("changing a role's permissions ends the tokens of all its holders, and no others", async () => {
   const actors = await cast();
   const admin = await administrator(actors);
   const body = { permissionIds: await permissionIds("read:users", "read:roles") };
@@ -120,7 +120,7 @@ Deno.test("changing a role's permissions ends the tokens of everyone who holds i
   assert.equal(await code(admin), "OK");
 });
 
-Deno.test("granting and revoking one permission of a role do the same", async () => {
+Deno.test("granting and revoking one permission of a role end the tokens of its holders", async () => {
   const [permissionId] = await permissionIds("read:roles");
   const actors = await cast();
   const path = `/api/v1/roles/${actors.first.roleId}/permissions/${permissionId}`;
@@ -133,7 +133,7 @@ Deno.test("granting and revoking one permission of a role do the same", async ()
   assert.deepEqual(await ended(again, () => other.delete(revoke)), ["first", "fellow"]);
 });
 
-Deno.test("a link added to a user, and a replaced matrix, end the tokens of that user alone", async () => {
+Deno.test("adding and replacing links of a user end only that user's tokens", async () => {
   const actors = await cast();
   const tenantId = await here.tenant();
   const [role] = await sql<
@@ -148,7 +148,7 @@ Deno.test("a link added to a user, and a replaced matrix, end the tokens of that
   assert.deepEqual(await ended(again, replace), ["fellow"]);
 });
 
-Deno.test("a permission given to a catalog role ends the sessions of its holders in that tenant alone", async () => {
+Deno.test("a permission added to a catalog role in one tenant ends the sessions of its holders in that tenant only", async () => {
   const actors = { ...await cast(), elsewhere: await here.actor({ role: "Visitor" }) };
   const admin = await administrator(actors);
   const [permissionId] = await permissionIds("send:notifications");
@@ -156,7 +156,7 @@ Deno.test("a permission given to a catalog role ends the sessions of its holders
   assert.deepEqual(await ended(actors, () => admin.post(path)), ["same"]);
 });
 
-Deno.test("each change of a user's links ends the sessions of that user alone", async () => {
+Deno.test("each change of a user's links ends only that user's sessions", async () => {
   const tenantId = await here.tenant();
   const [visitor] = await sql<{ id: string }[]>`
     select id from roles where tenant_id = ${tenantId} and name = 'Visitor'`;
@@ -204,7 +204,7 @@ Deno.test("each change of a user's links ends the sessions of that user alone", 
   assert.deepEqual(await ended(l.actors, l.matrix([l.own, l.other])), ["first"], "a link is activated");
 });
 
-Deno.test("what does not alter what a user may do ends no session", async () => {
+Deno.test("changes that do not affect a user's permissions end no session", async () => {
   const actors = await cast();
   const { first } = actors;
   const group = await here.tenant({ type: "Group" });
@@ -266,7 +266,7 @@ Deno.test("deactivating and deleting a user end that user's tokens", async () =>
   assert.deepEqual(await ended(rest, remove), ["fellow"]);
 });
 
-Deno.test("deactivating a tenant ends the tokens of everyone linked to it", async () => {
+Deno.test("deactivating a tenant ends the tokens of all users linked to it", async () => {
   const actors = await cast();
   const { tenantId } = actors.first;
   const [tenant] = await sql<{ name: string }[]>`select name from tenants where id = ${tenantId}`;
@@ -275,7 +275,7 @@ Deno.test("deactivating a tenant ends the tokens of everyone linked to it", asyn
   assert.deepEqual(await ended(actors, change), ["first", "fellow", "same"]);
 });
 
-Deno.test("so do activating it again and deleting it", async () => {
+Deno.test("activating and deleting a tenant end the tokens of its users", async () => {
   const actors = await cast();
   const { tenantId } = actors.first;
   const elsewhere = await here.tenant();
@@ -293,7 +293,7 @@ Deno.test("so do activating it again and deleting it", async () => {
   assert.deepEqual(await ended(again, remove), ["first", "fellow", "same"]);
 });
 
-Deno.test("the console says why it asks to sign in again, and comes back to the page", async () => {
+Deno.test("the console gives the reason for a new sign-in, and then returns to the page", async () => {
   const actors = await cast();
   const { same } = actors;
   const link = { tenantId: await here.tenant(), roleIds: [], isDefault: false };
@@ -316,7 +316,7 @@ Deno.test("the console says why it asks to sign in again, and comes back to the 
   }
 });
 
-Deno.test("a switch of tenant that is under way during a change gives no tokens", async () => {
+Deno.test("a tenant switch that runs during a change gives no tokens", async () => {
   const actor = await here.actor();
   assert.equal(await code(actor), "OK");
   const switching = await sql.begin(async (tx) => {
@@ -330,7 +330,7 @@ Deno.test("a switch of tenant that is under way during a change gives no tokens"
   assert.deepEqual([status, body.code], [401, "SESSION_INVALIDATED"]);
 });
 
-Deno.test("whoever is given a role while its permissions change has no session from before that change", async () => {
+Deno.test("a user who gets a role while its permissions change keeps no session from before the change", async () => {
   const { first } = await cast();
   const admin = await administrator({ first });
   const second = await administrator({ first });
@@ -355,7 +355,7 @@ Deno.test("whoever is given a role while its permissions change has no session f
   assert.deepEqual(body.permissions, []);
 });
 
-Deno.test("a change here is effective within a second on an instance that listens and on one that cannot", async () => {
+Deno.test("a change takes effect within a second on an instance that listens and on one that cannot", async () => {
   const actors = await cast();
   for (const t of [there, far]) {
     assert.equal(await code(at(t, actors.first)), "OK");
@@ -375,7 +375,7 @@ Deno.test("a change here is effective within a second on an instance that listen
   }
 });
 
-Deno.test("the listening instance has heard of a change when it is answered, many at once included", async () => {
+Deno.test("a listening instance knows of a change when the change is answered, also with many at once", async () => {
   const actor = await here.actor();
   for (let round = 0; round < 5; round++) {
     const leaving = await here.actor();
@@ -392,12 +392,12 @@ Deno.test("the listening instance has heard of a change when it is answered, man
   assert.equal(await code(actor), "OK");
 });
 
-Deno.test("a token given by one instance is good on another at once, also right after a change", async () => {
+Deno.test("a token from one instance is valid on another at once, also right after a change", async () => {
   const actor = await here.actor();
   assert.equal(await code(at(there, actor)), "OK");
   const stale = await there.nobody.with({ authorization: `Bearer ${actor.token}` }).get("/auth/sessions");
   assert.equal(stale.status, 200);
-  // A second session of the same user, with a version `there` has not seen yet.
+  // A second session of the same user, with a version that `there` does not know yet.
   await sql`update users set security_version = security_version + 1 where id = ${actor.userId}`;
   const sessionId = newId();
   await sql`insert into sessions (id, user_id, security_version, expires_at)

@@ -17,7 +17,7 @@ async function fail(email: string, times: number): Promise<void> {
   }
 }
 
-Deno.test("the fifth wrong password locks the account for 15 minutes, also against the right one", async () => {
+Deno.test("the fifth wrong password locks the account for 15 minutes, even for the right password", async () => {
   const user = await person(t);
   await fail(user.email, 4);
   assert.equal((await signIn(t, user.email)).status, 200, "four are no lock, and a good one forgets them");
@@ -31,7 +31,7 @@ Deno.test("the fifth wrong password locks the account for 15 minutes, also again
   }
 });
 
-Deno.test("wrong passwords while locked neither prolong the lock nor count afterwards", async () => {
+Deno.test("wrong passwords during a lock neither extend it nor count afterwards", async () => {
   const user = await person(t);
   await fail(user.email, 5);
   const [before] = await sql`select lockout_expires_at from users where id = ${user.id}`;
@@ -43,7 +43,7 @@ Deno.test("wrong passwords while locked neither prolong the lock nor count after
   assert.equal((await signIn(t, user.email)).status, 200);
 });
 
-Deno.test("an email nobody has is locked, and let go, as a user's is", async () => {
+Deno.test("an unknown email is locked and unlocked like a user's", async () => {
   const user = await person(t);
   const nobody = "Nobody.Here@example.test";
   const strip = ({ traceId: _, detail: __, ...rest }: Record<string, unknown>) => rest;
@@ -65,7 +65,7 @@ Deno.test("an email nobody has is locked, and let go, as a user's is", async () 
   assert.equal((await signIn(t, nobody, "wrong")).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
 });
 
-Deno.test("an expired lock stays on record until a good sign-in clears it", async () => {
+Deno.test("an expired lock stays stored until a successful sign-in clears it", async () => {
   const user = await person(t);
   await fail(user.email, 5);
   await sql`update users set lockout_expires_at = now() - interval '1 second' where id = ${user.id}`;
@@ -78,7 +78,7 @@ Deno.test("an expired lock stays on record until a good sign-in clears it", asyn
   assert.equal((await shown()).lockoutExpiresAt, null);
 });
 
-Deno.test("five wrong passwords count wherever the 15 minutes begin, older ones do not", async () => {
+Deno.test("five wrong passwords within any 15 minutes count, older ones do not", async () => {
   const user = await person(t);
   const subject = `user:${user.id}`;
   await fail(user.email, 4);
@@ -92,17 +92,17 @@ Deno.test("five wrong passwords count wherever the 15 minutes begin, older ones 
   assert.equal((await signIn(t, user.email)).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
 });
 
-Deno.test("of many guesses at once none is right once the lock has come", async () => {
+Deno.test("of many simultaneous guesses none succeeds once the account is locked", async () => {
   const user = await person(t);
   const guesses = Array.from({ length: 25 }, () => signIn(t, user.email, "wrong"));
-  // The right one comes while more than five wrong ones are ahead of it, before any of them has locked the account.
+  // The right password is sent while more than five wrong ones are ahead of it, before any of them has locked the account.
   while (hashesWaiting() < 8) await new Promise((resolve) => setTimeout(resolve, 1));
   const right = await signIn(t, user.email, PASSWORD);
   assert.equal(right.body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
   await Promise.all(guesses);
 });
 
-Deno.test("thirty failed sign-ins from one address close it for everyone there, and for nobody elsewhere", async () => {
+Deno.test("thirty failed sign-ins from one address block it for all accounts there, and no other address", async () => {
   const user = await person(t);
   for (let n = 0; n < 30; n++) assert.equal((await from("192.0.2.1", `nobody${n}@example.test`)).status, 401);
   const { status, body, headers } = await from("192.0.2.1", user.email);
@@ -121,7 +121,7 @@ Deno.test("thirty failed sign-ins from one address close it for everyone there, 
   assert.equal((await from("192.0.2.1", user.email)).status, 200);
 });
 
-Deno.test("good sign-ins do not count for the address, and do not clear it", async () => {
+Deno.test("successful sign-ins neither count against the address nor reset its count", async () => {
   const user = await person(t);
   for (let n = 0; n < 29; n++) await from("198.51.100.7", "nobody@example.test");
   for (let n = 0; n < 3; n++) assert.equal((await from("198.51.100.7", user.email)).status, 200);
@@ -129,10 +129,10 @@ Deno.test("good sign-ins do not count for the address, and do not clear it", asy
   assert.equal((await from("198.51.100.7", user.email)).status, 429);
 });
 
-Deno.test("a burst of guesses from one address gets no further than thirty", async () => {
+Deno.test("a burst of guesses from one address stops at thirty", async () => {
   const people = await Promise.all(Array.from({ length: 3 }, () => person(t)));
   const guesses = Array.from({ length: 90 }, (_, n) => from("198.51.100.8", `nobody${n}@example.test`));
-  // The right ones come while most guesses still wait for their hash, so nothing has closed the address yet.
+  // The right passwords are sent while most guesses wait for their hash, so the address is not blocked yet.
   while (hashesWaiting() < 50) await new Promise((resolve) => setTimeout(resolve, 1));
   const late = people.map(({ email }) => from("198.51.100.8", email));
   await Promise.all(guesses);
@@ -142,7 +142,7 @@ Deno.test("a burst of guesses from one address gets no further than thirty", asy
   assert.equal(row?.kept, 30);
 });
 
-Deno.test("all of an IPv6 /64 is one address", async () => {
+Deno.test("an IPv6 /64 network counts as one address", async () => {
   for (let n = 0; n < 30; n++) await from(`2001:db8:0:1::${n.toString(16)}`, "nobody@example.test");
   assert.equal((await from("2001:db8::1:ffff:0:0:1", "nobody@example.test")).status, 429);
   assert.equal((await from("2001:db8:0:2::1", "nobody@example.test")).status, 401);

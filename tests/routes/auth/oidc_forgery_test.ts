@@ -18,7 +18,7 @@ async function refused(answer: Promise<Outcome>): Promise<void> {
   assert.equal(body.code, "OIDC_REFUSED_UNAUTHORIZED");
 }
 
-Deno.test("the way there asks for a code with PKCE, state and nonce, and binds it to the browser", async () => {
+Deno.test("the authorization request asks for a code with PKCE, state and nonce, bound to the browser", async () => {
   const response = await fetch(`${t.url}/api/v1/auth/oidc/corp`, { redirect: "manual" });
   await response.body?.cancel();
   const { searchParams: asked, origin } = new URL(response.headers.get("location") ?? "");
@@ -36,7 +36,7 @@ Deno.test("the way there asks for a code with PKCE, state and nonce, and binds i
   assert.equal(response.headers.get("cache-control"), "no-store");
 });
 
-Deno.test("a state that is unknown, altered, absent, another provider's, expired or used is refused", async () => {
+Deno.test("a state that is unknown, changed, missing, another provider's, expired or used is rejected", async () => {
   const { login } = await known();
   const invalid = async (browser: Browser, callback: string) => {
     const { status, body } = await comeBack(browser, callback);
@@ -59,7 +59,7 @@ Deno.test("a state that is unknown, altered, absent, another provider's, expired
   await invalid(late.browser, lateCallback);
 });
 
-Deno.test("a sign-in cannot be finished in another browser, and the attempt does not spoil it", async () => {
+Deno.test("a sign-in cannot be finished in another browser; after the attempt its own browser still can", async () => {
   const { login } = await known();
   const { browser, authorizationUrl } = await begin();
   const callback = await browser.signIn(authorizationUrl.href, login);
@@ -70,7 +70,7 @@ Deno.test("a sign-in cannot be finished in another browser, and the attempt does
   assert.equal((await comeBack(browser, callback)).status, 200);
 });
 
-Deno.test("two tabs of one browser sign in side by side", async () => {
+Deno.test("two tabs of one browser can sign in at the same time", async () => {
   const { login } = await known();
   const browser = newBrowser();
   const [first, second] = [await begin("corp", "", browser), await begin("corp", "", browser)];
@@ -80,13 +80,13 @@ Deno.test("two tabs of one browser sign in side by side", async () => {
   assert.equal((await comeBack(browser, backFirst)).status, 200);
 });
 
-Deno.test("another nonce than the one asked for is refused", async () => {
+Deno.test("a wrong nonce is rejected", async () => {
   const { login } = await known();
   await refused(run(login, "corp", "", (url) => url.searchParams.set("nonce", "another")));
   await refused(run(login, "corp", "", (url) => url.searchParams.delete("nonce")));
 });
 
-Deno.test("a code for which PKCE was dropped or replaced on the way is refused", async () => {
+Deno.test("a code whose PKCE challenge was removed or replaced is rejected", async () => {
   const { login } = await known();
   await refused(run(login, "corp", "", (url) => {
     url.searchParams.delete("code_challenge");
@@ -96,7 +96,7 @@ Deno.test("a code for which PKCE was dropped or replaced on the way is refused",
   await refused(run(login, "corp", "", (url) => url.searchParams.set("code_challenge", "A".repeat(43))));
 });
 
-Deno.test("a code used before, or taken from another sign-in, is refused", async () => {
+Deno.test("a used code, or one of another sign-in, is rejected", async () => {
   const { login } = await known();
   const first = await begin();
   const used = new URL(await first.browser.signIn(first.authorizationUrl.href, login));
@@ -112,7 +112,7 @@ Deno.test("a code used before, or taken from another sign-in, is refused", async
   await refused(comeBack(third.browser, mine.href));
 });
 
-Deno.test("an ID token of wrong audience, issuer, subject, age or nonce is refused, though the provider signed it", async () => {
+Deno.test("an ID token with wrong audience, issuer, subject, age or nonce is rejected, even if signed by the provider", async () => {
   const { user, login } = await known();
   const other = await known();
   const now = Math.floor(Date.now() / 1000);
@@ -154,7 +154,7 @@ Deno.test("an ID token of wrong audience, issuer, subject, age or nonce is refus
       { nonce: "another" },
       { nonce: undefined },
       { nbf: now + 600 },
-      // Without an email userinfo is asked, which speaks of another subject.
+      // Without an email in the token, userinfo is requested, which has another subject.
       { sub: other.login, email: undefined, email_verified: undefined },
     ]
   ) {
@@ -164,7 +164,7 @@ Deno.test("an ID token of wrong audience, issuer, subject, age or nonce is refus
   }
 });
 
-Deno.test("an ID token the provider did not sign is refused", async () => {
+Deno.test("an ID token not signed by the provider is rejected", async () => {
   const { user, login } = await known();
   const { privateKey } = await generateKeyPair("RS256", { extractable: true });
   const foreign = { ...await exportJWK(privateKey), alg: "RS256" };
@@ -196,7 +196,7 @@ Deno.test("an ID token the provider did not sign is refused", async () => {
   }
 });
 
-Deno.test("an answer that names another issuer, or none, is refused before the code is sent anywhere", async () => {
+Deno.test("an answer with another issuer, or none, is rejected before the code is sent to any endpoint", async () => {
   const { login } = await known();
   for (const iss of ["https://elsewhere.test", ""]) {
     const { browser, authorizationUrl } = await begin();
@@ -207,14 +207,14 @@ Deno.test("an answer that names another issuer, or none, is refused before the c
   }
 });
 
-Deno.test("a refusal of the provider's is told as one", async () => {
+Deno.test("an error of the provider is reported as such", async () => {
   const { browser, authorizationUrl } = await begin();
   const state = authorizationUrl.searchParams.get("state");
   const back = new URLSearchParams({ error: "access_denied", state: state ?? "", iss: issuer });
   await refused(comeBack(browser, `${PUBLIC_URL}/api/v1/auth/oidc/corp/callback?${back}`));
 });
 
-Deno.test("what is stored of a sign-in under way cannot be used by who reads it", async () => {
+Deno.test("a stored sign-in cannot be used by someone who reads the database", async () => {
   const { browser, authorizationUrl } = await begin();
   const state = authorizationUrl.searchParams.get("state") ?? "";
   const rows = await sql`select state_hash from oidc_flows where state_hash = sha256(${state}::text::bytea)`;
@@ -222,7 +222,7 @@ Deno.test("what is stored of a sign-in under way cannot be used by who reads it"
   assert.ok(browser);
 });
 
-Deno.test("neither codes nor tokens nor secrets of a provider come into the log", () => {
+Deno.test("the log contains no codes, tokens or secrets of a provider", () => {
   const log = t.logs.join("\n");
   assert.match(log, /a sign-in by an OpenID provider failed/);
   assert.ok(!log.includes(CLIENT_SECRET));

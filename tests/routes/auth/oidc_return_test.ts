@@ -8,7 +8,7 @@ Deno.test.afterAll(() => world.stop());
 const { t, provider, begin, run, known } = world;
 const { sql } = t.steward.platform;
 
-Deno.test("with returnTo the browser goes there with a code, which is exchanged for the tokens once", async () => {
+Deno.test("with returnTo the browser is redirected with a code, which can be exchanged for tokens once", async () => {
   const { user, login } = await known();
   const returnTo = "https://app.test/signed-in?next=%2Fhome";
   const answer = await run(login, "corp", `?${new URLSearchParams({ returnTo: `${returnTo}#old` })}`);
@@ -26,7 +26,7 @@ Deno.test("with returnTo the browser goes there with a code, which is exchanged 
   assert.equal(again.body.code, "OIDC_HANDOVER_INVALID");
 });
 
-Deno.test("with returnTo a refusal goes there, too, and an old code is worthless", async () => {
+Deno.test("with returnTo errors are redirected too, and an expired code is rejected", async () => {
   const query = `?${new URLSearchParams({ returnTo: "/welcome" })}`;
   const stranger = `stranger-${newId()}`;
   provider.accounts.set(stranger, { email: `${stranger}@example.test`, email_verified: true });
@@ -39,7 +39,7 @@ Deno.test("with returnTo a refusal goes there, too, and an old code is worthless
   assert.equal((await t.nobody.post("/auth/oidc/exchange", { code })).body.code, "OIDC_HANDOVER_INVALID");
 });
 
-Deno.test("the service redirects to no place but its own and the configured ones", async () => {
+Deno.test("the service redirects only to its own and configured origins", async () => {
   const evil = [
     "https://evil.test/",
     "//evil.test/",

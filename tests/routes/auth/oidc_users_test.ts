@@ -10,7 +10,7 @@ const { t, provider, run, known } = world;
 const { issuer } = provider;
 const { sql } = t.steward.platform;
 
-Deno.test("the list names the providers and gives no secret away", async () => {
+Deno.test("the list names the providers and contains no secret", async () => {
   const { status, body } = await t.nobody.get("/api/v1/auth/oidc");
   assert.equal(status, 200);
   assert.deepEqual(body[0], {
@@ -23,7 +23,7 @@ Deno.test("the list names the providers and gives no secret away", async () => {
 });
 
 for (const name of ["corp", "open", "public"]) {
-  Deno.test(`a verified email signs its user in by the ${name} client, and is answered as a login`, async () => {
+  Deno.test(`a verified email signs its user in with the ${name} client, and is answered like a login`, async () => {
     const { user, login } = await known();
     const { status, body, headers } = await run(login, name);
     assert.equal(status, 200, JSON.stringify(body));
@@ -37,7 +37,7 @@ for (const name of ["corp", "open", "public"]) {
   });
 }
 
-Deno.test("once linked, the account is known by its subject, whatever its email says", async () => {
+Deno.test("a linked account is found by its subject, whatever its email", async () => {
   const { user, login } = await known();
   assert.equal((await run(login)).status, 200);
   provider.accounts.set(login, { email: "changed@example.test", email_verified: false });
@@ -48,7 +48,7 @@ Deno.test("once linked, the account is known by its subject, whatever its email 
   assert.equal(audited?.action, "user.link-identity");
 });
 
-Deno.test("another account of the provider with the same email does not get into a linked user", async () => {
+Deno.test("another account of the provider with the same email cannot sign in as a linked user", async () => {
   const { user, login } = await known();
   assert.equal((await run(login)).status, 200);
   provider.accounts.set(`heir-${login}`, { email: user.email, email_verified: true });
@@ -57,7 +57,7 @@ Deno.test("another account of the provider with the same email does not get into
   assert.equal(body.code, "OIDC_IDENTITY_CONFLICT");
 });
 
-Deno.test("tenantId and global of the start count as in a login", async () => {
+Deno.test("tenantId and global of the start work as in a login", async () => {
   const second = await t.tenant();
   const { user, login } = await known({ links: [await t.tenant(), second] });
   assert.equal((await run(login, "corp", `?tenantId=${second}`)).body.tenant.id, second);
@@ -67,7 +67,7 @@ Deno.test("tenantId and global of the start count as in a login", async () => {
   assert.ok(user);
 });
 
-Deno.test("an unverified email, an absent one, and a verification that is not literally true sign nobody in", async () => {
+Deno.test("an email that is unverified, missing or not verified with literal true signs nobody in", async () => {
   const { user } = await known();
   const accounts = [
     { email: user.email, email_verified: false },
@@ -87,7 +87,7 @@ Deno.test("an unverified email, an absent one, and a verification that is not li
   assert.equal((await sql`select from user_identities where user_id = ${user.id}`).count, 0);
 });
 
-Deno.test("an unknown email signs nobody in and creates nobody without autoProvision", async () => {
+Deno.test("without autoProvision an unknown email signs nobody in and creates no user", async () => {
   const login = `stranger-${newId()}`;
   provider.accounts.set(login, { email: `${login}@example.test`, email_verified: true });
   const { status, body } = await run(login, "corp");
@@ -96,7 +96,7 @@ Deno.test("an unknown email signs nobody in and creates nobody without autoProvi
   assert.equal((await sql`select from users where email = ${`${login}@example.test`}`).count, 0);
 });
 
-Deno.test("with autoProvision an unknown email makes a user without tenant or password, once", async () => {
+Deno.test("with autoProvision an unknown email creates one user without tenant or password", async () => {
   const login = `newcomer-${newId()}`;
   const email = `${login}@example.test`;
   provider.accounts.set(login, { email, email_verified: true, given_name: "Grace", family_name: "Hopper" });
@@ -114,7 +114,7 @@ Deno.test("with autoProvision an unknown email makes a user without tenant or pa
   assert.equal((await signIn(t, email, "anything at all")).status, 401);
 });
 
-Deno.test("claims of text no database can hold count as absent", async () => {
+Deno.test("claims with text the database cannot store count as missing", async () => {
   const login = `odd-${newId()}`;
   const email = `${login}@example.test`;
   provider.accounts.set(login, { email, email_verified: true, given_name: "Gr\0ce", family_name: "Hopper" });
@@ -126,7 +126,7 @@ Deno.test("claims of text no database can hold count as absent", async () => {
   assert.equal((await run(pretender)).body.code, "OIDC_EMAIL_UNVERIFIED_FORBIDDEN");
 });
 
-Deno.test("inactive and deleted users are not signed in, nor made anew", async () => {
+Deno.test("inactive and deleted users are neither signed in nor created again", async () => {
   const deleted = await known();
   await sql`update users set deleted_at = now() where id = ${deleted.user.id}`;
   const inactive = await known({ isActive: false });
@@ -140,7 +140,7 @@ Deno.test("inactive and deleted users are not signed in, nor made anew", async (
   }
 });
 
-Deno.test("a locked account is locked for this way in, too", async () => {
+Deno.test("a locked account cannot sign in with a provider either", async () => {
   const { user, login } = await known();
   await sql`update users set lockout_expires_at = now() + interval '10 minutes' where id = ${user.id}`;
   const { status, body, headers } = await run(login);
@@ -149,7 +149,7 @@ Deno.test("a locked account is locked for this way in, too", async () => {
   assert.ok(Number(headers.get("retry-after")) > 590);
 });
 
-Deno.test("unknown providers are not found; one that is away, or does not accept us, is unavailable", async () => {
+Deno.test("unknown providers are not found; one that is down, or rejects the client, is unavailable", async () => {
   for (const path of ["/unknown", "/unknown/callback?state=x&code=y"]) {
     const { status, body } = await t.nobody.get(`/api/v1/auth/oidc${path}`);
     assert.equal(status, 404);

@@ -1,4 +1,4 @@
-// A service and a real OpenID provider in front of it, and browsers that sign in by it.
+// A service with a real OpenID provider, and browsers that sign in with it.
 import assert from "node:assert/strict";
 import { Browser, CLIENT_SECRET, type OidcProvider, startOidcProvider } from "../../support/oidc.ts";
 import { setup, type TestService } from "../../support/setup.ts";
@@ -7,14 +7,14 @@ import { type Person, person } from "./people.ts";
 export const PUBLIC_URL = "https://steward.test/base";
 const NAMES = ["corp", "open", "public", "misconfigured"];
 
-/** A sign-in that has been sent to the provider. */
+/** A sign-in that was redirected to the provider. */
 export interface Flow {
   browser: Browser;
-  /** Where the provider is asked. */
+  /** The authorization URL. */
   authorizationUrl: URL;
 }
 
-/** What a browser was answered when it came back. */
+/** The answer to a browser that came back from the provider. */
 export interface Outcome {
   status: number;
   headers: Headers;
@@ -26,7 +26,7 @@ export interface Outcome {
 export class OpenIdTest {
   private constructor(readonly t: TestService, readonly provider: OidcProvider) {}
 
-  /** Starts both. Of the service's providers `open` makes users, and two do not work. */
+  /** Starts both. Provider `open` of the service creates users; two providers do not work. */
   static async start(): Promise<OpenIdTest> {
     const provider = await startOidcProvider({
       redirectUris: NAMES.map((name) => `${PUBLIC_URL}/api/v1/auth/oidc/${name}/callback`),
@@ -58,14 +58,14 @@ export class OpenIdTest {
 
   newBrowser = (): Browser => new Browser({ [PUBLIC_URL]: this.t.url });
 
-  /** Has a browser sent to the provider. */
+  /** Starts a sign-in and returns the redirect to the provider. */
   begin = async (name = "corp", query = "", browser = this.newBrowser()): Promise<Flow> => {
     const response = await browser.visit(`${PUBLIC_URL}/api/v1/auth/oidc/${name}${query}`);
     assert.equal(response.status, 302, await response.text());
     return { browser, authorizationUrl: new URL(response.headers.get("location") ?? "") };
   };
 
-  /** Brings the browser back to Steward. */
+  /** Sends the browser back to Steward. */
   comeBack = async (browser: Browser, callback: string): Promise<Outcome> => {
     const response = await browser.visit(callback);
     const text = await response.text();
@@ -73,7 +73,7 @@ export class OpenIdTest {
     return { status, headers, location: headers.get("location") ?? "", body: text ? JSON.parse(text) : null };
   };
 
-  /** A whole sign-in. `change` alters what the provider is asked. */
+  /** A whole sign-in. `change` alters the authorization request. */
   run = async (
     login: string,
     name = "corp",
@@ -85,7 +85,7 @@ export class OpenIdTest {
     return await this.comeBack(browser, await browser.signIn(authorizationUrl.href, login));
   };
 
-  /** Somebody with a user here and an account of the same email there. */
+  /** A user and an account at the provider with the same email. */
   known = async (o: Parameters<typeof person>[1] = {}): Promise<{ user: Person; login: string }> => {
     const user = await person(this.t, o);
     const login = `login-${user.id}`;

@@ -23,7 +23,7 @@ Deno.test("me answers the caller's profile, roles and permissions in the token's
   assert.equal(headers.get("etag"), '"1"');
 });
 
-Deno.test("the profile claims nothing for a deactivated link to the platform tenant", async () => {
+Deno.test("a deactivated link to the platform tenant gives nothing in the profile", async () => {
   const user = await person(t, { links: [t.platformTenantId], role: "SystemAdmin" });
   await sql`update user_tenants set is_active = false where user_id = ${user.id}`;
   const { body } = await signIn(t, user.email);
@@ -31,7 +31,7 @@ Deno.test("the profile claims nothing for a deactivated link to the platform ten
   assert.deepEqual(body.permissions, []);
 });
 
-Deno.test("one changes one's own names and number, and nothing else of oneself", async () => {
+Deno.test("users can change their own names and number, and nothing else of themselves", async () => {
   const user = await person(t);
   const me = bearer(t, await signIn(t, user.email));
   const changed = await me.put("/api/v1/auth/me", {
@@ -60,7 +60,7 @@ Deno.test("one changes one's own names and number, and nothing else of oneself",
   assert.equal(audited?.after.firstName, "Ada");
 });
 
-Deno.test("a profile change that changes nothing leaves the version, a stale If-Match is refused", async () => {
+Deno.test("a profile change without effect keeps the version; an outdated If-Match is rejected", async () => {
   const user = await person(t);
   const me = bearer(t, await signIn(t, user.email));
   assert.equal((await me.put("/auth/me", { firstName: "Some" })).headers.get("etag"), '"1"');
@@ -99,7 +99,7 @@ Deno.test("changing the password ends the other sessions and keeps the caller's"
   }]);
 });
 
-Deno.test("a new password of the wrong length, or the email itself, is refused", async () => {
+Deno.test("a new password of invalid length, or equal to the email, is rejected", async () => {
   const user = await person(t);
   const me = bearer(t, await signIn(t, user.email));
   for (const newPassword of ["short-one", "x".repeat(129), user.email.toUpperCase()]) {
@@ -109,7 +109,7 @@ Deno.test("a new password of the wrong length, or the email itself, is refused",
   }
 });
 
-Deno.test("wrong current passwords are refused by field and lock the account at the fifth", async () => {
+Deno.test("wrong current passwords are reported by field and lock the account at the fifth", async () => {
   const user = await person(t);
   const me = bearer(t, await signIn(t, user.email));
   const attempt = (currentPassword: string) =>
@@ -123,7 +123,7 @@ Deno.test("wrong current passwords are refused by field and lock the account at 
   assert.equal((await signIn(t, user.email)).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
 });
 
-Deno.test("of simultaneous password changes one wins", async () => {
+Deno.test("of simultaneous password changes one succeeds", async () => {
   const me = bearer(t, await signIn(t, (await person(t)).email));
   const answers = await Promise.all(
     Array.from(
@@ -135,7 +135,7 @@ Deno.test("of simultaneous password changes one wins", async () => {
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [204, 400, 400, 400]);
 });
 
-Deno.test("a user without a password is told how to set one", async () => {
+Deno.test("a user without a password gets an error that says how to set one", async () => {
   const user = await t.actor();
   const answer = await user.post("/auth/change-password", {
     currentPassword: "whatever it is",
@@ -145,7 +145,7 @@ Deno.test("a user without a password is told how to set one", async () => {
   assert.match(answer.body.errors[0], /forgot-password/);
 });
 
-Deno.test("one lists one's own open sessions, newest first, and ends any of them", async () => {
+Deno.test("users list their own open sessions, newest first, and can end any of them", async () => {
   const user = await person(t);
   const first = await t.nobody.with({ "user-agent": "First" })
     .post("/auth/login", { email: user.email, password: PASSWORD });
@@ -164,7 +164,7 @@ Deno.test("one lists one's own open sessions, newest first, and ends any of them
   assert.equal((await second.get("/auth/me")).body.code, "TOKEN_REVOKED");
 });
 
-Deno.test("sessions of others, ended ones and unknown ones are all not found", async () => {
+Deno.test("another user's, ended and unknown sessions are not found", async () => {
   const [mine, theirs] = [await t.actor(), await t.actor()];
   const [session] = (await theirs.get("/auth/sessions")).body;
   for (const id of [session.id, newId()]) {

@@ -9,7 +9,7 @@ Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 const NEW = "a new and better one";
 
-/** Asks for a reset and waits until its job, and the delivery that follows from it, are done. */
+/** Requests a reset and waits until its job and the following delivery are done. */
 async function forgot(email: string, s = t): Promise<void> {
   const before = new Set((await s.steward.platform.sql`select id from jobs`).map((row) => row.id));
   assert.equal((await s.nobody.post("/api/v1/auth/forgot-password", { email })).status, 202);
@@ -62,7 +62,7 @@ Deno.test("a reset link is mailed, works once, and ends every session of the use
   assert.deepEqual({ ...audited }, { actorId: user.id, action: "user.reset-password" });
 });
 
-Deno.test("unknown, inactive and deleted users are answered alike and get no mail", async () => {
+Deno.test("unknown, inactive and deleted users get the same answer and no mail", async () => {
   const inactive = await person(t, { isActive: false });
   const deleted = await person(t);
   await sql`update users set deleted_at = now() where id = ${deleted.id}`;
@@ -72,13 +72,13 @@ Deno.test("unknown, inactive and deleted users are answered alike and get no mai
   }
 });
 
-Deno.test("a user without a password sets one by the link", async () => {
+Deno.test("a user without a password can set one with the link", async () => {
   const user = await person(t, { passwordHash: null });
   assert.equal((await reset(await tokenFor(user.email))).status, 204);
   assert.equal((await signIn(t, user.email, NEW)).status, 200);
 });
 
-Deno.test("unknown, expired and a since deactivated user's tokens are refused", async () => {
+Deno.test("tokens that are unknown, expired or of a deactivated user are rejected", async () => {
   const user = await person(t);
   const token = await tokenFor(user.email);
   assert.equal((await reset("unknown")).body.code, "RESET_TOKEN_INVALID");
@@ -90,7 +90,7 @@ Deno.test("unknown, expired and a since deactivated user's tokens are refused", 
   assert.equal((await signIn(t, user.email)).status, 200);
 });
 
-Deno.test("a link is good for 30 minutes and its token is stored hashed", async () => {
+Deno.test("a link is valid for 30 minutes and its token is stored as a hash", async () => {
   const user = await person(t);
   const token = await tokenFor(user.email);
   const [row] = await sql`select extract(epoch from expires_at - created_at)::int as seconds,
@@ -98,7 +98,7 @@ Deno.test("a link is good for 30 minutes and its token is stored hashed", async 
   assert.deepEqual({ ...row }, { seconds: 1800, isHashed: true });
 });
 
-Deno.test("a bad new password is refused by field and leaves the link good", async () => {
+Deno.test("an invalid new password is reported by field and does not use up the link", async () => {
   const user = await person(t);
   const token = await tokenFor(user.email);
   for (const password of ["short", user.email, "x".repeat(129)]) {
@@ -109,7 +109,7 @@ Deno.test("a bad new password is refused by field and leaves the link good", asy
   assert.equal((await reset(token)).status, 204);
 });
 
-Deno.test("any of several links works, and uses up the others", async () => {
+Deno.test("any of several links works once, and using one invalidates the others", async () => {
   const user = await person(t);
   const [first, second] = [await tokenFor(user.email), await tokenFor(user.email)];
   assert.notEqual(first, second);
@@ -131,13 +131,13 @@ Deno.test("a reset lifts the lockout", async () => {
   assert.equal((await signIn(t, user.email, NEW)).status, 200);
 });
 
-Deno.test("nobody is sent more than five live links, however often they are asked for", async () => {
+Deno.test("a user gets at most five valid links, however often a reset is requested", async () => {
   const user = await person(t);
   for (let n = 0; n < 7; n++) await forgot(user.email);
   assert.equal((await mailsTo(user.email)).length, 5);
 });
 
-Deno.test("a changed password makes links that are under way worthless", async () => {
+Deno.test("a password change invalidates unused links", async () => {
   const user = await person(t);
   const token = await tokenFor(user.email);
   const me = bearer(t, await signIn(t, user.email));
@@ -148,7 +148,7 @@ Deno.test("a changed password makes links that are under way worthless", async (
   assert.equal((await reset(token)).body.code, "RESET_TOKEN_INVALID");
 });
 
-Deno.test("neither a tenant's staff nor an administrator can read the link from messages or jobs", async () => {
+Deno.test("neither a tenant's staff nor an administrator can read the link in messages or jobs", async () => {
   const user = await person(t);
   const token = await tokenFor(user.email);
   const staff = await t.actor({ tenantId: user.tenantId, permissions: ["send:notifications"] });
@@ -165,7 +165,7 @@ Deno.test("neither a tenant's staff nor an administrator can read the link from 
   assert.ok(!t.logs.join("\n").includes(token));
 });
 
-Deno.test("a reset mail goes out when its template lacks a variable, loses the link or is deleted", async () => {
+Deno.test("a reset mail is sent even if its template lacks a variable, loses the link or is deleted", async () => {
   const templates = "/api/v1/notification-templates";
   const operator = await elsewhere.actor({ role: "SystemAdmin", global: true });
   const { items } = (await operator.get(`${templates}?pageSize=100`)).body;
@@ -198,14 +198,14 @@ Deno.test("a reset mail goes out when its template lacks a variable, loses the l
   assert.ok(elsewhere.logs.some((line) => line.includes('"warn"') && line.includes("password-reset")));
 });
 
-Deno.test("RESET_URL names another page", async () => {
+Deno.test("RESET_URL can point to another page", async () => {
   const user = await person(elsewhere);
   await forgot(user.email, elsewhere);
   const [mail] = await mailsTo(user.email, elsewhere);
   assert.match(mail?.textBody ?? "", /https:\/\/app\.example\.test\/reset\?t=[\w-]{43}/);
 });
 
-Deno.test("the service's own page is served with a policy that lets only its script run", async () => {
+Deno.test("the service's own page has a content security policy that allows only its script", async () => {
   const { status, body, headers } = await t.nobody.get("/auth/reset-password");
   assert.equal(status, 200);
   assert.match(headers.get("content-type") ?? "", /^text\/html/);
@@ -213,7 +213,7 @@ Deno.test("the service's own page is served with a policy that lets only its scr
   assert.match(body, /<form>/);
 });
 
-Deno.test("bodies of the wrong shape are refused", async () => {
+Deno.test("malformed bodies are rejected", async () => {
   for (const body of [{}, { email: 5 }, { email: "" }, { email: "x".repeat(321) }, { email: "a\0@b.c" }]) {
     assert.equal((await t.nobody.post("/auth/forgot-password", body)).status, 400);
   }

@@ -6,15 +6,15 @@ import { setup } from "../../support/setup.ts";
 import { forgetFailures, PASSWORD, person, signIn } from "./people.ts";
 
 const t = await setup({}, { inThisProcess: true });
-/** Runs no jobs, which would take time from the requests that follow. */
+/** Runs no jobs, which would slow down the measured requests. */
 const idle = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => Promise.all([t.stop(), idle.stop()]).then(() => {}));
 Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 
 /**
- * Milliseconds each kind of request takes, as the quartile below which the machine's other work does not show. The
- * kinds take turns, so that a busy machine slows all alike.
+ * The time of each kind of request in milliseconds: the lower quartile, which other load does not affect. The
+ * kinds take turns, so that load slows all of them equally.
  */
 async function times(
   kinds: Record<string, () => Promise<unknown>>,
@@ -58,14 +58,14 @@ Deno.test("forgot-password takes the same time for known and unknown emails", as
   assert.ok(Math.abs(known - unknown) < Math.max(4, unknown), JSON.stringify(measured));
 });
 
-Deno.test("hashes made elsewhere sign in and are replaced by one of ours at the first good sign-in", async () => {
+Deno.test("foreign hashes are accepted and replaced by one of our own at the first successful sign-in", async () => {
   const cheap = { memoryCost: 8_192, timeCost: 1, parallelism: 2 };
   const bcrypted = await bcrypt(PASSWORD, 5);
   const elsewhere = [
     bcrypted.replace(/^\$2\w/, "$2a"),
     bcrypted.replace(/^\$2\w/, "$2b"),
     bcrypted.replace(/^\$2\w/, "$2y"),
-    ...await Promise.all([0, 1, 2].map((algorithm) => argon2(PASSWORD, { ...cheap, algorithm }))), // d, i and id
+    ...await Promise.all([0, 1, 2].map((algorithm) => argon2(PASSWORD, { ...cheap, algorithm }))), // argon2d, i and id
   ];
   for (const passwordHash of elsewhere) {
     const user = await person(t, { passwordHash });
@@ -81,7 +81,7 @@ Deno.test("hashes made elsewhere sign in and are replaced by one of ours at the 
   }
 });
 
-Deno.test("two hundred sign-ins at once all succeed and leave other requests fast", async () => {
+Deno.test("two hundred simultaneous sign-ins all succeed and do not delay other requests", async () => {
   const people = await Promise.all(Array.from({ length: 20 }, () => person(t)));
   const other = await t.actor({ permissions: ["read:users"] });
   let isOver = false;
@@ -101,7 +101,7 @@ Deno.test("two hundred sign-ins at once all succeed and leave other requests fas
   assert.ok(p95 < 150, `p95 ${p95} ms of ${taken.length} requests`);
 });
 
-Deno.test("a sign-in that could not be checked in time is told to come back", async () => {
+Deno.test("a sign-in that could not be checked in time is answered with Retry-After", async () => {
   const user = await person(t);
   const cheap = await bcrypt(PASSWORD, 4);
   const queue = Array.from({ length: 600 }, () => verifyPassword(cheap, PASSWORD));

@@ -7,15 +7,15 @@ import type { TestService } from "../../support/setup.ts";
 export const PASSWORD = "correct horse battery";
 const hashed = hashPassword(PASSWORD);
 
-/** Somebody who can sign in by password. */
+/** A user who can sign in with a password. */
 export interface Person {
   id: string;
   email: string;
-  /** Tenant of the default link; empty where there is none. */
+  /** Tenant of the default link; empty if there is none. */
   tenantId: string;
 }
 
-/** Makes a user with a password and, unless `links` says otherwise, an Admin link to a new tenant. */
+/** Creates a user with a password and, unless `links` says otherwise, an Admin link to a new tenant. */
 export async function person(
   t: TestService,
   o: { email?: string; passwordHash?: string | null; isActive?: boolean; links?: string[]; role?: string } =
@@ -44,13 +44,13 @@ export async function person(
 export const signIn = (t: TestService, email: string, password = PASSWORD, more = {}): Promise<HttpAnswer> =>
   t.nobody.post("/api/v1/auth/login", { email, password, ...more });
 
-/** A caller with the access token of a sign-in's answer. */
+/** A caller with the access token of a sign-in answer. */
 export const bearer = (t: TestService, { body }: HttpAnswer): HttpClient => withToken(t, body.accessToken);
 
 export const withToken = (t: TestService, token: string): HttpClient =>
   t.nobody.with({ authorization: `Bearer ${token}` });
 
-/** Forgets failed sign-ins, so that a test starts below every limit. */
+/** Deletes failed sign-ins, so that a test starts below every limit. */
 export const forgetFailures = async (t: TestService): Promise<void> => {
   await t.steward.platform.sql`delete from failed_sign_ins`;
 };

@@ -1,4 +1,4 @@
-// What a holder of admin:system reaches without a tenant's context, and what a tenant named by a global token changes.
+// What admin:system gives without a tenant, and what changes when a global token names one.
 import assert from "node:assert/strict";
 import { type Actor, setup } from "../../support/setup.ts";
 
@@ -16,7 +16,7 @@ const [foreign, linked] = await Promise.all([
 const admin = await t.actor({ role: "SystemAdmin", global: true });
 await holdToo(admin.userId, linked.tenantId ?? "", linked.roleId ?? "");
 
-/** Links a user to a tenant with one role more. */
+/** Links a user to a tenant with an additional role. */
 async function holdToo(userId: string, tenantId: string, roleId: string): Promise<void> {
   await sql`insert into user_tenants (user_id, tenant_id) values (${userId}, ${tenantId}) on conflict do nothing`;
   await sql`insert into user_tenant_roles (user_id, tenant_id, role_id) values (${userId}, ${tenantId}, ${roleId})`;
@@ -27,7 +27,7 @@ async function platformRole(permissions: string[]): Promise<string> {
   return (await t.actor({ tenantId: t.platformTenantId, permissions })).roleId ?? "";
 }
 
-/** Rights that were changed behind the service's back are remembered for 600 ms. */
+/** Permissions changed directly in the database are cached for 600 ms. */
 const forgotten = () => new Promise((resolve) => setTimeout(resolve, 650));
 
 type Made = Record<string, string>;
@@ -94,19 +94,19 @@ const idsOf = async (actor: Pick<Actor, "get">, path: string, query = ""): Promi
 const readOf = (path: string, id: string | undefined) =>
   `/api/v1${path === "/reports/history" ? "/reports" : path}/${id}`;
 
-Deno.test("without a context admin:system sees all jobs, and of messages and reports the service's own", async () => {
+Deno.test("without a tenant admin:system sees all jobs, but only the service's own messages and reports", async () => {
   for (const path of PATHS.filter((path) => path !== "/files")) {
     const ids = await idsOf(admin, path);
     const seesAll = OF_JOBS.includes(path);
     assert.ok(ids.includes(services[path] ?? ""), `${path}: the service's own`);
     assert.equal(ids.includes(theirs[path] ?? ""), seesAll, `${path}: a tenant's`);
     assert.equal((await admin.get(readOf(path, services[path]))).status, 200, path);
-    if (path === "/recurring-jobs") continue; // read by a name that is only unique in its tenant
+    if (path === "/recurring-jobs") continue; // read by a name that is unique only in its tenant
     assert.equal((await admin.get(readOf(path, theirs[path]))).status, seesAll ? 200 : 404, path);
   }
 });
 
-Deno.test("a tenant that a global token names is its context, and needs a link, on every route of these areas", async () => {
+Deno.test("a tenant named by a global token needs a link, on every route of these areas", async () => {
   const { body: document } = await t.nobody.get("/openapi.json");
   const areas = /^\/api\/v1\/(jobs|recurring-jobs|dead-letter-jobs|notification|reports|files)/;
   const routes = Object.entries<Record<string, unknown>>(document.paths)
@@ -134,7 +134,7 @@ Deno.test("a tenant that a global token names is its context, and needs a link, 
   }
 });
 
-Deno.test("without a context nobody else is let in, whatever they hold in the platform tenant", async () => {
+Deno.test("without a tenant nobody else has access, whatever permissions they have in the platform tenant", async () => {
   const other = await t.actor({ tenantId: t.platformTenantId, permissions: EVERYTHING, global: true });
   for (const path of PATHS) {
     const { status, body } = await other.get(`/api/v1${path}`);
@@ -142,7 +142,7 @@ Deno.test("without a context nobody else is let in, whatever they hold in the pl
   }
 });
 
-Deno.test("product files are reached without a context by what the platform tenant gives of the file module", async () => {
+Deno.test("product files can be used without a tenant by the file permissions of the platform tenant", async () => {
   const global = await t.actor({ role: "SystemAdmin", global: true });
   const reservation = { profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: 1 };
   const { body: refused, status } = await global.post("/api/v1/files", reservation);
@@ -165,7 +165,7 @@ Deno.test("product files are reached without a context by what the platform tena
   await holdToo(global.userId, t.platformTenantId, await platformRole(["retain:files"]));
   await forgotten();
   assert.equal((await global.put(`${path}/retention`, hold)).status, 200);
-  // what a tenant gives of the module opens nothing of the service's
+  // a tenant's file permissions give nothing in the service's context
   const elsewhere = await t.actor({ role: "SystemAdmin", global: true });
   await holdToo(elsewhere.userId, linked.tenantId ?? "", linked.roleId ?? "");
   assert.equal((await elsewhere.get(path)).body.code, "MISSING_PERMISSION");

@@ -19,12 +19,12 @@ Deno.test("the first administrator signs in and gets tokens for the platform ten
   assert.equal(headers.get("cache-control"), "no-store");
 });
 
-Deno.test("the email is taken in any case and with spaces around it", async () => {
+Deno.test("the email is accepted in any case and with spaces around it", async () => {
   const { email } = await person(t);
   assert.equal((await signIn(t, `  ${email.toUpperCase()} `)).status, 200);
 });
 
-Deno.test("wrong password, unknown email, inactive, deleted and passwordless users are one answer", async () => {
+Deno.test("wrong password, unknown email, inactive, deleted and passwordless users get the same answer", async () => {
   const known = await person(t);
   const inactive = await person(t, { isActive: false });
   const deleted = await person(t);
@@ -45,7 +45,7 @@ Deno.test("wrong password, unknown email, inactive, deleted and passwordless use
   }
 });
 
-Deno.test("without tenantId a sign-in lands in the default link's tenant, else the first active one, else in none", async () => {
+Deno.test("without tenantId a sign-in uses the tenant of the default link, else the first active one, else none", async () => {
   const [first, second] = [await t.tenant(), await t.tenant()];
   const user = await person(t, { links: [first, second] });
   const landing = async () => (await signIn(t, user.email)).body.tenant?.id ?? null;
@@ -59,7 +59,7 @@ Deno.test("without tenantId a sign-in lands in the default link's tenant, else t
   assert.equal(await landing(), null);
 });
 
-Deno.test("tenantId names the tenant; global asks for none even where there is a default", async () => {
+Deno.test("tenantId chooses the tenant; global asks for none even if there is a default", async () => {
   const [first, second] = [await t.tenant(), await t.tenant()];
   const user = await person(t, { links: [first, second] });
   assert.equal((await signIn(t, user.email, PASSWORD, { tenantId: second })).body.tenant.id, second);
@@ -81,7 +81,7 @@ Deno.test("tenantId names the tenant; global asks for none even where there is a
   assert.equal(unknown.body.code, "TENANT_FORBIDDEN");
 });
 
-Deno.test("bodies of the wrong shape are refused by field, as a list", async () => {
+Deno.test("malformed bodies are rejected with a list of fields", async () => {
   const bodies = [
     {},
     { email: 1, password: [] },
@@ -103,7 +103,7 @@ Deno.test("bodies of the wrong shape are refused by field, as a list", async () 
   }
 });
 
-Deno.test("a refresh token works once; seen again it ends its session", async () => {
+Deno.test("a refresh token works once; a second use ends its session", async () => {
   const first = (await signIn(t, (await person(t)).email)).body;
   const second = await t.nobody.post("/api/v1/auth/refresh", { refreshToken: first.refreshToken });
   assert.equal(second.status, 200);
@@ -116,7 +116,7 @@ Deno.test("a refresh token works once; seen again it ends its session", async ()
   assert.equal(successor.body.code, "TOKEN_REVOKED");
 });
 
-Deno.test("ten simultaneous uses of one refresh token give at most one success and end the session", async () => {
+Deno.test("of ten simultaneous uses of one refresh token at most one succeeds, and the session ends", async () => {
   const { refreshToken } = (await signIn(t, (await person(t)).email)).body;
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => t.nobody.post("/auth/refresh", { refreshToken })),
@@ -127,7 +127,7 @@ Deno.test("ten simultaneous uses of one refresh token give at most one success a
   assert.equal((await bearer(t, good[0]!).get("/auth/me")).body.code, "TOKEN_REVOKED");
 });
 
-Deno.test("refresh tells unknown, expired and an inactive user's tokens apart", async () => {
+Deno.test("refresh distinguishes unknown and expired tokens and those of an inactive user", async () => {
   const refresh = (refreshToken: unknown) => t.nobody.post("/auth/refresh", { refreshToken });
   for (const token of ["nothing-of-ours", "", "\0", "x".repeat(201), "x".repeat(900_000)]) {
     const { status, body } = await refresh(token);
@@ -147,7 +147,7 @@ Deno.test("refresh tells unknown, expired and an inactive user's tokens apart", 
   assert.equal((await refresh(refreshToken)).body.code, "TOKEN_EXPIRED");
 });
 
-Deno.test("a refresh keeps the tenant; once the link is gone it is refused, and a new sign-in has no tenant", async () => {
+Deno.test("a refresh keeps the tenant; without the link it is rejected, and a new sign-in has no tenant", async () => {
   const user = await person(t);
   const first = (await signIn(t, user.email)).body;
   const second = await t.nobody.post("/auth/refresh", { refreshToken: first.refreshToken });
@@ -164,7 +164,7 @@ Deno.test("a refresh keeps the tenant; once the link is gone it is refused, and 
   assert.deepEqual(again.body.permissions, []);
 });
 
-Deno.test("signing out ends the session for the very next request, and its refresh token", async () => {
+Deno.test("signing out ends the session and its refresh token at once", async () => {
   const answer = await signIn(t, (await person(t)).email);
   const me = bearer(t, answer);
   assert.equal((await me.get("/auth/me")).status, 200);
@@ -187,7 +187,7 @@ Deno.test("switch-tenant gives tokens for a linked tenant, uses up the refresh t
   assert.equal((await t.nobody.post("/auth/refresh", { refreshToken })).body.code, "TOKEN_REVOKED");
 });
 
-Deno.test("switch-tenant to an unlinked, unknown, deactivated or closed tenant is forbidden, for admin:system too", async () => {
+Deno.test("switch-tenant to an unlinked, unknown, deactivated or closed tenant is forbidden, also with admin:system", async () => {
   const tenantId = await t.tenant();
   const closed = await t.tenant();
   const user = await person(t, { links: [t.platformTenantId, tenantId, closed], role: "SystemAdmin" });
@@ -203,7 +203,7 @@ Deno.test("switch-tenant to an unlinked, unknown, deactivated or closed tenant i
   assert.equal((await t.nobody.post("/auth/switch-tenant", { tenantId })).body.code, "TOKEN_MISSING");
 });
 
-Deno.test("a good sign-in keeps when it was, and where from on its session", async () => {
+Deno.test("a successful sign-in stores its time, and its address in the session", async () => {
   const user = await person(t);
   const answer = await t.nobody.with({ "user-agent": "Trial/1.0" })
     .post("/auth/login", { email: user.email, password: PASSWORD });

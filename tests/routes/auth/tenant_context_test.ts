@@ -16,7 +16,7 @@ await sql`update tenants set is_active = false where id = ${closed!}`;
 const global = bearer(t, await signIn(t, user.email, PASSWORD, { global: true }));
 const scoped = bearer(t, await signIn(t, user.email));
 
-Deno.test("an administrator of the platform makes a tenant and a role in it by the documented steps", async () => {
+Deno.test("an administrator of the platform creates a tenant and a role in it by the documented steps", async () => {
   const admin = await person(t, { links: [t.platformTenantId], role: "SystemAdmin" });
   const platform = bearer(t, await signIn(t, admin.email));
   const tenant = await platform.post("/api/v1/tenants", { name: `Acme ${admin.id}` });
@@ -67,7 +67,7 @@ Deno.test("a global token names its tenant by query, also together with an equal
   );
 });
 
-Deno.test("a global token without a tenant holds nothing and is refused on tenant-scoped routes", async () => {
+Deno.test("a global token without a tenant has no permissions and is rejected on tenant-scoped routes", async () => {
   const { body } = await global.get("/auth/me");
   assert.equal(body.tenant, null);
   assert.deepEqual(body.permissions, []);
@@ -77,7 +77,7 @@ Deno.test("a global token without a tenant holds nothing and is refused on tenan
   assert.equal((await global.with({ "x-tenant-id": "" }).get("/api/v1/users")).body.code, "FORBIDDEN");
 });
 
-Deno.test("unlinked, unknown, deactivated and closed tenants are forbidden alike", async () => {
+Deno.test("unlinked, unknown, deactivated and closed tenants get the same 403", async () => {
   for (const id of [foreign!, newId(), deactivated!, closed!]) {
     for (
       const answer of [
@@ -91,14 +91,14 @@ Deno.test("unlinked, unknown, deactivated and closed tenants are forbidden alike
   }
 });
 
-Deno.test("admin:system opens no tenant without a link", async () => {
+Deno.test("admin:system gives no access to a tenant without a link", async () => {
   const admin = await t.actor({ role: "SystemAdmin", global: true });
   const answer = await admin.with({ "x-tenant-id": foreign! }).get("/api/v1/users");
   assert.equal(answer.status, 403);
   assert.equal(answer.body.code, "TENANT_FORBIDDEN");
 });
 
-Deno.test("a malformed tenant, and two different ones, are refused as invalid", async () => {
+Deno.test("a malformed tenant, and two different ones, are rejected as invalid", async () => {
   const answers = [
     await global.with({ "x-tenant-id": "mine" }).get("/auth/me"),
     await global.get("/auth/me?tenantId=1"),
@@ -113,14 +113,14 @@ Deno.test("a malformed tenant, and two different ones, are refused as invalid", 
   }
 });
 
-Deno.test("a token that is no longer good is refused as such, whatever tenant it names", async () => {
+Deno.test("an invalid token is rejected as such, whatever tenant it names", async () => {
   const answer = await signIn(t, user.email, PASSWORD, { global: true });
   await bearer(t, answer).post("/auth/logout");
   const headers = { "x-tenant-id": "mine" };
   assert.equal((await bearer(t, answer).with(headers).get("/auth/me")).body.code, "TOKEN_REVOKED");
 });
 
-Deno.test("header and query are not read when the token has a tenant, however malformed", async () => {
+Deno.test("header and query are ignored when the token has a tenant, even if malformed", async () => {
   for (const id of [second!, foreign!, "no-uuid"]) {
     const { status, body } = await scoped.with({ "x-tenant-id": id }).get(`/auth/me?tenantId=${id}`);
     assert.equal(status, 200);
@@ -128,7 +128,7 @@ Deno.test("header and query are not read when the token has a tenant, however ma
   }
 });
 
-Deno.test("on admin routes tenantId of the query is a filter, and the header still a context", async () => {
+Deno.test("on admin routes the query's tenantId is a filter, and the header still sets the tenant", async () => {
   const admin = await t.actor({ role: "SystemAdmin", global: true });
   const filtered = await admin.get(`/api/v1/admin/users?tenantId=${foreign}`);
   assert.equal(filtered.status, 200);

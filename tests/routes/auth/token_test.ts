@@ -29,7 +29,7 @@ const privateKey = (jwk: JWK) => importJWK(jwk, "EdDSA");
 const b64 = (value: unknown) =>
   btoa(JSON.stringify(value)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 
-/** A token like a genuine one but for what is given. */
+/** A valid token except for the given claims and header. */
 async function token(
   o: {
     claims?: Record<string, unknown>;
@@ -50,7 +50,7 @@ async function codeFor(accessToken: string): Promise<string> {
   return status === 200 ? "OK" : body.code;
 }
 
-Deno.test("an access token carries the documented claims and no more, for a quarter of an hour", async () => {
+Deno.test("an access token has exactly the documented claims and is valid for 15 minutes", async () => {
   assert.deepEqual(Object.keys(genuine).sort(), [
     "aud",
     "exp",
@@ -69,7 +69,7 @@ Deno.test("an access token carries the documented claims and no more, for a quar
   assert.equal(await codeFor(await token()), "OK");
 });
 
-Deno.test("the keys are published without their private parts, and a stranger can verify with them", async () => {
+Deno.test("the keys are published without their private parts, and other software can verify with them", async () => {
   const { status, body, headers } = await t.nobody.get("/.well-known/jwks.json");
   assert.equal(status, 200);
   assert.match(headers.get("cache-control") ?? "", /max-age/);
@@ -84,7 +84,7 @@ Deno.test("the keys are published without their private parts, and a stranger ca
   assert.equal(payload.sub, user.id);
 });
 
-Deno.test("alg none is refused in every spelling, with and without a signature", async () => {
+Deno.test("alg none is rejected in every spelling, with and without a signature", async () => {
   for (const alg of ["none", "None", "NONE", "nOnE"]) {
     const head = b64({ alg, kid: signing.kid, typ: "at+jwt" });
     const signature = signedIn.accessToken.split(".")[2];
@@ -94,7 +94,7 @@ Deno.test("alg none is refused in every spelling, with and without a signature",
   }
 });
 
-Deno.test("HS256 with the public key as secret is refused", async () => {
+Deno.test("HS256 with the public key as secret is rejected", async () => {
   const { body } = await t.nobody.get("/.well-known/jwks.json");
   const raw = Uint8Array.from(
     atob(body.keys[0].x.replaceAll("-", "+").replaceAll("_", "/")),
@@ -116,7 +116,7 @@ Deno.test("HS256 with the public key as secret is refused", async () => {
   }
 });
 
-Deno.test("RS256 and ES256 are refused, also with a key the token brings along", async () => {
+Deno.test("RS256 and ES256 are rejected, also with a key inside the token", async () => {
   const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
   for (const [alg, pair] of [["RS256", rsa], ["PS256", rsa], ["ES256", ec]] as const) {
@@ -134,7 +134,7 @@ Deno.test("RS256 and ES256 are refused, also with a key the token brings along",
   );
 });
 
-Deno.test("a wrong issuer, audience, type, key id or critical header is refused", async () => {
+Deno.test("a wrong issuer, audience, type, key id or critical header is rejected", async () => {
   const wrong = [
     { claims: { iss: "https://elsewhere.test" } },
     { claims: { iss: `${t.url}/` } },
@@ -156,7 +156,7 @@ Deno.test("a wrong issuer, audience, type, key id or critical header is refused"
   assert.equal(await codeFor(`${head}.${payloadPart}.AAAA`), "TOKEN_INVALID");
 });
 
-Deno.test("claims that are missing or of the wrong kind are refused, though the signature is good", async () => {
+Deno.test("missing claims and claims of the wrong type are rejected, even with a valid signature", async () => {
   const wrong: Record<string, unknown>[] = ["sub", "sid", "ver", "iat", "exp", "jti"].map((name) => ({
     [name]: undefined,
   }));
@@ -178,14 +178,14 @@ Deno.test("claims that are missing or of the wrong kind are refused, though the 
   }
 });
 
-Deno.test("a former key verifies while it is configured, a stale one does not", async () => {
+Deno.test("a former key verifies while it is configured, a removed one does not", async () => {
   const withKey = async (key: JWK) =>
     await codeFor(await token({ header: { kid: key.kid ?? "" }, key: await privateKey(key) as CryptoKey }));
   assert.equal(await withKey(former), "OK");
   assert.equal(await withKey(stale), "TOKEN_INVALID");
 });
 
-Deno.test("a forged signature and other tampering are refused", async () => {
+Deno.test("forged signatures and other changes are rejected", async () => {
   const [head, payload, signature = ""] = signedIn.accessToken.split(".");
   const flipped = (signature.startsWith("A") ? "B" : "A") + signature.slice(1);
   const forged = [
@@ -202,7 +202,7 @@ Deno.test("a forged signature and other tampering are refused", async () => {
   for (const one of forged) assert.equal(await codeFor(one), "TOKEN_INVALID", one);
 });
 
-Deno.test("an Authorization header of another form is refused, an absent or blank one is missing", async () => {
+Deno.test("an Authorization header of another form is invalid; a missing or blank one counts as missing", async () => {
   const code = async (authorization: string) =>
     (await t.nobody.with({ authorization }).get("/auth/me")).body.code;
   const missing = await t.nobody.get("/auth/me");
@@ -225,7 +225,7 @@ Deno.test("an Authorization header of another form is refused, an absent or blan
   assert.equal(lower.status, 200);
 });
 
-Deno.test("a token is good until its end and not a moment longer, whether it was seen before or not", async () => {
+Deno.test("a token is valid exactly until its expiry, whether it was seen before or not", async () => {
   const seen = await token();
   assert.equal(await codeFor(seen), "OK");
   now = genuine.exp * 1000 - 1;
@@ -236,7 +236,7 @@ Deno.test("a token is good until its end and not a moment longer, whether it was
   assert.equal(await codeFor(await token({ claims: { jti: newId() } })), "TOKEN_EXPIRED");
 });
 
-Deno.test("a token from a clock up to 30 s ahead is good, one from further ahead is not", async () => {
+Deno.test("a token from a clock up to 30 s ahead is valid, one from further ahead is not", async () => {
   const ahead = (seconds: number) => {
     const iat = genuine.iat + seconds;
     return token({ claims: { iat, exp: iat + 900, jti: newId() } });
@@ -248,7 +248,7 @@ Deno.test("a token from a clock up to 30 s ahead is good, one from further ahead
   assert.equal(await codeFor(await notBefore(31)), "TOKEN_INVALID");
 });
 
-Deno.test("a well-signed token of no session, or of another user's session, is invalidated", async () => {
+Deno.test("a correctly signed token of no session, or of another user's session, is invalid", async () => {
   const other = await person(t);
   const stranger = bearer(t, await signIn(t, other.email));
   assert.equal((await stranger.get("/auth/me")).status, 200);
@@ -258,14 +258,14 @@ Deno.test("a well-signed token of no session, or of another user's session, is i
   assert.equal(await codeFor(await token({ claims: { ver: 0 } })), "SESSION_INVALIDATED");
 });
 
-Deno.test("a session whose time is over is revoked", async () => {
+Deno.test("an expired session is revoked", async () => {
   const answer = await signIn(t, (await person(t)).email);
   await t.steward.platform.sql`update sessions set expires_at = now() - interval '1 second'
     where user_id = ${answer.body.user.id}`;
   assert.equal((await bearer(t, answer).get("/auth/me")).body.code, "TOKEN_REVOKED");
 });
 
-Deno.test("neither tokens nor keys nor passwords come into the log", () => {
+Deno.test("the log contains no tokens, keys or passwords", () => {
   const log = t.logs.join("\n");
   assert.ok(log.length > 0);
   for (const secret of [signedIn.accessToken, signedIn.refreshToken, signing.d ?? "", "correct horse"]) {
