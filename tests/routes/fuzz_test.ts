@@ -1,5 +1,5 @@
-// Walks every route with requests made from its documented shapes, sound and mutated. Whatever comes, an answer comes:
-// no 500, nothing that hangs, nothing said that is nobody's business. STEWARD_FUZZ_SECONDS makes the walk longer.
+// Calls every route with valid and mutated requests made from its documented shapes. Every request must be answered without
+// a 500, a hanging request or leaked data. STEWARD_FUZZ_SECONDS makes the test longer.
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { CATALOGUE } from "../../domain/problems/catalogue.ts";
@@ -43,13 +43,13 @@ interface Attempt {
   body: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** Ids of what there is, in the world as it is when the request is made. */
+/** Ids of existing objects at the time of the request. */
 const anyId = fc.nat().map((index) => {
   const ids = Object.values(world.ids);
   return ids[index % ids.length] ?? "";
 });
 
-/** What the isolation tests ask of a route, here of what is the caller's own. */
+/** The request that the isolation tests make of a route, with the caller's own objects. */
 function ownAsk({ operation }: Route): Ask {
   const row = ROWS[operation.operationId];
   const id = (kind: Kind) => world.ids[kind];
@@ -59,7 +59,7 @@ function ownAsk({ operation }: Route): Ask {
 }
 const { hostile, hostileText, valueOf } = valuesBy(schemas, anyId);
 
-/** The body of the isolation tests with one of its fields, or none, as `value`. */
+/** The body of the isolation tests with at most one field replaced by `value`. */
 const ownBody = (route: Route, value: unknown): fc.Arbitrary<string | undefined> =>
   fc.nat().map((index) => {
     const { body } = ownAsk(route);
@@ -172,13 +172,13 @@ const callers: Record<"victim" | "outsider" | "systemAdmin", Actor> = {
   outsider: world.outsider,
   systemAdmin: t.systemAdmin,
 };
-/** Some requests end the session, or the whole account, of who makes them: somebody like them goes on. */
+/** Some requests end the caller's session or account; a new caller of the same kind replaces it. */
 async function replace(by: keyof typeof callers): Promise<void> {
   if (by === "systemAdmin") callers.systemAdmin = await t.actor({ role: "SystemAdmin" });
   else await renew();
 }
 
-/** Two new tenants, for what is left of the old ones is not much. */
+/** Creates two new tenants, because the requests destroyed much of the old ones. */
 let renewing: Promise<void> | null = null;
 function renew(): Promise<void> {
   return renewing ??= (async () => {
@@ -198,7 +198,7 @@ const SECRETS = [Deno.cwd(), config.DATA_DIR, config.S3_SECRET_KEY, config.DATAB
 const TELLING =
   /\bat .+\.(ts|js):\d+|node_modules|file:\/\/\/|PostgresError|violates .* constraint|relation "|syntax error|column "|TypeError|ReferenceError|undefined is not|\$argon2|\$2b\$/;
 
-/** What is wrong with the answer of one attempt, or null. */
+/** The fault of one answer, or null. */
 async function mistakeOf(route: Route, attempt: Attempt): Promise<string | null> {
   const { by, path, headers, body } = attempt;
   const token = by === "nobody" ? null : callers[by].token;
@@ -249,7 +249,7 @@ function isDocumented({ operation }: Route, status: number, code: string): boole
   return examples === undefined || Object.hasOwn(examples, code);
 }
 
-Deno.test(`whatever is asked of any route is answered, with nothing said that should not be (seed ${SEED})`, async () => {
+Deno.test(`every request to every route is answered without leaking data (seed ${SEED})`, async () => {
   const until = performance.now() + SECONDS * 1000;
   const mistakes = new Map<string, string>();
   let tried = 0;
@@ -258,7 +258,7 @@ Deno.test(`whatever is asked of any route is answered, with nothing said that sh
   for (let round = 0; round === 0 || performance.now() < until; round++) {
     if (performance.now() - renewed > RENEWED_MS) {
       await renew();
-      t.logs.length = 0; // nobody reads them, and a long walk writes many
+      t.logs.length = 0; // a long run writes many lines that nobody reads
       renewed = performance.now();
     }
     const numRuns = round === 0 ? 1 : 4;

@@ -16,7 +16,7 @@ import {
   victimsRows,
 } from "./isolation/world.ts";
 
-// Jobs stay as they are made, so that whatever changes was changed by a request.
+// No worker runs jobs, so every change comes from a request.
 const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const world = await buildWorld(t);
@@ -24,7 +24,7 @@ const world = await buildWorld(t);
 const send = (by: HttpClient, spec: Endpoint, ask: Ask, headers: Record<string, string> = {}) =>
   by.send(spec.method.toUpperCase(), pathOf(spec.path, ask), ask.body, headers);
 
-/** What an answer says, without its trace and with the names that were asked for by their kind. */
+/** The answer without its trace, and with requested names replaced by their kind. */
 function said({ status, headers, body }: HttpAnswer, names: Record<Kind, string>): string {
   const { traceId: _, ...rest } = typeof body === "object" && body !== null ? body : { text: body };
   let text = JSON.stringify({
@@ -39,7 +39,7 @@ function said({ status, headers, body }: HttpAnswer, names: Record<Kind, string>
   return text;
 }
 
-/** Nothing of the victim's is in the answer but what the request itself named. */
+/** Checks that the answer contains nothing of the victim except what the request named. */
 function revealsNothing(answer: HttpAnswer, named: Set<string>): void {
   const text = JSON.stringify(answer.body) + JSON.stringify([...answer.headers]);
   const secrets = [MARKER, world.victim.userId, world.victim.email, ...Object.values(world.ids)];
@@ -47,7 +47,7 @@ function revealsNothing(answer: HttpAnswer, named: Set<string>): void {
   assert.deepEqual(revealed, [], `the answer reveals ${revealed}: ${text.slice(0, 2000)}`);
 }
 
-/** Names of the victim's things or of nothing, remembering which were used. */
+/** Names of the victim's objects or missing ones; remembers which were used. */
 function namer(names: Record<Kind, string>) {
   const used = new Set<string>();
   const id = (kind: Kind) => {
@@ -63,7 +63,7 @@ async function tryRow(spec: Endpoint, row: Row): Promise<void> {
     return;
   }
   const { outsider, victim } = world;
-  const steer = { "x-tenant-id": victim.tenantId ?? "" }; // not looked at: the token has a tenant
+  const steer = { "x-tenant-id": victim.tenantId ?? "" }; // ignored: the token has a tenant
   if ("own" in row) {
     const by = row.throwaway ? await anotherOutsider(world) : outsider;
     const ask = row.own(world);
@@ -84,7 +84,7 @@ async function tryRow(spec: Endpoint, row: Row): Promise<void> {
   else assert.equal(said(answer, world.ids), said(control, ABSENT), "the same as for what does not exist");
 }
 
-Deno.test("every registered route is in the table, and the table names no other", () => {
+Deno.test("the table of rows contains every registered route and no other", () => {
   const ids = ENDPOINTS.map((spec) => spec.id);
   assert.equal(new Set(ids).size, ids.length, "operation ids are unique");
   assert.deepEqual(
@@ -99,7 +99,7 @@ Deno.test("every registered route is in the table, and the table names no other"
   );
 });
 
-Deno.test("every route that needs a caller answers TOKEN_MISSING without a token, before it looks at anything", async () => {
+Deno.test("every route that needs a caller answers TOKEN_MISSING without a token, before any other check", async () => {
   for (const spec of ENDPOINTS.filter((spec) => spec.access.needsCaller)) {
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
       const answer = await send(t.nobody, { ...spec, path }, { params: { id: "not an id" } });
@@ -108,7 +108,7 @@ Deno.test("every route that needs a caller answers TOKEN_MISSING without a token
   }
 });
 
-Deno.test("a global token enters no tenant without a link, by header or by query", async () => {
+Deno.test("a global token cannot use a tenant without a link, by header or by query", async () => {
   const global = await t.actor({ permissions: everyTenantPermission, global: true });
   const tenantId = world.ids.tenant;
   for (const spec of ENDPOINTS.filter((spec) => spec.access.needsCaller)) {
@@ -124,14 +124,14 @@ Deno.test("a global token enters no tenant without a link, by header or by query
 for (const spec of ENDPOINTS) {
   const row = ROWS[spec.id];
   if (!row || "open" in row && !spec.access.needsCaller) continue;
-  Deno.test(`an outsider gets nothing of another tenant's from ${spec.method} ${spec.path}`, async () => {
+  Deno.test(`an outsider gets nothing of another tenant from ${spec.method} ${spec.path}`, async () => {
     const before = await victimsRows(world);
     await tryRow(spec, row);
     assert.deepEqual(await victimsRows(world), before, "nothing of the victim's was changed");
   });
 }
 
-Deno.test("names are taken in one tenant only, so that none tells of another", async () => {
+Deno.test("names are unique per tenant, so a conflict reveals nothing of another tenant", async () => {
   const { outsider, ids } = world;
   const attempts: [string, Record<string, unknown>][] = [
     ["/api/v1/roles", { name: `${MARKER} role` }],
@@ -149,7 +149,7 @@ Deno.test("names are taken in one tenant only, so that none tells of another", a
   }
 });
 
-Deno.test("what the outsider tried is all there, and the victim can use it", async () => {
+Deno.test("all of the victim's objects still exist and work for the victim", async () => {
   const { victim, ids } = world;
   const paths = [
     `/api/v1/users/${ids.user}`,

@@ -7,7 +7,7 @@ import { createTestDatabase } from "../../support/cluster.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 
-// Three instances on one database: `here` makes the changes, `there` hears of them, `limited` counts requests.
+// Three instances on one database: `here` makes the changes, `there` is notified of them, `limited` counts requests.
 const shared = {
   DATABASE_URL: await createTestDatabase(),
   TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
@@ -37,13 +37,13 @@ async function makeKey(by: Actor, permissions: string[], more: Record<string, un
   return body as { id: string; key: string; start: string };
 }
 
-/** Waits until something is so elsewhere, for at most the second a change may take to get there. */
+/** Waits until another instance has the change, for at most the second it may take. */
 async function withinASecond(isSo: () => Promise<boolean>): Promise<void> {
   const startedAt = performance.now();
   while (!await isSo()) assert.ok(performance.now() - startedAt < 1_000, "not within a second");
 }
 
-Deno.test("a key acts for its maker in one tenant, with its own permissions and no more", async () => {
+Deno.test("a key acts as its creator in one tenant, with only its own permissions", async () => {
   const by = await maker();
   const other = await here.tenant();
   const { key, id, start } = await makeKey(by, ["read:users"]);
@@ -63,7 +63,7 @@ Deno.test("a key acts for its maker in one tenant, with its own permissions and 
   assert.ok(row && !key.includes(row.hash));
 });
 
-Deno.test("the key itself is in one answer only, and in no log", async () => {
+Deno.test("the key itself is only in the answer that creates it, and in no log", async () => {
   const by = await maker();
   const { key, id } = await makeKey(by, ["read:users"], { name: "Once" });
   await caller(key).get(USERS);
@@ -81,7 +81,7 @@ Deno.test("the key itself is in one answer only, and in no log", async () => {
   assert.equal(kept?.count, 0);
 });
 
-Deno.test("nobody gives a key what they do not hold", async () => {
+Deno.test("callers cannot give a key permissions they do not hold", async () => {
   const by = await maker(["read:users"]);
   const permissions = ["read:users", "delete:users"];
   assert.equal(
@@ -99,7 +99,7 @@ Deno.test("nobody gives a key what they do not hold", async () => {
   assert.equal(await outcome(caller(key).get("/api/v1/admin/users")), "403 MISSING_PERMISSION");
 });
 
-Deno.test("making a key needs the permission, a name, something to give, and a bounded life", async () => {
+Deno.test("creating a key needs the permission, a name, at least one permission to give, and a limited lifetime", async () => {
   const by = await maker();
   const without = await here.actor({ permissions: ["read:users"] });
   assert.equal(await outcome(without.post(PATH, {})), "403 MISSING_PERMISSION");
@@ -124,7 +124,7 @@ Deno.test("making a key needs the permission, a name, something to give, and a b
   assert.equal((await by.post(PATH, { ...good, expiresAt: ahead(730) })).status, 201);
 });
 
-Deno.test("a key loses what its maker loses, at once", async () => {
+Deno.test("a key loses permissions at once when its creator loses them", async () => {
   const by = await maker();
   const { key } = await makeKey(by, ["read:users", "create:users"]);
   assert.equal(await outcome(caller(key).get(USERS)), "200");
@@ -136,7 +136,7 @@ Deno.test("a key loses what its maker loses, at once", async () => {
   assert.equal(await outcome(caller(key).post(USERS, {})), "400 VALIDATION_ERROR", "the rest stays");
 });
 
-Deno.test("a key ends when its maker is deactivated or unlinked, or the tenant is not active", async () => {
+Deno.test("a key stops working when its creator is deactivated or unlinked, or the tenant is not active", async () => {
   const changes: ((by: Actor) => Promise<{ status: number }>)[] = [
     (by) => here.systemAdmin.put(`/api/v1/admin/users/${by.userId}`, { isActive: false }),
     (by) => here.systemAdmin.put(`/api/v1/admin/users/${by.userId}`, { tenants: [] }),
@@ -153,7 +153,7 @@ Deno.test("a key ends when its maker is deactivated or unlinked, or the tenant i
   }
 });
 
-Deno.test("a revoked key is refused at once here and within a second elsewhere; revoking again changes nothing", async () => {
+Deno.test("a revoked key is rejected at once here and within a second on other instances; revoking again changes nothing", async () => {
   const by = await maker();
   const { key, id } = await makeKey(by, ["read:users"]);
   assert.equal(await outcome(caller(key).get(USERS)), "200");
@@ -167,7 +167,7 @@ Deno.test("a revoked key is refused at once here and within a second elsewhere; 
   assert.deepEqual((await by.get(`${PATH}/${id}`)).body, body);
 });
 
-Deno.test("an expired key is told from an unknown one", async () => {
+Deno.test("an expired key is distinguished from an unknown one", async () => {
   const by = await maker();
   const expiresAt = new Date(Date.now() + 60_000).toISOString();
   const { key, id } = await makeKey(by, ["read:users"], { expiresAt });
@@ -178,7 +178,7 @@ Deno.test("an expired key is told from an unknown one", async () => {
   }
 });
 
-Deno.test("what users do in person no key does: FORBIDDEN, whatever it may do otherwise", async () => {
+Deno.test("routes for the user in person answer every key with FORBIDDEN, whatever its permissions", async () => {
   const by = await maker();
   const { key } = await makeKey(by, ["manage:api-keys", "read:users"]);
   const personal: [string, string][] = [
@@ -207,7 +207,7 @@ Deno.test("what users do in person no key does: FORBIDDEN, whatever it may do ot
   }
 });
 
-Deno.test("a key is told of its own tenant only, also where its maker would be told of more", async () => {
+Deno.test("a key sees only its own tenant, even if its creator would see more", async () => {
   const by = await maker();
   const { key } = await makeKey(by, ["read:users"]);
   const elsewhere = await here.tenant();
@@ -220,7 +220,7 @@ Deno.test("a key is told of its own tenant only, also where its maker would be t
   assert.deepEqual(await seen(caller(key)), [by.tenantId]);
 });
 
-Deno.test("to a key no session is the current one", async () => {
+Deno.test("for a key no session is the current one", async () => {
   const by = await maker(["manage:all-users"]);
   const { key } = await makeKey(by, ["manage:all-users"]);
   const { status, body } = await caller(key).get(`/api/v1/admin/users/${by.userId}/sessions`);
@@ -228,7 +228,7 @@ Deno.test("to a key no session is the current one", async () => {
   assert.deepEqual(body.map((session: { isCurrent: boolean }) => session.isCurrent), [false]);
 });
 
-Deno.test("the audit log shows which key acted, and who made and revoked it", async () => {
+Deno.test("the audit log shows which key acted, and who created and revoked it", async () => {
   const by = await maker();
   const { key, id } = await makeKey(by, ["create:users", "read:users"]);
   const email = `${crypto.randomUUID()}@example.test`;
@@ -249,7 +249,7 @@ Deno.test("the audit log shows which key acted, and who made and revoked it", as
   ]);
 });
 
-Deno.test("the last use is noted, not more than once a minute", async () => {
+Deno.test("the last use is stored at most once a minute", async () => {
   const by = await maker();
   const { key, id } = await makeKey(by, ["read:users"]);
   const used = async () => (await by.get(`${PATH}/${id}`)).body.lastUsedAt;
@@ -263,7 +263,7 @@ Deno.test("the last use is noted, not more than once a minute", async () => {
   assert.equal((await by.get(`${PATH}/${id}`)).body.lastUsedIp, "127.0.0.1");
 });
 
-Deno.test("lists are paged, sorted and searched; revoked keys show when asked for", async () => {
+Deno.test("lists are paged, sorted and searched; revoked keys are shown on request", async () => {
   const by = await maker();
   const ids = [];
   for (const name of ["Beta", "alpha", "Gámma"]) ids.push((await makeKey(by, ["read:users"], { name })).id);
@@ -285,7 +285,7 @@ Deno.test("lists are paged, sorted and searched; revoked keys show when asked fo
   }
 });
 
-Deno.test("an Idempotency-Key belongs to the key that sent it, not to its maker", async () => {
+Deno.test("an Idempotency-Key belongs to the key that sent it, not to its creator", async () => {
   const by = await maker(["manage:settings", "read:users"]);
   const one = await makeKey(by, ["manage:settings"]);
   const two = await makeKey(by, ["manage:settings"]);
@@ -298,7 +298,7 @@ Deno.test("an Idempotency-Key belongs to the key that sent it, not to its maker"
   assert.equal(other.status, 201);
 });
 
-Deno.test("each key has a quota of its own", async () => {
+Deno.test("each key has its own rate limit", async () => {
   const by = await maker();
   const [one, two] = [await makeKey(by, ["read:users"]), await makeKey(by, ["read:users"])];
   const asks = async (key: string) => (await caller(key, limited).get(USERS)).status;
@@ -307,7 +307,7 @@ Deno.test("each key has a quota of its own", async () => {
   assert.equal(await asks(two.key), 200);
 });
 
-Deno.test("the catalog has the permission, and no role of the service's own gives it", async () => {
+Deno.test("the catalog has the permission, and no built-in role gives it", async () => {
   await bootstrap({ sql, config: here.steward.platform.config });
   const rows = await sql<{ code: string; roles: number }[]>`
     select p.code, (select count(*)::int from role_permissions rp join roles r on r.id = rp.role_id

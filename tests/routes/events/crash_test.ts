@@ -1,4 +1,4 @@
-// What becomes of a delivery when the process that makes it is killed: real worker processes, a real receiver.
+// Deliveries whose worker process is killed: real worker processes and a real receiver.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setup } from "../../support/setup.ts";
@@ -18,7 +18,7 @@ Deno.test.afterAll(async () => {
   for (const folder of folders) await Deno.remove(folder, { recursive: true });
 });
 
-/** The whole service in a process of its own, on the test's database. */
+/** The whole service in its own process, on the test's database. */
 async function startWorker(): Promise<Deno.ChildProcess> {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   folders.push(folder);
@@ -42,7 +42,7 @@ async function kill(worker: Deno.ChildProcess): Promise<void> {
   await worker.status;
 }
 
-Deno.test("a worker killed in the middle of a delivery: another delivers it, under the same id", async () => {
+Deno.test("if a worker is killed during a delivery, another one delivers it with the same id", async () => {
   const by = await t.actor({ permissions: ["manage:webhooks"] });
   const path = "/api/v1/webhook-endpoints";
   const { body: endpoint } = await by.post(path, { url: receiver.url(), eventTypes: "*" });

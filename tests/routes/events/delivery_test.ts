@@ -44,7 +44,7 @@ async function createUser(by: Actor, firstName = "Ana"): Promise<string> {
 const deliveries = async (by: Actor, id: string, query = "") =>
   (await by.get(`${PATH}/${id}/deliveries?${query}`)).body.items;
 
-/** The endpoint's newest delivery, once it is `status` after so many attempts. */
+/** The endpoint's newest delivery, once it has this status after this number of attempts. */
 const delivery = async (by: Actor, id: string, status: string, attemptCount = 1) =>
   (await until(
     () => deliveries(by, id),
@@ -52,7 +52,7 @@ const delivery = async (by: Actor, id: string, status: string, attemptCount = 1)
     { what: `a delivery that is ${status}` },
   ))[0];
 
-/** Makes what waits for its next attempt due. */
+/** Makes a delivery that waits for its next attempt due. */
 async function hurry(endpointId: string): Promise<void> {
   await sql`update webhook_deliveries set next_attempt_at = now() where endpoint_id = ${endpointId}
     and status = 'Pending'`;
@@ -60,7 +60,7 @@ async function hurry(endpointId: string): Promise<void> {
   await t.steward.sweep();
 }
 
-Deno.test("an event comes signed as Standard Webhooks, and its delivery is kept", async () => {
+Deno.test("an event is signed as in Standard Webhooks, and its delivery is stored", async () => {
   const { by, receiver, endpoint } = await cast();
   receiver.answers(() => new Response("x".repeat(2000), { status: 202 }));
   const userId = await createUser(by);
@@ -80,7 +80,7 @@ Deno.test("an event comes signed as Standard Webhooks, and its delivery is kept"
   assert.ok(attempt.durationMs >= 0 && Date.parse(attempt.attemptedAt) > 0);
 });
 
-Deno.test("only endpoints of the tenant that are active and want the type are told", async () => {
+Deno.test("only active endpoints of the tenant with the event's type get it", async () => {
   const { by, receiver } = await cast();
   const more = { url: receiver.url("/other") };
   await by.post(PATH, { ...more, eventTypes: ["user.deleted"] });
@@ -95,7 +95,7 @@ Deno.test("only endpoints of the tenant that are active and want the type are to
   assert.equal(stranger.receiver.received.length, 0);
 });
 
-Deno.test("what is not committed is not told", async () => {
+Deno.test("an event of a transaction that rolls back is not sent", async () => {
   const { by, endpoint } = await cast();
   const { email } = by;
   const taken = await by.post("/api/v1/users", { email, password: "correct horse battery", firstName: "A" });
@@ -103,7 +103,7 @@ Deno.test("what is not committed is not told", async () => {
   assert.deepEqual(await deliveries(by, endpoint.id), []);
 });
 
-Deno.test("a receiver that fails is tried again on the schedule, with the same id, until the schedule ends", async () => {
+Deno.test("a failing receiver is retried on the schedule with the same id until the schedule ends", async () => {
   assert.deepEqual(
     RETRY_DELAYS_MS.map((ms) => ms / 60_000),
     [5 / 60, 5, 30, 120, 300, 600, 840, 1200, 1440],
@@ -142,7 +142,7 @@ Deno.test("a receiver that fails is tried again on the schedule, with the same i
   );
 });
 
-Deno.test("a receiver that refuses connections is tried again on the schedule, and gets the event when it is back", async () => {
+Deno.test("a receiver that refuses connections is retried on the schedule, and gets the event once it is back", async () => {
   const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = closed.addr;
   closed.close();
@@ -168,7 +168,7 @@ Deno.test("a receiver that refuses connections is tried again on the schedule, a
   await back.shutdown();
 });
 
-Deno.test("a delivery under way is not sent again by hand", async () => {
+Deno.test("a running delivery cannot be sent again by hand", async () => {
   const { by, receiver, endpoint } = await cast();
   receiver.answers(() => new Response(null, { status: 503 }));
   await createUser(by);
@@ -179,7 +179,7 @@ Deno.test("a delivery under way is not sent again by hand", async () => {
   assert.deepEqual((await deliveries(by, endpoint.id, "status=Pending")).length, 1);
 });
 
-Deno.test("410 Gone deactivates the endpoint at once and tells its maker", async () => {
+Deno.test("410 Gone deactivates the endpoint at once and notifies its creator", async () => {
   const { by, receiver, endpoint } = await cast();
   receiver.answers(() => new Response(null, { status: 410 }));
   await createUser(by);
@@ -201,7 +201,7 @@ Deno.test("410 Gone deactivates the endpoint at once and tells its maker", async
   assert.deepEqual([active.body.isActive, active.body.disabledReason], [true, null]);
 });
 
-Deno.test("an endpoint that has failed for five days is deactivated; what still waits for it fails", async () => {
+Deno.test("an endpoint that has failed for five days is deactivated, and its waiting deliveries fail", async () => {
   const { by, receiver, endpoint } = await cast();
   receiver.answers(() => new Response(null, { status: 500 }));
   await createUser(by);
@@ -230,7 +230,7 @@ Deno.test("an endpoint that has failed for five days is deactivated; what still 
   );
 });
 
-Deno.test("a new secret signs beside the old one for a day", async () => {
+Deno.test("after a change of the secret both secrets sign for a day", async () => {
   const { by, receiver, endpoint } = await cast();
   const { secret, oldSecretHours } = (await by.post(`${PATH}/${endpoint.id}/rotate-secret`)).body;
   assert.equal(oldSecretHours, 24);
@@ -247,7 +247,7 @@ Deno.test("a new secret signs beside the old one for a day", async () => {
   assert.throws(() => one?.verify(endpoint.secret));
 });
 
-Deno.test("a ping goes to the endpoint it is asked for, whatever types that wants", async () => {
+Deno.test("a ping is sent to its endpoint, whatever types that has", async () => {
   const { by, receiver, endpoint } = await cast();
   const { status, body } = await by.post(`${PATH}/${endpoint.id}/test`);
   assert.deepEqual([status, body.status, body.eventType], [202, "Pending", "webhook.ping"]);
@@ -256,7 +256,7 @@ Deno.test("a ping goes to the endpoint it is asked for, whatever types that want
   assert.deepEqual(ping?.body.data, { endpointId: endpoint.id });
 });
 
-Deno.test("a redirect is a failure, and is not followed", async () => {
+Deno.test("a redirect counts as a failure and is not followed", async () => {
   const { by, receiver, endpoint } = await cast();
   receiver.answers(() => Response.redirect(receiver.url("/elsewhere"), 302));
   await createUser(by);
@@ -264,7 +264,7 @@ Deno.test("a redirect is a failure, and is not followed", async () => {
   assert.deepEqual([attempt.statusCode, receiver.received.length], [302, 1]);
 });
 
-Deno.test("a name that leads to a private address is refused at delivery", async () => {
+Deno.test("a name that resolves to a private address is rejected at delivery", async () => {
   const { by, receiver, endpoint } = await cast();
   const url = receiver.url().replace("127.0.0.1", "localhost");
   await sql`update webhook_endpoints set url = ${url} where id = ${endpoint.id}`;
@@ -274,7 +274,7 @@ Deno.test("a name that leads to a private address is refused at delivery", async
   assert.equal(receiver.received.length, 0);
 });
 
-Deno.test("an endpoint can be deleted while deliveries wait: they go with it", async () => {
+Deno.test("deleting an endpoint deletes its waiting deliveries", async () => {
   const { by, receiver, endpoint } = await cast();
   receiver.answers(() => new Response(null, { status: 500 }));
   await createUser(by);
@@ -290,7 +290,7 @@ Deno.test("an endpoint can be deleted while deliveries wait: they go with it", a
   assert.equal(left?.count, 0);
 });
 
-Deno.test("of two attempts of the same number one counts", async () => {
+Deno.test("two attempts with the same number count once", async () => {
   const { by, receiver, endpoint } = await cast();
   receiver.answers(() => new Response(null, { status: 500 }));
   await createUser(by);
@@ -310,7 +310,7 @@ Deno.test("of two attempts of the same number one counts", async () => {
   assert.equal((await delivery(by, endpoint.id, "Delivered", 2)).attempts.length, 2);
 });
 
-Deno.test("a delivery whose job was lost gets another", async () => {
+Deno.test("a delivery whose job was lost gets a new one", async () => {
   const { by, receiver, endpoint } = await cast();
   receiver.answers(() => new Response(null, { status: 500 }));
   await createUser(by);
@@ -324,7 +324,7 @@ Deno.test("a delivery whose job was lost gets another", async () => {
   await delivery(by, endpoint.id, "Delivered", 2);
 });
 
-Deno.test("deliveries are removed 30 days after they were made, unless they still wait", async () => {
+Deno.test("deliveries are deleted 30 days after their creation, unless they are waiting", async () => {
   const { by, receiver, endpoint } = await cast();
   await createUser(by);
   await delivery(by, endpoint.id, "Delivered");

@@ -35,7 +35,7 @@ const { body: endpoint } = await by.post("/api/v1/webhook-endpoints", {
 });
 const admin = t.systemAdmin;
 
-/** The data of the one event of `type` that `isIt`, once it has come; none has come twice. */
+/** The data of the only event of `type` that matches `isIt`, once it has arrived; fails if it arrived twice. */
 async function told(type: string, isIt: (data: Record<string, unknown>) => boolean) {
   const found = await receiver.got(1, ({ body }) => body.type === type && isIt(body.data));
   assert.equal(found.length, 1);
@@ -58,7 +58,7 @@ const createUser = async (client: Actor, more: Record<string, unknown> = {}, pat
 const success = ({ status, body }: { status: number; body: unknown }) =>
   assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
 
-Deno.test("a user's life is told: created, updated, unlinked, linked, deleted", async () => {
+Deno.test("a user's changes send events: created, updated, unlinked, linked, deleted", async () => {
   const user = await createUser(by);
   const mine = ({ userId }: Record<string, unknown>) => userId === user.id;
   assert.deepEqual(await told("user.created", mine), {
@@ -95,7 +95,7 @@ Deno.test("a user's life is told: created, updated, unlinked, linked, deleted", 
   ]);
 });
 
-Deno.test("leaving a tenant is user.unlinked where other links stay, user.deleted where none does", async () => {
+Deno.test("leaving a tenant sends user.unlinked if the user has other links, else user.deleted", async () => {
   const elsewhere = await t.tenant();
   const tenants = [{ tenantId: by.tenantId }, { tenantId: elsewhere }];
   const two = await createUser(admin, { tenants }, "/api/v1/admin/users");
@@ -107,13 +107,13 @@ Deno.test("leaving a tenant is user.unlinked where other links stay, user.delete
   await told("user.deleted", ({ userId }) => userId === one.id);
 });
 
-Deno.test("what users change of themselves is user.updated too", async () => {
+Deno.test("users' changes of themselves send user.updated too", async () => {
   success(await by.put("/api/v1/auth/me", { firstName: "Beatriz" }));
   const { changed, firstName } = await told("user.updated", ({ userId }) => userId === by.userId);
   assert.deepEqual([changed, firstName], [["firstName"], "Beatriz"]);
 });
 
-Deno.test("a file is told when it is available, infected, rejected and purged", async () => {
+Deno.test("a file sends events when it is available, infected, rejected and purged", async () => {
   const file = async (content: Parameters<Uploading["uploadAndScan"]>[1]) => {
     const { id } = await uploading.uploadAndScan(by, content);
     return [id as string, ({ fileId }: Record<string, unknown>) => fileId === id] as const;
@@ -137,7 +137,7 @@ Deno.test("a file is told when it is available, infected, rejected and purged", 
   assert.equal((await told("file.purged", collected)).reason, "job:retention-expired");
 });
 
-Deno.test("a report is told when it is completed and when it has failed", async () => {
+Deno.test("a report sends an event when it is completed and when it fails", async () => {
   const generate = async (templateId: string) => {
     const { status, body } = await by.post("/api/v1/reports/generate-async", { templateId, format: CSV });
     assert.equal(status, 202, JSON.stringify(body));
@@ -157,7 +157,7 @@ Deno.test("a report is told when it is completed and when it has failed", async 
   assert.ok((await told("report.failed", ({ executionId }) => executionId === broken)).errorMessage);
 });
 
-Deno.test("a dead-lettered job is told, but never the deliveries' own", async () => {
+Deno.test("a dead-lettered job sends an event, but never a delivery's own job", async () => {
   const { body: job } = await by.post("/api/v1/jobs", {
     jobTypeName: "steward.fail",
     serializedArgs: JSON.stringify({ message: "no luck" }),
@@ -178,7 +178,7 @@ Deno.test("a dead-lettered job is told, but never the deliveries' own", async ()
   assert.equal(more?.count, 0);
 });
 
-Deno.test("a message that was given up is told", async () => {
+Deno.test("a message that was given up sends an event", async () => {
   await by.post("/api/v1/notification-templates", {
     slug: "huge",
     name: "x",

@@ -26,7 +26,7 @@ conformsToGenericContract("webhook endpoints", {
   search: (n) => `EXAMPLE.test/${n}`,
 }, () => t);
 
-Deno.test("an endpoint's secret is in the answer that makes it and nowhere else", async () => {
+Deno.test("an endpoint's secret is only in the answer that creates it", async () => {
   const by = await manager();
   const body = { url: "https://hooks.example.test/", eventTypes: "*" };
   const keyed = await by.post(PATH, body, { "idempotency-key": "once" });
@@ -54,7 +54,7 @@ Deno.test("an endpoint's secret is in the answer that makes it and nowhere else"
   assert.equal(kept?.count, 0);
 });
 
-Deno.test("URLs that lead inside, carry credentials or are none are refused when they are given", async () => {
+Deno.test("URLs that are invalid, private or have credentials are rejected at creation", async () => {
   const by = await manager();
   const { body: { id } } = await by.post(PATH, { url: "https://example.test/", eventTypes: "*" });
   const refused = [
@@ -87,7 +87,7 @@ Deno.test("URLs that lead inside, carry credentials or are none are refused when
   }
 });
 
-Deno.test("types are those there are, each once, or all of them", async () => {
+Deno.test("types are existing types, each once, or all of them", async () => {
   const by = await manager();
   const url = "https://hooks.example.test/";
   for (const eventTypes of [[], "user.created", ["user.vanished"], [7], null, {}, ["webhook.ping"]]) {
@@ -103,7 +103,7 @@ Deno.test("types are those there are, each once, or all of them", async () => {
   assert.equal(all.body.url, url, "what is left out stays");
 });
 
-Deno.test("every type is listed with a body as it is sent", async () => {
+Deno.test("every type is listed with an example body", async () => {
   const { status, body } = await (await t.actor({ permissions: [] })).get("/api/v1/webhook-events/types");
   assert.equal(status, 200);
   assert.deepEqual(body.map(({ type }: { type: string }) => type), Object.keys(EVENT_TYPES));
@@ -113,7 +113,7 @@ Deno.test("every type is listed with a body as it is sent", async () => {
   }
 });
 
-Deno.test("deliveries, pings and secrets need the permission; an endpoint that is not active is sent nothing", async () => {
+Deno.test("deliveries, pings and secrets need the permission; an inactive endpoint is sent nothing", async () => {
   const by = await manager();
   const { body: { id } } = await by.post(PATH, {
     url: "https://hooks.example.test/",

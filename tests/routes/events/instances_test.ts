@@ -5,7 +5,7 @@ import { setup } from "../../support/setup.ts";
 import { Receiver } from "./receiver.ts";
 import { until } from "../../support/until.ts";
 
-// Two instances on one database, both working.
+// Two instances with workers on one database.
 const shared = {
   DATABASE_URL: await createTestDatabase(),
   TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
@@ -19,7 +19,7 @@ Deno.test.afterAll(async () => {
   await receiver.stop();
 });
 
-Deno.test("many events on two instances: each reaches every endpoint once, an endpoint made a moment ago included", async () => {
+Deno.test("with many events on two instances each endpoint gets each event once, even an endpoint created a moment ago", async () => {
   const [here, there] = instances;
   const by = await here.actor({ permissions: ["manage:webhooks", "create:users", "read:users"] });
   const path = "/api/v1/webhook-endpoints";

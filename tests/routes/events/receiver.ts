@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 
-/** A request a receiver got, with its signature's verdict under a secret. */
+/** A request that a receiver got. */
 export interface Received {
   id: string;
   headers: Headers;
   text: string;
   body: { type: string; timestamp: string; data: Record<string, unknown> };
-  /** Throws unless the signature is good under `secret`. */
+  /** Throws unless the signature is valid for `secret`. */
   verify(secret: string): void;
 }
 
@@ -41,12 +41,12 @@ export class Receiver {
     return `http://127.0.0.1:${this.#server.addr.port}${path}`;
   }
 
-  /** What it answers from now on. */
+  /** Sets its answer from now on. */
   answers(answer: Answer): void {
     this.#answer = answer;
   }
 
-  /** Resolves with what has come for `path`-less `isIt`, as soon as there are `count` of it. */
+  /** Resolves with the requests that match `isIt` as soon as there are `count` of them. */
   async got(count: number, isIt: (received: Received) => boolean = () => true): Promise<Received[]> {
     const startedAt = performance.now();
     for (;;) {

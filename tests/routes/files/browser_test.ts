@@ -35,7 +35,7 @@ const HOSTILE_NAMES: [name: string, saved: RegExp][] = [
   ["100%41.pdf", /^100.?41\.pdf$/],
 ];
 
-// A page of an origin that is neither the service's nor the store's: what it does is what any product's page can do.
+// A page of an origin that is neither the service's nor the store's: any product's page can do the same.
 const PAGE = `<!doctype html><meta charset="utf-8"><title>A product</title><input type="file"><script>
 async function put({ uploadUrl, requiredHeaders }, body) {
   const answer = await fetch(uploadUrl, { method: "PUT", headers: requiredHeaders, body });
@@ -164,7 +164,7 @@ async function describePage(store: string, env: Record<string, string>, ignore: 
 
   test("a page cannot send other content than was reserved", async (o) => {
     const reservation = await o.reserve(2);
-    // Swift refuses without the headers that would let the page read so: it then sees a failure, not a 403.
+    // Swift rejects without CORS headers, so the page sees a failure instead of the 403.
     const refused = async (target: unknown, body: string) => {
       const sent = await o.page.evaluate(
         `put(${JSON.stringify(target)}, ${body}).catch(() => ({ status: "unreadable" }))`,
@@ -194,7 +194,7 @@ interface Visit {
   page: Page;
   actor: Actor;
   reserve(parts: number | null): Promise<Reservation>;
-  /** What the page's console said went wrong. */
+  /** The errors on the page's console. */
   failures: string[];
   files: Uploading;
   sql: Sql;

@@ -44,7 +44,7 @@ async function endsAs(status: string, content: Content, detected?: string): Prom
   assert.equal(given, status === "Available" ? 200 : 409);
 }
 
-// --- Real files, each made by the tool people make them with. ---
+// --- Real files, each made by the usual tool. ---
 
 async function run(program: string, ...args: string[]): Promise<void> {
   const { success, stderr } = await new Deno.Command(program, {
@@ -68,7 +68,7 @@ function installed(program: string): boolean {
   });
 }
 
-/** A test of what one tool makes; ignored, by name, where there is no such tool. */
+/** A test of one tool's files; skipped with its name if the tool is not installed. */
 function madeBy(
   tool: string,
   what: string,
@@ -194,13 +194,13 @@ const renamed: [name: string, profile: string, contentType: string, bytes: Uint8
   ["a gzip declared as zip", "archive", "application/zip", gzip(program), "application/gzip"],
 ];
 for (const [name, profile, contentType, bytes, detected] of renamed) {
-  Deno.test(`${name} is what it is, which the profile takes too`, () =>
+  Deno.test(`${name} is detected as what it is, which the profile allows too`, () =>
     endsAs("Available", { bytes, profile, contentType }, detected));
 }
 
-// --- Archives that unpack to far more than they are. ---
+// --- Archives that unpack to much more than their size. ---
 
-/** The most memory this process has had, in MiB; null where the system does not say. */
+/** The peak memory of this process in MiB; null if the system does not report it. */
 async function peakMemory(): Promise<number | null> {
   const status = await Deno.readTextFile("/proc/self/status").catch(() => "");
   const kib = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
@@ -230,10 +230,10 @@ async function endsBeyondLimits(content: Content, reason: RegExp): Promise<void>
 const [, ...docxParts] = officeParts("wordprocessingml.document", "word/document.xml");
 const hugeTypes = zip([["[Content_Types].xml", packedBlanks(51)], ...docxParts]);
 
-Deno.test("a document whose list of types unpacks to a gigabyte is rejected with its reason, in little memory", () =>
+Deno.test("a document whose list of types unpacks to a gigabyte is rejected with a reason and little memory", () =>
   withPeak(() => endsBeyondLimits({ bytes: hugeTypes, contentType: docx }, /more than 200000000 bytes/)));
 
-Deno.test("such a document is rejected in little memory also where the engine says nothing of archives", () =>
+Deno.test("such a document is rejected with little memory even if the engine does not check archives", () =>
   withPeak(async () => {
     const clean = { verdict: "Clean" } as const;
     const scan = async (
@@ -243,7 +243,7 @@ Deno.test("such a document is rejected in little memory also where the engine sa
     await endsAs("Purged", { bytes: hugeTypes, contentType: docx }, "application/zip").finally(putBack);
   }));
 
-Deno.test("an archive with too many levels is rejected with its reason", () =>
+Deno.test("an archive with too many levels is rejected with a reason", () =>
   endsBeyondLimits(
     {
       ...archive,
@@ -266,7 +266,7 @@ for (
 
 // --- Sizes. ---
 
-Deno.test("exactly the ceiling becomes Available; one byte more gets no URL, empty neither", async () => {
+Deno.test("a file of the maximum size becomes Available; one byte more or an empty file gets no URL", async () => {
   const text = utf8("x".repeat(CEILING));
   await endsAs("Available", { bytes: text, profile: "tiny" }, "text/plain");
   const ask = (sizeBytes: number) =>
@@ -283,7 +283,7 @@ Deno.test("exactly the ceiling becomes Available; one byte more gets no URL, emp
 
 // --- URLs used again. ---
 
-Deno.test("other bytes of the same size, sent after the confirmation at any time, are never served", async () => {
+Deno.test("other bytes of the same size, uploaded at any time after confirmation, are never served", async () => {
   const { scanner } = t.steward.platform;
   const clean = utf8("clean text");
   const evil = utf8("evil text!");
@@ -292,7 +292,7 @@ Deno.test("other bytes of the same size, sent after the confirmation at any time
   let during = 0;
   const putBack = t.replace((p) => p.scanner, {
     scan: async (content, o) => {
-      during = await files.put(reservation, evil); // the copy is taken: this one is read by nobody
+      during = await files.put(reservation, evil); // the copy exists already: these bytes are never read
       return await scan.call(scanner, content, o);
     },
   });

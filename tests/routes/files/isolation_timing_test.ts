@@ -6,7 +6,7 @@ import { INSTANCES } from "../../support/in_one_instance.ts";
 import { setup } from "../../support/setup.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
-// A clock would only find large leaks, and now and then none: the work itself is compared.
+// Measuring time would find only large differences and not always; so the test compares the work itself.
 const t = await setup({ JOB_CONCURRENCY: "0" }, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
@@ -24,10 +24,10 @@ const ROUTES: Record<string, (id: string) => Promise<HttpAnswer>> = {
   "purge": (id) => actor.post(`/api/v1/files/${id}/purge`, { reason: "x" }),
 };
 
-/** The instances fold their counts now and then, whatever is asked of them. */
+/** The instances fold their counters from time to time, independent of requests. */
 const UPKEEP = /_count_deltas/;
 
-/** Everything asked of the database and the object store while `work` runs, in order. */
+/** All requests to the database and the object store while `work` runs, in order. */
 async function workOf(work: () => Promise<unknown>): Promise<string[]> {
   const done: string[] = [];
   const { sql, objects } = t.steward.platform;
@@ -58,9 +58,9 @@ async function workOf(work: () => Promise<unknown>): Promise<string[]> {
 }
 
 for (const [name, call] of Object.entries(ROUTES)) {
-  Deno.test(`${name} does the same work for another tenant's file as for none, in every state`, async () => {
+  Deno.test(`${name} does the same work for another tenant's file as for a missing one, in every state`, async () => {
     const other = await t.tenant();
-    for (let n = 0; n < INSTANCES; n++) await call(crypto.randomUUID()); // the caller's rights are remembered from here on
+    for (let n = 0; n < INSTANCES; n++) await call(crypto.randomUUID()); // afterwards every instance has the caller's permissions cached
     const none = await workOf(() => call(crypto.randomUUID()));
     assert.ok(none.length >= 1, "the look-up is seen");
     for (

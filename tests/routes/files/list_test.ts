@@ -6,7 +6,7 @@ const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 
-Deno.test("files are listed newest first, page by page, and are those of the caller's tenant only", async () => {
+Deno.test("files of the caller's tenant only are listed, newest first and paged", async () => {
   const actor = await t.actor({ permissions: ALL });
   const other = await t.actor({ permissions: ALL });
   const ids: string[] = [];
@@ -28,7 +28,7 @@ Deno.test("files are listed newest first, page by page, and are those of the cal
   assert.deepEqual(all.body.items[0], record.body, "a row of the list is the record");
 });
 
-Deno.test("every filter selects by itself and together with others", async () => {
+Deno.test("every filter works alone and combined with others", async () => {
   const actor = await t.actor({ permissions: ALL });
   const { tenantId } = actor;
   const future = new Date(Date.now() + 86_400_000);
@@ -67,7 +67,7 @@ Deno.test("every filter selects by itself and together with others", async () =>
   assert.deepEqual(await found("status=&search="), [purged, held, brief, own].sort(), "empty is absent");
 });
 
-Deno.test("values no filter knows are refused by name", async () => {
+Deno.test("invalid filter values are rejected by name", async () => {
   const actor = await t.actor({ permissions: ALL });
   for (
     const [query, field] of [
@@ -89,7 +89,7 @@ Deno.test("values no filter knows are refused by name", async () => {
   assert.ok(nul.status < 500, "a NUL in a search is no failure of ours");
 });
 
-Deno.test("product files are listed apart, for whoever asks for them in any tenant", async () => {
+Deno.test("product files have their own list, for callers with the permission in any tenant", async () => {
   const product = await files.fileIn("Available", { tenantId: null });
   const reader = await t.actor({ permissions: ["read:files"] });
   const ids = (await reader.get("/api/v1/files?isProduct=true")).body.items.map(({ id }: { id: string }) =>
@@ -102,7 +102,7 @@ Deno.test("product files are listed apart, for whoever asks for them in any tena
   assert.equal((await global.get("/api/v1/files")).body.code, "FORBIDDEN");
 });
 
-Deno.test("admin:system does not stand in for read:files, nor read:files for uploading", async () => {
+Deno.test("admin:system does not include read:files, and read:files does not include uploading", async () => {
   const system = await t.actor({ permissions: ["admin:system"] });
   const reader = await t.actor({ permissions: ["read:files"] });
   assert.equal((await system.get("/api/v1/files")).body.code, "MISSING_PERMISSION");
@@ -111,7 +111,7 @@ Deno.test("admin:system does not stand in for read:files, nor read:files for upl
   assert.equal((await t.nobody.get("/api/v1/files")).body.code, "TOKEN_MISSING");
 });
 
-Deno.test("the profiles open to callers are listed with their limits, the service's own are not", async () => {
+Deno.test("profiles open to callers are listed with their limits, the service's own are not", async () => {
   const actor = await t.actor({ permissions: ["upload:files"] });
   const { status, body } = await actor.get("/api/v1/files/profiles");
   assert.equal(status, 200, JSON.stringify(body));
@@ -120,7 +120,7 @@ Deno.test("the profiles open to callers are listed with their limits, the servic
   assert.deepEqual(body[1].contentTypes, ["image/png", "image/jpeg", "image/webp", "image/gif"]);
 });
 
-Deno.test("what holds a file is listed for as long as it does, the first holder first", async () => {
+Deno.test("references of a file are listed while they exist, the first one first", async () => {
   const actor = await t.actor({ permissions: ALL });
   const reader = await t.actor({ permissions: ["read:files"], tenantId: actor.tenantId ?? "" });
   const id = await files.fileIn("Available", { tenantId: actor.tenantId });

@@ -75,7 +75,7 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     assert.equal(status, 201, JSON.stringify(body));
     return body;
   }
-  /** Puts every part, the last one first, and answers what the confirmation is to name. */
+  /** Uploads every part, the last one first, and returns the body of the confirmation. */
   async function sendAll({ parts }: PartReservation, bytes = big) {
     const sent = [];
     for (const part of parts.toReversed()) {
@@ -116,7 +116,7 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     assert.equal((await complete(reservation.fileId, { parts })).body.status, "Available");
     assert.equal((await complete(reservation.fileId)).body.status, "Available");
 
-    // Used again, no part URL changes what anyone can read.
+    // No part URL, used again, changes what anyone can read.
     await send(reservation.parts[1], noise(big.length - half, 7));
     assert.equal(sha256(await (await fetch(body.url)).bytes()), sha256(big));
     assert.equal((await complete(reservation.fileId, { parts })).body.sha256, sha256(big));
@@ -268,14 +268,14 @@ const { sql } = t.steward.platform;
 const good = { profile: "archive", fileName: "a.zip", contentType: "application/zip", sizeBytes: 100 * MIB };
 
 for (const parts of [0, -1, 1.5, 1001, "2", "true", {}, [], 21, 1e9]) {
-  Deno.test(`a reservation of 100 MiB with parts ${JSON.stringify(parts)} is refused`, async () => {
+  Deno.test(`a reservation of 100 MiB with parts ${JSON.stringify(parts)} is rejected`, async () => {
     const { status, body } = await actor.post("/api/v1/files", { ...good, parts });
     assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"]);
     assert.deepEqual(Object.keys(body.errors), ["parts"]);
   });
 }
 
-Deno.test("without parts asked for the reservation has no part URLs, and the confirmation takes no body", async () => {
+Deno.test("without requested parts the reservation has no part URLs, and the confirmation needs no body", async () => {
   for (const parts of [undefined, null, false]) {
     const { status, body } = await actor.post("/api/v1/files", { ...good, parts });
     assert.equal(status, 201);
@@ -297,7 +297,7 @@ Deno.test("without parts asked for the reservation has no part URLs, and the con
   }
 });
 
-Deno.test("the other refusals of a reservation come before its parts", async () => {
+Deno.test("other errors of a reservation are reported before those of its parts", async () => {
   const ask = async (change: Record<string, unknown>) =>
     (await actor.post("/api/v1/files", { ...good, parts: 500, ...change })).body.code;
   assert.equal(await ask({ isProduct: true }), "MISSING_PERMISSION");
@@ -307,7 +307,7 @@ Deno.test("the other refusals of a reservation come before its parts", async () 
   assert.equal(await ask({}), "VALIDATION_ERROR");
 });
 
-Deno.test("storage that does not answer leaves no reservation behind", async () => {
+Deno.test("if the storage does not answer, no reservation is stored", async () => {
   const [before] = await sql`select count(*) from files`;
   const putBack = t.replace((p) => p.objects, {
     startParts: () => Promise.reject(new ObjectStoreUnavailable("no answer")),
@@ -317,7 +317,7 @@ Deno.test("storage that does not answer leaves no reservation behind", async () 
   assert.deepEqual({ ...(await sql`select count(*) from files`)[0] }, { ...before });
 });
 
-Deno.test("callers with an Idempotency-Key who wait for storage keep nobody from the database", async () => {
+Deno.test("requests with an Idempotency-Key that wait for storage do not block database connections", async () => {
   const { promise: noAnswer, reject: giveUp } = Promise.withResolvers<string>();
   let asked = 0;
   const putBack = t.replace((p) => p.objects, {
@@ -352,7 +352,7 @@ Deno.test("callers with an Idempotency-Key who wait for storage keep nobody from
   assert.deepEqual(again.body, made.body);
 });
 
-Deno.test("the id of an upload is told only inside signed URLs", async () => {
+Deno.test("the id of an upload appears only in signed URLs", async () => {
   const { status, body } = await actor.post("/api/v1/files", { ...good, parts: 20 });
   assert.equal(status, 201);
   const [row] = await sql<{ uploadId: string }[]>`

@@ -10,7 +10,7 @@ const colleague = await t.actor({ permissions: ALL, tenantId: ours.tenantId ?? "
 const theirs = await t.actor({ permissions: ALL });
 const admin = await t.actor({ permissions: [...ALL, "admin:system"], tenantId: t.platformTenantId });
 
-Deno.test("what other tenants hold a product file with is neither told nor released", async () => {
+Deno.test("another tenant's references of a product file are neither visible nor releasable", async () => {
   const id = await files.fileIn("Available", { tenantId: null });
   const path = `/api/v1/files/${id}/references`;
   const held = (await theirs.post(path, { scope: "their-invoices", ownerId: "secret" })).body;
@@ -32,7 +32,7 @@ Deno.test("what other tenants hold a product file with is neither told nor relea
   assert.deepEqual((await ours.get(path)).body.items, []);
 });
 
-Deno.test("tenants that hold a product file by the same pair hold it each for itself", async () => {
+Deno.test("tenants with the same reference pair hold a product file independently", async () => {
   const id = await files.fileIn("Available", { tenantId: null });
   const path = `/api/v1/files/${id}/references`;
   const pair = { scope: "orders", ownerId: "1" };
@@ -49,7 +49,7 @@ Deno.test("tenants that hold a product file by the same pair hold it each for it
   assert.notEqual(operator.referenceId, own.referenceId);
 });
 
-Deno.test("whoever is at home in two tenants sees and releases what the one holds in that one only", async () => {
+Deno.test("a user of two tenants sees and releases each tenant's references only in that tenant", async () => {
   const id = await files.fileIn("Available", { tenantId: null });
   const path = `/api/v1/files/${id}/references`;
   const held = (await theirs.post(path, { scope: "orders", ownerId: "2" })).body;
@@ -59,7 +59,7 @@ Deno.test("whoever is at home in two tenants sees and releases what the one hold
   assert.equal((await ours.delete(`${path}/${held.referenceId}`)).body.code, "FILE_NOT_FOUND");
 });
 
-Deno.test("admin:system sees and releases whatever holds a product file, and is told the scopes", async () => {
+Deno.test("admin:system sees and releases all references of a product file, with their scopes", async () => {
   const id = await files.fileIn("Available", { tenantId: null });
   const path = `/api/v1/files/${id}`;
   const made = [];

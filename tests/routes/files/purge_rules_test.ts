@@ -29,7 +29,7 @@ const RULES: Rule[] = BOTH.flatMap((isProduct) =>
   )
 );
 
-/** The order of the checks: rights, hold, references. A date ahead keeps nobody from purging. */
+/** The order of the checks: permission, hold, references. A future retention date does not prevent a purge. */
 function expectedOf(rule: Rule): string {
   if ((rule.isProduct || rule.retentionClass === "Permanent") && !rule.isAdmin) return "MISSING_PERMISSION";
   if (rule.legalHold) return "FILE_LEGAL_HOLD_CONFLICT";
@@ -37,7 +37,7 @@ function expectedOf(rule: Rule): string {
   return "Purged";
 }
 
-Deno.test("legal hold, class, references, product and rights decide a purge in every combination", async () => {
+Deno.test("legal hold, class, references, product and permissions decide a purge, in every combination", async () => {
   for (const rule of RULES) {
     const id = await files.fileIn("Available", {
       tenantId: rule.isProduct ? null : tenantId,
@@ -65,7 +65,7 @@ Deno.test("legal hold, class, references, product and rights decide a purge in e
   }
 });
 
-Deno.test("of many scopes that hold a file the detail names ten, the errors all", async () => {
+Deno.test("with many holding scopes the detail names ten of them, the errors all", async () => {
   const id = await files.fileIn("Available", { tenantId });
   const scopes = Array.from({ length: 101 }, (_, n) => `scope-${String(n).padStart(3, "0")}`);
   for (const scope of scopes) {
@@ -77,7 +77,7 @@ Deno.test("of many scopes that hold a file the detail names ten, the errors all"
   assert.deepEqual(errors, scopes);
 });
 
-Deno.test("a purge without a body is told that the reason is missing", async () => {
+Deno.test("a purge without a body is rejected because the reason is missing", async () => {
   const id = await files.fileIn("Available", { tenantId });
   const { status, body } = await actor.post(`/api/v1/files/${id}/purge`);
   assert.deepEqual([status, body.code, Object.keys(body.errors)], [400, "VALIDATION_ERROR", ["reason"]]);

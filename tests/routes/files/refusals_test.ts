@@ -41,7 +41,7 @@ const ROUTES: Record<string, Route[1]> = {
   "purge with a job's reason": (who, id) => who.post(`/api/v1/files/${id}/purge`, { reason: "job:x" }),
 };
 
-/** Status and code per state, in the order of STATES; one entry: the same in all of them. */
+/** Status and code per state, in the order of STATES; a single entry holds for all states. */
 const NOT_AVAILABLE: [number, string] = [409, "FILE_NOT_AVAILABLE_CONFLICT"];
 const INFECTED: [number, string] = [409, "FILE_INFECTED_CONFLICT"];
 const PURGED: [number, string] = [409, "FILE_PURGED_CONFLICT"];
@@ -79,7 +79,7 @@ const EXPECTED: Record<string, [number, string?][]> = {
 };
 
 for (const [name, call] of Object.entries(ROUTES)) {
-  Deno.test(`${name} answers by the file's state`, async () => {
+  Deno.test(`${name}: the answer depends on the file's state`, async () => {
     for (const [i, state] of STATES.entries()) {
       const id = await files.fileIn(state, { tenantId });
       const { status, body } = await call(actor, id);
@@ -100,7 +100,7 @@ const visible = ({ status, headers, body }: HttpAnswer) => {
 };
 
 for (const [name, call] of Object.entries(ROUTES)) {
-  Deno.test(`${name} answers another tenant's file as it answers none, in every state`, async () => {
+  Deno.test(`${name}: another tenant's file is answered like a missing one, in every state`, async () => {
     const unknown = await call(actor, crypto.randomUUID());
     assert.deepEqual([unknown.status, unknown.body.code], [404, "FILE_NOT_FOUND"]);
     const other = await t.tenant();
@@ -113,7 +113,7 @@ for (const [name, call] of Object.entries(ROUTES)) {
   });
 }
 
-Deno.test("a system administrator of another tenant finds no more than anybody else", async () => {
+Deno.test("a system administrator of another tenant has no more access than others", async () => {
   const admin = await t.actor({ permissions: [...ALL, "admin:system"], tenantId: t.platformTenantId });
   const id = await files.fileIn("Available", { tenantId });
   for (const [name, call] of Object.entries(ROUTES)) {
@@ -121,7 +121,7 @@ Deno.test("a system administrator of another tenant finds no more than anybody e
   }
 });
 
-Deno.test("a path id that is no UUID is a bad request; a missing permission comes before it", async () => {
+Deno.test("a path id that is not a UUID is a bad request; a missing permission is reported before it", async () => {
   assert.deepEqual((await actor.get("/api/v1/files/nonsense")).body.code, "VALIDATION_ERROR");
   const reader = await t.actor({ permissions: ["read:files"], tenantId: tenantId ?? "" });
   const id = await files.fileIn("Available", { tenantId });
@@ -135,7 +135,7 @@ Deno.test("a path id that is no UUID is a bad request; a missing permission come
   }
 });
 
-Deno.test("a global token without a context is refused, with one it acts there", async () => {
+Deno.test("a global token without a tenant is rejected, with a tenant it works", async () => {
   const global = await t.actor({ permissions: ALL, tenantId: tenantId ?? "", global: true });
   const id = await files.fileIn("Available", { tenantId });
   assert.equal((await global.get(`/api/v1/files/${id}`)).body.code, "FORBIDDEN");
@@ -143,7 +143,7 @@ Deno.test("a global token without a context is refused, with one it acts there",
   assert.equal(status, 200);
 });
 
-Deno.test("the scanner's status tells engine, freshness and queue", async () => {
+Deno.test("the scanner's status has engine, signature date and queue length", async () => {
   const { sql } = t.steward.platform;
   await sql`update files set completed_at = now() - interval '90 seconds' where status = 'Scanning'`;
   const { status, body } = await actor.get("/api/v1/files/scanner-status");

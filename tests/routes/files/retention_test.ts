@@ -182,7 +182,7 @@ for (const { name, from, body, status, code, becomes } of CASES) {
   });
 }
 
-Deno.test("a system administrator releases a hold, and the audit log says so", async () => {
+Deno.test("a system administrator releases a hold, and the audit log records it", async () => {
   const id = await files.fileIn("Available", { tenantId, legalHold: true });
   const { status, body } = await admin.put(`/api/v1/files/${id}/retention`, {
     legalHold: false,
@@ -210,7 +210,7 @@ Deno.test("admin:system without retain:files or purge:files changes and purges n
   );
 });
 
-Deno.test("a product file is kept and purged with admin:system on top only", async () => {
+Deno.test("retention and purge of a product file also need admin:system", async () => {
   const id = await files.fileIn("Available", { tenantId: null });
   const path = `/api/v1/files/${id}`;
   assert.equal((await actor.put(`${path}/retention`, { legalHold: true })).body.code, "MISSING_PERMISSION");
@@ -222,7 +222,7 @@ Deno.test("a product file is kept and purged with admin:system on top only", asy
   assert.equal((await actor.post(`${path}/purge`, { reason: "x" })).body.code, "MISSING_PERMISSION");
 });
 
-Deno.test("purge refuses in this order: body, rights, state, hold, references", async () => {
+Deno.test("purge checks in this order: body, permission, state, hold, references", async () => {
   const id = await files.fileIn("Available", { tenantId, retentionClass: "Permanent" });
   const path = `/api/v1/files/${id}`;
   for (const scope of ["reports", "invoices", "invoices"]) {
@@ -260,7 +260,7 @@ Deno.test("purge refuses in this order: body, rights, state, hold, references", 
   assert.deepEqual(row?.after, { status: "Purged", reason: "cleanup" });
 });
 
-Deno.test("purging destroys the content, and an old download URL with it", async () => {
+Deno.test("purging destroys the content, and old download URLs stop working", async () => {
   const { objects } = t.steward.platform;
   const id = await files.fileIn("Available", { tenantId });
   await sql`insert into file_objects (key, file_id) values (${`files/${id}`}, ${id})`;
@@ -274,7 +274,7 @@ Deno.test("purging destroys the content, and an old download URL with it", async
   assert.equal((await sql`select from file_objects where file_id = ${id}`).length, 0);
 });
 
-Deno.test("a pair holds a file once; releasing twice is releasing once; then it may hold anew", async () => {
+Deno.test("a reference pair exists once; releasing it twice is the same as once; then it can be added again", async () => {
   const id = await files.fileIn("Available", { tenantId });
   const path = `/api/v1/files/${id}/references`;
   const pair = { scope: "orders", ownerId: "42" };
@@ -292,7 +292,7 @@ Deno.test("a pair holds a file once; releasing twice is releasing once; then it 
   assert.equal((await actor.get(`/api/v1/files/${id}`)).body.referenceCount, 1);
 });
 
-Deno.test("a reference on another file is not found, though both are the caller's", async () => {
+Deno.test("a reference on another file is not found, even if the caller can use both files", async () => {
   const [one, two] = [
     await files.fileIn("Available", { tenantId }),
     await files.fileIn("Available", { tenantId }),
@@ -302,7 +302,7 @@ Deno.test("a reference on another file is not found, though both are the caller'
   assert.deepEqual([status, refused.code], [404, "FILE_NOT_FOUND"]);
 });
 
-Deno.test("of a purge and a reference at once, one wins and the other is told", async () => {
+Deno.test("of a simultaneous purge and new reference, one succeeds and the other gets an error", async () => {
   for (let round = 0; round < 8; round++) {
     const id = await files.fileIn("Available", { tenantId });
     const [purge, reference] = await Promise.all([
@@ -318,7 +318,7 @@ Deno.test("of a purge and a reference at once, one wins and the other is told", 
   }
 });
 
-Deno.test("If-Match holds a retention change to the version the caller saw, after every other refusal", async () => {
+Deno.test("If-Match binds a retention change to the version the caller read, and is checked last", async () => {
   const id = await files.fileIn("Available", { tenantId });
   const path = `/api/v1/files/${id}/retention`;
   const etag = (await actor.get(`/api/v1/files/${id}`)).headers.get("etag") ?? "";
@@ -331,7 +331,7 @@ Deno.test("If-Match holds a retention change to the version the caller saw, afte
   assert.equal(shorter.body.code, "FILE_RETENTION_SHORTENED_UNPROCESSABLE");
 });
 
-Deno.test("the purpose of a download is written down", async () => {
+Deno.test("the purpose of a download is stored", async () => {
   const id = await files.fileIn("Available", { tenantId });
   for (const query of ["", "?purpose=preview", "?purpose=PROCESSING"]) {
     assert.equal((await actor.get(`/api/v1/files/${id}/download-url${query}`)).status, 200);

@@ -37,7 +37,7 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
   }
   await ask(actor.get("/api/v1/files/scanner-status"));
 
-  // Storage failing in every way must not speak of itself either.
+  // Errors of the storage must not contain its address either.
   const broken = ["head", "copy", "read", "delete"] as const;
   for (const name of broken) {
     const { fileId } = await files.reserveAndPut(actor, aPdf);
@@ -83,7 +83,7 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
   assert.ok(answers.length > 30);
 });
 
-Deno.test("a signed URL tells neither the name, the tenant nor the id of the file it uploads", async () => {
+Deno.test("a signed URL contains neither name nor tenant nor id of the file", async () => {
   const content = { ...aPdf, fileName: "secret-name.pdf" };
   const { uploadUrl, fileId } = await files.reserve(actor, content);
   const { body } = await actor.get(

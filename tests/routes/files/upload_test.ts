@@ -26,7 +26,7 @@ const actor = await t.actor({ permissions: ALL });
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 const { sql, objects } = t.steward.platform;
 
-Deno.test("a file is reserved, uploaded, confirmed, scanned, and downloads as what was uploaded", async () => {
+Deno.test("a file is reserved, uploaded, confirmed, scanned, and downloaded unchanged", async () => {
   const reserved = await actor.post("/api/v1/files", {
     profile: "Document".toLowerCase(),
     fileName: "Quartal übersicht.pdf",
@@ -75,7 +75,7 @@ Deno.test("a file is reserved, uploaded, confirmed, scanned, and downloads as wh
   assert.equal((await actor.post(`${path}/complete`)).body.status, "Available");
 });
 
-Deno.test("an infected upload ends Infected: content gone, hash and signature kept, never downloadable", async () => {
+Deno.test("an infected upload ends Infected: content deleted, hash and signature kept, never downloadable", async () => {
   const record = await files.uploadAndScan(actor, { bytes: eicar() });
   assert.equal(record.status, "Infected");
   assert.equal(record.sha256, sha256(eicar()));
@@ -92,7 +92,7 @@ Deno.test("an infected upload ends Infected: content gone, hash and signature ke
   await isAudited(record, "file.infected", { status: "Infected", signatureName: "Eicar_Test_File" });
 });
 
-Deno.test("a type outside the profile ends Purged with its reason and code", async () => {
+Deno.test("a type outside the profile ends Purged with reason and code", async () => {
   const disguised = { bytes: noise(3000), profile: "image", contentType: "image/png", fileName: "x.png" };
   const record = await files.uploadAndScan(actor, disguised);
   assert.equal(record.status, "Purged");
@@ -114,7 +114,7 @@ Deno.test("a type outside the profile ends Purged with its reason and code", asy
   });
 });
 
-/** The service's own decision is in the audit log of the file's tenant, once, by nobody. */
+/** The service's own decision is in the audit log of the file's tenant, once and without an actor. */
 async function isAudited(
   file: { id: string; tenantId: string },
   action: string,
@@ -127,7 +127,7 @@ async function isAudited(
   );
 }
 
-Deno.test("storage itself refuses another size or type than was reserved", async () => {
+Deno.test("the storage itself rejects an upload with another size or type than reserved", async () => {
   const reservation = await files.reserve(actor, aPdf);
   const longer = new Uint8Array([...pdf(), 0]);
   const send = (headers: Record<string, string>, body: Uint8Array<ArrayBuffer>) =>
@@ -163,7 +163,7 @@ Deno.test("an upload of another size is discarded at confirmation and leaves a t
   });
 });
 
-Deno.test("confirming an expired reservation is refused, before and after the sweep has seen it", async () => {
+Deno.test("confirming an expired reservation is rejected, before and after the sweep", async () => {
   const { fileId } = await files.reserveAndPut(actor, aPdf);
   const complete = () => actor.post(`/api/v1/files/${fileId}/complete`);
   await sql`update files set upload_expires_at = now() - interval '1 second' where id = ${fileId}`;
@@ -174,7 +174,7 @@ Deno.test("confirming an expired reservation is refused, before and after the sw
   assert.deepEqual([status, body.code], [409, "FILE_UPLOAD_EXPIRED_CONFLICT"]);
 });
 
-Deno.test("reservations made at the same moment are each written as they were asked for", async () => {
+Deno.test("simultaneous reservations are stored with their own values", async () => {
   const other = await t.actor({ permissions: ALL });
   const asked = Array.from({ length: 24 }, (_, index) => ({
     profile: "document",
@@ -258,14 +258,14 @@ const reservations: [name: string, change: Record<string, unknown>, status: numb
 ];
 
 for (const [name, change, status, code] of reservations) {
-  Deno.test(`a reservation with ${name} is refused with ${code}`, async () => {
+  Deno.test(`a reservation with ${name} is rejected with ${code}`, async () => {
     const answer = await actor.post("/api/v1/files", { ...good, ...change });
     assert.deepEqual([answer.status, answer.body.code], [status, code]);
     if (code === "FILE_TOO_LARGE_UNPROCESSABLE") assert.match(answer.body.detail, /52428800/);
   });
 }
 
-Deno.test("exactly the ceiling may be reserved, and a type with parameters", async () => {
+Deno.test("the maximum size and a type with parameters can be reserved", async () => {
   assert.equal((await actor.post("/api/v1/files", { ...good, sizeBytes: 52_428_800 })).status, 201);
   const csv = await actor.post("/api/v1/files", { ...good, contentType: "Text/CSV; charset=iso-8859-1" });
   assert.equal(csv.status, 201);
@@ -295,7 +295,7 @@ for (const fileName of names) {
   });
 }
 
-Deno.test("a system administrator with the module permission reserves a product file; every tenant reads it", async () => {
+Deno.test("a system administrator with the file permission reserves a product file; every tenant can read it", async () => {
   const admin = await t.actor({ permissions: [...ALL, "admin:system"], tenantId: t.platformTenantId });
   const record = await files.uploadAndScan(admin, { ...aPdf, isProduct: true });
   assert.equal(record.tenantId, null);
@@ -303,7 +303,7 @@ Deno.test("a system administrator with the module permission reserves a product 
   assert.equal((await actor.get(`/api/v1/files/${record.id}/download-url`)).status, 200);
 });
 
-Deno.test("admin:system alone opens no file route", async () => {
+Deno.test("admin:system alone gives no access to file routes", async () => {
   const id = crypto.randomUUID();
   const calls = [
     t.systemAdmin.post("/api/v1/files", good),
@@ -325,7 +325,7 @@ Deno.test("admin:system alone opens no file route", async () => {
   }
 });
 
-Deno.test("storage that does not answer makes a confirmation wait, not fail", async () => {
+Deno.test("a confirmation is answered 503 while the storage does not answer, and can be repeated", async () => {
   const { fileId } = await files.reserveAndPut(actor, aPdf);
   const putBack = t.replace((p) => p.objects, {
     head: () => Promise.reject(new ObjectStoreUnavailable("no answer")),

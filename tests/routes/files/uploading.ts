@@ -3,7 +3,7 @@ import type { FileStatus } from "../../../domain/files/file.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import { pdf } from "../../support/samples.ts";
 
-/** What the file module's callers hold, all four. */
+/** All four permissions of the file module. */
 export const ALL = ["upload:files", "read:files", "retain:files", "purge:files"];
 
 export interface Content {
@@ -22,7 +22,7 @@ interface Reservation {
 
 export const aPdf: Content = { bytes: pdf(), fileName: "report.pdf", contentType: "application/pdf" };
 
-/** Speaks to the registry and to storage as a client does. */
+/** Sends a client's requests to the service and to the storage. */
 export class Uploading {
   constructor(readonly t: TestService) {}
 
@@ -59,7 +59,7 @@ export class Uploading {
     return reservation;
   }
 
-  /** Waits for the file's scan and answers the record. */
+  /** Waits for the file's scan and returns the record. */
   async scanned(actor: Actor, fileId: string) {
     const [job] = await this.t.steward.platform.sql<{ id: string }[]>`
       select id from jobs where job_type_name = 'files.scan' and serialized_args like ${`%${fileId}%`}`;
@@ -73,7 +73,7 @@ export class Uploading {
     return await this.scanned(actor, fileId);
   }
 
-  /** A file brought into a state by the very transitions of the registry, without its scan. */
+  /** A file in a given state, reached by the real transitions but without a scan. */
   async fileIn(
     status: FileStatus,
     o: { tenantId: string | null; retentionClass?: string; retainUntil?: Date; legalHold?: boolean },

@@ -1,4 +1,4 @@
-// Values of documented shapes, and values of none.
+// Values that match a documented shape, and values that do not.
 import fc from "fast-check";
 import type { Schema } from "../../../routes/shared/openapi_examples.ts";
 
@@ -37,7 +37,7 @@ const HOSTILE_TEXTS = [
   ...["constructor", "__proto__", "toString", "read:users", "(?:a+)+$", "SGVsbG8=", "\ufeff", "١٢٣"],
 ];
 
-/** Bodies that are no document of any shape, or one no shape has. */
+/** Bodies that are not a document of any shape. */
 export const RAW_BODIES: (string | Uint8Array<ArrayBuffer>)[] = [
   ...["", "{", "[]", "null", "0", '"x"', '{"a":1,"a":2}', "[".repeat(100_000), '{"a":'.repeat(5_000)],
   ...[
@@ -55,7 +55,7 @@ export const RAW_BODIES: (string | Uint8Array<ArrayBuffer>)[] = [
   ...[`{"id":1e999}`, `{${'"k":1,'.repeat(20_000)}"z":1}`],
 ];
 
-/** Makers of values by the document's `schemas`; `anyId` gives the id of something there is. */
+/** Generators of values by the document's `schemas`; `anyId` returns the id of an existing object. */
 export function valuesBy(schemas: Record<string, Schema>, anyId: fc.Arbitrary<string>) {
   const hostileText = fc.oneof(
     fc.constantFrom(...HOSTILE_TEXTS),
@@ -88,7 +88,7 @@ export function valuesBy(schemas: Record<string, Schema>, anyId: fc.Arbitrary<st
     fc.jsonValue({ maxDepth: 3 }),
   );
 
-  /** Values the schema takes, most of the time; anywhere in them something else instead. */
+  /** Values that match the schema most of the time, and otherwise have a wrong part. */
   function valueOf(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
     return fc.oneof({ arbitrary: soundValue(schema, depth), weight: 14 }, { arbitrary: hostile, weight: 1 });
   }

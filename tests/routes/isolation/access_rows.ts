@@ -10,7 +10,7 @@ const user = (params: (id: Id) => Record<string, string>, body?: unknown): Row =
 });
 const byId = (id: Id) => ({ id: id("user") });
 const byUserId = (id: Id) => ({ userId: id("user") });
-/** Tenant routes tell a tenant out of reach from one that does not exist. */
+/** Tenant routes distinguish a tenant out of reach from a missing one. */
 const tenant = (body?: unknown): Row => ({
   names: (id) => ({ params: { id: id("tenant") }, ...(body === undefined ? {} : { body }) }),
   code: "CROSS_TENANT_FORBIDDEN",
@@ -80,7 +80,7 @@ export const accessRows: Rows = {
   },
   updateTenant: tenant({ name: "Taken" }),
   deleteTenant: tenant(),
-  // An existing user may be brought into one's own tenant by whoever knows their id; into another tenant not.
+  // A caller who knows an existing user's id may link the user to their own tenant, but not to another one.
   addTenantUser: {
     names: (id) => ({ params: { id: id("tenant") }, body: { userId: id("user"), roleIds: [id("role")] } }),
     code: "CROSS_TENANT_FORBIDDEN",

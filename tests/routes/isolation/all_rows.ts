@@ -21,7 +21,7 @@ export const ROWS: Rows = {
   ...eventRows,
 };
 
-/** A route with its parameters filled in; those a row leaves open get something absent. */
+/** A route with its parameters filled in; parameters without a value get one that does not exist. */
 export function pathOf(path: string, { params = {}, query = {} }: Ask): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ABSENT.user));
   const search = new URLSearchParams(query).toString();

@@ -4,7 +4,7 @@ import type { Rows } from "./rows.ts";
 const NOT_FOUND = "WEBHOOK_ENDPOINT_NOT_FOUND";
 const BODY = { url: "https://hooks.example.test/outsider", eventTypes: "*" };
 
-/** Webhook endpoints and what was sent to them. */
+/** Webhook endpoints and their deliveries. */
 export const eventRows: Rows = {
   ...resource("webhookEndpoint", "webhookEndpoint", "webhookEndpoints", NOT_FOUND, BODY),
   listEventTypes: { own: () => ({}) },

@@ -8,7 +8,7 @@ const recurring = (body?: unknown): Row => ({
   names: (id) => ({ params: { id: id("recurringJob") }, ...(body === undefined ? {} : { body }) }),
   code: "JOB_RECURRING_NOT_FOUND",
 });
-/** Lists and changes of many take a tenantId of system administrators only. */
+/** Lists and bulk changes accept a tenantId only from system administrators. */
 const many = (body?: unknown): Row => ({
   own: ({ ids }) => ({ query: { tenantId: ids.tenant }, ...(body === undefined ? {} : { body }) }),
 });

@@ -15,7 +15,7 @@ const suppression: Row = {
   names: (id) => ({ params: { id: id("suppression") } }),
   code: "NOTIFICATION_SUPPRESSION_NOT_FOUND",
 };
-/** Routes of a user's own notifications, tried with the victim's user id. */
+/** Routes of a user's own notifications, called with the victim's user id. */
 const ofVictim = (params: Record<string, string> = {}, body?: unknown): Row => ({
   names: (id) => ({ params, query: { userId: id("user") }, ...(body === undefined ? {} : { body }) }),
   code: "NOTIFICATION_INAPP_FORBIDDEN",
@@ -108,7 +108,7 @@ export const notificationRows: Rows = {
   writeNotificationPreferences: ofVictim({}, { timeZoneId: "UTC" }),
   listNotificationSuppressions: { own: () => ({}) },
   addNotificationSuppression: {
-    // the victim has suppressed it too, which must not show
+    // the victim has suppressed it too, which must not be visible
     own: () => ({ body: { channel: "Email", address: "victims.suppressed@example.test" } }),
   },
   readNotificationSuppression: suppression,

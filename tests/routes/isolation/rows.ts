@@ -1,6 +1,6 @@
 import type { Kind, World } from "./world.ts";
 
-/** What a request carries besides its route. */
+/** Parts of a request besides its route. */
 export interface Ask {
   params?: Record<string, string>;
   query?: Record<string, string>;
@@ -8,12 +8,12 @@ export interface Ask {
 }
 
 /**
- * How an outsider tries a route, and what must come of it.
- * - `open`: nobody needs to sign in; the reason why nothing of a tenant's can be had there.
+ * How an outsider calls a route, and the expected outcome.
+ * - `open`: needs no sign-in; the reason why it reveals nothing of a tenant.
  * - `refused`: the outsider may not use the route at all.
- * - `names`: the request names something of the victim's through `id`, and answers `code`. The same request with
- *   names that nothing has must be the same answer, unless the row says `absent`.
- * - `own`: the route acts on what is the caller's own; it must succeed (or answer `code`) and show nothing else.
+ * - `names`: the request names an object of the victim through `id`, and answers `code`. The same request with
+ *   names that do not exist must get the same answer, unless the row says `absent`.
+ * - `own`: the route acts on the caller's own data; it must succeed (or answer `code`) and show nothing else.
  */
 export type Row =
   | { open: string }

@@ -1,9 +1,9 @@
-// Two tenants: one with something of every kind in it, and an outsider who may do everything in another.
+// Two tenants: one with an object of every kind, and one of an outsider with all permissions there.
 import assert from "node:assert/strict";
 import { CATALOG_PERMISSIONS } from "../../../domain/access/catalog.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 
-/** In the text of everything the victim tenant owns; in no answer to an outsider. */
+/** In every text of the victim tenant's objects, and in no answer to an outsider. */
 export const MARKER = "VictimsOwnText";
 
 export const KINDS = [
@@ -35,7 +35,7 @@ export const KINDS = [
 ] as const;
 export type Kind = typeof KINDS[number];
 
-/** Names of the same form that nothing has. */
+/** Names of the same form that do not exist. */
 export const ABSENT: Record<Kind, string> = {
   ...Object.fromEntries(KINDS.map((kind) => [kind, crypto.randomUUID()])) as Record<Kind, string>,
   email: "absent@example.test",
@@ -46,11 +46,11 @@ export const ABSENT: Record<Kind, string> = {
 
 export interface World {
   t: TestService;
-  /** Holds every tenant-reach permission in the tenant everything belongs to. */
+  /** Holds every tenant-reach permission in the victim's tenant. */
   victim: Actor;
-  /** Holds every tenant-reach permission in a group tenant of their own. */
+  /** Holds every tenant-reach permission in their own group tenant. */
   outsider: Actor;
-  /** What the victim's tenant has of each kind. */
+  /** The victim's objects by kind. */
   ids: Record<Kind, string>;
 }
 
@@ -58,7 +58,7 @@ export const everyTenantPermission = CATALOG_PERMISSIONS.filter((p) => p.reach =
   p.code
 );
 
-/** Another caller like the outsider, for routes after which a caller is of no more use. */
+/** Another caller like the outsider, for routes that end the caller's session. */
 export const anotherOutsider = ({ t, outsider }: World): Promise<Actor> =>
   t.actor({ tenantId: outsider.tenantId ?? "", permissions: everyTenantPermission });
 
@@ -187,7 +187,7 @@ export async function buildWorld(t: TestService): Promise<World> {
   return { t, victim, outsider, ids };
 }
 
-/** Every row of the database that mentions anything of the victim's, by table. */
+/** Every database row that contains the victim's marker, by table. */
 export async function victimsRows({ t, victim, ids }: World): Promise<Record<string, string[]>> {
   const { sql } = t.steward.platform;
   const tables = await sql<{ name: string }[]>`select c.relname as name from pg_class c
