@@ -6,7 +6,7 @@ import { setup } from "../support/setup.ts";
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
-Deno.test("an unknown route is a 404 problem, a wrong method a 405 with Allow", async () => {
+Deno.test("an unknown route is a 404 problem, a wrong method is a 405 with Allow", async () => {
   const missing = await t.nobody.get("/api/v1/nothing");
   assert.equal(missing.status, 404);
   assert.equal(missing.body.code, "ROUTE_NOT_FOUND");
@@ -18,7 +18,7 @@ Deno.test("an unknown route is a 404 problem, a wrong method a 405 with Allow", 
   assert.equal(wrong.headers.get("allow"), "POST");
 });
 
-Deno.test("the type of a problem leads to a page that tells what it means, as JSON or HTML", async () => {
+Deno.test("the type of a problem is a page that explains it, as JSON or HTML", async () => {
   const { body } = await t.nobody.get("/api/v1/nothing");
   const page = await t.nobody.get(new URL(body.type).pathname);
   assert.equal(page.status, 200);
@@ -30,7 +30,7 @@ Deno.test("the type of a problem leads to a page that tells what it means, as JS
   assert.equal((await t.nobody.get("/problems/toString")).body.code, "ROUTE_NOT_FOUND");
 });
 
-Deno.test("a valid traceparent is carried through, an invalid one replaced", async () => {
+Deno.test("a valid traceparent is kept, an invalid one is replaced", async () => {
   const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
   const carried = await t.nobody.get("/api/v1/nothing", { traceparent: `00-${traceId}-00f067aa0ba902b7-01` });
   assert.equal(carried.body.traceId, traceId);
@@ -41,7 +41,7 @@ Deno.test("a valid traceparent is carried through, an invalid one replaced", asy
   assert.match(replaced.body.traceId, /^[0-9a-f]{32}$/);
 });
 
-Deno.test("malformed JSON, another content type and an oversized body are told apart", async () => {
+Deno.test("malformed JSON, another content type and an oversized body have different errors", async () => {
   const malformed = await t.nobody.post("/auth/login", "{");
   assert.equal(malformed.status, 400);
   assert.equal(malformed.body.code, "VALIDATION_ERROR");
@@ -53,7 +53,7 @@ Deno.test("malformed JSON, another content type and an oversized body are told a
 });
 
 const AT_PROXY = "who breaks off does so with the proxy";
-inOneInstance("a body that breaks off is nobody's fault but the caller's", AT_PROXY, async () => {
+inOneInstance("an incomplete body is reported as the client's error", AT_PROXY, async () => {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
   const head =
     "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
@@ -67,7 +67,7 @@ inOneInstance("a body that breaks off is nobody's fault but the caller's", AT_PR
   assert.equal(t.logs.some((line) => line.includes("a request failed unexpectedly")), false);
 });
 
-Deno.test("what the Host header says changes nothing, even when it is no host", async () => {
+Deno.test("the Host header changes nothing, even if it is not a host", async () => {
   const request = async (line: string, host: string) => {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
     await connection.write(
@@ -83,7 +83,7 @@ Deno.test("what the Host header says changes nothing, even when it is no host", 
   }
 });
 
-Deno.test("a document that is too deep, or not UTF-8, is refused, not failed on or guessed at", async () => {
+Deno.test("a document that is too deep or not UTF-8 is rejected without a failure", async () => {
   const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
   for (const filler of [deep(300), deep(200_000), `{"a":${deep(200_000)},"b":"\\u0041"}`]) {
     const { status, body } = await t.nobody.post("/auth/login", `{"email":"a","password":"b","x":${filler}}`);
@@ -100,7 +100,7 @@ Deno.test("a document that is too deep, or not UTF-8, is refused, not failed on 
   assert.match((await answer.json()).errors[0], /^body: expected a JSON document in UTF-8/);
 });
 
-Deno.test("text no database can hold is refused by its field, not stored or failed on", async () => {
+Deno.test("text that the database cannot store is rejected by field", async () => {
   const search = await t.systemAdmin.get("/api/v1/users?search=%00");
   assert.deepEqual(search.body.errors, ["search: must not contain the NUL character"]);
   for (const email of ["a\u0000b", "\ud800"]) {
@@ -117,7 +117,7 @@ Deno.test("errors of sign-in routes are a list of `field: message`", async () =>
   assert.ok(body.errors.some((line: string) => line.startsWith("password: ")));
 });
 
-Deno.test("the process is healthy and ready with every part named", async () => {
+Deno.test("the process is healthy and ready, and every check is named", async () => {
   assert.deepEqual((await t.nobody.get("/healthz")).body, { status: "ok" });
   const { status, body } = await t.nobody.get("/readyz");
   assert.equal(status, 200);
@@ -133,7 +133,7 @@ Deno.test("the process is healthy and ready with every part named", async () => 
   assert.ok(t.logs.some((line) => line.includes(body.notices[0])), "said at start too");
 });
 
-Deno.test("the reference loads nothing from elsewhere", async () => {
+Deno.test("the API reference loads nothing from other origins", async () => {
   const page = await t.nobody.get("/docs");
   assert.equal(page.status, 200);
   assert.doesNotMatch(page.body, /https?:\/\//);

@@ -1,4 +1,4 @@
-// Every operation is called, and whatever it answers is held against the document by validators of their own.
+// Calls every operation and checks each answer against the document with independent validators.
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -19,13 +19,13 @@ const world = await buildWorld(t);
 const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
-(addFormats as unknown as (ajv: Ajv2020) => void)(ajv); // its types know another module form only
+(addFormats as unknown as (ajv: Ajv2020) => void)(ajv); // its types match another module format only
 ajv.addFormat("binary", true);
 ajv.addSchema(document, "document");
 const pointer = (...keys: string[]) =>
   keys.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
 
-/** Where a reference leads, or the place itself. */
+/** Resolves a reference; other values are returned unchanged. */
 function placeOf(keys: string[]): string[] {
   // deno-lint-ignore no-explicit-any -- walks a document of any shape
   const value = keys.reduce<any>((part, key) => part?.[key], document);
@@ -34,7 +34,7 @@ function placeOf(keys: string[]): string[] {
 // deno-lint-ignore no-explicit-any -- a part of a document of any shape
 const partAt = (keys: string[]): any => keys.reduce<any>((part, key) => part?.[key], document);
 
-/** Mistakes of `value` by the schema at this place. */
+/** Validation errors of `value` against the schema at this place. */
 function mistakes(keys: string[], value: unknown): string {
   const validate = ajv.getSchema(`document#/${pointer(...keys)}`);
   assert.ok(validate, `no schema at ${keys.join(" ")}`);
@@ -48,7 +48,7 @@ interface Observed {
   text: string;
 }
 
-/** Sends and reads the answer; of a stream its head only. */
+/** Sends a request and reads the answer; of a stream only the head. */
 async function observe(by: HttpClient, spec: Endpoint, ask: Ask): Promise<Observed> {
   const isForm = ask.body instanceof FormData;
   const response = await fetch(by.baseUrl + pathOf(spec.path, ask), {
@@ -68,7 +68,7 @@ async function observe(by: HttpClient, spec: Endpoint, ask: Ask): Promise<Observ
   return { status: response.status, type, headers: response.headers, text };
 }
 
-/** Calls and notes what of the answer is not as the document says it could be. */
+/** Sends a request and stores differences between the answer and the document. */
 async function tryOut(by: HttpClient, spec: Endpoint, ask: Ask, unfit: string[]): Promise<number> {
   const observed = await observe(by, spec, ask);
   try {
@@ -79,7 +79,7 @@ async function tryOut(by: HttpClient, spec: Endpoint, ask: Ask, unfit: string[])
   return observed.status;
 }
 
-/** @throws AssertionError where the document does not say that this could be answered */
+/** @throws AssertionError if the document does not contain this answer */
 function fits(spec: Endpoint, { status, type, headers, text }: Observed): void {
   const said = `${spec.id} answered ${status} ${type} ${text.slice(0, 600)}`;
   const responses = partAt(["paths", spec.path, spec.method, "responses"]);
@@ -115,7 +115,7 @@ const OPEN: Record<string, Ask> = {
   docsAsset: { params: { asset: "swagger-ui.css" } },
 };
 
-/** Reading first, deleting last, and what ends sessions in the very end. */
+/** The order of operations: reads first, deletions later, operations that end sessions last. */
 const ENDING = [
   "signOut",
   "endOwnSession",
@@ -128,13 +128,13 @@ const order = ["get", "put", "post", "delete"];
 const rank = ({ id, method }: Endpoint) => ENDING.includes(id) ? 9 : order.indexOf(method);
 const succeeded = new Set<string>();
 
-Deno.test("a validator of its own takes the document", async () => {
+Deno.test("an independent validator accepts the document", async () => {
   const copy = structuredClone(document) as unknown as Parameters<Validator["validate"]>[0];
   const { valid, errors } = await new Validator().validate(copy);
   assert.ok(valid, JSON.stringify(errors, null, 1)?.slice(0, 4000));
 });
 
-Deno.test("operation ids are unique, and every reference leads somewhere", () => {
+Deno.test("operation ids are unique, and every reference resolves", () => {
   const ids = operations().map((operation) => operation.operationId);
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual(ids.toSorted(), ENDPOINTS.map(({ id }) => id).toSorted());
@@ -146,13 +146,13 @@ Deno.test("operation ids are unique, and every reference leads somewhere", () =>
 Deno.test("every code of the catalogue is answered by some operation", () => {
   const listed = new Set(ENDPOINTS.flatMap((spec) => codesOf(spec)));
   const atNone = [
-    "METHOD_NOT_ALLOWED", // no operation: that is the point
-    "FILE_ARCHIVE_LIMITS_UNPROCESSABLE", // a rejectionCode only: the scan comes after the answer
+    "METHOD_NOT_ALLOWED", // not answered by any operation
+    "FILE_ARCHIVE_LIMITS_UNPROCESSABLE", // only a rejectionCode: the scan runs after the answer
   ];
   assert.deepEqual(Object.keys(CATALOGUE).filter((code) => !listed.has(code) && !atNone.includes(code)), []);
 });
 
-Deno.test("every JSON body and answer has an example, and it is what the schema takes", () => {
+Deno.test("every JSON body and answer has an example that matches its schema", () => {
   for (const spec of ENDPOINTS) {
     const keys = ["paths", spec.path, spec.method];
     const { requestBody, responses } = partAt(keys) as Operation;
@@ -185,7 +185,7 @@ function exampleFits(keys: string[]): void {
   }
 }
 
-Deno.test("nobody, and a caller without permissions, are answered as documented by every operation", async () => {
+Deno.test("every operation answers anonymous callers and callers without permissions as documented", async () => {
   const powerless = await t.actor();
   const unfit: string[] = [];
   for (const spec of ENDPOINTS) {
@@ -196,7 +196,7 @@ Deno.test("nobody, and a caller without permissions, are answered as documented 
   assert.deepEqual(unfit, []);
 });
 
-Deno.test("mistaken paths, queries and bodies are answered as documented by every operation", async () => {
+Deno.test("every operation answers invalid paths, queries and bodies as documented", async () => {
   const unfit: string[] = [];
   for (const spec of ENDPOINTS) {
     if (ENDING.includes(spec.id)) continue;
@@ -205,14 +205,14 @@ Deno.test("mistaken paths, queries and bodies are answered as documented by ever
     );
     const query = { page: "-1", pageSize: "x", userId: "no", tenantId: "no", search: "\0" };
     await tryOut(t.systemAdmin, spec, { params: strange, query }, unfit);
-    if (!spec.body && !spec.lateBody) continue; // with nothing mistaken it would take effect
+    if (!spec.body && !spec.lateBody) continue; // without an invalid part the request would take effect
     const body = [1, { "": null }];
     await tryOut(t.systemAdmin, spec, { ...victims(spec), body }, unfit);
   }
   assert.deepEqual(unfit, []);
 });
 
-Deno.test("those who may are answered as documented by every operation", async () => {
+Deno.test("every operation answers callers with permission as documented", async () => {
   const unfit: string[] = [];
   for (const spec of ENDPOINTS.toSorted((a, b) => rank(a) - rank(b))) {
     const row = ROWS[spec.id];
@@ -225,7 +225,7 @@ Deno.test("those who may are answered as documented by every operation", async (
   assert.ok(succeeded.size > ENDPOINTS.length * 0.7, `only refusals were seen of ${silent.join(", ")}`);
 });
 
-Deno.test("the document tells how a caller without a tenant, or with the wrong one, is refused", () => {
+Deno.test("the document describes the errors for a caller without a tenant or with the wrong one", () => {
   const codes = (path: string, status: number) =>
     Object.keys(
       partAt(placeOf(["paths", path, "get", "responses", String(status)]))

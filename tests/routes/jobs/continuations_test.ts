@@ -21,7 +21,7 @@ const failing = (extra = {}) => enqueue({ jobTypeName: "steward.fail", maxRetrie
 const sleeping = (milliseconds: number) =>
   enqueue({ jobTypeName: "steward.sleep", serializedArgs: JSON.stringify({ milliseconds }) });
 
-Deno.test("a continuation starts when its parent has succeeded, and so down the chain", async () => {
+Deno.test("a continuation starts when its parent has succeeded, also in a chain", async () => {
   const parent = await sleeping(200);
   const child = await enqueue({ parentJobId: parent.id });
   const grandchild = await enqueue({ parentJobId: child.id });
@@ -62,7 +62,7 @@ Deno.test("a cancelled parent cancels all its descendants", async () => {
   }
 });
 
-Deno.test("a continuation of an ended parent begins as that parent ended", async () => {
+Deno.test("a continuation added to an ended parent gets the outcome of that parent", async () => {
   const succeeded = await enqueue();
   const dead = await failing();
   await t.settled(succeeded.id);
@@ -73,7 +73,7 @@ Deno.test("a continuation of an ended parent begins as that parent ended", async
   assert.ok(late.completedAt);
 });
 
-Deno.test("parents that end while continuations are being added leave none behind", async () => {
+Deno.test("if parents end while continuations are added, no continuation stays behind", async () => {
   const results = await Promise.all(Array.from({ length: 40 }, async (_, index) => {
     const parent = await (index % 2 ? enqueue() : failing());
     const children = await Promise.all([1, 2, 3].map(() => enqueue({ parentJobId: parent.id })));
@@ -89,7 +89,7 @@ Deno.test("parents that end while continuations are being added leave none behin
   }
 });
 
-Deno.test("the sweep lets go what a dying process left waiting", async () => {
+Deno.test("the sweep releases continuations that a crashed process left waiting", async () => {
   const parent = await enqueue({ scheduledAt: later() });
   const child = await enqueue({ parentJobId: parent.id });
   await sql`update jobs set status = 'Succeeded', completed_at = now() where id = ${parent.id}`;

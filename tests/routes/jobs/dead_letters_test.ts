@@ -21,7 +21,7 @@ async function deadLetter(actor: Actor, message = "no luck"): Promise<{ id: stri
   return items.find((item: { jobId: string }) => item.jobId === body.id);
 }
 
-Deno.test("a dead letter tells what failed and why", async () => {
+Deno.test("a dead letter shows what failed and why", async () => {
   const actor = await t.actor();
   const entry = await deadLetter(actor);
   const { body } = await actor.get(url);
@@ -50,7 +50,7 @@ Deno.test("a dead letter tells what failed and why", async () => {
   assert.equal((await actor.post(`${url}/x/retry`)).body.code, "VALIDATION_ERROR");
 });
 
-Deno.test("of ten simultaneous retries one makes a new job like the old one", async () => {
+Deno.test("of ten simultaneous retries one creates a new job like the old one", async () => {
   const actor = await t.actor();
   const entry = await deadLetter(actor);
   const answers = await Promise.all(Array.from({ length: 10 }, () => actor.post(`${url}/${entry.id}/retry`)));
@@ -73,7 +73,7 @@ Deno.test("of ten simultaneous retries one makes a new job like the old one", as
   assert.ok(first.retriedAt);
 });
 
-Deno.test("purge: by age, or everything with null, {} and an empty body; only the own tenant's", async () => {
+Deno.test("purge deletes by age, or everything with null, {} and an empty body, in the own tenant only", async () => {
   const actor = await t.actor();
   const other = await t.actor();
   await deadLetter(other);
@@ -100,7 +100,7 @@ Deno.test("purge: by age, or everything with null, {} and an empty body; only th
   assert.equal((await t.systemAdmin.post(`${url}/purge?tenantId=${other.tenantId}`)).body.purged, 1);
 });
 
-Deno.test("a retry of many does not chase the dead letters its own retries leave", async () => {
+Deno.test("a bulk retry does not retry dead letters that result from its own retries", async () => {
   const actor = await t.actor();
   const item = { jobTypeName: "steward.fail", serializedArgs: "{}", maxRetries: 0 };
   const jobs = (await actor.post("/api/v1/jobs/bulk", { items: Array(600).fill(item) })).body.results;
@@ -109,7 +109,7 @@ Deno.test("a retry of many does not chase the dead letters its own retries leave
   assert.deepEqual({ matched, retried }, { matched: 600, retried: 600 });
 });
 
-Deno.test("a group of errors in characters beyond the basic plane can be retried", async () => {
+Deno.test("a group of errors with characters beyond the basic plane can be retried", async () => {
   const actor = await t.actor();
   await deadLetter(actor, "\u{1F600}".repeat(400));
   const [group] = (await actor.get(`${url}/groups`)).body.items;
@@ -117,7 +117,7 @@ Deno.test("a group of errors in characters beyond the basic plane can be retried
   assert.equal(dry.body.matched, 1);
 });
 
-Deno.test("groups put alike errors together, and a group can be retried at once after a dry run", async () => {
+Deno.test("similar errors form a group, which can be retried at once after a dry run", async () => {
   const actor = await t.actor();
   for (const number of [1, 2, 3]) await deadLetter(actor, `user ${number} of ${crypto.randomUUID()} is gone`);
   await deadLetter(actor, "something else");

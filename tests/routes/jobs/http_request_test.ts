@@ -36,7 +36,7 @@ async function run(args: Record<string, unknown>) {
   return { ended, error: execution.errorMessage, output: execution.output && JSON.parse(execution.output) };
 }
 
-Deno.test("a URL is called and its answer kept", async () => {
+Deno.test("a job requests a URL and stores the answer", async () => {
   const { ended, output } = await run({ url: `http://${host}/hook`, method: "POST", body: { a: 1 } });
   assert.equal(ended, "Succeeded");
   assert.deepEqual([output.status, output.body, output.isTruncated], [200, "gladly", false]);
@@ -48,14 +48,14 @@ Deno.test("a URL is called and its answer kept", async () => {
   });
 });
 
-Deno.test("an unexpected status is a failure, an expected one is not", async () => {
+Deno.test("an unexpected status fails the job, an expected one does not", async () => {
   const unexpected = await run({ url: `http://${host}/teapot` });
   assert.equal(unexpected.ended, "DeadLettered");
   assert.match(unexpected.error, /answered 418; expected 200 to 299/);
   assert.equal((await run({ url: `http://${host}/teapot`, expectedStatuses: [418] })).ended, "Succeeded");
 });
 
-Deno.test("addresses out of bounds are never called, and not retried", async () => {
+Deno.test("forbidden addresses are never requested, and the job is not retried", async () => {
   for (const url of ["http://127.0.0.1:1/", "http://localhost:1/", "http://169.254.169.254/"]) {
     const { body } = await actor.post("/api/v1/jobs", {
       jobTypeName: "steward.http-request",
@@ -66,7 +66,7 @@ Deno.test("addresses out of bounds are never called, and not retried", async () 
   }
 });
 
-Deno.test("arguments that do not fit are refused at once", async () => {
+Deno.test("invalid arguments are rejected at once", async () => {
   for (
     const args of [{}, { url: "ftp://x/" }, { url: `http://${host}`, method: "CONNECT" }, {
       url: `http://${host}`,
@@ -91,7 +91,7 @@ const hidden = (path: string) => ({
   headers: { Authorization: "***", "X-Key": "***", "content-type": "text/x", Accept: "text/y" },
 });
 
-Deno.test("who may not have URLs called enqueues no such job, whatever role they have", async () => {
+Deno.test("callers without the permission for HTTP requests cannot enqueue such jobs, whatever their role", async () => {
   const job = {
     jobTypeName: "steward.http-request",
     serializedArgs: JSON.stringify({ url: "https://a.test" }),
@@ -120,7 +120,7 @@ Deno.test("who may not have URLs called enqueues no such job, whatever role they
   assert.equal((await colleague.put(path, { cronExpression: "0 4 1 1 *" })).status, 200);
 });
 
-Deno.test("secrets of arguments are stored and used as given, and shown nowhere", async () => {
+Deno.test("secrets in arguments are stored and used but never shown", async () => {
   const job = (path: string) => ({
     jobTypeName: "steward.http-request",
     serializedArgs: JSON.stringify(secretArgs(path)),
@@ -164,7 +164,7 @@ Deno.test("secrets of arguments are stored and used as given, and shown nowhere"
   assert.equal(kept.length, 0);
 });
 
-Deno.test("what answers with a secret it was sent is kept without it, and an error keeps the answer", async () => {
+Deno.test("an answer that repeats a sent secret is stored without it, and an error stores the answer", async () => {
   const { error } = await run({ url: `http://${host}/refusing`, headers: { authorization: SECRET } });
   assert.equal(authorizations.at(-1), SECRET);
   assert.match(error, /answered 403; expected 200 to 299; it said: \*\*\* is unknown here$/);
@@ -174,7 +174,7 @@ Deno.test("what answers with a secret it was sent is kept without it, and an err
   assert.equal(output.body, "*** is unknown here");
 });
 
-Deno.test("*** sent back keeps the secret for the same receiver, and stands for none elsewhere", async () => {
+Deno.test("*** in a changed job keeps the secret for the same receiver only", async () => {
   const args = (url: string, authorization: string) =>
     JSON.stringify({ url, headers: { authorization, accept: "text/z" } });
   const path = "/api/v1/recurring-jobs/kept";
@@ -205,7 +205,7 @@ Deno.test("*** sent back keeps the secret for the same receiver, and stands for 
   }
 });
 
-Deno.test("the catalogue tells the time an attempt may take", async () => {
+Deno.test("the list of job types has the maximum duration of an attempt", async () => {
   const { body } = await actor.get("/api/v1/jobs/types");
   const type = body.find(({ name }: { name: string }) => name === "steward.http-request");
   assert.equal(type.timeoutMs, 30_000, "as long as any outbound request");

@@ -56,7 +56,7 @@ for (const folded of [false, true]) {
   });
 }
 
-Deno.test("every order is total, either way, with absent times last", async () => {
+Deno.test("every order is total in both directions, with null times last", async () => {
   assert.deepEqual(await listed("orderBy=priority&ascending=true"), [critical, first, second, sleep, low]);
   assert.deepEqual(await listed("orderBy=Priority"), [low, sleep, second, first, critical]);
   assert.deepEqual(await listed("orderBy=ScheduledAt&ascending=true"), [first, second, low, critical, sleep]);
@@ -68,7 +68,7 @@ Deno.test("every order is total, either way, with absent times last", async () =
   assert.deepEqual(new Set(pages.flat()), new Set(ids));
 });
 
-Deno.test("list parameters that do not fit are refused", async () => {
+Deno.test("invalid list parameters are rejected", async () => {
   for (
     const query of [
       "status=Nope",
@@ -89,7 +89,7 @@ Deno.test("list parameters that do not fit are refused", async () => {
   }
 });
 
-Deno.test("the dashboard counts the tenant's jobs, a system administrator everyone's", async () => {
+Deno.test("the dashboard counts the tenant's jobs; for a system administrator all jobs", async () => {
   const stats = (await actor.get(`${url}/dashboard/stats`)).body;
   assert.deepEqual(stats, {
     totalJobs: 5,

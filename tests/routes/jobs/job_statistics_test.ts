@@ -17,7 +17,7 @@ interface Interval {
 const sum = (intervals: Interval[], of: "succeeded" | "failed" | "abandoned") =>
   intervals.reduce((total, interval) => total + interval[of], 0);
 
-Deno.test("throughput counts what ended, before and after a fold, for the own tenant only", async () => {
+Deno.test("throughput counts ended jobs of the own tenant, before and after a fold", async () => {
   const [actor, other] = [await t.actor(), await t.actor()];
   for (const type of ["steward.echo", "steward.echo", "steward.fail"]) {
     const { body } = await actor.post(url, { jobTypeName: type, serializedArgs: "{}", maxRetries: 0 });
@@ -45,7 +45,7 @@ Deno.test("throughput counts what ended, before and after a fold, for the own te
       );
     }
   }
-  // Deleting executions does not unmake what happened.
+  // Deleting executions does not change past counts.
   await sql`delete from job_executions where tenant_id = ${actor.tenantId}`;
   await foldCounts(sql, { always: true });
   const { body } = await actor.get(`${url}/throughput`);
@@ -57,7 +57,7 @@ Deno.test("throughput counts what ended, before and after a fold, for the own te
   assert.equal((await t.nobody.get(`${url}/throughput`)).status, 401);
 });
 
-Deno.test("minutes and hours no window shows are forgotten", async () => {
+Deno.test("minutes and hours outside of every window are deleted", async () => {
   await sql`insert into job_throughput values
     (${crypto.randomUUID()}, 'minute', now() - interval '3 hours', 1, 0, 0),
     (${crypto.randomUUID()}, 'hour', now() - interval '9 days', 1, 0, 0)`;
@@ -92,7 +92,7 @@ Deno.test("types are listed with the schema of their arguments", async () => {
   assert.equal(fail.argsSchema.required, undefined, "what has a default need not be sent");
 });
 
-Deno.test("workers are told to system administrators", async () => {
+Deno.test("only system administrators see the workers", async () => {
   const { body } = await t.systemAdmin.get(`${url}/workers`);
   assert.equal(body.length, INSTANCES);
   assert.ok(body[0].host && body[0].holds >= 0);
@@ -102,7 +102,7 @@ Deno.test("workers are told to system administrators", async () => {
   );
 });
 
-Deno.test("a job's continuations are listed to who sees the job", async () => {
+Deno.test("a job's continuations are listed for callers who may read the job", async () => {
   const actor = await t.actor();
   const parent =
     (await actor.post(url, { jobTypeName: "steward.echo", scheduledAt: "2050-01-01T00:00:00Z" })).body;
@@ -114,7 +114,7 @@ Deno.test("a job's continuations are listed to who sees the job", async () => {
   assert.deepEqual([foreign.status, foreign.body.code], [404, "JOB_NOT_FOUND"]);
 });
 
-Deno.test("a recurring job tells its next runs, across a change of clocks, and its latest", async () => {
+Deno.test("a recurring job shows its next runs, across a clock change, and its latest runs", async () => {
   const actor = await t.actor();
   const recurring = "/api/v1/recurring-jobs";
   await actor.post(recurring, {
@@ -140,7 +140,7 @@ Deno.test("a recurring job tells its next runs, across a change of clocks, and i
   }
 });
 
-Deno.test("dead letters are narrowed to a group, and read one by one", async () => {
+Deno.test("dead letters can be filtered by group and read one by one", async () => {
   const actor = await t.actor();
   const list = "/api/v1/dead-letter-jobs";
   for (const message of ["order 1 lost", "order 2 lost", "disk full"]) {

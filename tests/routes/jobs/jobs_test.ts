@@ -15,7 +15,7 @@ const echo = (extra: Record<string, unknown> = {}) => ({
 });
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
 
-Deno.test("a job is enqueued, runs, and keeps its execution", async () => {
+Deno.test("a job is enqueued, runs, and stores its execution", async () => {
   const { status, body, headers } = await actor.post(url, echo({ priority: "high", queue: "mail" }));
   assert.equal(status, 201);
   assert.equal(headers.get("location"), `${url}/${body.id}`);
@@ -42,7 +42,7 @@ Deno.test("a job is enqueued, runs, and keeps its execution", async () => {
   assert.ok(execution.durationMs >= 0);
 });
 
-Deno.test("what is null counts as left out", async () => {
+Deno.test("null members count as omitted", async () => {
   const nulls = { serializedArgs: null, argsTypeName: null, priority: null, queue: null, scheduledAt: null };
   const { status, body } = await actor.post(url, echo({ ...nulls, maxRetries: null, parentJobId: null }));
   assert.equal(status, 201, JSON.stringify(body));
@@ -78,7 +78,7 @@ Deno.test("every job route needs a token, and a global token needs a tenant", as
   }
 });
 
-Deno.test("a global token of a system administrator enqueues the service's own jobs", async () => {
+Deno.test("with a global token a system administrator enqueues the service's own jobs", async () => {
   const service = await t.actor({ role: "SystemAdmin", global: true });
   const { body } = await service.post(url, echo());
   assert.equal(body.tenantId, null);
@@ -87,7 +87,7 @@ Deno.test("a global token of a system administrator enqueues the service's own j
   assert.equal((await t.systemAdmin.get(`${url}/${body.id}`)).status, 200);
 });
 
-Deno.test("what does not fit is refused, naming the field", async () => {
+Deno.test("invalid fields are rejected by name", async () => {
   const cases: [Record<string, unknown>, string, string?][] = [
     [echo({ jobTypeName: "steward.nothing" }), "JOB_TYPE_UNKNOWN"],
     [echo({ jobTypeName: "steward.prune-jobs", serializedArgs: "{}" }), "JOB_TYPE_UNKNOWN"],
@@ -120,7 +120,7 @@ Deno.test("what does not fit is refused, naming the field", async () => {
   }
 });
 
-Deno.test("a future scheduledAt makes a delayed job, a past one runs at once", async () => {
+Deno.test("a future scheduledAt creates a delayed job, a past one runs at once", async () => {
   const scheduledAt = later();
   const delayed = (await actor.post(url, echo({ scheduledAt }))).body;
   assert.equal(delayed.type, "Delayed");
@@ -135,7 +135,7 @@ Deno.test("a future scheduledAt makes a delayed job, a past one runs at once", a
   assert.equal(await t.settled(soon.id), "Succeeded");
 });
 
-Deno.test("a failing job waits for its retry, can be retried now, and ends as a dead letter", async () => {
+Deno.test("a failing job waits for its retry, can be retried at once, and ends as a dead letter", async () => {
   const body = { jobTypeName: "steward.fail", serializedArgs: '{"message":"no luck"}', maxRetries: 1 };
   const { id } = (await actor.post(url, body)).body;
   await t.settled(id, ["Failed"]);
@@ -154,7 +154,7 @@ Deno.test("a failing job waits for its retry, can be retried now, and ends as a 
   assert.deepEqual(new Set(items.map((e: { errorMessage: string }) => e.errorMessage)), new Set(["no luck"]));
 });
 
-Deno.test("a running attempt is the first execution, under the id it keeps", async () => {
+Deno.test("a running attempt is the first execution, and keeps its id", async () => {
   const { id } =
     (await actor.post(url, { jobTypeName: "steward.sleep", serializedArgs: '{"milliseconds":2000}' })).body;
   let running;
@@ -191,7 +191,7 @@ Deno.test("of ten simultaneous cancels one succeeds", async () => {
   assert.equal(answers.filter((answer) => answer.body.code === "JOB_ALREADY_CANCELLED").length, 9);
 });
 
-Deno.test("cancel against claim: either the job never runs or it is not cancelled", async () => {
+Deno.test("a job cancelled while it is claimed either never runs or is not cancelled", async () => {
   const outcomes = await Promise.all(Array.from({ length: 60 }, async () => {
     const { id } = (await actor.post(url, echo())).body;
     const answer = await actor.post(`${url}/${id}/cancel`);
@@ -210,7 +210,7 @@ Deno.test("cancel against claim: either the job never runs or it is not cancelle
   }
 });
 
-Deno.test("another tenant's job is not there", async () => {
+Deno.test("another tenant's job is not found", async () => {
   const { id } = (await actor.post(url, echo({ scheduledAt: later() }))).body;
   for (
     const [method, path] of [["GET", ""], ["GET", "/executions"], ["POST", "/cancel"], ["POST", "/retry-now"]]
@@ -228,7 +228,7 @@ Deno.test("another tenant's job is not there", async () => {
   assert.equal((await actor.get(`${url}/not-a-uuid`)).body.code, "VALIDATION_ERROR");
 });
 
-Deno.test("what an attempt logs is kept with it", async () => {
+Deno.test("log lines of an attempt are stored with it", async () => {
   const { id } = (await actor.post(url, echo())).body;
   await t.settled(id);
   const log = await actor.get(`${url}/${id}/executions/1/log`);
@@ -238,7 +238,7 @@ Deno.test("what an attempt logs is kept with it", async () => {
   assert.equal((await outsider.get(`${url}/${id}/executions/1/log`)).body.code, "JOB_NOT_FOUND");
 });
 
-Deno.test("bulk: all or nothing, unless told to go on", async () => {
+Deno.test("a bulk request creates all jobs or none, unless it says to continue on errors", async () => {
   const items = [
     echo(),
     echo({ queue: "No Good" }),

@@ -53,7 +53,7 @@ Deno.test("a recurring job is created, read, listed, changed and deleted", async
   }
 });
 
-Deno.test("ids are unique in a tenant, also under simultaneous creation, and free in another", async () => {
+Deno.test("ids are unique in a tenant, also under simultaneous creation, and can be reused in another tenant", async () => {
   const given = spec();
   const answers = await Promise.all(Array.from({ length: 8 }, () => actor.post(url, given)));
   assert.equal(answers.filter((answer) => answer.status === 201).length, 1);
@@ -64,7 +64,7 @@ Deno.test("ids are unique in a tenant, also under simultaneous creation, and fre
   assert.equal((await t.systemAdmin.get(`${url}/${given.jobId}`)).status, 200);
 });
 
-Deno.test("a bad schedule, id, queue, type or arguments is refused, naming it", async () => {
+Deno.test("an invalid schedule, id, queue, type or argument is rejected by name", async () => {
   const cases: [Record<string, unknown>, string, string?][] = [
     [{ cronExpression: "0 0 0 * * *" }, "VALIDATION_ERROR", "cronExpression"],
     [{ cronExpression: "@daily" }, "VALIDATION_ERROR", "cronExpression"],
@@ -97,14 +97,14 @@ Deno.test("a bad schedule, id, queue, type or arguments is refused, naming it", 
   }
 });
 
-Deno.test("an id that could not be is not found rather than refused", async () => {
+Deno.test("an impossible id is not found", async () => {
   for (const id of ["no such", "%25", "x".repeat(300), "é"]) {
     const { status, body } = await actor.get(`${url}/${encodeURIComponent(id)}`);
     assert.deepEqual([status, body.code], [404, "JOB_RECURRING_NOT_FOUND"], id);
   }
 });
 
-Deno.test("pause and resume go once each, also when called at the same time", async () => {
+Deno.test("pause and resume take effect once each, also when called at the same time", async () => {
   const { jobId } = await create();
   const pauses = await Promise.all([1, 2, 3].map(() => actor.post(`${url}/${jobId}/pause`)));
   assert.equal(pauses.filter((answer) => answer.status === 200).length, 1);
@@ -119,7 +119,7 @@ Deno.test("pause and resume go once each, also when called at the same time", as
   assert.ok((await actor.get(`${url}/${jobId}`)).body.nextRunAt);
 });
 
-Deno.test("one whose time zone was abolished tells so until it is given another", async () => {
+Deno.test("a recurring job with an abolished time zone shows that until it gets another", async () => {
   const { jobId } = await create();
   await t.steward.platform.sql`update recurring_jobs set time_zone_id = 'Europe/Atlantis', is_paused = true,
     next_run_at = null where job_id = ${jobId}`;
@@ -133,7 +133,7 @@ Deno.test("one whose time zone was abolished tells so until it is given another"
   assert.equal((await actor.post(`${url}/${jobId}/resume`)).status, 200);
 });
 
-Deno.test("trigger runs it at once, also while paused, with its arguments and queue", async () => {
+Deno.test("trigger runs it at once with its arguments and queue, also while paused", async () => {
   const { jobId } = await create({ queue: "mail", serializedArgs: '{"n":1}', argsTypeName: "N" });
   await actor.post(`${url}/${jobId}/pause`);
   const { status, body } = await actor.post(`${url}/${jobId}/trigger`);
@@ -148,7 +148,7 @@ Deno.test("trigger runs it at once, also while paused, with its arguments and qu
   assert.ok(after.lastRunAt);
 });
 
-Deno.test("another tenant's recurring job is not there", async () => {
+Deno.test("another tenant's recurring job is not found", async () => {
   const { jobId } = await create();
   const path = `${url}/${jobId}`;
   const answers = [
@@ -165,7 +165,7 @@ Deno.test("another tenant's recurring job is not there", async () => {
   assert.equal((await actor.get(path)).body.isPaused, false);
 });
 
-Deno.test("the service's own recurring jobs are there for a system administrator", async () => {
+Deno.test("a system administrator sees the service's own recurring jobs", async () => {
   const { items } = (await t.systemAdmin.get(`${url}?pageSize=100`)).body;
   assert.ok(items.some((item: { jobId: string }) => item.jobId === "steward.prune-jobs"));
   assert.equal((await actor.get(`${url}/steward.prune-jobs`)).status, 404);
@@ -173,7 +173,7 @@ Deno.test("the service's own recurring jobs are there for a system administrator
   assert.equal(await t.settled(run.body.id), "Succeeded");
 });
 
-Deno.test("control of recurring jobs is audited", async () => {
+Deno.test("changes and runs of recurring jobs are audited", async () => {
   const { jobId } = await create();
   await actor.put(`${url}/${jobId}`, { queue: "mail" });
   for (const verb of ["pause", "resume", "trigger"]) await actor.post(`${url}/${jobId}/${verb}`);

@@ -1,4 +1,4 @@
-// A job that generates a report acts with the rights of whoever made it. None of these may lend them to somebody else.
+// A job that generates a report acts with the permissions of its creator. No route may give these to another user.
 import assert from "node:assert/strict";
 import { retryDeadLetter } from "../../../domain/jobs/dead_letters.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
@@ -31,7 +31,7 @@ const everyMinute = (jobId: string, serializedArgs = USERS) => ({
   serializedArgs,
 });
 
-/** Somebody who may see the users' reports, and somebody of the same tenant who may see nothing. */
+/** A user who may read the users report, and a user of the same tenant without permissions. */
 async function people(): Promise<{ seeing: Actor; blind: Actor }> {
   const seeing = await t.actor({ permissions: ["read:users", "read:roles", "manage:api-keys"] });
   const blind = await t.actor({ permissions: [], tenantId: seeing.tenantId ?? "" });
@@ -41,7 +41,7 @@ async function people(): Promise<{ seeing: Actor; blind: Actor }> {
 const executions = async (jobId: string): Promise<number> =>
   (await sql`select from report_executions where id = ${jobId}`).count;
 
-Deno.test("an API key cannot have a report made by a job, which would have its maker's rights", async () => {
+Deno.test("an API key cannot have a job generate a report, which would use all its creator's permissions", async () => {
   const { seeing } = await people();
   const made = await seeing.post("/api/v1/api-keys", { name: "Sync", permissions: ["read:roles"] });
   const key = new HttpClient(t.url, made.body.key);
@@ -61,7 +61,7 @@ Deno.test("an API key cannot have a report made by a job, which would have its m
   assert.equal((await key.post("/api/v1/jobs", echo)).status, 201, "other types take nobody's rights");
 });
 
-Deno.test("who changes a recurring report runs it with their own rights from then on", async () => {
+Deno.test("a user who changes a recurring report runs it with their own permissions from then on", async () => {
   const { seeing, blind } = await people();
   await seeing.post("/api/v1/recurring-jobs", everyMinute("report"));
   const { status } = await blind.put("/api/v1/recurring-jobs/report", { serializedArgs: MATRIX });
@@ -72,7 +72,7 @@ Deno.test("who changes a recurring report runs it with their own rights from the
   assert.equal(await executions(job.id), 0);
 });
 
-Deno.test("a triggered or retried report runs with the rights of its maker, not of who pressed the button", async () => {
+Deno.test("a triggered or retried report runs with the permissions of its creator, not of the user who triggered it", async () => {
   const { seeing, blind } = await people();
   await blind.post("/api/v1/recurring-jobs", everyMinute("trap"));
   const { body: triggered } = await seeing.post("/api/v1/recurring-jobs/trap/trigger");
@@ -86,7 +86,7 @@ Deno.test("a triggered or retried report runs with the rights of its maker, not 
   assert.equal(await executions(retried.id), 0);
 });
 
-Deno.test("who does not know the type, such as the command line, lends a report nobody's rights either", async () => {
+Deno.test("code that does not know the report job type, such as the command line, cannot lend permissions either", async () => {
   const { seeing, blind } = await people();
   const unknowing = { ...t.steward.platform, jobTypes: new JobTypes() };
   await blind.post("/api/v1/recurring-jobs", everyMinute("unknown"));

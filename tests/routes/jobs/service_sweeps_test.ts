@@ -8,7 +8,7 @@ const t = await setupReports();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-/** Has the recurring jobs of the service start now. */
+/** Starts the service's recurring jobs now. */
 async function tick(): Promise<void> {
   await sql`update recurring_jobs set next_run_at = now() - interval '1 second' where job_id = any(${SWEEPS}::text[])`;
   await t.steward.fireRecurringJobs();
@@ -33,7 +33,7 @@ Deno.test("what a crash leaves open is swept twice a minute: a direct mail and a
   const { id } = (await actor.post("/api/v1/reports/generate-async", request)).body;
   const report = () => actor.get(`/api/v1/reports/${id}`);
   await until(report, ({ body }) => body.status === STATUS.Completed);
-  // as two crashed processes leave them
+  // the rows that two crashed processes leave
   await sql`update notifications set status = 'Sending', job_id = null, updated_at = now() - interval '21 seconds'
     where id = ${notificationId}`;
   await sql`update jobs set status = 'DeadLettered' where id = (select job_id from report_executions where id = ${id})`;

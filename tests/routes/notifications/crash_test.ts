@@ -1,4 +1,4 @@
-// What a message comes to when the process that sends it is killed: real worker processes, a real SMTP receiver.
+// Messages whose sending process is killed: real worker processes and a real SMTP receiver.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { answer, startReceiver } from "../../infra/mail/receiver.ts";
@@ -8,7 +8,7 @@ import { setup } from "../../support/setup.ts";
 import { email, path, sent } from "./notifications.ts";
 
 type Step = "MAIL FROM" | "end of DATA" | "accepted";
-/** What the receiver waits for at a step, in the test that is running. */
+/** The step at which the receiver waits in the current test. */
 let at: { step: Step; reached: () => Promise<void> } | null = null;
 const pause = async (step: Step) => {
   if (at?.step !== step) return;
@@ -52,7 +52,7 @@ const mailsOf = (id: string) => arrived.filter(({ raw }) => raw.includes(`Messag
 
 const urls = new WeakMap<Deno.ChildProcess, string>();
 
-/** The whole service in a process of its own, on the test's database. */
+/** The whole service in its own process, on the test's database. */
 async function startWorker(): Promise<Deno.ChildProcess> {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   folders.push(folder);
@@ -77,7 +77,7 @@ async function startWorker(): Promise<Deno.ChildProcess> {
     if (!url) continue;
     urls.set(child, url);
     reader.releaseLock();
-    child.stdout.pipeTo(new WritableStream()).catch(() => {}); // keeps the pipe from filling; ends with the process
+    child.stdout.pipeTo(new WritableStream()).catch(() => {}); // keeps the pipe from filling up; ends with the process
     return child;
   }
   throw new Error(`the worker process did not start: ${output}`);
@@ -98,7 +98,7 @@ async function sentDetail(id: string) {
   throw new Error(`the message did not go out: ${JSON.stringify((await ann.get(`${path}/${id}`)).body)}`);
 }
 
-/** Sends a message through a worker that is killed at `step`, then through another that lives. */
+/** Sends a message with a worker that is killed at `step`, then with another one. */
 async function killedAt(step: Step, onKilled = async (_id: string) => {}) {
   const victim = await startWorker();
   const { promise: killed, resolve } = Promise.withResolvers<void>();
@@ -115,7 +115,7 @@ const attemptsOf = (detail: { deliveryAttempts: { providerName: string; isSucces
   detail.deliveryAttempts.map((each) => [each.providerName, each.isSuccess]);
 
 for (const step of ["MAIL FROM", "end of DATA"] as const) {
-  Deno.test(`a worker killed at ${step}, before the server said yes: one mail, and both attempts are told`, async () => {
+  Deno.test(`if a worker is killed at ${step}, before the server accepted, one mail arrives and both attempts are shown`, async () => {
     const { id, detail } = await killedAt(step, async (id) => {
       assert.equal((await ann.get(`${path}/${id}`)).body.status, "Sending");
       assert.equal(mailsOf(id).length, 0);
@@ -125,20 +125,20 @@ for (const step of ["MAIL FROM", "end of DATA"] as const) {
   });
 }
 
-Deno.test("a worker killed between the server's yes and our commit: a second mail of the same Message-ID, and the doubt is told", async () => {
+Deno.test("if a worker is killed between the server's acceptance and the commit, a second mail has the same Message-ID and the doubt is shown", async () => {
   const victim = await startWorker();
   const { promise: locked, resolve: tellLocked } = Promise.withResolvers<void>();
   const { promise: done, resolve: release } = Promise.withResolvers<void>();
   let holding: Promise<unknown> = Promise.resolve();
   let id = "";
   const { promise: idKnown, resolve: tellId } = Promise.withResolvers<string>();
-  // the worker cannot write about the delivery while this lock is held, so the kill falls between yes and commit
+  // while this lock is held the worker cannot record the delivery, so the kill falls between acceptance and commit
   at = {
     step: "accepted",
     reached: async () => {
       const messageId = await idKnown;
       holding = sql.begin(async (tx) => {
-        await tx`set local idle_in_transaction_session_timeout = 0`; // it waits for a process to start
+        await tx`set local idle_in_transaction_session_timeout = 0`; // the transaction waits for a process to start
         await tx`select from notifications where id = ${messageId} for update`;
         tellLocked();
         await done;
@@ -152,7 +152,7 @@ Deno.test("a worker killed between the server's yes and our commit: a second mai
   const [{ now: lockedAt } = { now: new Date() }] = await sql<
     { now: Date }[]
   >`select clock_timestamp() as now`;
-  // it does not wait for the lock in the database but asks for the row again and again
+  // the worker does not wait for the lock in the database; it tries the row again and again
   const isAsking = async () =>
     (await sql`select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
       and query like '%select id from notifications where id = any%' and query not like '%pg_stat_activity%'
@@ -174,7 +174,7 @@ Deno.test("a worker killed between the server's yes and our commit: a second mai
   assert.match(detail.deliveryAttempts[0].errorMessage, /not known/);
 });
 
-Deno.test("a worker killed after our commit, before the job is done: one mail", async () => {
+Deno.test("if a worker is killed after the commit and before the job ends, one mail arrives", async () => {
   const victim = await startWorker();
   const { promise: done, resolve: release } = Promise.withResolvers<void>();
   const { promise: locked, resolve: tellLocked } = Promise.withResolvers<void>();
@@ -185,7 +185,7 @@ Deno.test("a worker killed after our commit, before the job is done: one mail", 
     reached: async () => {
       const messageId = await idKnown;
       holding = sql.begin(async (tx) => {
-        await tx`set local idle_in_transaction_session_timeout = 0`; // it waits for a process to start
+        await tx`set local idle_in_transaction_session_timeout = 0`; // the transaction waits for a process to start
         await tx`select from jobs where id = (select job_id from notifications where id = ${messageId}) for update`;
         tellLocked();
         await done;
@@ -213,7 +213,7 @@ Deno.test("a worker killed after our commit, before the job is done: one mail", 
   assert.deepEqual(attemptsOf((await ann.get(`${path}/${id}`)).body), [["smtp", true]]);
 });
 
-Deno.test("a direct mail whose process is killed between the server's yes and the record is settled by the minute's sweep", async () => {
+Deno.test("if the process of a direct mail is killed between acceptance and record, the next sweep settles the mail", async () => {
   const victim = await startWorker();
   const there = new HttpClient(urls.get(victim) ?? "", ann.token);
   const { promise: killed, resolve } = Promise.withResolvers<void>();
@@ -238,7 +238,7 @@ Deno.test("a direct mail whose process is killed between the server's yes and th
   assert.equal(await settleInterrupted(platform), 0);
 });
 
-Deno.test("a slow mail server holds neither a direct mail's request nor its Idempotency-Key", async () => {
+Deno.test("a slow mail server blocks neither a direct mail's request nor its Idempotency-Key", async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
   at = { step: "MAIL FROM", reached: () => (arrive(), released) };

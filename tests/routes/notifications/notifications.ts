@@ -16,7 +16,7 @@ export function email(change: Record<string, unknown> = {}): Record<string, unkn
   };
 }
 
-/** The job that delivers a notification. */
+/** The id of the job that delivers a notification. */
 export async function jobOf(t: TestService, notificationId: string): Promise<string> {
   const [row] = await t.steward.platform.sql<{ jobId: string }[]>`
     select job_id from notifications where id = ${notificationId}`;
@@ -25,7 +25,7 @@ export async function jobOf(t: TestService, notificationId: string): Promise<str
 
 const ENDED = ["Succeeded", "Failed", "DeadLettered", "Cancelled"];
 
-/** Waits until the delivery job has come to one of `statuses` and returns the notification's detail. */
+/** Waits until the delivery job has one of `statuses` and returns the notification's detail. */
 export async function settledDetail(
   t: TestService,
   actor: Actor,
@@ -36,14 +36,14 @@ export async function settledDetail(
   return (await actor.get(`${path}/${id}`)).body;
 }
 
-/** Sends and returns the id of what was queued. */
+/** Sends a message and returns its id. */
 export async function sent(actor: Actor, body: Record<string, unknown>): Promise<string> {
   const answer = await actor.post(`${path}/send`, body);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body.notificationId;
 }
 
-/** Makes the job of a notification due now, when it waits for its time or its retry. */
+/** Makes the job of a notification due now if it waits for its time or its retry. */
 export async function hurry(t: TestService, notificationId: string): Promise<void> {
   await t.steward.platform.sql`
     update jobs set due_at = now(), status = 'Enqueued'

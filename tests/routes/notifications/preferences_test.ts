@@ -9,7 +9,7 @@ const path = "/api/v1/user-notifications/preferences";
 const of = (userId: string) => `${path}?userId=${userId}`;
 const all = { email: true, push: true, inApp: true, sms: true };
 
-Deno.test("a user who never said anything wants everything at once", async () => {
+Deno.test("without preferences a user gets everything at once", async () => {
   const answer = await ann.get(of(ann.userId));
   assert.deepEqual([answer.status, answer.headers.get("etag")], [200, '"0"']);
   assert.deepEqual(answer.body, {
@@ -18,7 +18,7 @@ Deno.test("a user who never said anything wants everything at once", async () =>
   });
 });
 
-Deno.test("preferences are changed and read back; what is left out stays, and null is as if never said", async () => {
+Deno.test("preferences can be changed and read; omitted members stay, and null restores the default", async () => {
   const bob = await t.actor();
   const wanted = {
     timeZoneId: "Europe/Lisbon",
@@ -55,7 +55,7 @@ Deno.test("preferences are changed and read back; what is left out stays, and nu
   });
 });
 
-Deno.test("only the user and a system administrator get at them, whatever the rest of the request", async () => {
+Deno.test("only the user and a system administrator have access, whatever else the request contains", async () => {
   const [other, admin] = [await t.actor({ tenantId: ann.tenantId ?? "", role: "Admin" }), t.systemAdmin];
   refused(await other.get(of(ann.userId)), 403, "NOTIFICATION_INAPP_FORBIDDEN");
   refused(await other.put(of(ann.userId), { timeZoneId: "UTC" }), 403, "NOTIFICATION_INAPP_FORBIDDEN");
@@ -67,7 +67,7 @@ Deno.test("only the user and a system administrator get at them, whatever the re
   refused(await admin.put(of(crypto.randomUUID()), { timeZoneId: "UTC" }), 404, "USER_NOT_FOUND");
 });
 
-Deno.test("every mistake is named by its field", async () => {
+Deno.test("every error is named by field", async () => {
   const wrong = async (body: unknown, ...fields: string[]) => {
     const answer = await ann.put(of(ann.userId), body);
     refused(answer, 400, "VALIDATION_ERROR");
@@ -100,7 +100,7 @@ Deno.test("every mistake is named by its field", async () => {
   await wrong({ ...zone, categories: many }, "categories");
 });
 
-Deno.test("names of categories are only names, whatever they look like", async () => {
+Deno.test("category names are only data, whatever they look like", async () => {
   const bob = await t.actor();
   const names = ["__proto__", "constructor", "'; drop table users; --", "ção %_ 日本", '{"a":1}', "a.b,c"];
   const put = await bob.put(of(bob.userId), {
@@ -112,7 +112,7 @@ Deno.test("names of categories are only names, whatever they look like", async (
   assert.deepEqual(kept.sort(), names.map((name) => name.toLowerCase()).sort());
 });
 
-Deno.test("an opt-out holds for a category in any alphabet, in the letter case it was named in", async () => {
+Deno.test("an opt-out applies to a category in any alphabet, with the letter case of its name", async () => {
   const sender = await t.actor({ permissions: ["send:notifications"] });
   const bob = await t.actor({ tenantId: sender.tenantId ?? "" });
   const names = ["İndirim", "ŞUBAT", "ΟΔΟΣ", "Straße", "K"];
@@ -133,7 +133,7 @@ Deno.test("an opt-out holds for a category in any alphabet, in the letter case i
   );
 });
 
-Deno.test("If-Match holds a change to the version that was seen", async () => {
+Deno.test("If-Match binds a change to the version that was read", async () => {
   const bob = await t.actor();
   const first = await bob.put(of(bob.userId), { timeZoneId: "UTC" }, { "if-match": '"0"' });
   assert.equal(first.status, 200);
@@ -150,7 +150,7 @@ Deno.test("If-Match holds a change to the version that was seen", async () => {
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, 412, 412, 412, 412, 412]);
 });
 
-Deno.test("the first words of a user, said many times at once, end in one set of preferences", async () => {
+Deno.test("simultaneous first changes of a user create one set of preferences", async () => {
   const bob = await t.actor();
   const answers = await Promise.all(
     Array.from(

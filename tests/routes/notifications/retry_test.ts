@@ -32,7 +32,7 @@ const statuses = (detail: { recipients: { address: string; status: string }[] })
 const mailsOf = (id: string) =>
   receiver.received.filter((mail) => mail.raw.includes(`Message-ID: <${id}@steward.test>`));
 
-/** Has the next attempt made now and waits for what it came to; each settles the same job, so wait for its row. */
+/** Runs the next attempt now and waits for its outcome. All attempts settle the same job, so wait for the row. */
 async function nextAttempt(id: string, attempts: number): Promise<void> {
   await hurry(t, id);
   for (;;) {
@@ -47,7 +47,7 @@ const jobRow = async (id: string) => {
   return row ?? assert.fail("no job");
 };
 
-Deno.test("a mail server that is away is waited for with growing pauses, however often it was tried", async () => {
+Deno.test("while a mail server is down, attempts repeat with growing delays and without a limit", async () => {
   await network.refuse();
   const id = await sent(ann, email(to("patient@x.test")));
   const first = await settledDetail(t, ann, id, ["Failed"]);
@@ -68,7 +68,7 @@ Deno.test("a mail server that is away is waited for with growing pauses, however
   assert.equal(mailsOf(id).length, 1);
 });
 
-Deno.test("a refusal for now is waited out for a day, then retried three times with the same Message-ID, then dead-lettered", async () => {
+Deno.test("a temporary rejection is retried for a day, then three times with the same Message-ID, then dead-lettered", async () => {
   const id = await sent(ann, email(to("code451@x.test")));
   await settledDetail(t, ann, id, ["Failed"]);
   assert.equal((await jobRow(id)).failures, 0);
@@ -105,7 +105,7 @@ Deno.test("a refusal for now is waited out for a day, then retried three times w
   refused(await ann.post(`${path}/${id}/retry`), 400, "NOTIFICATION_CANNOT_RETRY");
 });
 
-Deno.test("of many recipients only those still owed are asked again", async () => {
+Deno.test("a retry asks only for recipients without a final outcome", async () => {
   const addresses = ["ok1@x.test", "code450@x.test", "code550@x.test", "ok2@x.test"];
   const id = await sent(ann, email(to(...addresses)));
   const first = await settledDetail(t, ann, id, ["Failed"]);
@@ -122,7 +122,7 @@ Deno.test("of many recipients only those still owed are asked again", async () =
   assert.deepEqual(mailsOf(id).map((mail) => mail.to), [["ok1@x.test", "ok2@x.test"], ["code450@x.test"]]);
 });
 
-Deno.test("when every recipient is refused for good nothing is retried by itself, and a retry asks them again", async () => {
+Deno.test("if every recipient is rejected permanently nothing is retried automatically, and a manual retry asks them again", async () => {
   const id = await sent(ann, email(to("code553@x.test")));
   const detail = await settledDetail(t, ann, id);
   assert.deepEqual([detail.status, detail.retryCount, detail.deliveryAttempts.length], [
@@ -135,7 +135,7 @@ Deno.test("when every recipient is refused for good nothing is retried by itself
   assert.equal((await settledDetail(t, ann, id)).status, "Sent");
 });
 
-Deno.test("the retry of a dead-lettered delivery job asks those again who have not got the message", async () => {
+Deno.test("retrying a dead-lettered delivery job asks again only for recipients without the message", async () => {
   const id = await sent(ann, email(to("ok3@x.test", "code555@x.test")));
   const first = await settledDetail(t, ann, id);
   assert.deepEqual(statuses(first), { "ok3@x.test": "Sent", "code555@x.test": "Refused" });
@@ -154,25 +154,25 @@ Deno.test("the retry of a dead-lettered delivery job asks those again who have n
   assert.equal(mailsOf(lost).length, 1);
 });
 
-Deno.test("of simultaneous retries one is taken, and one mail goes out", async () => {
+Deno.test("of simultaneous retries one succeeds, and one mail is sent", async () => {
   const id = await sent(ann, email(to("code554@x.test")));
   await settledDetail(t, ann, id);
   refusing.add("let code554@x.test");
   const answers = await Promise.all(Array.from({ length: 6 }, () => ann.post(`${path}/${id}/retry`)));
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, 400, 400, 400, 400, 400]);
-  // the first attempt may find the row locked by the others, and step aside
+  // the first attempt may find the row locked by the others and give up
   assert.equal((await settledDetail(t, ann, id, ["Succeeded"])).status, "Sent");
   assert.equal(mailsOf(id).length, 1);
 });
 
-Deno.test("what is queued, sent or unknown cannot be retried", async () => {
+Deno.test("queued, sent and unknown messages cannot be retried", async () => {
   const id = await sent(ann, email());
   await settledDetail(t, ann, id);
   refused(await ann.post(`${path}/${id}/retry`), 400, "NOTIFICATION_CANNOT_RETRY");
   refused(await ann.post(`${path}/${crypto.randomUUID()}/retry`), 404, "NOTIFICATION_NOT_FOUND");
 });
 
-Deno.test("a direct email answers what the mail server said, and is recorded either way", async () => {
+Deno.test("a direct email returns the mail server's answer, and is stored in every case", async () => {
   const ok = await ann.post(`${path}/email`, {
     ...{ to: ["a@x.test"], cc: ["b@x.test"], bcc: ["c@x.test"], subject: "S", htmlBody: "<p>x</p>" },
     ...{ fromAddress: "ann@steward.test", fromName: "Ann" },
@@ -201,7 +201,7 @@ Deno.test("a direct email answers what the mail server said, and is recorded eit
   assert.equal((await settledDetail(t, ann, listed.id)).status, "Sent");
 });
 
-Deno.test("a direct email goes out under the service's own domain only", async () => {
+Deno.test("a direct email can be sent only from the service's own domain", async () => {
   const before = receiver.received.length;
   const from = (fromAddress: string) =>
     ann.post(`${path}/email`, { to: ["a@x.test"], subject: "S", htmlBody: "x", fromAddress });
@@ -224,7 +224,7 @@ Deno.test("a direct email goes out under the service's own domain only", async (
   assert.equal((await from("news@STEWARD.TEST")).status, 200);
 });
 
-Deno.test("a direct email that some could not get yet is finished by a job", async () => {
+Deno.test("a job finishes a direct email for recipients that were rejected temporarily", async () => {
   const answer = await ann.post(`${path}/email`, {
     to: ["a@x.test", "code452@x.test"],
     subject: "S",
@@ -238,7 +238,7 @@ Deno.test("a direct email that some could not get yet is finished by a job", asy
   assert.deepEqual(mailsOf(detail.id).map((mail) => mail.to), [["a@x.test"], ["code452@x.test"]]);
 });
 
-Deno.test("a direct email needs recipients that are addresses", async () => {
+Deno.test("recipients of a direct email must be addresses", async () => {
   const answer = await ann.post(`${path}/email`, {
     to: ["a@x.test", "nobody"],
     cc: ["x y"],

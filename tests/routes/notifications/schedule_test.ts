@@ -11,7 +11,7 @@ const schedule = (scheduledAt: unknown, notification: unknown = email()) =>
   ann.post(`${path}/schedule`, { notification, scheduledAt });
 const stats = async () => (await ann.get(`${path}/stats`)).body;
 
-Deno.test("a scheduled message waits for its time and is sent then", async () => {
+Deno.test("a scheduled message waits for its time and is then sent", async () => {
   const scheduledAt = inAnHour();
   const answer = await schedule(scheduledAt);
   assert.equal(answer.status, 200);
@@ -25,7 +25,7 @@ Deno.test("a scheduled message waits for its time and is sent then", async () =>
   refused(await ann.delete(`${path}/schedule/${id}`), 400, "NOTIFICATION_CANNOT_CANCEL");
 });
 
-Deno.test("a past time is due at once, a far one is kept", async () => {
+Deno.test("a past time is due at once, a distant one is stored", async () => {
   const past = (await schedule("2020-01-01T00:00:00Z")).body;
   assert.equal(past.status, "Scheduled");
   assert.equal((await settledDetail(t, ann, past.notificationId)).status, "Sent");
@@ -33,7 +33,7 @@ Deno.test("a past time is due at once, a far one is kept", async () => {
   assert.equal((await ann.get(`${path}/${far}`)).body.scheduledAt, "2199-12-31T22:59:59.000Z");
 });
 
-Deno.test("a cancelled message is never sent, and is cancelled once", async () => {
+Deno.test("a cancelled message is never sent, and can be cancelled only once", async () => {
   const id = (await schedule(inAnHour())).body.notificationId;
   const cancelled = await ann.delete(`${path}/schedule/${id}`);
   assert.equal(cancelled.status, 200);
@@ -44,7 +44,7 @@ Deno.test("a cancelled message is never sent, and is cancelled once", async () =
   assert.equal(job?.status, "Cancelled");
 });
 
-Deno.test("a message whose job is cancelled long before its time is cancelled by the sweep", async () => {
+Deno.test("the sweep cancels a message whose job was cancelled long before its time", async () => {
   const { platform } = t.steward;
   const [id, kept] = [(await schedule(inAnHour())).body.notificationId, (await schedule(inAnHour())).body];
   assert.equal((await ann.post(`/api/v1/jobs/${await jobOf(t, id)}/cancel`)).status, 200);
@@ -55,7 +55,7 @@ Deno.test("a message whose job is cancelled long before its time is cancelled by
   assert.equal(await settleCancelledEarly(platform), 0);
 });
 
-Deno.test("If-Match holds a cancellation to the message that was seen", async () => {
+Deno.test("If-Match binds a cancellation to the version that was read", async () => {
   const id = (await schedule(inAnHour())).body.notificationId;
   const etag = async () => (await ann.get(`${path}/${id}`)).headers.get("etag") ?? assert.fail("no ETag");
   const seen = await etag();
@@ -78,7 +78,7 @@ Deno.test("of simultaneous cancellations one succeeds", async () => {
   }
 });
 
-Deno.test("a message cancelled the moment it comes due is either cancelled or sent, never both", async () => {
+Deno.test("a message cancelled at its due time is either cancelled or sent, never both", async () => {
   for (let round = 0; round < 20; round++) {
     const id = (await schedule(inAnHour())).body.notificationId;
     const [, answer] = await Promise.all([hurry(t, id), ann.delete(`${path}/schedule/${id}`)]);
@@ -92,7 +92,7 @@ Deno.test("a message cancelled the moment it comes due is either cancelled or se
   }
 });
 
-Deno.test("what was not scheduled cannot be cancelled, what is unknown is not found", async () => {
+Deno.test("unscheduled messages cannot be cancelled, unknown ones are not found", async () => {
   const { notificationId } = (await ann.post(`${path}/send`, email())).body;
   await settledDetail(t, ann, notificationId);
   refused(await ann.delete(`${path}/schedule/${notificationId}`), 400, "NOTIFICATION_CANNOT_CANCEL");
@@ -100,7 +100,7 @@ Deno.test("what was not scheduled cannot be cancelled, what is unknown is not fo
   refused(await ann.delete(`${path}/schedule/none`), 400, "VALIDATION_ERROR");
 });
 
-Deno.test("schedule refuses what send refuses, and a time that is none", async () => {
+Deno.test("schedule rejects what send rejects, and an invalid time", async () => {
   refused(await schedule("soon"), 400, "VALIDATION_ERROR");
   refused(await schedule(undefined), 400, "VALIDATION_ERROR");
   const answer = await schedule(inAnHour(), email({ recipients: [{ address: "nobody" }] }));
@@ -115,7 +115,7 @@ Deno.test("schedule refuses what send refuses, and a time that is none", async (
   );
 });
 
-Deno.test("a message says what its template said when it was accepted, also when the template has changed or is gone", async () => {
+Deno.test("a message has the content of its template at acceptance, even if the template changes or is deleted", async () => {
   const of = (word: string) => ({ subjectTemplate: `${word} {{ name }}`, requiredVariables: "name" });
   const made = await ann.post(templates, { slug: "kept", name: "Kept", locale: "pt", ...of("First") });
   const template = `${templates}/${made.body.id}`;

@@ -11,7 +11,7 @@ const ann = await t.actor({ permissions: ["send:notifications"] });
 const outbox = async (channel: string, to: string) =>
   (await t.steward.platform.outbox?.list() ?? []).filter((m) => m.channel === channel && m.to.includes(to));
 
-Deno.test("an email is queued, delivered, and its detail tells the whole story", async () => {
+Deno.test("an email is queued and delivered, and its detail shows every step", async () => {
   const answer = await ann.post(`${path}/send`, email({ priority: "high", category: "orders" }));
   assert.equal(answer.status, 200);
   const { notificationId, ...rest } = answer.body;
@@ -71,7 +71,7 @@ Deno.test("text messages and push messages reach the outbox", async () => {
   assert.equal((await outbox("Push", "device-token-1"))[0]?.subject, "Ping");
 });
 
-Deno.test("a message needs a channel, a recipient and something to say", async () => {
+Deno.test("a message needs a channel, a recipient and content", async () => {
   const wrong = async (body: Record<string, unknown>, field: string) => {
     const answer = await ann.post(`${path}/send`, body);
     refused(answer, 400, "VALIDATION_ERROR");
@@ -93,7 +93,7 @@ Deno.test("a message needs a channel, a recipient and something to say", async (
   await wrong(email({ subject: "a\0b" }), "subject");
 });
 
-Deno.test("a text message is refused where what it would say is too long or empty", async () => {
+Deno.test("a text message that is too long or empty is rejected", async () => {
   const text = (change: Record<string, unknown>) => ({
     channel: "Sms",
     recipients: [{ address: "+351912000077" }],
@@ -122,7 +122,7 @@ Deno.test("a text message is refused where what it would say is too long or empt
   assert.deepEqual([first?.textBody, last?.textBody], ["x".repeat(500), "Only this"]);
 });
 
-Deno.test("every address that does not fit its channel is named", async () => {
+Deno.test("every address that is invalid for its channel is named", async () => {
   const cases: [string, string[]][] = [
     ["Email", [
       "nobody",
@@ -189,7 +189,7 @@ Deno.test("a line break in a subject becomes a space, and display names cannot a
   assert.deepEqual((await outbox("Email", "crlf@example.test"))[0]?.to, ["crlf@example.test"]);
 });
 
-Deno.test("a template is filled in when the message is sent, and the detail says which version that was", async () => {
+Deno.test("a template is rendered when the message is sent, and the detail shows its version", async () => {
   const made = await ann.post(templates, {
     slug: "welcome",
     name: "Welcome",
@@ -237,7 +237,7 @@ Deno.test("a template is filled in when the message is sent, and the detail says
   );
 });
 
-Deno.test("a template that fails while it is filled in ends that message alone, with the reason", async () => {
+Deno.test("a template that fails to render fails only that message, with the reason", async () => {
   await ann.post(templates, {
     slug: "huge",
     name: "x",
@@ -254,7 +254,7 @@ Deno.test("a template that fails while it is filled in ends that message alone, 
   assert.deepEqual(detail.deliveryAttempts, []);
 });
 
-Deno.test("a file of the registry goes along as an attachment", async () => {
+Deno.test("a file of the registry can be attached", async () => {
   const p = t.steward.platform;
   const file = {
     tenantId: ann.tenantId,
@@ -280,7 +280,7 @@ Deno.test("a file of the registry goes along as an attachment", async () => {
   assert.deepEqual(mail?.attachments, [{ fileName: "report.csv", contentType: "text/csv", sizeBytes: 10 }]);
 });
 
-Deno.test("a message is its tenant's: others cannot see, retry or cancel it", async () => {
+Deno.test("other tenants cannot see, retry or cancel a message", async () => {
   const id = await sent(ann, email());
   await settledDetail(t, ann, id);
   const other = await t.actor({ permissions: ["send:notifications"] });
@@ -296,7 +296,7 @@ Deno.test("a message is its tenant's: others cannot see, retry or cancel it", as
   assert.equal((await other.get(`${path}/stats`)).body.totalNotifications, 0);
 });
 
-Deno.test("without a token, a permission or a tenant nothing is sent", async () => {
+Deno.test("nothing is sent without a token, a permission or a tenant", async () => {
   refused(await t.nobody.post(`${path}/send`, email()), 401, "TOKEN_MISSING");
   const visitor = await t.actor({ role: "Visitor" });
   for (
@@ -322,7 +322,7 @@ Deno.test("without a token, a permission or a tenant nothing is sent", async () 
   refused(await ann.get(`${path}/not-a-uuid`), 400, "VALIDATION_ERROR");
 });
 
-Deno.test("a global administrator sends as the service itself, apart from every tenant", async () => {
+Deno.test("a global administrator sends as the service, separate from every tenant", async () => {
   const root = await t.actor({ role: "SystemAdmin", global: true });
   const id = await sent(root, email());
   assert.equal((await settledDetail(t, root, id)).status, "Sent");
@@ -331,7 +331,7 @@ Deno.test("a global administrator sends as the service itself, apart from every 
   assert.ok(listed.items.some((item: { id: string }) => item.id === id));
 });
 
-Deno.test("the list filters by channel, status and time, newest first, and counts what it filters", async () => {
+Deno.test("the list filters by channel, status and time, newest first, and counts matching messages", async () => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
   const ids: string[] = [];
   for (let index = 0; index < 5; index++) ids.push(await sent(actor, email({ subject: `m${index}` })));

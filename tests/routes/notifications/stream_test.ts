@@ -36,7 +36,7 @@ async function open(actor: Actor, o: { lastEventId?: string; url?: string } = {}
   await chunk();
   const begun = /^id: (\d+)\nretry: \d+\n\n/.exec(buffer) ?? assert.fail(`the stream began with ${buffer}`);
   return {
-    /** What a client names when it comes back before the first event. */
+    /** The Last-Event-ID of a client that reconnects before the first event. */
     firstId: begun[1] ?? "",
     async next(): Promise<[id: string, title: string]> {
       for (;;) {
@@ -64,7 +64,7 @@ Deno.test("a new in-app notification reaches the user's open streams on every in
   const first = await open(ann);
   const other = await open(ann, { url: second.url });
   await notify(ann, "one");
-  // "before" may still be on its way when the streams open; then it is theirs as well
+  // "before" may be delivered after the streams open; then they get it as well
   const read = async (stream: typeof first) => {
     const [id, title] = await stream.next();
     return title === "before" ? await stream.next() : [id, title];
@@ -74,7 +74,7 @@ Deno.test("a new in-app notification reaches the user's open streams on every in
   await Promise.all([first.close(), other.close()]);
 });
 
-Deno.test("after a dropped connection the stream goes on where the client was", async () => {
+Deno.test("after a dropped connection the stream continues after the client's last event", async () => {
   const ann = await t.actor({ tenantId });
   const stream = await open(ann);
   await notify(ann, "one");
@@ -90,7 +90,7 @@ Deno.test("after a dropped connection the stream goes on where the client was", 
   await again.close();
 });
 
-Deno.test("a connection dropped before its first event loses nothing either", async () => {
+Deno.test("a connection dropped before its first event loses no events", async () => {
   const ann = await t.actor({ tenantId });
   const stream = await open(ann);
   await stream.close();
@@ -100,7 +100,7 @@ Deno.test("a connection dropped before its first event loses nothing either", as
   await again.close();
 });
 
-Deno.test("a stream is for the user alone, and ends with the session", async () => {
+Deno.test("only the user can open the stream, and it ends with the session", async () => {
   const [ann, eve] = [await t.actor({ tenantId }), await t.actor({ tenantId })];
   const url = `/api/v1/user-notifications/stream?userId=${ann.userId}`;
   refused(await eve.get(url), 403, "NOTIFICATION_INAPP_FORBIDDEN");
@@ -112,18 +112,18 @@ Deno.test("a stream is for the user alone, and ends with the session", async () 
   await assert.rejects(stream.next(), /the stream ended/);
 });
 
-Deno.test("a service that stops ends its streams instead of waiting for them", async () => {
+Deno.test("when the service stops, it ends its streams", async () => {
   const third = await instance();
   const ann = await t.actor({ tenantId });
   const stream = await open(ann, { url: third.url });
   await Promise.all([third.stop(), stream.end()]);
 });
 
-Deno.test("a stream opened while the way to the database is half-open gets what is sent", async () => {
+Deno.test("a stream opened while the database connections are half-open gets new messages", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(DATABASE_URL ?? "");
   const cutOff = await setup({ ...shared, DATABASE_URL: url, JOB_CONCURRENCY: "0" });
   const user = await t.actor({ tenantId });
-  await (await open(user, { url: cutOff.url })).close(); // from here on it listens
+  await (await open(user, { url: cutOff.url })).close(); // from here on the instance listens
   proxy.halfOpen();
   const since = performance.now();
   const isBack = async () => (await cutOff.nobody.get("/readyz")).body.checks.postgres === "ok";

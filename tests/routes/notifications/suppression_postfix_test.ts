@@ -5,7 +5,7 @@ import { setup } from "../../support/setup.ts";
 import { email, sent, settledDetail } from "./notifications.ts";
 
 Deno.test({
-  name: "what Debian's Postfix answers suppresses unknown mailboxes and nothing else (Postfix, root)",
+  name: "answers of Debian's Postfix suppress unknown mailboxes and nothing else (Postfix, root)",
   ignore: !canRunPostfix || !hasOpenssl,
   async fn() {
     const run = await Deno.makeTempDir();

@@ -4,7 +4,7 @@ import { startReceiver } from "../../infra/mail/receiver.ts";
 import { setup } from "../../support/setup.ts";
 import { email, path, refused, sent, settledDetail } from "./notifications.ts";
 
-/** What the mail server says to an address; absent: yes. */
+/** The mail server's answer by address; default: accepted. */
 const answers = new Map<string, string>();
 const asked: string[] = [];
 const receiver = await startReceiver({
@@ -28,7 +28,7 @@ const timesAsked = (address: string) => asked.filter((other) => other === addres
 const suppressed = async (search: string) =>
   (await ann.get(`${list}?search=${encodeURIComponent(search)}`)).body.items;
 
-Deno.test("an address the server calls dead is not written to again, until that is lifted", async () => {
+Deno.test("an address that the server reports as dead gets no mail until its suppression is removed", async () => {
   answers.set("gone@x.test", "550 5.1.1 User unknown");
   const first = await sent(ann, to("gone@x.test", "fine@x.test"));
   assert.equal((await settledDetail(t, ann, first)).status, "Sent");
@@ -56,7 +56,7 @@ Deno.test("an address the server calls dead is not written to again, until that 
   assert.equal(third.status, "Sent");
 });
 
-Deno.test("refusals that are not about the address suppress nothing", async () => {
+Deno.test("rejections for other reasons suppress nothing", async () => {
   const harmless = { "full@x.test": "552 5.2.2 Mailbox full", "policy@x.test": "550 5.7.1 Not today" };
   for (const [address, answer] of Object.entries(harmless)) {
     answers.set(address, answer);
@@ -65,7 +65,7 @@ Deno.test("refusals that are not about the address suppress nothing", async () =
   }
 });
 
-Deno.test("the message that found an address dead may be retried; others of other tenants are not held by it", async () => {
+Deno.test("the message that found a dead address can be retried; other tenants are not affected", async () => {
   answers.set("back@x.test", "550 5.1.1 User unknown");
   const id = await sent(ann, to("back@x.test"));
   await settledDetail(t, ann, id);
@@ -78,7 +78,7 @@ Deno.test("the message that found an address dead may be retried; others of othe
   assert.equal((await settledDetail(t, other, await sent(other, to("back@x.test")))).status, "Sent");
 });
 
-Deno.test("a direct email to a suppressed address answers so, and the server is not asked", async () => {
+Deno.test("a direct email to a suppressed address is rejected without a request to the server", async () => {
   await ann.post(list, { channel: "Email", address: "direct@x.test", reason: "Complaint" });
   const answer = await ann.post(`${path}/email`, { to: ["direct@x.test"], subject: "S", htmlBody: "H" });
   refused(answer, 400, "NOTIFICATION_DELIVERY_FAILED");
@@ -86,7 +86,7 @@ Deno.test("a direct email to a suppressed address answers so, and the server is 
   assert.equal(timesAsked("direct@x.test"), 0);
 });
 
-Deno.test("an address counts as one in every spelling, also that of its domain", async () => {
+Deno.test("all spellings of an address are equal, including those of its domain", async () => {
   await ann.post(list, { channel: "Email", address: "José@müller.test" });
   const again = await ann.post(list, { channel: "Email", address: "josé@XN--MLLER-KVA.test" });
   refused(again, 409, "NOTIFICATION_SUPPRESSION_ALREADY_EXISTS");
@@ -96,7 +96,7 @@ Deno.test("an address counts as one in every spelling, also that of its domain",
   }
 });
 
-Deno.test("a number that has sent STOP gets no more text messages", async () => {
+Deno.test("a number that sent STOP gets no more text messages", async () => {
   const putBack = t.replace((p) => p.sms, [{
     name: "gateway",
     send: () => {
@@ -112,7 +112,7 @@ Deno.test("a number that has sent STOP gets no more text messages", async () => 
   putBack();
 });
 
-Deno.test("addresses are added, listed, found and read by hand, and both changes are audited", async () => {
+Deno.test("addresses can be added, listed, filtered and read, and changes are audited", async () => {
   const made = await ann.post(list, { channel: "sms", address: "+351912000001", detail: "asked by letter" });
   assert.equal(made.status, 201);
   assert.deepEqual([made.body.reason, made.body.createdBy], ["Manual", ann.userId]);
@@ -150,7 +150,7 @@ Deno.test("the list pages newest first, and needs its permission and a tenant", 
   );
 });
 
-Deno.test("what is no address of its channel is refused, whatever it looks like", async () => {
+Deno.test("an invalid address of its channel is rejected", async () => {
   const wrong = async (body: Record<string, unknown>, field: string) => {
     const answer = await ann.post(list, body);
     refused(answer, 400, "VALIDATION_ERROR");
@@ -165,7 +165,7 @@ Deno.test("what is no address of its channel is refused, whatever it looks like"
   await wrong({ channel: "Email" }, "address");
 });
 
-Deno.test("an addition that is sent again under its Idempotency-Key is answered as before", async () => {
+Deno.test("a repeated addition with its Idempotency-Key gets the first answer", async () => {
   const key = { "idempotency-key": crypto.randomUUID() };
   const add = () => ann.post(list, { channel: "Email", address: "again@example.test" }, key);
   const [first, again] = [await add(), await add()];

@@ -20,7 +20,7 @@ const made = async (change: Record<string, unknown> = {}, actor = ann) => {
 };
 const render = (body: Record<string, unknown>, actor = ann) => actor.post(`${templates}/render`, body);
 
-Deno.test("a template is made, read, changed with a higher version, and deleted", async () => {
+Deno.test("a template is created, read, changed with a higher version, and deleted", async () => {
   const answer = await ann.post(templates, template({ slug: "life", locale: "pt_br" }));
   assert.equal(answer.status, 201);
   const { id, createdAt, ...rest } = answer.body;
@@ -58,7 +58,7 @@ Deno.test("a template is made, read, changed with a higher version, and deleted"
   refused(await ann.put(`${templates}/${id}`, change), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
-Deno.test("slug and locale are unique in the tenant, whatever the spelling of the locale", async () => {
+Deno.test("slug and locale are unique in the tenant, in every spelling of the locale", async () => {
   await made({ slug: "unique", locale: "pt-BR" });
   refused(
     await ann.post(templates, template({ slug: "unique", locale: "pt_br" })),
@@ -82,7 +82,7 @@ Deno.test("simultaneous changes each raise the version by one", async () => {
   assert.equal((await ann.get(`${templates}/${id}`)).headers.get("etag"), '"9"');
 });
 
-Deno.test("an update whose templateId is another or missing is refused, before anything else", async () => {
+Deno.test("an update with another or a missing templateId is rejected before other checks", async () => {
   const { id } = await made({ slug: "mismatch" });
   const body = { templateId: crypto.randomUUID(), name: "x", subjectTemplate: "x", htmlBodyTemplate: "x" };
   for (
@@ -97,7 +97,7 @@ Deno.test("an update whose templateId is another or missing is refused, before a
   }
 });
 
-Deno.test("a template with a mistake is refused with line and column", async () => {
+Deno.test("a template with an error is rejected with line and column", async () => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ htmlBodyTemplate: "<p>\n  {{ name | shout }}</p>" }, /html template, line 2, column \d+: .*shout/],
     [{ subjectTemplate: "{{#if a}}" }, /subject template, line 1/],
@@ -135,7 +135,7 @@ Deno.test("a template with a mistake is refused with line and column", async () 
   );
 });
 
-Deno.test("rendering shows what would be sent, with the text made from the HTML", async () => {
+Deno.test("rendering shows the content that would be sent, with the text made from the HTML", async () => {
   await made({ slug: "shown" });
   const answer = await render({ templateSlug: "shown", locale: "en-GB", data: { name: "<Ann>\r\nBcc: x" } });
   assert.equal(answer.status, 200);
@@ -151,7 +151,7 @@ Deno.test("rendering shows what would be sent, with the text made from the HTML"
   refused(await render({ data: {} }), 400, "VALIDATION_ERROR");
 });
 
-Deno.test("texts that are not stored are filled in as stored ones are, and refused with their place", async () => {
+Deno.test("unstored templates are rendered like stored ones, and rejected with the position of an error", async () => {
   const preview = (body: Record<string, unknown>) => ann.post(`${templates}/preview`, body);
   const shown = await preview({
     subjectTemplate: "{{ a | upper }}",
@@ -183,7 +183,7 @@ Deno.test("texts that are not stored are filled in as stored ones are, and refus
   refused(await visitor.post(`${templates}/preview`, {}), 403, "MISSING_PERMISSION");
 });
 
-Deno.test("hostile templates get no further than their own render", async () => {
+Deno.test("hostile templates affect only their own render", async () => {
   await made({
     slug: "hostile",
     subjectTemplate: "{{ constructor }}{{ __proto__ }}{{ name.constructor }}",
@@ -232,7 +232,7 @@ Deno.test("locales fall back from region to language to the tenant's default to 
   refused(await render({ templateSlug: "fall", locale: "!" }, actor), 400, "VALIDATION_ERROR");
 });
 
-Deno.test("the shipped templates are there in English and Portuguese, and a tenant's own comes before them", async () => {
+Deno.test("the shipped templates exist in English and Portuguese, and a tenant's own have priority", async () => {
   const data = { resetUrl: "https://x.test/?a=1&b=2", firstName: "Zoë", expiresInMinutes: 30 };
   const english = (await render({ templateSlug: "password-reset", locale: "de", data })).body;
   assert.equal(english.subject, "Reset your password");
@@ -258,7 +258,7 @@ Deno.test("the shipped templates are there in English and Portuguese, and a tena
   );
 });
 
-Deno.test("the list shows the tenant's own, by locale, and the shipped ones when asked", async () => {
+Deno.test("the list shows the tenant's own by locale, and the shipped ones on request", async () => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
   for (const locale of ["en", "pt", "fr"]) await made({ slug: "b", locale }, actor);
   await made({ slug: "a" }, actor);
@@ -302,7 +302,7 @@ Deno.test("the list shows the tenant's own, by locale, and the shipped ones when
   refused(await actor.delete(`${templates}/${shipped.id}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
-Deno.test("a template of another tenant is as good as none", async () => {
+Deno.test("a template of another tenant is not found", async () => {
   const { id } = await made({ slug: "secret" });
   refused(await other.get(`${templates}/${id}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
   refused(await other.delete(`${templates}/${id}`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
@@ -318,7 +318,7 @@ Deno.test("a template of another tenant is as good as none", async () => {
   );
 });
 
-Deno.test("a message is held against the template as it is now, however many were just sent of it", async () => {
+Deno.test("a message is checked against the current template, even after many recent messages", async () => {
   const carl = await t.actor({ permissions: ["send:notifications"] });
   const send = async (templateSlug: string, locale?: string) => {
     const recipients = [{ address: "ann@x.test" }];
@@ -337,7 +337,7 @@ Deno.test("a message is held against the template as it is now, however many wer
   assert.equal(await send("changing"), "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
-Deno.test("every version of a template is kept, can be read and restored as a new one", async () => {
+Deno.test("every version of a template is stored, can be read and restored as a new one", async () => {
   const editor = await t.actor({ tenantId: ann.tenantId ?? "", permissions: ["send:notifications"] });
   const { id } = await made({ slug: "versions", textBodyTemplate: "one", htmlBodyTemplate: null });
   const of = `${templates}/${id}/versions`;
@@ -391,7 +391,7 @@ Deno.test("every version of a template is kept, can be read and restored as a ne
   refused(await ann.get(of), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
-Deno.test("versions made at the same time are each kept; those of shipped templates can be read, not restored", async () => {
+Deno.test("simultaneous versions are all stored; versions of shipped templates can be read but not restored", async () => {
   const { id } = await made({ slug: "raced" });
   await Promise.all(
     Array.from(
@@ -421,14 +421,14 @@ Deno.test("versions made at the same time are each kept; those of shipped templa
   await assert.rejects(async () => void await changed(), /never change/);
 });
 
-/** Each render of it takes all the time a render may take. */
+/** Each render of it takes the maximum time. */
 const endless = {
   htmlBodyTemplate:
     "{{#each a}}{{#each @root.a}}{{#each @root.a}}{{#if .}}{{/if}}{{/each}}{{/each}}{{/each}}",
   data: { a: Array(1_000).fill("x") },
 };
 
-Deno.test("templates that take long hold up no other request, and one tenant's not another's", async () => {
+Deno.test("slow templates block no other request, and one tenant's do not block another's", async () => {
   const carl = await t.actor({ permissions: ["send:notifications"] });
   let pending = 16;
   const busy = Promise.all(Array.from({ length: pending }, async () => {
@@ -436,7 +436,7 @@ Deno.test("templates that take long hold up no other request, and one tenant's n
     pending--;
     return answer;
   }));
-  // once the first has been filled in, the others wait or are under way
+  // once the first is rendered, the others wait or run
   while (pending === 16) await new Promise((resolve) => setTimeout(resolve, 1));
   for (let n = 0; n < 5; n++) assert.equal((await other.get(`${templates}?page=${n + 1}`)).status, 200);
   const shown = await other.post(`${templates}/preview`, { textBodyTemplate: "{{ a }}", data: { a: "b" } });

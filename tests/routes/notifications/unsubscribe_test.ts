@@ -30,7 +30,7 @@ const header = (raw: string, name: string) =>
   new RegExp(`^${name}:(.*(?:\r?\n[ \t].*)*)`, "im").exec(raw)?.[1]?.replaceAll(/\r?\n[ \t]+/g, "").trim() ??
     null;
 
-Deno.test("mail of a category to a user carries a link that one POST without a sign-in follows", async () => {
+Deno.test("mail of a category to a user has a link that works with one POST without a sign-in", async () => {
   const bob = await reader();
   await settledDetail(t, ann, await sent(ann, toUser(bob.userId)));
   const [mail] = mailTo(bob.email);
@@ -55,7 +55,7 @@ Deno.test("mail of a category to a user carries a link that one POST without a s
   assert.equal((await settledDetail(t, ann, inApp)).status, "Sent", "and so is another channel");
 });
 
-Deno.test("mail without a category, or to somebody who is no user, carries no such link", async () => {
+Deno.test("mail without a category, or to an address that is not a user, has no such link", async () => {
   const bob = await reader();
   await settledDetail(t, ann, await sent(ann, toUser(bob.userId, { category: undefined })));
   await settledDetail(t, ann, await sent(ann, email({ category: "news" })));
@@ -72,7 +72,7 @@ Deno.test("a user addressed by email gets the link too, in a mail of their own",
   assert.equal(header(mailTo("stranger@x.test")[0]?.raw ?? "", "List-Unsubscribe"), null);
 });
 
-Deno.test("templates have the reader's own link as unsubscribeUrl, and nobody can read it back", async () => {
+Deno.test("templates have the reader's own link as unsubscribeUrl, and it cannot be read back", async () => {
   const [bob, cid] = [await reader(), await reader()];
   await ann.post(templates, {
     ...{ slug: "with-link", name: "With link", locale: "en", requiredVariables: "unsubscribeUrl" },
@@ -94,7 +94,7 @@ Deno.test("templates have the reader's own link as unsubscribeUrl, and nobody ca
   refused(bare, 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
 });
 
-Deno.test("the page asks and changes nothing; its button does, in the reader's language", async () => {
+Deno.test("opening the page changes nothing; its button does, in the reader's language", async () => {
   const bob = await reader();
   const at = link(await sign(bob.userId, "Notícias <b>"));
   const page = await t.nobody.get(at, { "accept-language": "pt-BR,pt;q=0.9,en;q=0.8" });
@@ -121,7 +121,7 @@ Deno.test("the page asks and changes nothing; its button does, in the reader's l
   }
 });
 
-Deno.test("a link that is forged, changed, of another kind or too old does nothing", async () => {
+Deno.test("a link that is forged, changed, expired or of another kind does nothing", async () => {
   const [bob, cid] = [await reader(), await reader()];
   const token = await sign(bob.userId);
   const [payload = "", signature = ""] = token.split(".");
@@ -144,7 +144,7 @@ Deno.test("a link that is forged, changed, of another kind or too old does nothi
   assert.equal((await t.nobody.post(link(token))).status, 200, "and the true one still works");
 });
 
-Deno.test("a link used many times at once changes one thing once, and leaves all else as it was", async () => {
+Deno.test("simultaneous uses of a link make one change and affect nothing else", async () => {
   const bob = await reader();
   const preferences = `/api/v1/user-notifications/preferences?userId=${bob.userId}`;
   await bob.put(preferences, {
@@ -164,7 +164,7 @@ Deno.test("a link used many times at once changes one thing once, and leaves all
   ]);
 });
 
-Deno.test("a token signed by one instance is good on another", async () => {
+Deno.test("a token signed by one instance is valid on another", async () => {
   const bob = await reader();
   const second = await setup({ DATABASE_URL: p.config.DATABASE_URL ?? "", JOB_CONCURRENCY: "0" });
   try {

@@ -10,7 +10,7 @@ const own = "/api/v1/user-notifications";
 const of = (actor: Actor, rest = "") => `${own}?userId=${actor.userId}${rest}`;
 const unread = async (actor: Actor) => (await actor.get(`${own}/unread-count?userId=${actor.userId}`)).body;
 
-/** Sends an in-app message to users and waits until they have it. */
+/** Sends an in-app message to users and waits until it has arrived. */
 async function notify(users: Actor[], change: Record<string, unknown> = {}) {
   const recipients = users.map((user) => ({ address: user.userId }));
   const message = { channel: "InApp", recipients, subject: "Title", textBody: "Body", ...change };
@@ -19,7 +19,7 @@ async function notify(users: Actor[], change: Record<string, unknown> = {}) {
   assert.equal(detail.deliveryAttempts[0].providerName, "database");
 }
 
-Deno.test("an in-app message becomes one notification for each user, who reads it", async () => {
+Deno.test("an in-app message creates one notification for each user, who can read it", async () => {
   const [ann, bob] = [await t.actor({ tenantId }), await t.actor({ tenantId })];
   await notify([ann, bob], {
     category: "billing",
@@ -77,7 +77,7 @@ Deno.test("the list filters by read state and category, and pages newest first",
   refused(await ann.get(`${own}?userId=me`), 400, "VALIDATION_ERROR");
 });
 
-Deno.test("only the user and a system administrator get at a user's notifications", async () => {
+Deno.test("only the user and a system administrator have access to a user's notifications", async () => {
   const [ann, eve] = [await t.actor({ tenantId }), await t.actor({ tenantId, role: "Admin" })];
   await notify([ann, eve]);
   const id = (await ann.get(of(ann))).body.items[0].id;
@@ -106,7 +106,7 @@ Deno.test("only the user and a system administrator get at a user's notification
   assert.equal((await t.systemAdmin.get(of(ann))).body.totalCount, 1);
 });
 
-Deno.test("counts stay exact under simultaneous reading, deleting and arriving", async () => {
+Deno.test("counts stay exact during simultaneous reads, deletions and arrivals", async () => {
   const ann = await t.actor({ tenantId });
   for (let n = 0; n < 8; n++) await notify([ann], { category: n % 2 ? "a" : null });
   const { items } = (await ann.get(of(ann))).body;
@@ -124,7 +124,7 @@ Deno.test("counts stay exact under simultaneous reading, deleting and arriving",
   assert.deepEqual([(await ann.get(of(ann))).body.totalCount, await unread(ann)], [row?.all, row?.unread]);
 });
 
-Deno.test("a push message goes to device tokens and to the devices of users", async () => {
+Deno.test("a push message is sent to device tokens and to users' devices", async () => {
   const ann = await t.actor({ tenantId });
   const devices = `${own}/devices`;
   const device = await ann.post(`${devices}?userId=${ann.userId}`, { token: "tok:ann", platform: "ios" });

@@ -10,7 +10,7 @@ const outsider = await t.actor();
 const toUsers = (userIds: unknown, change: Record<string, unknown> = {}) =>
   email({ recipients: undefined, userIds, ...change });
 
-Deno.test("a message goes to users over each channel, at the address they have of it", async () => {
+Deno.test("a message to users is sent over each channel to their address for it", async () => {
   await t.steward.platform.sql`update users set phone_number = '+351912345000' where id = ${bob.userId}`;
   await bob.post(`/api/v1/user-notifications/devices?userId=${bob.userId}`, { token: "bobs-device" });
   const expected = { Email: bob.email, Sms: "+351912345000", Push: "bobs-device", InApp: bob.userId };
@@ -29,7 +29,7 @@ Deno.test("a message goes to users over each channel, at the address they have o
   assert.equal(inbox.body.totalCount, 1);
 });
 
-Deno.test("users and addresses go together, each person once", async () => {
+Deno.test("users and addresses can be combined, and each person gets one message", async () => {
   const id = await sent(
     ann,
     toUsers([bob.userId, bob.userId.toUpperCase()], {
@@ -51,7 +51,7 @@ Deno.test("users who get the same mail do not see each other", async () => {
   assert.ok(mails.every((mail) => !(mail.to.includes(ann.email) && mail.to.includes(bob.email))));
 });
 
-Deno.test("an unknown user and one of another tenant are refused alike, by name", async () => {
+Deno.test("unknown users and users of another tenant are rejected alike, by id", async () => {
   const unknown = crypto.randomUUID();
   const answer = await ann.post(`${path}/send`, toUsers([bob.userId, outsider.userId, unknown]));
   refused(answer, 400, "VALIDATION_ERROR");
@@ -66,7 +66,7 @@ Deno.test("an unknown user and one of another tenant are refused alike, by name"
   assert.deepEqual(Object.keys(scheduled.body.errors), ["notification.userIds.0"]);
 });
 
-Deno.test("a message needs a recipient or a user, and user ids that are ids", async () => {
+Deno.test("a message needs a recipient or a user, and user ids must be ids", async () => {
   const wrong = async (body: Record<string, unknown>, field: string) => {
     const answer = await ann.post(`${path}/send`, body);
     refused(answer, 400, "VALIDATION_ERROR");
@@ -80,7 +80,7 @@ Deno.test("a message needs a recipient or a user, and user ids that are ids", as
   await wrong(toUsers(Array.from({ length: 1_001 }, () => crypto.randomUUID())), "userIds");
 });
 
-Deno.test("a scheduled message tells the address that is known now, and goes to the one known then", async () => {
+Deno.test("a scheduled message shows the present address, and is sent to the one at its time", async () => {
   const { userId, email: before } = await t.actor({ tenantId: ann.tenantId ?? "" });
   const { body } = await ann.post(`${path}/schedule`, {
     notification: toUsers([userId]),

@@ -10,7 +10,7 @@ const readiness = (checks: HealthCheck[], log: Log = createLog("off")) => {
   return async () => await ready.run({ platform } as never);
 };
 
-Deno.test("however many ask at once, everything is looked at once; who asks later has it looked at anew", async () => {
+Deno.test("concurrent health requests share one check of everything; later ones start a new check", async () => {
   let looks = 0;
   const answer = Promise.withResolvers<void>();
   const ask = readiness([{ name: "mail", required: false, check: () => (looks++, answer.promise) }]);
@@ -24,7 +24,7 @@ Deno.test("however many ask at once, everything is looked at once; who asks late
   assert.equal(looks, 2);
 });
 
-Deno.test("something optional that is away degrades, something required makes the instance unavailable", async () => {
+Deno.test("a failing optional dependency means degraded, a failing required one unavailable", async () => {
   const away = () => Promise.reject(new Error("away"));
   const here = () => Promise.resolve();
   const degraded = await readiness([
@@ -42,7 +42,7 @@ Deno.test("something optional that is away degrades, something required makes th
   ]);
 });
 
-Deno.test("what begins to fail is logged once with its reason, and once more when it works again", async () => {
+Deno.test("a failing check is logged once with its reason, and once more when it works again", async () => {
   const told: string[] = [];
   const tell: Log["warn"] = (_, { check, error } = {}) => void told.push(`${check}: ${error ?? "works"}`);
   let works = false;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setup } from "../../support/setup.ts";
 
-// Jobs stay where they are put, so that depths are known.
+// No worker runs jobs, so the queue lengths are known.
 const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
@@ -9,7 +9,7 @@ const url = "/api/v1/operations/overview";
 const job = { jobTypeName: "steward.echo", serializedArgs: "{}" };
 const kinds = (body: { attention: { kind: string }[] }) => body.attention.map(({ kind }) => kind);
 
-Deno.test("who may do nothing sees jobs and reports of the own tenant, and null for the rest", async () => {
+Deno.test("a caller without permissions sees jobs and reports of the own tenant, and null for the rest", async () => {
   const actor = await t.actor();
   const { status, body } = await actor.get(url);
   assert.equal(status, 200);
@@ -24,7 +24,7 @@ Deno.test("who may do nothing sees jobs and reports of the own tenant, and null 
   assert.deepEqual([(await global.get(url)).status, (await global.get(url)).body.code], [403, "FORBIDDEN"]);
 });
 
-Deno.test("each part is shown to who holds its permission", async () => {
+Deno.test("each part is shown to callers with its permission", async () => {
   const shown = async (permission: string) => {
     const { body } = await (await t.actor({ permissions: [permission] })).get(url);
     return ["notifications", "scanner", "tenants"].filter((part) => body[part] !== null);
@@ -39,7 +39,7 @@ Deno.test("each part is shown to who holds its permission", async () => {
   assert.ok(kinds(body).includes("NoWorkers"));
 });
 
-Deno.test("queues tell their depth and since when the oldest job waits, lane by lane", async () => {
+Deno.test("queues show their length and since when the oldest job waits, lane by lane", async () => {
   const [actor, other] = [await t.actor(), await t.actor()];
   const first = (await actor.post("/api/v1/jobs", { ...job, queue: "mail", priority: "Low" })).body;
   await actor.post("/api/v1/jobs", { ...job, queue: "mail", priority: "Critical" });
@@ -70,7 +70,7 @@ Deno.test("queues tell their depth and since when the oldest job waits, lane by 
   assert.deepEqual((await actor.get("/api/v1/jobs/queues")).body, body.queues);
 });
 
-Deno.test("what needs attention is named, and only to who sees it", async () => {
+Deno.test("problems are listed only for callers who may see them", async () => {
   const actor = await t.actor({ permissions: ["read:tenants", "send:notifications"] });
   await sql`insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts)
     values (${crypto.randomUUID()}, ${crypto.randomUUID()}, ${actor.tenantId}, 'steward.echo', 'default', '{}', 1)`;
