@@ -15,7 +15,7 @@ const READMES = [
   ".github/SECURITY.md",
 ];
 
-Deno.test("the front page stays short, and every link between the READMEs leads somewhere", async () => {
+Deno.test("the front page stays short, and every link between the READMEs resolves", async () => {
   const front = await Deno.readTextFile(join(root, "README.md"));
   assert.ok(front.split("\n").length <= 250);
   const broken: string[] = [];
@@ -29,12 +29,12 @@ Deno.test("the front page stays short, and every link between the READMEs leads 
   assert.deepEqual(broken, []);
 });
 
-Deno.test("infra/README.md shows the settings as they are", async () => {
+Deno.test("infra/README.md shows the current settings", async () => {
   const readme = await Deno.readTextFile(join(root, "infra/README.md"));
   assert.ok(readme.includes(settingsTable()), "run `deno task config --readme`");
 });
 
-Deno.test("every task the READMEs name exists, and every script of a task answers --help", async () => {
+Deno.test("every task named in the READMEs exists, and every script of a task answers --help", async () => {
   const readmes = await Promise.all(READMES.map((path) => Deno.readTextFile(join(root, path))));
   const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
   const named = new Set(

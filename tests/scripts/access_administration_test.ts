@@ -19,7 +19,7 @@ const run = (script: string, args: string[], o: { env?: Record<string, string>; 
     stdin: o.stdin,
   });
 
-Deno.test("both scripts tell their usage, and refuse what they do not understand", async () => {
+Deno.test("both scripts show their usage, and reject unknown arguments", async () => {
   const complete: Record<string, string[]> = {
     access: ["--user", "a@example.test", "--permission", "read:users"],
     "create-admin": ["--email", "a@example.test", "--existing"],
@@ -39,7 +39,7 @@ Deno.test("both scripts tell their usage, and refuse what they do not understand
   }
 });
 
-Deno.test("a created administrator signs in with admin:system; the email is taken then", async () => {
+Deno.test("a created administrator signs in with admin:system; afterwards the email is in use", async () => {
   const email = "operator@example.test";
   const made = await run("create-admin", ["--email", email, "--password-stdin"], {
     stdin: "a fine password\n",
@@ -59,7 +59,7 @@ Deno.test("a created administrator signs in with admin:system; the email is take
   assert.ok(![again, weak, bad].some(({ out, err }) => /fine password/.test(out + err)));
 });
 
-Deno.test("--existing gives the roles to a user beside what they have", async () => {
+Deno.test("--existing adds the roles to those of a user", async () => {
   const subject = await t.actor({ permissions: ["read:users"] });
   await sql`update users set is_active = false where id = ${subject.userId}`;
   const promoted = await run("create-admin", ["--email", subject.email.toUpperCase(), "--existing"]);

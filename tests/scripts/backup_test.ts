@@ -25,7 +25,7 @@ async function upload(admin: HttpClient, bytes: Uint8Array<ArrayBuffer>): Promis
 }
 
 Deno.test({
-  name: "what was backed up is there again after a restore into nothing",
+  name: "a restore into an empty database and bucket brings back everything in the backup",
   ignore: !systemPostgresInstalled,
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
@@ -46,7 +46,7 @@ Deno.test({
     assert.ok(from && to);
     const kept = join(folder, "backup");
     const small = new TextEncoder().encode("a small text\n");
-    const large = new Uint8Array(9 * 1024 * 1024).fill(97); // over one part: the store's ETag of it differs
+    const large = new Uint8Array(9 * 1024 * 1024).fill(97); // larger than one part, so the store's ETag has another format
     try {
       const service = await startServiceProcess(from);
       const admin = new HttpClient(service.url, await signInAdministrator(service.url));

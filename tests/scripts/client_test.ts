@@ -37,7 +37,7 @@ async function hasEveryOperation(url: string, types: string): Promise<void> {
   assert.deepEqual(ids.filter((id) => !declared.includes(` ${id}(`)), []);
 }
 
-Deno.test("a folder the client cannot be written to is one clear line", async () => {
+Deno.test("a folder that cannot be written is reported in one line", async () => {
   const file = await Deno.makeTempFile();
   const { code, err } = await runScript("build-client", [join(file, "below")], { env: { NO_COLOR: "1" } });
   assert.equal(code, 1);
@@ -46,7 +46,7 @@ Deno.test("a folder the client cannot be written to is one clear line", async ()
 });
 
 Deno.test({
-  name: "the packed client installs in Node without a network, and tells the tour's story" +
+  name: "the packed client installs in Node without a network, and runs the tour's steps" +
     " (ignored where node or npm is missing)",
   ignore: !await hasNode(),
   async fn() {

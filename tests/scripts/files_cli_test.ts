@@ -22,7 +22,7 @@ const run = (script: string, args: string[], env: Record<string, string> = {}) =
     },
   });
 
-Deno.test("registry and bucket are reconciled from the command line; a difference is an exit code", async () => {
+Deno.test("registry and bucket are reconciled from the command line; a difference changes the exit code", async () => {
   const { id } = await files.uploadAndScan(actor, aPdf);
   await objects.write("files/stranger", new Blob(["x"]).stream(), { contentType: "text/plain" });
   const young = await run("reconcile-files", []);
@@ -43,7 +43,7 @@ Deno.test("registry and bucket are reconciled from the command line; a differenc
   }
 });
 
-Deno.test("a rescan is asked for and followed from the command line", async () => {
+Deno.test("a rescan is started and followed from the command line", async () => {
   await files.uploadAndScan(actor, { bytes: new TextEncoder().encode("again") });
   const before = JSON.parse((await run("rescan-files", ["status", "--json"])).out);
   assert.deepEqual([before.outdatedFiles, /^YARA/.test(before.engine)], [0, true]);
@@ -52,7 +52,7 @@ Deno.test("a rescan is asked for and followed from the command line", async () =
   assert.match(asked.out, /^outdatedFiles +[1-9]/m);
 });
 
-Deno.test("wrong usage and absent stores are explained", async () => {
+Deno.test("wrong usage and unreachable stores are explained", async () => {
   const cases: [string, string[], Record<string, string>, number, RegExp][] = [
     ["reconcile-files", ["--help"], {}, 0, /Example:/],
     ["rescan-files", ["--help"], {}, 0, /Example:/],

@@ -11,7 +11,7 @@ const scripts = Array.from(Deno.readDirSync(folder), ({ name }) => name)
 const env = { DATABASE_URL: "postgres://nobody@127.0.0.1:1/nowhere" };
 
 for (const script of scripts.toSorted()) {
-  Deno.test(`${script} explains itself with an example, and refuses what it does not know`, async () => {
+  Deno.test(`${script} shows its usage with an example, and rejects unknown options`, async () => {
     const [help, odd] = await Promise.all([
       runScript(script, ["--help"], { env }),
       runScript(script, ["--no-such-option"], { env }),

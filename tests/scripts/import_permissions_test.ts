@@ -22,7 +22,7 @@ async function file(name: string, content: string): Promise<string> {
   return path;
 }
 
-Deno.test("a file goes into the catalog or a tenant; bad rows are listed and fail alone", async () => {
+Deno.test("a file is imported into the catalog or a tenant; invalid rows are listed and fail alone", async () => {
   const sql = connectPostgres(databaseUrl, { max: 1 });
   const tenantId = newId();
   await sql`insert into tenants (id, name, type) values (${tenantId}, 'Import', 'Standard')`;
@@ -47,7 +47,7 @@ Deno.test("a file goes into the catalog or a tenant; bad rows are listed and fai
   await sql.end();
 });
 
-Deno.test("every way to fail has its exit code", async () => {
+Deno.test("every kind of failure has its exit code", async () => {
   const good = await file("codes.csv", "code,category\nread:codes,X\n");
   const expected: [number, string[], Record<string, string>?][] = [
     [0, ["--help"]],

@@ -18,7 +18,7 @@ const rotate = (args: string[], env: Record<string, string>) =>
 
 const kids = (keys: string): (string | undefined)[] => JSON.parse(keys).map((key: JWK) => key.kid);
 
-Deno.test("a rotation keeps tokens of the former key good until it is retired", async () => {
+Deno.test("after a rotation tokens of the former key are valid until it is retired", async () => {
   const shared = { DATABASE_URL: await createTestDatabase(), PUBLIC_URL: "http://steward.test" };
   const first = JSON.stringify([await generateTokenKey()]);
   const second = (await rotate([], { TOKEN_KEYS: first })).out;
@@ -53,7 +53,7 @@ Deno.test("an announced key verifies before it signs, and promoting swaps the tw
   assert.equal(again.out, "");
 });
 
-Deno.test("without TOKEN_KEYS the development keys are rewritten, for the owner's eyes only", async () => {
+Deno.test("without TOKEN_KEYS the development keys are rewritten, readable by the owner only", async () => {
   const dir = await Deno.makeTempDir({ prefix: "steward-test-" });
   try {
     const file = join(dir, "token-keys.json");
@@ -72,7 +72,7 @@ Deno.test("without TOKEN_KEYS the development keys are rewritten, for the owner'
   }
 });
 
-Deno.test("help, wrong usage and unusable keys have their exit codes, and no key is ever shown", async () => {
+Deno.test("help, wrong usage and unusable keys have their exit codes, and no key is shown", async () => {
   const help = await rotate(["--help"], {});
   assert.equal(help.code, 0);
   assert.match(help.out, /Usage: deno task rotate-keys/);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { secretsIn } from "../../scripts/scan-secrets.ts";
 
-/** Put together here, so that the scan does not find this file. */
+/** Assembled here, so that the scan does not find this file. */
 const A64 = "aB3".repeat(22);
 const SECRETS: Record<string, string> = {
   "a private key": ["-----BEGIN", "EC PRIVATE KEY-----\n" + A64].join(" "),
@@ -14,13 +14,13 @@ const SECRETS: Record<string, string> = {
   "a value assigned to a secret's name": `clientSecret` + `: "${A64.slice(0, 40)}"`,
 };
 
-Deno.test("what looks like a key or token is found, by its line and kind", () => {
+Deno.test("keys and tokens are found with their line and kind", () => {
   for (const [kind, secret] of Object.entries(SECRETS)) {
     assert.deepEqual(secretsIn(`first\n${secret}\n`)[0], { line: 2, kind }, secret);
   }
 });
 
-Deno.test("what is declared to be none, and ordinary code, is let through", () => {
+Deno.test("declared exceptions and ordinary code are accepted", () => {
   const declared = Object.values(SECRETS).map((secret) =>
     `// not a secret: made up\n${secret.replace("\n", "")}`
   );

@@ -21,7 +21,7 @@ Deno.test("a text arrives with its number, sender and every character", async ()
   assert.equal(gateway.connections.size, 1, "the connection is used again");
 });
 
-Deno.test("a messaging service may stand for the sender", async () => {
+Deno.test("a messaging service can replace the sender", async () => {
   await using gateway = startSmsGateway({ sender: "messagingService=MG0001" });
   await createTwilio(gateway.smsUrl).send({ to: "+351912345678", text: "x" });
   assert.equal(gateway.taken[0]?.sender, "MG0001");
@@ -37,7 +37,7 @@ for (
     ["+351912500", false, true, "the gateway answered 500: 20500 Internal Server Error"],
   ] as const
 ) {
-  Deno.test(`a refusal of ${to} is ${permanent ? "for good" : "for now"}`, async () => {
+  Deno.test(`a rejection of ${to} is ${permanent ? "permanent" : "temporary"}`, async () => {
     await using gateway = startSmsGateway();
     gateway.retryAfter = "12";
     const error = await refusal(createTwilio(gateway.smsUrl).send({ to, text: "x" }));
@@ -48,7 +48,7 @@ for (
   });
 }
 
-Deno.test("wrong credentials, a page of HTML and a host that is away are nobody's number's fault", async () => {
+Deno.test("wrong credentials, an HTML answer and an unreachable host are not the number's failure", async () => {
   await using gateway = startSmsGateway();
   const wrong = gateway.smsUrl.replace("t0ken", "wr0ng");
   const error = await refusal(createTwilio(wrong).send({ to: "+351912345678", text: "x" }));
@@ -66,7 +66,7 @@ Deno.test("wrong credentials, a page of HTML and a host that is away are nobody'
   assert.deepEqual([away.message, away.permanent], ["the provider could not be reached", false]);
 });
 
-Deno.test("credentials do not follow a redirect", async () => {
+Deno.test("credentials are not sent to a redirect target", async () => {
   let isReached = false;
   await using elsewhere = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
     isReached = true;
@@ -81,7 +81,7 @@ Deno.test("credentials do not follow a redirect", async () => {
   assert.equal(isReached, false);
 });
 
-Deno.test("SMS_URL is read with its plus signs and odd characters, and its mistakes are named without it", () => {
+Deno.test("SMS_URL may contain plus signs and special characters, and its errors do not show it", () => {
   assert.deepEqual(parseSmsUrl("https://SK1:a%2Fb@api.twilio.com?from=+15550100&account=AC9"), {
     endpoint: "https://api.twilio.com/2010-04-01/Accounts/AC9/Messages.json",
     ...{ user: "SK1", password: "a/b", sender: { From: "+15550100" } },
@@ -103,7 +103,7 @@ Deno.test("SMS_URL is read with its plus signs and odd characters, and its mista
   }
 });
 
-Deno.test("Retry-After is read as seconds or a date, an hour at most", () => {
+Deno.test("Retry-After is a number of seconds or a date, limited to an hour", () => {
   const now = Date.parse("2026-01-01T00:00:00Z");
   assert.equal(readRetryAfter("120", now), 120_000);
   assert.equal(readRetryAfter("Thu, 01 Jan 2026 00:00:30 GMT", now), 30_000);

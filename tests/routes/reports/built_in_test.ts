@@ -8,7 +8,7 @@ const t = await setupReports();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-/** The rows of a report as objects by column title; the cells of these tests need no quotes. */
+/** The rows of a report as objects by column title. The cells of these tests contain no quotes. */
 async function rowsOf(by: Actor, templateId: string, parameters = {}): Promise<Record<string, string>[]> {
   const { status, body } = await by.post("/api/v1/reports/generate", { templateId, format: CSV, parameters });
   assert.equal(status, 201, `${templateId}: ${JSON.stringify(body)} ${t.logs.at(-2)}`);
@@ -21,7 +21,7 @@ async function rowsOf(by: Actor, templateId: string, parameters = {}): Promise<R
   });
 }
 
-Deno.test("nine reports are built in, and each of them runs", async () => {
+Deno.test("there are nine built-in reports, and each of them runs", async () => {
   const { body } = await t.systemAdmin.get("/api/v1/reports");
   const own = ["cells", "export-only", "failing", "foreign", "lines", "moody", "regional", "slow", "trickle"];
   const ids = body.map((item: { templateId: string }) => item.templateId).filter((id: string) =>
@@ -29,7 +29,7 @@ Deno.test("nine reports are built in, and each of them runs", async () => {
   );
   assert.deepEqual(ids, [
     ...["users", "access-matrix", "role-permissions", "audit-log", "job-executions", "dead-letters"],
-    ...["notification-deliveries", "tenants-overview"], // file-inventory needs read:files itself
+    ...["notification-deliveries", "tenants-overview"], // file-inventory also needs read:files
   ]);
   for (const templateId of ids) await rowsOf(t.systemAdmin, templateId);
   assert.equal(
@@ -38,7 +38,7 @@ Deno.test("nine reports are built in, and each of them runs", async () => {
   );
 });
 
-Deno.test("the access matrix says who holds which permission through which role", async () => {
+Deno.test("the access matrix lists who holds which permission through which role", async () => {
   const tenantId = await t.tenant({ name: "Matrix" });
   const admin = await t.actor({ tenantId, role: "Admin" });
   const visitor = await t.actor({ tenantId, role: "Visitor" });
@@ -60,7 +60,7 @@ Deno.test("the access matrix says who holds which permission through which role"
   assert.deepEqual(new Set(all.map((row) => row.Effective)), new Set(["false"]));
 });
 
-Deno.test("role permissions list every role, those without permissions too", async () => {
+Deno.test("role permissions list every role, also those without permissions", async () => {
   const admin = await t.actor({ role: "Admin" });
   const rows = await rowsOf(admin, "role-permissions");
   assert.deepEqual([...new Set(rows.map((row) => row.Role))], ["Admin", "GroupAdmin", "Visitor"]);
@@ -92,7 +92,7 @@ Deno.test("the audit log shows the tenant's changes, newest first", async () => 
   );
 });
 
-Deno.test("the audit log names the API key that acted in somebody's name", async () => {
+Deno.test("the audit log names the API key that acted as a user", async () => {
   const maker = await t.actor({ permissions: ["manage:api-keys", "read:users"] });
   const made = await maker.post("/api/v1/api-keys", { name: "Nightly sync", permissions: ["read:users"] });
   const key = new HttpClient(t.url, made.body.key);
@@ -104,7 +104,7 @@ Deno.test("the audit log names the API key that acted in somebody's name", async
   assert.deepEqual([making?.Actor, making?.["API key"]], [maker.email, ""]);
 });
 
-Deno.test("a day no calendar has is named, the first and the last that Postgres knows are taken", async () => {
+Deno.test("an impossible date is rejected by name; the first and last dates of Postgres are accepted", async () => {
   const admin = await t.actor({ role: "Admin" });
   const outcome = async (from: string) => {
     const request = { templateId: "audit-log", format: CSV, parameters: { from, to: from } };
@@ -118,7 +118,7 @@ Deno.test("a day no calendar has is named, the first and the last that Postgres 
   assert.deepEqual(await outcome("9999-12-31"), [201]);
 });
 
-Deno.test("users and keys of other tenants are known by their ids, whatever they changed or uploaded here", async () => {
+Deno.test("users and keys of other tenants appear only as ids, whatever they changed or uploaded here", async () => {
   const admin = await t.actor({ role: "Admin" });
   const stranger = await t.actor({ permissions: ["manage:api-keys", "read:users"] });
   const { body: key } = await stranger.post("/api/v1/api-keys", {
@@ -170,7 +170,7 @@ Deno.test("job executions, dead letters, messages and files are those of the ten
   assert.equal((await rowsOf(other, "notification-deliveries")).length, 0);
 });
 
-Deno.test("the tenants overview is for system administrators, in any context", async () => {
+Deno.test("only system administrators can run the tenants overview, with or without a tenant", async () => {
   const tenantId = await t.tenant({ name: "Overseen" });
   const admin = await t.actor({ tenantId, role: "Admin" });
   const refused = await admin.post("/api/v1/reports/generate", {
@@ -184,7 +184,7 @@ Deno.test("the tenants overview is for system administrators, in any context", a
   assert.ok(rows.length > 3);
 });
 
-Deno.test("file inventory is not opened by admin:system alone", async () => {
+Deno.test("admin:system alone does not allow the file inventory", async () => {
   const refused = await t.systemAdmin.post("/api/v1/reports/generate", {
     templateId: "file-inventory",
     format: CSV,
@@ -192,7 +192,7 @@ Deno.test("file inventory is not opened by admin:system alone", async () => {
   assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"]);
 });
 
-Deno.test("no report shows a row of another tenant, with the same going on in both", async () => {
+Deno.test("no report shows rows of another tenant, with the same activity in both", async () => {
   const names = ["Isolated A", "Isolated B"];
   const admins = [];
   for (const name of names) {

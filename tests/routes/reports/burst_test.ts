@@ -25,7 +25,7 @@ const create = async (by: Actor, more: Record<string, unknown> = {}) => {
 const ENDED = [STATUS.Completed, STATUS.Failed, STATUS.Delivered, STATUS.Cancelled];
 // deno-lint-ignore no-explicit-any -- answers of every shape
 type Detail = any;
-/** The executions of a burst, once all of them have come to an end (or to `statuses`), by their value. */
+/** The executions of a burst by value, once all of them have ended (or have one of `statuses`). */
 async function endedBurst(
   by: Actor,
   burstId: string,
@@ -42,7 +42,7 @@ const textOf = async (by: Actor, id: string) => new TextDecoder().decode((await 
 const burstOfExecution = async (by: Actor, id: string) =>
   (await by.get(`/api/v1/reports/${id}`)).body.burstId as string;
 
-Deno.test("one document for each value, each mailed to the recipients of its value only", async () => {
+Deno.test("a burst creates one document per value, and mails each only to its value's recipients", async () => {
   const actor = await t.actor();
   const { status, body } = await actor.post("/api/v1/reports/generate-async", {
     ...{ templateId: "regional", format: CSV, parameters: { top: 2 } },
@@ -79,7 +79,7 @@ Deno.test("one document for each value, each mailed to the recipients of its val
   );
 });
 
-Deno.test("a burst copied to storage has a path for each value", async () => {
+Deno.test("a burst copied to storage has one path per value", async () => {
   const actor = await t.actor();
   const { body } = await actor.post("/api/v1/reports/generate-async", {
     ...{ templateId: "regional", format: CSV },
@@ -96,7 +96,7 @@ Deno.test("a burst copied to storage has a path for each value", async () => {
   }
 });
 
-Deno.test("a webhook hears of each document of a burst, and of which value it is", async () => {
+Deno.test("a webhook is told of each document of a burst with its value", async () => {
   const actor = await t.actor();
   const heard: { burstId: string; burstValue: string }[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
@@ -115,7 +115,7 @@ Deno.test("a webhook hears of each document of a burst, and of which value it is
   ]);
 });
 
-Deno.test("the example of the README runs as it stands", async () => {
+Deno.test("the example of the README runs unchanged", async () => {
   const readme = await Deno.readTextFile(
     join(import.meta.dirname ?? ".", "../../../domain/reports/README.md"),
   );
@@ -127,7 +127,7 @@ Deno.test("the example of the README runs as it stands", async () => {
   assert.deepEqual(Object.keys(made).sort(), ["Editor", "Reviewer"]);
 });
 
-Deno.test("what does not fit is named: the parameter, the value, the recipients, the path", async () => {
+Deno.test("an invalid parameter, value, recipient or path is named", async () => {
   const actor = await t.actor();
   const fields = async (burst: unknown, more: Record<string, unknown> = {}) => {
     const answer = await actor.post(SCHEDULES, schedule({ burst, ...more }));
@@ -179,7 +179,7 @@ Deno.test("what does not fit is named: the parameter, the value, the recipients,
   assert.equal(hidden.body.code, "MISSING_PERMISSION", "permission comes before the parameter's name");
 });
 
-Deno.test("a schedule keeps its burst, which an update changes or ends", async () => {
+Deno.test("an update of a schedule keeps, changes or removes its burst", async () => {
   const actor = await t.actor();
   const { id, burstJson, parametersJson } = await create(actor, {
     parameters: { region: "ignored", top: 5 },
@@ -206,7 +206,7 @@ Deno.test("a schedule keeps its burst, which an update changes or ends", async (
   assert.equal((await actor.get(`${SCHEDULES}/${id}`)).body.burstJson, null);
 });
 
-Deno.test("one value that fails stops no other, is told once, and does not count as a failed run", async () => {
+Deno.test("one failing value stops no other, is notified once, and does not count as a failed run", async () => {
   const actor = await t.actor();
   const { id } = await create(actor, { burst: burstOf(item("Norte"), item("zero"), item("Sul")) });
   const { body: tracking } = await actor.post(`${SCHEDULES}/${id}/trigger`);
@@ -225,10 +225,10 @@ Deno.test("one value that fails stops no other, is told once, and does not count
   }]);
 });
 
-Deno.test("a run of which every value fails counts once, and the second in a row pauses the schedule", async () => {
+Deno.test("a run in which every value fails counts as one failure, and the second in a row pauses the schedule", async () => {
   const actor = await t.actor();
   const { id } = await create(actor, { burst: burstOf(item("zero"), item("Sul")) });
-  // The other value fits no more, as after a new version of the template.
+  // The other value is no longer valid, as after a new version of the template.
   await sql`update report_schedules set burst_json = replace(burst_json, '"Sul"', '""') where id = ${id}`;
   const run = async () => {
     const { body } = await actor.post(`${SCHEDULES}/${id}/trigger`);
@@ -247,7 +247,7 @@ Deno.test("a run of which every value fails counts once, and the second in a row
   );
 });
 
-Deno.test("what was cancelled leaves the run to the rest, and the next tick waits for all of it", async () => {
+Deno.test("cancelled executions do not count for the run, and the next tick waits for all others", async () => {
   const actor = await t.actor();
   const { id } = await create(actor, {
     ...{ templateId: "slow" },
@@ -271,7 +271,7 @@ Deno.test("what was cancelled leaves the run to the rest, and the next tick wait
   );
 });
 
-Deno.test("executions that end at the same moment note their run exactly once", async () => {
+Deno.test("executions that end at the same moment settle their run exactly once", async () => {
   const actor = await t.actor();
   const { id } = await create(actor, {
     burst: burstOf(
@@ -288,7 +288,7 @@ Deno.test("executions that end at the same moment note their run exactly once", 
   ]);
 });
 
-Deno.test("a creator who lost the right fails the run once, not once for every value", async () => {
+Deno.test("if the creator lost the permission, the run fails once, not once per value", async () => {
   const tenantId = await t.tenant();
   const analyst = await t.actor({ tenantId, permissions: ["read:users"] });
   const boss = await t.actor({ tenantId, permissions: ["read:users"] });
@@ -304,7 +304,7 @@ Deno.test("a creator who lost the right fails the run once, not once for every v
   assert.equal((await boss.get(`${SCHEDULES}/${id}`)).body.failuresInARow, 1);
 });
 
-Deno.test("nobody sees a burst of another tenant, or of rows they may not see", async () => {
+Deno.test("nobody sees a burst of another tenant, or of rows they may not read", async () => {
   const tenantId = await t.tenant();
   const analyst = await t.actor({ tenantId, permissions: ["read:users"] });
   const visitor = await t.actor({ tenantId, permissions: [] });

@@ -10,7 +10,7 @@ import { until } from "../../support/until.ts";
 const MAIN = join(import.meta.dirname ?? ".", "../../../main.ts");
 const TEMPLATES = join(import.meta.dirname ?? ".", "templates");
 
-/** The settings by which another process works on the same database and bucket. */
+/** Settings with which another process uses the same database and bucket. */
 function sharedBy(t: TestService): Record<string, string> {
   const { config } = t.steward.platform;
   return {
@@ -23,7 +23,7 @@ function sharedBy(t: TestService): Record<string, string> {
   };
 }
 
-/** The service itself, in a process of its own; resolves once it is ready. */
+/** The service in its own process; resolves when it is ready. */
 async function startProcess(env: Record<string, string>): Promise<Deno.ChildProcess> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", MAIN],
@@ -48,10 +48,10 @@ async function storedKeys(t: TestService): Promise<string[]> {
   return keys;
 }
 
-/** As many as failures of its own would fail a report: a crash is none. */
+/** As many as failures that would fail a report; a crash does not count as a failure. */
 const CRASHES = MAX_FAILURES;
 
-Deno.test("a report whose process is killed while it generates, again and again, is made, and nothing is left behind", async () => {
+Deno.test("a report whose process is killed again and again while it generates is completed, and nothing is left over", async () => {
   const t = await setupReports({ JOB_CONCURRENCY: "0" });
   const { sql } = t.steward.platform;
   const actor = await t.actor();
@@ -67,7 +67,7 @@ Deno.test("a report whose process is killed while it generates, again and again,
     const reservations = () => sql`select from files where tenant_id = ${actor.tenantId}`;
     for (let crash = 1; crash <= CRASHES; crash++) {
       const doomed = await startProcess({ ...sharedBy(t), DATA_DIR: dataDir });
-      // The lost lease is found first, and its retry need not be waited for.
+      // The lost lease is found first; the test does not wait for its retry.
       await until(async () => {
         await actor.post(`/api/v1/jobs/${(await read())?.jobId}/retry-now`);
         return (await reservations()).length;
@@ -91,8 +91,8 @@ Deno.test("a report whose process is killed while it generates, again and again,
     assert.equal(row?.attempts, CRASHES + 1);
     assert.notEqual(row?.runId, killed?.runId);
 
-    // The registry: one file, held once, by the run that counts; of the others
-    // the reservations, until their time is over.
+    // The registry has one file, with one reference by the completed run; the other runs
+    // left reservations until they expire.
     const pending = Array.from({ length: CRASHES }, () => "Pending");
     const files = () =>
       sql<{ id: string; status: string }[]>`
@@ -110,7 +110,7 @@ Deno.test("a report whose process is killed while it generates, again and again,
       "Available",
     ]);
 
-    // The store: the document, and nothing else.
+    // The store has only the document.
     const keys = await until(() => storedKeys(t), (all) => all.length <= 1);
     assert.equal(keys.length, 1);
     const [object] = await sql`select final_key from files where id = ${detail.storedFileId}`;

@@ -31,7 +31,7 @@ const start = async (
 const mailTo = async (address: string) =>
   (await platform.outbox?.list() ?? []).filter(({ to }) => to.includes(address));
 
-Deno.test("a report is mailed to every recipient by itself, with the document attached", async () => {
+Deno.test("each recipient of a report gets a separate mail with the document attached", async () => {
   const actor = await t.actor();
   const recipients = ["first@example.test", "second@example.test", "FIRST@example.test"];
   const id = await start(actor, {
@@ -62,7 +62,7 @@ Deno.test("a report is mailed to every recipient by itself, with the document at
   );
 });
 
-Deno.test("a document over ten mebibytes is linked to, and the link gives it", async () => {
+Deno.test("a document above ten mebibytes is sent as a link, which leads to the document", async () => {
   const actor = await t.actor();
   const request = { templateId: "lines", parameters: { rows: 1_100, width: 10_000 } };
   const id = await start(actor, { method: 2, recipients: ["large@example.test"] }, request);
@@ -75,10 +75,10 @@ Deno.test("a document over ten mebibytes is linked to, and the link gives it", a
   assert.equal((await response.arrayBuffer()).byteLength, detail.fileSizeBytes);
 });
 
-Deno.test("a document that a mail server finds too large is linked to, whether it says so before or after it has all of it", async () => {
+Deno.test("a document too large for the mail server is sent as a link, whether the limit is announced or found after DATA", async () => {
   const limit = 300_000;
   const tooLarge = () => Object.assign(new Error("5.3.4 Message too big"), { responseCode: 552 });
-  /** Bytes of all DATA that came to the server that does not announce its limit. */
+  /** All DATA bytes that the server without an announced limit has received. */
   let carried = 0;
   await using announcing = await startReceiver({
     size: limit,
@@ -123,7 +123,7 @@ Deno.test("a document that a mail server finds too large is linked to, whether i
     };
     const small = await mailOf("small@x.test", 200);
     assert.deepEqual([small.isAttached, small.link], [true, null]);
-    // 250 kB are 342 kB as a mail carries them
+    // 250 kB are 342 kB when encoded for mail
     for (const address of ["large@x.test", "later@x.test"]) {
       const { isAttached, link, detail } = await mailOf(address, 250);
       assert.ok(detail.fileSizeBytes < limit);
@@ -142,7 +142,7 @@ Deno.test("a document that a mail server finds too large is linked to, whether i
   }
 });
 
-/** Delivers a report by webhook and returns the link the receiver got. */
+/** Delivers a report by webhook and returns the link in it. */
 async function deliveredLink(actor: Actor): Promise<{ id: string; link: string; expiresAt: string }> {
   const hook = receiver();
   const id = await start(actor, { method: 4, webhookUrl: hook.url });
@@ -152,7 +152,7 @@ async function deliveredLink(actor: Actor): Promise<{ id: string; link: string; 
   return { id, link: url, expiresAt };
 }
 
-/** Opens a link as a browser does, without following it. */
+/** Opens a link like a browser, without following redirects. */
 async function visit(
   link: string,
 ): Promise<{ status: number; location: string | null; code: string | null }> {
@@ -165,7 +165,7 @@ async function visit(
   };
 }
 
-Deno.test("a link holds for a day and leads each visitor to a URL of five minutes; visits are counted and audited", async () => {
+Deno.test("a link is valid for a day and redirects each visitor to a URL of five minutes; visits are counted and audited", async () => {
   const actor = await t.actor();
   const { id, link, expiresAt } = await deliveredLink(actor);
   assert.ok(link.startsWith(`${t.url}/r/`), link);
@@ -193,7 +193,7 @@ Deno.test("a link holds for a day and leads each visitor to a URL of five minute
   assert.ok(!t.logs.some((line) => line.includes(token)), "no log line has the token");
 });
 
-Deno.test("a link stops leading anywhere with its day, its report, or its file", async () => {
+Deno.test("a link stops working after a day, or when its report or file is deleted", async () => {
   const actor = await t.actor();
   const [expired, deleted, purged] = await Promise.all([1, 2, 3].map(() => deliveredLink(actor)));
   const hash = (link: string) => digest(link.split("/").at(-1) ?? "");
@@ -232,7 +232,7 @@ Deno.test("a link stops leading anywhere with its day, its report, or its file",
   assert.equal(left.length, 0, "expired links are removed");
 });
 
-Deno.test("a document is copied to its target path under the tenant's deliveries", async () => {
+Deno.test("a document is copied to its target path below the tenant's deliveries", async () => {
   const actor = await t.actor();
   const id = await start(actor, { method: 3, targetPath: "monthly/{date}/{templateId}.csv" });
   const detail = await reached(actor, id, STATUS.Delivered);
@@ -247,7 +247,7 @@ Deno.test("a document is copied to its target path under the tenant's deliveries
   assert.equal((await new Response(copy).arrayBuffer()).byteLength, detail.fileSizeBytes);
 });
 
-Deno.test("a document that does not pass the scan is not delivered, and the execution says so", async () => {
+Deno.test("a document that fails the scan is not delivered, and the execution has the reason", async () => {
   const actor = await t.actor();
   const { scanner } = platform;
   const { scan } = scanner;
@@ -271,7 +271,7 @@ Deno.test("a document that does not pass the scan is not delivered, and the exec
   assert.deepEqual([download.status, download.body.code], [409, "FILE_INFECTED_CONFLICT"]);
 });
 
-/** A receiver of webhooks on this machine that answers with the given statuses, one after the other. */
+/** A receiver of webhooks on this machine that answers with the given statuses in order. */
 function receiver(...statuses: number[]) {
   const received: { headers: Headers; body: string }[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
@@ -281,7 +281,7 @@ function receiver(...statuses: number[]) {
   return { received, url: `http://127.0.0.1:${server.addr.port}/hook`, stop: () => server.shutdown() };
 }
 
-Deno.test("a webhook is signed as standard webhooks are, and tried again under the same id", async () => {
+Deno.test("a webhook is signed as in Standard Webhooks, and retried with the same id", async () => {
   const actor = await t.actor();
   const hook = receiver(503);
   const id = await start(actor, { method: 4, webhookUrl: hook.url });
@@ -301,7 +301,7 @@ Deno.test("a webhook is signed as standard webhooks are, and tried again under t
   assert.equal((await document.arrayBuffer()).byteLength, detail.fileSizeBytes);
 });
 
-Deno.test("a webhook to a private address that is not allowed is refused, and redelivered when asked", async () => {
+Deno.test("a webhook to a private address that is not allowed is rejected, and can be redelivered", async () => {
   const actor = await t.actor();
   const id = await start(actor, { method: 4, webhookUrl: "http://127.0.0.2:9/hook" });
   const failed = async () =>
@@ -314,7 +314,7 @@ Deno.test("a webhook to a private address that is not allowed is refused, and re
   assert.equal((await failed()).deliveries[0].status, "Failed");
 });
 
-Deno.test("a job that a later one has replaced delivers nothing, and two at once send one message", async () => {
+Deno.test("a job replaced by a later one delivers nothing, and two at once send one message", async () => {
   const { sql } = platform;
   const actor = await t.actor();
   const id = await start(actor, { method: 2, recipients: ["single@example.test"] });
@@ -340,7 +340,7 @@ Deno.test("a job that a later one has replaced delivers nothing, and two at once
   assert.equal(sent.length, 3);
 });
 
-Deno.test("redelivering reaches those that were not reached, and nobody twice", async () => {
+Deno.test("redelivering reaches only recipients that were not reached", async () => {
   const actor = await t.actor();
   const id = await start(actor, { method: 2, recipients: ["reached@example.test", "later@example.test"] });
   await reached(actor, id, STATUS.Delivered);

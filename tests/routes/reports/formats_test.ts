@@ -10,7 +10,7 @@ const FORMATS = [
   [4, "html", "text/html", "<!DOCTYPE html>"],
 ] as const;
 
-Deno.test("every built-in report is written in all four formats, and each document passes the scan", async () => {
+Deno.test("every built-in report is created in all four formats, and each document passes the scan", async () => {
   const admin = await t.actor({ role: "Admin" });
   const { body: templates } = await admin.get("/api/v1/reports");
   for (const { templateId, supportedFormats } of templates) {
@@ -29,7 +29,7 @@ Deno.test("every built-in report is written in all four formats, and each docume
   }
 });
 
-Deno.test("a format its template does not come in is refused, when generating and when scheduling", async () => {
+Deno.test("a format that the template does not offer is rejected, when generating and when scheduling", async () => {
   const admin = await t.actor({ role: "Admin" });
   const request = { templateId: "export-only", format: 1, name: "x", cronExpression: "0 0 * * *" };
   for (const path of ["generate", "generate-async", "schedules"]) {
@@ -38,7 +38,7 @@ Deno.test("a format its template does not come in is refused, when generating an
   }
 });
 
-Deno.test("a report wider than a page and longer than a sheet's batch is written whole in every format", async () => {
+Deno.test("a report wider than a page and longer than a sheet's batch is complete in every format", async () => {
   const admin = await t.actor({ role: "Admin" });
   for (const [format] of FORMATS) {
     const { body } = await admin.post("/api/v1/reports/generate", {
@@ -50,7 +50,7 @@ Deno.test("a report wider than a page and longer than a sheet's batch is written
   }
 });
 
-Deno.test("a query that fails on its way ends every format as Failed and leaves no file behind", async () => {
+Deno.test("a query that fails after its first rows ends every format as Failed and leaves no file", async () => {
   const admin = await t.actor({ role: "Admin" });
   for (const [format] of FORMATS) {
     assert.equal(

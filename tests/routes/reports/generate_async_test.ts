@@ -13,7 +13,7 @@ const analyst = await t.actor({ permissions: ["read:users"] });
 const start = (body: Record<string, unknown>, by = analyst) =>
   by.post("/api/v1/reports/generate-async", body);
 
-/** Reads a report's query that runs at the moment. */
+/** Counts the running queries of reports. */
 const queriesRunning = async () =>
   (await sql`select from pg_stat_activity
     where datname = current_database() and application_name = 'steward-reports' and state = 'active'`).length;
@@ -38,7 +38,7 @@ Deno.test("a report is accepted, tracked and completed", async () => {
   assert.equal(counted.body.downloadCount, 1);
 });
 
-Deno.test("under a path of a proxy, the links to follow begin with it, as Location does", async () => {
+Deno.test("if a proxy serves the API below a path, the links in the answer and Location begin with it", async () => {
   const behind = await setupReports({
     PUBLIC_URL: "https://example.test/back-office/",
     JOB_CONCURRENCY: "0",
@@ -63,7 +63,7 @@ Deno.test("delivery by download leaves the execution Completed", async () => {
   assert.deepEqual(detail.deliveries, []);
 });
 
-Deno.test("refusals are those of generate, and delivery options are named field by field", async () => {
+Deno.test("requests are rejected as by generate, and invalid delivery options are named by field", async () => {
   const codeOf = async (body: Record<string, unknown>) => (await start(body)).body.code;
   assert.equal(await codeOf({ templateId: "none", format: CSV }), "REPORT_TEMPLATE_NOT_FOUND");
   assert.equal(await codeOf({ templateId: "users", format: 7 }), "VALIDATION_ERROR");
@@ -93,7 +93,7 @@ Deno.test("refusals are those of generate, and delivery options are named field 
   assert.deepEqual(await fields({ method: 4, webhookUrl: "https://u:p@x.test/" }), ["delivery.webhookUrl"]);
 });
 
-Deno.test("a query that fails ends the execution as Failed without further attempts", async () => {
+Deno.test("a failing query ends the execution as Failed without further attempts", async () => {
   const { body } = await start({ templateId: "failing", format: CSV });
   const detail = await reached(analyst, body.id, STATUS.Failed);
   assert.equal(detail.errorMessage, "The query failed (SQLSTATE 22012).");
@@ -101,7 +101,7 @@ Deno.test("a query that fails ends the execution as Failed without further attem
   assert.deepEqual([download.status, download.body.code], [409, "REPORT_NOT_AVAILABLE"]);
 });
 
-Deno.test("a query that was not made with the sql it was given fails the report instead of giving no rows", async () => {
+Deno.test("a query made with another client fails the report instead of returning no rows", async () => {
   const { DATABASE_URL } = t.steward.platform.config;
   for (const parameters of [{ url: DATABASE_URL }, {}]) {
     const { body } = await start({ templateId: "foreign", format: CSV, parameters });
@@ -113,7 +113,7 @@ Deno.test("a query that was not made with the sql it was given fails the report 
   }
 });
 
-Deno.test("deleting one that is Generating cancels it and stops its query", async () => {
+Deno.test("deleting a Generating report cancels it and stops its query", async () => {
   const { body } = await start({ templateId: "slow", format: CSV, parameters: { rows: 10_000 } });
   await reached(analyst, body.id, STATUS.Generating);
   await until(queriesRunning, (running) => running === 1);
@@ -128,7 +128,7 @@ Deno.test("deleting one that is Generating cancels it and stops its query", asyn
   assert.equal(await filesHeldBy(body.id), 0);
 });
 
-Deno.test("deleting one that is Queued cancels it, and its job then does nothing", async () => {
+Deno.test("deleting a Queued report cancels it, and its job then does nothing", async () => {
   const blockers = await Promise.all(
     Array.from({ length: 2 }, () => start({ templateId: "slow", format: CSV, parameters: { rows: 10_000 } })),
   );
@@ -144,7 +144,7 @@ Deno.test("deleting one that is Queued cancels it, and its job then does nothing
   assert.deepEqual({ ...row }, { status: STATUS.Cancelled, storedFileId: null });
 });
 
-Deno.test("a run after a crash takes over, and no second file is held", async () => {
+Deno.test("a run after a crash takes over, and only one file is kept", async () => {
   const { body } = await start({ templateId: "cells", format: CSV });
   await reached(analyst, body.id, STATUS.Completed);
   // As a process leaves it that dies after storing and before completing:
@@ -187,7 +187,7 @@ Deno.test("a late run neither completes nor keeps its file", async () => {
   assert.equal(held?.count, 0);
 });
 
-Deno.test("a document beyond its profile's ceiling fails with the reason", async () => {
+Deno.test("a document above its profile's size limit fails with the reason", async () => {
   const p = t.steward.platform;
   const owner = { scope: FILE_SCOPE, ownerId: "test" };
   const endless = new ReadableStream<Uint8Array>({

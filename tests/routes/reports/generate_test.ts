@@ -11,7 +11,7 @@ Deno.test.afterAll(() => t.stop());
 const analyst = await t.actor({ permissions: ["read:users"] });
 const generate = (body: Record<string, unknown>, by = analyst) => by.post("/api/v1/reports/generate", body);
 
-Deno.test("a report is generated while the caller waits, and read back whole", async () => {
+Deno.test("a report is generated during the request and can be downloaded completely", async () => {
   const { status, body, headers } = await generate({ templateId: "users", format: CSV });
   assert.equal(status, 201);
   assert.equal(headers.get("location"), `/api/v1/reports/${body.id}`);
@@ -47,7 +47,7 @@ Deno.test("a report is generated while the caller waits, and read back whole", a
   assert.ok(lines[1]?.includes(`${analyst.email},Test,Actor,,true,true,false,Role ${analyst.roleId},,2`));
 });
 
-Deno.test("the detail tells all that is known of an execution", async () => {
+Deno.test("the detail shows everything known about an execution", async () => {
   const { body: { id, storedFileId } } = await generate({
     templateId: "cells",
     format: CSV,
@@ -74,7 +74,7 @@ Deno.test("without requestedBy the execution names the caller", async () => {
   assert.equal((await analyst.get(`/api/v1/reports/${id}`)).body.requestedBy, analyst.email);
 });
 
-Deno.test("every column type is printed stably, and no text begins a formula", async () => {
+Deno.test("every column type has a stable text form, and no text starts a formula", async () => {
   const row = async (content: string) => {
     const { body } = await generate({ templateId: "cells", format: CSV, parameters: { content } });
     const text = new TextDecoder().decode((await fetchDocument(analyst, body.id)).bytes);
@@ -90,7 +90,7 @@ Deno.test("every column type is printed stably, and no text begins a formula", a
   assert.equal(await row("日本語 Ωμέγα 😀"), "日本語 Ωμέγα 😀" + rest);
 });
 
-Deno.test("refusals come in the order template, permission, format, parameters", async () => {
+Deno.test("errors are checked in the order template, permission, format, parameters", async () => {
   const visitor = await t.actor({ permissions: [] });
   const codes = async (body: Record<string, unknown>, by = visitor) => {
     const answer = await generate(body, by);
@@ -106,7 +106,7 @@ Deno.test("refusals come in the order template, permission, format, parameters",
   assert.equal((await t.nobody.post("/api/v1/reports/generate", {})).body.code, "TOKEN_MISSING");
 });
 
-Deno.test("parameters that do not fit are named field by field, unknown ones too", async () => {
+Deno.test("invalid and unknown parameters are named by field", async () => {
   const { status, body } = await generate({
     templateId: "cells",
     format: CSV,
@@ -123,7 +123,7 @@ Deno.test("parameters that do not fit are named field by field, unknown ones too
   assert.deepEqual(Object.keys(list.body.errors), ["parameters"]);
 });
 
-Deno.test("hostile parameters are data, never SQL or keys of an object", async () => {
+Deno.test("hostile parameters are only data, never SQL or object keys", async () => {
   const content = `'); drop table users; -- ${"😀".repeat(300)}`;
   const { status } = await generate({ templateId: "cells", format: CSV, parameters: { content } });
   assert.equal(status, 201);
@@ -137,13 +137,13 @@ Deno.test("hostile parameters are data, never SQL or keys of an object", async (
   assert.equal(nul.status, 400);
 });
 
-Deno.test("no rows make a document with a head only", async () => {
+Deno.test("a report without rows has only a header", async () => {
   const { body } = await generate({ templateId: "lines", format: CSV, parameters: { rows: 0 } });
   const { bytes } = await fetchDocument(analyst, body.id);
   assert.equal(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), "\ufeffN,Line\r\n");
 });
 
-Deno.test("a tenant's report shows its own users only, and a group's its children's when asked", async () => {
+Deno.test("a tenant's report shows its own users; a group's report also its children's on request", async () => {
   const group = await t.tenant({ type: "Group" });
   const child = await t.tenant({ parentTenantId: group });
   const lead = await t.actor({ tenantId: group, permissions: ["read:users", "read:group-data"] });
@@ -165,7 +165,7 @@ Deno.test("a tenant's report shows its own users only, and a group's its childre
   assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"]);
 });
 
-Deno.test("a report over the children is not seen by those who may not see the children", async () => {
+Deno.test("a report over the children is hidden from users who may not read the children", async () => {
   const group = await t.tenant({ type: "Group" });
   const lead = await t.actor({ tenantId: group, permissions: ["read:users", "read:group-data"] });
   const local = await t.actor({ tenantId: group, permissions: ["read:users"] });
@@ -198,7 +198,7 @@ Deno.test("the filters of the users report hold", async () => {
   assert.equal(await count({ createdFrom: "2000-01-01" }), 2);
 });
 
-Deno.test("a generation over the time limit is ended, its query too", async () => {
+Deno.test("a generation beyond the time limit is stopped, including its query", async () => {
   const caller = {
     userId: analyst.userId,
     tenantId: analyst.tenantId,
@@ -225,7 +225,7 @@ Deno.test("a generation over the time limit is ended, its query too", async () =
   assert.match(detail.errorMessage, /not ready within 0\.15 s/);
 });
 
-Deno.test("a caller for whom no slot comes free is told when to ask again, and nothing is written", async () => {
+Deno.test("if no slot becomes free, the caller gets Retry-After and nothing is written", async () => {
   const slots = new Slots(1);
   const release = await slots.take(new AbortController().signal);
   const putBack = t.replace(({ reports }) => reports, { slots, slotWaitMs: 50 });
@@ -263,7 +263,7 @@ const sevenLines: [Requester, ReportRequest] = [
   { templateId: "lines", format: CSV, parameters: { rows: 7 }, requestedBy: null, delivery: null },
 ];
 
-Deno.test("a limit that is over before the work begins ends it too, whatever the store does", async () => {
+Deno.test("a time limit that ends before the work begins stops it too, whatever the store does", async () => {
   const { objects } = t.steward.platform;
   const { write } = objects;
   const never = Promise.withResolvers<never>();
@@ -279,7 +279,7 @@ Deno.test("a limit that is over before the work begins ends it too, whatever the
   }
 });
 
-Deno.test("a store that does not answer keeps nobody waiting over the limit, and what it stored late is let go", async () => {
+Deno.test("a slow store does not delay the answer beyond the limit, and a document stored late is released", async () => {
   const { platform } = t.steward;
   const { objects, sql } = platform;
   const { write } = objects;
@@ -311,7 +311,7 @@ Deno.test("a store that does not answer keeps nobody waiting over the limit, and
   assert.ok(reference);
 });
 
-Deno.test("a query that fails makes the execution fail, and tells nothing of the inside", async () => {
+Deno.test("a failing query fails the execution and reveals no internals", async () => {
   const { status, body } = await generate({ templateId: "failing", format: CSV });
   assert.deepEqual([status, body.code], [500, "INTERNAL_ERROR"]);
   const { body: { items: [last] } } = await analyst.get("/api/v1/reports/history?templateId=failing");
@@ -319,7 +319,7 @@ Deno.test("a query that fails makes the execution fail, and tells nothing of the
   assert.equal(detail.errorMessage, "The query failed (SQLSTATE 22012).");
 });
 
-Deno.test("a system administrator without a tenant reports on every tenant, and a tenant never sees that", async () => {
+Deno.test("a system administrator without a tenant reports on every tenant, and tenants never see that report", async () => {
   const service = await t.actor({ role: "SystemAdmin", global: true });
   const { status, body } = await service.post("/api/v1/reports/generate", {
     templateId: "users",

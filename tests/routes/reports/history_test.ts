@@ -10,7 +10,7 @@ const { sql } = t.steward.platform;
 const generate = async (by: Awaited<ReturnType<typeof t.actor>>, templateId = "cells", parameters = {}) =>
   (await by.post("/api/v1/reports/generate", { templateId, format: CSV, parameters })).body;
 
-Deno.test("the list of templates shows what the caller may run, with documented parameters", async () => {
+Deno.test("the list of templates has those the caller may run, with documented parameters", async () => {
   const visitor = await t.actor({ permissions: [] });
   const analyst = await t.actor({ permissions: ["read:users"] });
   const idsOf = async (by: typeof visitor) =>
@@ -46,7 +46,7 @@ Deno.test("the list of templates shows what the caller may run, with documented 
   );
 });
 
-Deno.test("an execution has an ETag, which a deletion may be held to", async () => {
+Deno.test("an execution has an ETag, and a deletion can require it", async () => {
   const actor = await t.actor();
   const { id } = await generate(actor);
   const path = `/api/v1/reports/${id}`;
@@ -61,7 +61,7 @@ Deno.test("an execution has an ETag, which a deletion may be held to", async () 
   assert.equal((await actor.delete(path, { "if-match": await read() })).status, 204);
 });
 
-Deno.test("an unknown number of a format or status is refused as an unknown name is", async () => {
+Deno.test("an unknown number of a format or status is rejected like an unknown name", async () => {
   const actor = await t.actor();
   const schedule = { templateId: "cells", name: "Nightly", cronExpression: "0 2 * * *", format: CSV };
   const { body: { id } } = await actor.post("/api/v1/reports/schedules", schedule);
@@ -128,7 +128,7 @@ Deno.test("the history is paged, newest first, and filtered", async () => {
   }
 });
 
-Deno.test("executions of another tenant do not exist, on any route", async () => {
+Deno.test("executions of another tenant are not found on any route", async () => {
   const [own, other] = [await t.actor(), await t.actor()];
   const { id } = await generate(own);
   assert.equal((await other.get("/api/v1/reports/history")).body.totalCount, 0);
@@ -144,7 +144,7 @@ Deno.test("executions of another tenant do not exist, on any route", async () =>
   assert.equal((await own.get(`/api/v1/reports/${id}`)).status, 200);
 });
 
-Deno.test("a colleague sees an execution only with the permission its rows need", async () => {
+Deno.test("a colleague sees an execution only with the permission for its rows", async () => {
   const tenantId = await t.tenant();
   const analyst = await t.actor({ tenantId, permissions: ["read:users"] });
   const colleague = await t.actor({ tenantId, permissions: ["read:users"] });
@@ -161,7 +161,7 @@ Deno.test("a colleague sees an execution only with the permission its rows need"
   assert.equal((await visitor.get("/api/v1/reports/history")).body.totalCount, 0);
 });
 
-Deno.test("a document still being scanned is not available, a collected one was purged", async () => {
+Deno.test("a document that is being scanned is not available, a collected one is reported as purged", async () => {
   const actor = await t.actor();
   const { scanner } = t.steward.platform;
   const { scan } = scanner;
@@ -182,7 +182,7 @@ Deno.test("a document still being scanned is not available, a collected one was 
   assert.equal((await actor.get(`/api/v1/reports/${id}`)).body.downloadCount, 1, "refusals are no downloads");
 });
 
-Deno.test("deleting hides an execution and lets go of its file", async () => {
+Deno.test("deleting hides an execution and releases its file", async () => {
   const actor = await t.actor();
   const { id, storedFileId } = await generate(actor);
   const held = async () =>
@@ -202,7 +202,7 @@ Deno.test("deleting hides an execution and lets go of its file", async () => {
   assert.deepEqual(audited.map((row) => [row.action, row.actorId]), [["report.delete", actor.userId]]);
 });
 
-Deno.test("an expired document is let go once, and its execution stays", async () => {
+Deno.test("an expired document is released once, and its execution stays", async () => {
   const actor = await t.actor();
   const { id, storedFileId } = await generate(actor);
   await until(
@@ -226,7 +226,7 @@ Deno.test("an expired document is let go once, and its execution stays", async (
   assert.equal((await actor.get(`/api/v1/reports/${id}`)).body.downloadCount, 1, "a refusal is no download");
 });
 
-Deno.test("a document is kept as long as the service is told, counted from its completion", async () => {
+Deno.test("a document is kept for the configured time after its completion", async () => {
   const actor = await t.actor();
   const { id } = await generate(actor);
   const { completedAt, expiresAt } = (await actor.get(`/api/v1/reports/${id}`)).body;

@@ -11,7 +11,7 @@ const outcome = async (answer: Promise<{ status: number; body: { code?: string }
   return `${status} ${body?.code ?? ""}`.trim();
 };
 
-Deno.test("an API key makes and changes no schedule, which would run with all its maker's rights", async () => {
+Deno.test("an API key can neither create nor change schedules, which would run with all its creator's permissions", async () => {
   const maker = await t.actor({ permissions: ["manage:api-keys", "read:users", "read:roles"] });
   const made = await maker.post("/api/v1/api-keys", { name: "Sync", permissions: ["read:users"] });
   const key = new HttpClient(t.url, made.body.key);

@@ -1,4 +1,4 @@
-// What reports do while something they need is away or their workers die.
+// Reports while a service they need is down or their workers crash.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { startEmbeddedObjectStore } from "../../../infra/embedded/objectstore/server.ts";
@@ -42,7 +42,7 @@ const rowOf = async (id: string) =>
   (await sql<{ jobId: string; deliveryJobId: string; attempts: number; failures: number }[]>`
     select job_id, delivery_job_id, attempts, failures from report_executions where id = ${id}`)[0];
 
-/** Lets a job that waits run at once, until `done`. */
+/** Runs a waiting job at once, until `done`. */
 async function hurry(actor: Actor, jobId: string, done: () => Promise<boolean>): Promise<void> {
   for (const since = performance.now(); !(await done());) {
     assert.ok(performance.now() - since < 20_000, "it did not come about in time");
@@ -51,7 +51,7 @@ async function hurry(actor: Actor, jobId: string, done: () => Promise<boolean>):
   }
 }
 
-Deno.test("a report waits out an outage of the object store, however often it is tried, and is made when that is back", async () => {
+Deno.test("a report is retried without limit during an outage of the object store, and completed afterwards", async () => {
   await way.refuse();
   const id = await start({});
   const { jobId = "" } = await rowOf(id) ?? {};
@@ -74,7 +74,7 @@ Deno.test("a report waits out an outage of the object store, however often it is
   assert.equal(job.status, "Succeeded");
 });
 
-Deno.test("with the object store away a caller who waits is answered 503 at once", async () => {
+Deno.test("while the object store is down, a synchronous request is answered 503 at once", async () => {
   await way.refuse();
   const { status, body, headers } = await analyst.post("/api/v1/reports/generate", {
     templateId: "cells",
@@ -124,7 +124,7 @@ Deno.test("a copy waits for the object store to come back, and a webhook for its
   await server.shutdown();
 });
 
-Deno.test("a receiver that has been away for a day is given up, one that refuses after a few tries", async () => {
+Deno.test("an unreachable receiver is given up after a day, a rejecting one after a few attempts", async () => {
   const port = freePort();
   const id = await start({ delivery: { method: 4, webhookUrl: `http://127.0.0.1:${port}/hook` } });
   await reached(analyst, id, STATUS.Completed);

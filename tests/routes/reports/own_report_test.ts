@@ -83,9 +83,9 @@ async function loadWithin(folder: string, alsoRead: string[] = []): Promise<stri
   return new TextDecoder().decode(stdout).trim() || new TextDecoder().decode(stderr);
 }
 
-Deno.test("a folder outside the service's own needs its read permission, and the error says which", async () => {
+Deno.test("a folder outside the service's own needs a read permission, and the error names it", async () => {
   const folder = await Deno.makeTempDir();
-  // As configuration is mounted: a link to the file.
+  // As mounted configuration: a link to the file.
   await Deno.mkdir(join(folder, "mounted"));
   await Deno.writeTextFile(join(folder, "mounted", "one.ts"), await readmeExample());
   await Deno.symlink(join(folder, "mounted", "one.ts"), join(folder, "one.ts"));

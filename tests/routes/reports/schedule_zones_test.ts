@@ -13,7 +13,7 @@ Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const BASE = "/api/v1/reports/schedules";
 
-Deno.test("a schedule keeps its local hour over both changes of the clock, wherever its zone has them", async () => {
+Deno.test("a schedule keeps its local time over both clock changes, in any time zone", async () => {
   const actor = await t.actor();
   const create = async (cronExpression: string, timeZoneId?: string) => {
     const { status, body } = await actor.post(BASE, {
@@ -27,7 +27,7 @@ Deno.test("a schedule keeps its local hour over both changes of the clock, where
     lisbon: await create("0 9 * * *", "Europe/Lisbon"),
     newYork: await create("0 9 * * *", "America/New_York"),
     kolkata: await create("0 9 * * *", "Asia/Kolkata"),
-    skipped: await create("30 1 * * *", "Europe/Lisbon"), // an hour that 28 March does not have and 31 October has twice
+    skipped: await create("30 1 * * *", "Europe/Lisbon"), // 28 March does not have this hour and 31 October has it twice
     utc: await create("0 9 * * *"),
   };
   const nextRuns = async () => {
@@ -45,7 +45,7 @@ Deno.test("a schedule keeps its local hour over both changes of the clock, where
   const fired = async (at: string) => {
     now = new Date(at);
     const { fired } = await fireDueSchedules(t.steward.platform);
-    await sql`update report_executions set status = 6 where status = 1`; // nothing generates here
+    await sql`update report_executions set status = 6 where status = 1`; // no worker generates reports here
     return fired;
   };
   assert.equal(await fired("2027-03-28T07:59:59Z"), 3, "all but Lisbon's nine o'clock and UTC's");

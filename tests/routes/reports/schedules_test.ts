@@ -18,11 +18,11 @@ const create = async (by: Actor, more = {}) => {
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   return answer.body;
 };
-/** Makes a schedule due, as if its time had come. */
+/** Makes a schedule due now. */
 const makeDue = (id: string) =>
   sql`update report_schedules set next_run_at = now() - interval '1 day' where id = ${id}`;
 
-Deno.test("a schedule is created, read, listed, changed and removed", async () => {
+Deno.test("a schedule is created, read, listed, changed and deleted", async () => {
   const actor = await t.actor();
   const answer = await actor.post(
     BASE,
@@ -62,7 +62,7 @@ Deno.test("a schedule is created, read, listed, changed and removed", async () =
   ]);
 });
 
-Deno.test("null clears what a schedule may lack, or sets it back to its default; what is left out stays", async () => {
+Deno.test("null removes optional members or restores their default; omitted members stay", async () => {
   const actor = await t.actor();
   const made = await create(actor, {
     ...{ description: "Every night", timeZoneId: "Europe/Lisbon", parameters: { level: "high" } },
@@ -91,7 +91,7 @@ Deno.test("null clears what a schedule may lack, or sets it back to its default;
   );
 });
 
-Deno.test("what cannot run is refused when it is written, field by field", async () => {
+Deno.test("a schedule that could not run is rejected field by field", async () => {
   const actor = await t.actor();
   const refusal = async (more: Record<string, unknown>) => {
     const answer = await actor.post(BASE, body(more));
@@ -141,7 +141,7 @@ Deno.test("what cannot run is refused when it is written, field by field", async
   assert.deepEqual(await changing({}), [204]);
 });
 
-Deno.test("the list is paged and filtered, and shows the tenant's own only", async () => {
+Deno.test("the list is paged and filtered, and has only the tenant's schedules", async () => {
   const [actor, other] = [await t.actor(), await t.actor()];
   const first = await create(actor);
   const second = await create(actor, { templateId: "lines", parameters: { rows: 1 } });
@@ -172,7 +172,7 @@ Deno.test("the list is paged and filtered, and shows the tenant's own only", asy
   }
 });
 
-Deno.test("a colleague without the permission of its rows can neither see, redirect nor run a schedule", async () => {
+Deno.test("a colleague without the permission for its rows can neither see, redirect nor run a schedule", async () => {
   const tenantId = await t.tenant();
   const analyst = await t.actor({ tenantId, permissions: ["read:users"] });
   const visitor = await t.actor({ tenantId, permissions: [] });
@@ -189,7 +189,7 @@ Deno.test("a colleague without the permission of its rows can neither see, redir
   ) assert.deepEqual([answer.status, answer.body.code], [403, "MISSING_PERMISSION"]);
 });
 
-Deno.test("whoever changes what a schedule makes or where it goes becomes its creator, other changes leave it", async () => {
+Deno.test("a user who changes content or recipients of a schedule becomes its creator; other changes keep the creator", async () => {
   const tenantId = await t.tenant();
   const analyst = await t.actor({ tenantId, permissions: ["read:users"] });
   const colleague = await t.actor({ tenantId, permissions: ["read:users"] });
@@ -220,7 +220,7 @@ Deno.test("whoever changes what a schedule makes or where it goes becomes its cr
   ]);
 });
 
-Deno.test("a change that leaves the times as they are skips no tick that is due", async () => {
+Deno.test("a change that keeps the times skips no due tick", async () => {
   const actor = await t.actor();
   const { id } = await create(actor);
   await sql`update report_schedules set next_run_at = '2026-01-31T02:30:00Z' where id = ${id}`;
@@ -261,7 +261,7 @@ Deno.test("a schedule triggered by hand runs at once, paused or not, and its his
   assert.equal((await actor.get(`/api/v1/reports/history?scheduleId=${id}`)).body.totalCount, 1);
 });
 
-Deno.test("instances that fire at the same time run a due schedule once, and missed ticks come to one run", async () => {
+Deno.test("instances that fire at the same time run a due schedule once, and several missed ticks lead to one run", async () => {
   const actor = await t.actor();
   const { id } = await create(actor, { cronExpression: "*/5 * * * *" });
   await makeDue(id);
@@ -283,7 +283,7 @@ Deno.test("a tick is skipped while the previous execution is unfinished", async 
   await actor.delete(`/api/v1/reports/${tracking.id}`);
 });
 
-Deno.test("a schedule runs with its creator's rights of that moment; losing them is a failed run that is told", async () => {
+Deno.test("a schedule runs with its creator's present permissions; without them the run fails and the creator is notified", async () => {
   const tenantId = await t.tenant();
   const analyst = await t.actor({ tenantId, permissions: ["read:users"] });
   const boss = await t.actor({ tenantId, permissions: ["read:users"] });
@@ -313,7 +313,7 @@ Deno.test("a schedule runs with its creator's rights of that moment; losing them
   assert.match(second.errorMessage, /no longer an active user/);
 });
 
-Deno.test("a schedule that cannot even be started fails by itself and holds up no other", async () => {
+Deno.test("a schedule that cannot be started fails alone and blocks no other", async () => {
   const actor = await t.actor();
   const broken = await create(actor, { templateId: "moody", parameters: { mood: "good" } });
   const sound = await create(actor);
@@ -334,7 +334,7 @@ Deno.test("a schedule that cannot even be started fails by itself and holds up n
   assert.ok(t.logs.some((line) => line.includes(broken.id) && line.includes("in a bad mood")));
 });
 
-Deno.test("a run that fails counts, is told with the pause, and a good one is forgotten about", async () => {
+Deno.test("failed runs are counted and notified at the pause; a successful run resets the count", async () => {
   const actor = await t.actor();
   const { id } = await create(actor, { templateId: "failing" });
   const run = async () => {
@@ -360,7 +360,7 @@ Deno.test("a run that fails counts, is told with the pause, and a good one is fo
   assert.equal((await actor.get(`${BASE}/${id}`)).body.failuresInARow, 0);
 });
 
-Deno.test("the service itself fires a due schedule once, also where no job tells it to", async () => {
+Deno.test("the service fires a due schedule once, also without a job that triggers it", async () => {
   const actor = await t.actor();
   const { id } = await create(actor, { cronExpression: "0 0 1 1 *" });
   await makeDue(id);
@@ -369,7 +369,7 @@ Deno.test("the service itself fires a due schedule once, also where no job tells
   assert.equal(history.totalCount, 1);
 });
 
-Deno.test("a report can be enqueued as a job, once however often it is attempted", async () => {
+Deno.test("a report can be enqueued as a job, and is generated once whatever the number of attempts", async () => {
   const actor = await t.actor();
   const job = await actor.post("/api/v1/jobs", {
     ...{ jobTypeName: "steward.report", argsTypeName: "Report", priority: "Normal", queue: "default" },

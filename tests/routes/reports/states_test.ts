@@ -29,7 +29,7 @@ const made = {
   rowCount: 1,
   generationMs: 1,
 };
-/** An execution set down in a status, as its row would be. */
+/** Inserts an execution with this status. */
 async function executionIn(status: number): Promise<Run> {
   const { body } = await actor.post("/api/v1/reports/generate-async", { templateId: "cells", format: CSV });
   const [row] = await sql<Run[]>`
@@ -54,14 +54,14 @@ const MOVES: Record<string, (run: Run) => Promise<unknown>> = {
   jobGivenUp: (run) => jobEnded(run, "DeadLettered"),
   reject: (run) => rejectDocument(platform, run.id, "infected"),
 };
-/** The job of an execution ends without it, and the sweep notices. */
+/** Ends the job of an execution without settling it, and runs the sweep. */
 async function jobEnded(run: Run, status: string): Promise<void> {
   await sql`update jobs set status = ${status}::text::job_status, completed_at = now()
     where id = (select job_id from report_executions where id = ${run.id})`;
   await endAbandoned(platform);
 }
 const { Queued, Generating, Completed, Failed, Delivered, Cancelled } = STATUS;
-/** Where each move leads from each status; what is not named stays as it is. */
+/** The resulting status of each move from each status; statuses that are missing here stay unchanged. */
 const LEADS: Record<string, Record<number, number>> = {
   begin: { [Queued]: Generating, [Generating]: Generating },
   complete: { [Generating]: Completed },
@@ -75,7 +75,7 @@ const LEADS: Record<string, Record<number, number>> = {
   reject: { [Completed]: Failed },
 };
 
-Deno.test("every move from every status leads where the drawing says, and nowhere else", async () => {
+Deno.test("every move from every status has the result of the diagram", async () => {
   for (const [name, move] of Object.entries(MOVES)) {
     for (const status of Object.values(STATUS)) {
       const run = await executionIn(status);
@@ -85,7 +85,7 @@ Deno.test("every move from every status leads where the drawing says, and nowher
   }
 });
 
-Deno.test("a run that is no longer the current one moves nothing", async () => {
+Deno.test("an outdated run changes nothing", async () => {
   for (const name of ["complete", "fail", "requeue"]) {
     const run = await executionIn(Generating);
     await MOVES[name]?.({ ...run, runId: newId() });
@@ -93,7 +93,7 @@ Deno.test("a run that is no longer the current one moves nothing", async () => {
   }
 });
 
-Deno.test("an execution whose job was cancelled through the job routes is Cancelled by the sweep", async () => {
+Deno.test("the sweep sets an execution whose job was cancelled through the job routes to Cancelled", async () => {
   const { body } = await actor.post("/api/v1/reports/generate-async", { templateId: "cells", format: CSV });
   const [row] = await sql<{ jobId: string }[]>`select job_id from report_executions where id = ${body.id}`;
   assert.equal((await actor.post(`/api/v1/jobs/${row?.jobId}/cancel`)).status, 200);
@@ -102,7 +102,7 @@ Deno.test("an execution whose job was cancelled through the job routes is Cancel
   assert.equal(detail.errorMessage, "Its job was cancelled.");
 });
 
-/** An execution that owes its document to somebody, by a job that was cancelled. */
+/** An execution whose delivery job was cancelled before the delivery. */
 async function owingByCancelledJob(): Promise<Run> {
   const run = await executionIn(Generating);
   await sql`update report_executions set delivery_json = '{"method":2,"recipients":["a@example.test"]}'
@@ -117,7 +117,7 @@ async function owingByCancelledJob(): Promise<Run> {
   return run;
 }
 
-Deno.test("what is owed by a cancelled delivery job is failed by the sweep, and can be delivered again", async () => {
+Deno.test("the sweep fails deliveries of a cancelled job, and they can be delivered again", async () => {
   const run = await owingByCancelledJob();
   assert.equal(await failAbandonedDeliveries(platform), 1);
   const { body } = await until(() => actor.get(`/api/v1/reports/${run.id}`), ({ body }) => body.errorMessage);
@@ -125,7 +125,7 @@ Deno.test("what is owed by a cancelled delivery job is failed by the sweep, and 
   assert.equal((await actor.post(`/api/v1/reports/${run.id}/redeliver`)).status, 202);
 });
 
-Deno.test("the sweep leaves what a later job took over while it looked", async () => {
+Deno.test("the sweep does not touch what a later job took over meanwhile", async () => {
   const run = await owingByCancelledJob();
   const done = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();

@@ -3,7 +3,7 @@ import type { Actor } from "../../support/setup.ts";
 import { setup, type TestService } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-/** A service that also has the test templates of this folder. */
+/** A service with the test templates of this folder. */
 export const setupReports = (env: Record<string, string> = {}): Promise<TestService> =>
   setup({ REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates"), ...env });
 
@@ -29,7 +29,7 @@ export async function downloadUrl(actor: Actor, id: string): Promise<string> {
   return body.url;
 }
 
-/** The document's bytes, as a caller gets them. */
+/** The document's bytes as a caller downloads them. */
 export async function fetchDocument(
   actor: Actor,
   id: string,

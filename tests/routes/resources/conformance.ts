@@ -1,31 +1,31 @@
 import assert from "node:assert/strict";
 import { type Actor, type TestService } from "../../support/setup.ts";
 
-/** What the conformance test must know of a resource to run it through the generic contract. */
+/** What the conformance test needs to test a resource's standard routes. */
 export interface Sample {
   path: string;
   managedBy: string;
-  /** Reading needs `managedBy` too. */
+  /** Whether reading needs `managedBy` too. */
   isPrivate?: true;
   notFound: string;
   softDeleted: boolean;
-  /** A body that makes the n-th one; different ones never collide. */
+  /** The body that creates the n-th object; different n never conflict. */
   body(n: number): Record<string, unknown>;
-  /** A change of one made by `body`, and what the answer must then carry. */
+  /** A change of an object created by `body`, and the resulting members of the answer. */
   change: { body: Record<string, unknown>; shows: Record<string, unknown> };
-  /** A field that creating needs. */
+  /** A field that is required at creation. */
   required: string;
-  /** A field and its refusal when two share it; absent: nothing is unique. */
+  /** A field and the error when two objects share its value; default: nothing is unique. */
   unique?: { code: string };
-  /** A `sortBy` whose order is that of `n`. */
+  /** A `sortBy` with the order of `n`. */
   sortBy: string;
-  /** A field that only the answer of creating has. */
+  /** A field that only the answer of the creation has. */
   once?: string;
-  /** Text by which the n-th alone is found. */
+  /** Text that finds only the n-th object. */
   search(n: number): string;
 }
 
-/** Runs a resource through every rule of the generic contract. */
+/** Tests every rule of the standard resource routes. */
 export function conformsToGenericContract(name: string, sample: Sample, service: () => TestService): void {
   const { path } = sample;
   let manager: Actor;
@@ -47,7 +47,7 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
     return made.body;
   };
 
-  Deno.test(`${name}: creating answers 201, the result and where it is read`, async () => {
+  Deno.test(`${name}: creating answers 201 with the object and its Location`, async () => {
     const made = await manager.post(path, sample.body(1));
     assert.equal(made.status, 201);
     assert.equal(made.headers.get("location"), `${path}/${made.body.id}`);
@@ -59,7 +59,7 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
     assert.equal(read.headers.get("etag"), made.headers.get("etag"));
   });
 
-  Deno.test(`${name}: a body that does not fit is refused field by field`, async () => {
+  Deno.test(`${name}: an invalid body is rejected field by field`, async () => {
     const { [sample.required]: _, ...lacking } = sample.body(2);
     for (const body of [lacking, { ...sample.body(2), [sample.required]: 7 }]) {
       const refused = await manager.post(path, body);
@@ -69,7 +69,7 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
     }
   });
 
-  Deno.test(`${name}: changing answers the result as it is now, and a stale If-Match is refused`, async () => {
+  Deno.test(`${name}: changing answers the new state, and an outdated If-Match is rejected`, async () => {
     const { id } = await make(3);
     const before = await reader.get(`${path}/${id}`);
     const etag = before.headers.get("etag") ?? "";
@@ -85,7 +85,7 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
     assert.deepEqual([staleDelete.status, staleDelete.body.code], [412, "PRECONDITION_FAILED"]);
   });
 
-  Deno.test(`${name}: what is deleted is gone, twice is not found`, async () => {
+  Deno.test(`${name}: a deleted object is gone, and a second deletion is not found`, async () => {
     const { id } = await make(4);
     assert.equal((await manager.delete(`${path}/${id}`)).status, 204);
     for (
@@ -93,7 +93,7 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
         await manager.delete(`${path}/${id}`),
         await reader.get(`${path}/${id}`),
         await manager.put(`${path}/${id}`, sample.change.body),
-        await manager.put(`${path}/${id}`, { [sample.required]: 7 }), // whatever is sent: it is looked for first
+        await manager.put(`${path}/${id}`, { [sample.required]: 7 }), // the object is looked up before the body is checked
         await manager.put(`${path}/${id}`, "{"),
       ]
     ) {
@@ -108,7 +108,7 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
     assert.ok(!shown.body.items.some((item: { id: string }) => item.id === id));
   });
 
-  Deno.test(`${name}: lists are paged, sorted both ways, searched, and refuse what they do not know`, async () => {
+  Deno.test(`${name}: lists are paged, sorted both ways and searched, and reject unknown values`, async () => {
     const numbers = [10, 11, 12, 13, 14];
     for (const n of numbers) await make(n);
     const page = async (query: string) => (await reader.get(`${path}?${query}`)).body;
@@ -132,7 +132,7 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
     }
   });
 
-  Deno.test(`${name}: many are made at once, all or those that can be`, async () => {
+  Deno.test(`${name}: a bulk request creates all objects, or the valid ones`, async () => {
     const bad = { ...sample.body(21), [sample.required]: null };
     const unstorable = (text: string) => ({ ...sample.body(23), [sample.required]: text });
     const all = await manager.post(`${path}/bulk`, { items: [sample.body(20), bad] });
@@ -156,7 +156,7 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
 
   if (sample.unique) {
     const { code } = sample.unique;
-    Deno.test(`${name}: of many simultaneous same ones, one is made`, async () => {
+    Deno.test(`${name}: of many simultaneous equal requests one creates an object`, async () => {
       const answers = await Promise.all(Array.from({ length: 6 }, () => manager.post(path, sample.body(30))));
       assert.equal(answers.filter(({ status }) => status === 201).length, 1);
       for (const { status, body } of answers) {
@@ -171,7 +171,7 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
     });
   }
 
-  Deno.test(`${name}: reading needs a tenant, changing its permission, and nobody else's can be had`, async () => {
+  Deno.test(`${name}: reading needs a tenant, changing the permission, and other tenants' objects are not found`, async () => {
     const t = service();
     const { id } = await make(40);
     assert.equal((await t.nobody.get(path)).status, 401);

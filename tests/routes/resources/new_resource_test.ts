@@ -8,7 +8,7 @@ import { resourceRoutes } from "../../../routes/resources/resource_routes.ts";
 import { problemRoutes } from "../../../routes/operations/problems.ts";
 import { setup } from "../../support/setup.ts";
 
-// A resource as somebody adds it: a table with nothing but its plain columns, and one declaration.
+// A new resource as a developer adds it: a table with its plain columns, and one declaration.
 const t = await setup();
 const p = t.steward.platform;
 await p.sql`create table price_tags (
@@ -69,7 +69,7 @@ const ask = async (method: string, path: string, body?: unknown) => {
 };
 const PATH = "/api/v1/price-tags";
 
-Deno.test("a numeric column is answered as it is declared, with every digit", async () => {
+Deno.test("a numeric column is answered as declared, with every digit", async () => {
   const made = await ask("POST", PATH, { label: "Chá", amount: 19.9, rate: 0.0625, written: "1.50" });
   assert.equal(made.status, 201, made.text);
   assert.deepEqual([made.body.amount, made.body.rate, made.body.written], [19.9, 0.0625, "1.50"]);
@@ -94,14 +94,14 @@ Deno.test("search finds it by its text columns, without accents and wildcards", 
   assert.deepEqual(await found("nothing"), []);
 });
 
-Deno.test("its refusal of what is not there is derived, and has its page", async () => {
+Deno.test("its not-found error is derived, and has its page", async () => {
   const none = await ask("GET", `${PATH}/${crypto.randomUUID()}`);
   assert.deepEqual([none.status, none.body.code], [404, "PRICE_TAG_NOT_FOUND"]);
   const page = await ask("GET", "/problems/PRICE_TAG_NOT_FOUND");
   assert.deepEqual([page.status, page.body.title], [200, "No such price tag"]);
 });
 
-Deno.test("a problem that no page tells of is refused where the resource is declared", () => {
+Deno.test("a problem code without a page is rejected where the resource is declared", () => {
   const declare = () =>
     defineSimpleResource({
       ...priceTags,

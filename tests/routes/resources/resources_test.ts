@@ -34,7 +34,7 @@ conformsToGenericContract("settings", {
   search: (n) => `page-${n}`,
 }, () => t);
 
-Deno.test("a deleted application's code is free again, and a list can be narrowed to active ones", async () => {
+Deno.test("a deleted application's code is free again, and a list can be filtered to active ones", async () => {
   const manager = await t.actor({ permissions: ["manage:applications"] });
   const made = await manager.post("/api/v1/applications", {
     code: "Billing",
@@ -50,7 +50,7 @@ Deno.test("a deleted application's code is free again, and a list can be narrowe
   assert.equal((await manager.post("/api/v1/applications", { code: "billing", name: "New" })).status, 201);
 });
 
-Deno.test("application usage is an operation response with the users that name each", async () => {
+Deno.test("application usage is an operation response with the users that name each application", async () => {
   const admin = await t.actor({ permissions: ["manage:applications", "read:users"] });
   await admin.post("/api/v1/applications", { code: "crm", name: "CRM" });
   await admin.post("/api/v1/applications", { code: "wiki", name: "Wiki" });
@@ -79,7 +79,7 @@ Deno.test("application usage is an operation response with the users that name e
   });
 });
 
-Deno.test("every change of a resource leaves an audit row", async () => {
+Deno.test("every change of a resource writes an audit row", async () => {
   const manager = await t.actor({ permissions: ["manage:settings", "read:users"] });
   const { body: { id } } = await manager.post("/api/v1/settings", { key: "a", value: "1" });
   await manager.put(`/api/v1/settings/${id}`, { key: "a", value: "2" });

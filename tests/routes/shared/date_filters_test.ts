@@ -13,9 +13,9 @@ const made = async (actor: Actor, path: string, body: unknown) => {
 
 interface DatedList {
   permissions: string[];
-  /** Makes one entry. */
+  /** Creates one entry. */
   make(actor: Actor): Promise<unknown>;
-  /** The entry's time in its item of the list. */
+  /** The member of a list item that holds the entry's time. */
   time: string;
 }
 
@@ -55,7 +55,7 @@ const LISTS: Record<string, DatedList> = {
   },
 };
 
-Deno.test("every list with dates is among those tried here", async () => {
+Deno.test("every list with dates is tested here", async () => {
   const { body } = await t.nobody.get("/openapi.json");
   const dated = Object.entries<Record<string, { parameters?: { name: string }[] }>>(body.paths)
     .filter(([, { get }]) => get?.parameters?.some(({ name }) => name === "toDate")).map(([path]) => path);
@@ -63,7 +63,7 @@ Deno.test("every list with dates is among those tried here", async () => {
 });
 
 for (const [path, { permissions, make, time }] of Object.entries(LISTS)) {
-  Deno.test(`${path}: a time read from an answer selects its own entry, both as the first and as the last`, async () => {
+  Deno.test(`${path}: a time from an answer selects its own entry, both as the first and as the last`, async () => {
     const actor = await t.actor({ permissions });
     for (let n = 0; n < 3; n++) await make(actor);
     const isStats = path.endsWith("/stats");
@@ -94,7 +94,7 @@ for (const [path, { permissions, make, time }] of Object.entries(LISTS)) {
   });
 }
 
-Deno.test("every list answers its first page by default, an empty one beyond its end, and refuses impossible ones", async () => {
+Deno.test("every list answers its first page by default, an empty page beyond its end, and rejects impossible pages", async () => {
   interface Parameter {
     name: string;
     schema: { default?: number; maximum?: number };
@@ -112,7 +112,7 @@ Deno.test("every list answers its first page by default, an empty one beyond its
   // /applications/usage answers an OperationResponse
   assert.ok(lists.length > 20, `${lists.map(({ path }) => path)}`);
   for (const { path, page, size: { schema } } of lists) {
-    const isOfOwn = ["/api/v1/user-notifications", "/api/v1/files"].includes(path); // not admin:system's
+    const isOfOwn = ["/api/v1/user-notifications", "/api/v1/files"].includes(path); // admin:system is not enough
     const caller = isOfOwn ? await t.actor({ role: "Admin" }) : t.systemAdmin;
     const ask = (query: Record<string, string | number>) => {
       const names = { userId: caller.userId, ...query };
@@ -142,7 +142,7 @@ Deno.test("every list answers its first page by default, an empty one beyond its
   }
 });
 
-Deno.test("a time may be written in every usual form of ISO 8601, and is in UTC where it names no offset", async () => {
+Deno.test("a time can have every usual form of ISO 8601, and is in UTC without an offset", async () => {
   const actor = await t.actor();
   const due: Record<string, string> = {
     "2100-01-31T12:00:00Z": "2100-01-31T12:00:00.000Z",

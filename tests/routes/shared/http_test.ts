@@ -5,7 +5,7 @@ import { setup } from "../../support/setup.ts";
 const t = await setup({ BODY_TIMEOUT_SECONDS: "1", PUBLIC_URL: "https://example.test/back-office/" });
 Deno.test.afterAll(() => t.stop());
 
-/** Sends bytes as they are, and reads what comes back until the server closes or `until` has come. */
+/** Sends bytes unchanged and reads the answer until the server closes or `until` matches. */
 async function raw(text: string, until?: RegExp): Promise<string> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
   try {
@@ -26,7 +26,7 @@ async function raw(text: string, until?: RegExp): Promise<string> {
   }
 }
 
-Deno.test("every answer carries what keeps browsers from misusing it", async () => {
+Deno.test("every answer has the security headers for browsers", async () => {
   const answers = [
     await t.nobody.get("/healthz"),
     await t.nobody.get("/api/v1/nothing"),
@@ -55,7 +55,7 @@ Deno.test("every answer carries what keeps browsers from misusing it", async () 
   assert.equal(answers.filter(({ headers }) => headers.has("cross-origin-opener-policy")).length, 4);
 });
 
-Deno.test("HEAD answers what GET would, without the body", async () => {
+Deno.test("HEAD answers like GET, without the body", async () => {
   for (const path of ["/healthz", "/api/v1/users", "/docs", "/problems/ROUTE_NOT_FOUND"]) {
     const get = await t.systemAdmin.get(path);
     const head = await t.systemAdmin.send("HEAD", path);
@@ -77,7 +77,7 @@ Deno.test("HEAD answers what GET would, without the body", async () => {
   assert.equal(stream.headers.get("content-type"), "text/event-stream");
 });
 
-Deno.test("another method is refused with those there are", async () => {
+Deno.test("another method is rejected with the allowed ones", async () => {
   const { status, headers } = await t.nobody.send("PATCH", "/api/v1/users");
   assert.equal(status, 405);
   assert.equal(headers.get("allow"), "GET, HEAD, POST");
@@ -90,7 +90,7 @@ Deno.test("another method is refused with those there are", async () => {
 
 const IS_URL = "the proxy of the tests makes a URL of every path";
 inOneInstance(
-  "a path is taken as it is written: what a URL would make of it is no route",
+  "a path is matched as written, without URL normalization",
   IS_URL,
   async () => {
     for (const path of ["/docs/../api/v1/users", "/docs/%2e%2e/api/v1/users", "/api\\v1\\users"]) {
@@ -101,7 +101,7 @@ inOneInstance(
   },
 );
 
-Deno.test("the reference finds what it loads where the proxy serves it", async () => {
+Deno.test("behind a proxy with a path the API reference finds its resources", async () => {
   const page = "https://example.test/back-office/docs";
   const { body } = await t.nobody.get("/docs");
   const named = [...body.matchAll(/(?:href|src)="(?!data:)([^"]+)"/g)].map(([, path]) =>
@@ -115,7 +115,7 @@ Deno.test("the reference finds what it loads where the proxy serves it", async (
   assert.match(start.body, /new URL\("openapi.json",document.baseURI\)/);
 });
 
-Deno.test("the Location of what was made counts from where the proxy serves the service", async () => {
+Deno.test("behind a proxy with a path a Location begins with that path", async () => {
   const role = { name: "Clerk", description: null, permissionIds: [] };
   const key = { "idempotency-key": "k" };
   const { headers, body } = await t.systemAdmin.post("/api/v1/roles", role, key);
@@ -124,7 +124,7 @@ Deno.test("the Location of what was made counts from where the proxy serves the 
   assert.equal(again.headers.get("location"), headers.get("location"));
 });
 
-Deno.test("a body in another charset or coding is refused, not guessed at", async () => {
+Deno.test("a body in another charset or encoding is rejected", async () => {
   const login = (headers: Record<string, string>) =>
     t.nobody.post("/auth/login", { email: "a@example.test", password: "x" }, headers);
   for (
@@ -147,7 +147,7 @@ Deno.test("a body in another charset or coding is refused, not guessed at", asyn
   assert.equal(coded.headers.get("accept-encoding"), "identity");
 });
 
-Deno.test("a body that does not come in time is given up with a 408", async () => {
+Deno.test("a body that does not arrive in time is answered 408", async () => {
   const head = "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
   for (
     const start of [
@@ -165,17 +165,21 @@ Deno.test("a body that does not come in time is given up with a 408", async () =
 });
 
 const NO_LENGTH = "the proxy of the tests hands a body that is slow to come on without its length";
-inOneInstance("a body that says it is too large is refused before it is sent", NO_LENGTH, async () => {
-  const head = "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
-  const answer = await raw(`${head}content-length: 2000000\r\n\r\n`, /\}$/);
-  assert.match(answer, /^HTTP\/1.1 413 /);
-  assert.match(answer, /"code":"BODY_TOO_LARGE"/);
-  const chunk = `186a0\r\n${"x".repeat(100_000)}\r\n`;
-  const chunked = await raw(`${head}transfer-encoding: chunked\r\n\r\n${chunk.repeat(11)}`, /\}$/);
-  assert.match(chunked, /^HTTP\/1.1 413 /);
-});
+inOneInstance(
+  "a body whose Content-Length is too large is rejected before it is sent",
+  NO_LENGTH,
+  async () => {
+    const head = "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+    const answer = await raw(`${head}content-length: 2000000\r\n\r\n`, /\}$/);
+    assert.match(answer, /^HTTP\/1.1 413 /);
+    assert.match(answer, /"code":"BODY_TOO_LARGE"/);
+    const chunk = `186a0\r\n${"x".repeat(100_000)}\r\n`;
+    const chunked = await raw(`${head}transfer-encoding: chunked\r\n\r\n${chunk.repeat(11)}`, /\}$/);
+    assert.match(chunked, /^HTTP\/1.1 413 /);
+  },
+);
 
-Deno.test("headers that are sent twice are not chosen from", async () => {
+Deno.test("repeated headers are rejected", async () => {
   const twice = (name: string, value: string) => `${name}: ${value}\r\n${name}: ${value}x\r\n`;
   const get = (headers: string) =>
     raw(`GET /api/v1/auth/me HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${headers}\r\n`);
@@ -194,14 +198,14 @@ Deno.test("headers that are sent twice are not chosen from", async () => {
   assert.match(key, /Idempotency-Key: expected 1 to 255/);
 });
 
-Deno.test("headers without end are cut off", async () => {
+Deno.test("headers above the size limit are rejected", async () => {
   assert.match(
     await raw(`GET / HTTP/1.1\r\nhost: x\r\nx: ${"a".repeat(200_000)}`, /\r\n\r\n/),
     /^HTTP\/1.1 400 /,
   );
 });
 
-Deno.test("who waits to be told to go on is told so", async () => {
+Deno.test("a client that sends Expect: 100-continue gets the 100 answer", async () => {
   const body = JSON.stringify({ email: "a@example.test", password: "x" });
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
   const buffer = new Uint8Array(65_536);

@@ -19,7 +19,7 @@ const person = () => ({
 const countOf = async (email: string) =>
   Number((await sql`select count(*) as count from users where email = ${email}`)[0]?.count);
 
-Deno.test("a repeat is answered what the first request was answered, and nothing is done again", async () => {
+Deno.test("a repeated request gets the first answer, and nothing is done again", async () => {
   const admin = await t.actor({ role: "Admin" });
   const body = person();
   const key = keyed();
@@ -45,7 +45,7 @@ Deno.test("a repeat is answered what the first request was answered, and nothing
   );
 });
 
-Deno.test("a key that comes with something else is refused", async () => {
+Deno.test("a key with a different request is rejected", async () => {
   const admin = await t.actor({ role: "Admin" });
   const key = keyed();
   assert.equal((await admin.post("/api/v1/users", person(), key)).status, 201);
@@ -56,7 +56,7 @@ Deno.test("a key that comes with something else is refused", async () => {
   assert.equal(query.body.code, "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE");
 });
 
-Deno.test("a key is one's own: another caller, tenant or route knows nothing of it", async () => {
+Deno.test("a key belongs to its caller, tenant and route", async () => {
   const key = keyed();
   const role = { name: "Clerk", description: null, permissionIds: [] };
   const tenantId = await t.tenant();
@@ -68,7 +68,7 @@ Deno.test("a key is one's own: another caller, tenant or route knows nothing of 
   assert.equal((await one.post("/api/v1/users", person(), key)).status, 201);
 });
 
-Deno.test("a malformed key is refused before anything is read", async () => {
+Deno.test("a malformed key is rejected before the body is read", async () => {
   const admin = await t.actor({ role: "Admin" });
   for (const key of ["", "a b", "ä", "x".repeat(256), '""', "a, b"]) {
     const { status, body } = await admin.post("/api/v1/users", "{", { "idempotency-key": key });
@@ -78,7 +78,7 @@ Deno.test("a malformed key is refused before anything is read", async () => {
   assert.equal((await admin.post("/api/v1/users", person(), keyed("x".repeat(255)))).status, 201);
 });
 
-Deno.test("a refused request frees its key, so that it can be mended and sent again", async () => {
+Deno.test("a rejected request frees its key, so that it can be corrected and sent again", async () => {
   const admin = await t.actor({ role: "Admin" });
   const taken = person();
   await admin.post("/api/v1/users", taken);
@@ -90,7 +90,7 @@ Deno.test("a refused request frees its key, so that it can be mended and sent ag
   assert.equal(mended.headers.get("idempotency-replayed"), null);
 });
 
-Deno.test("a replay needs the token and the permission the request itself needs", async () => {
+Deno.test("a replay needs the token and the permission of the request itself", async () => {
   const actor = await t.actor({ permissions: ["create:roles"] });
   const role = { name: "Clerk", description: null, permissionIds: [] };
   const key = keyed();
@@ -104,7 +104,7 @@ Deno.test("a replay needs the token and the permission the request itself needs"
   assert.equal(refused.body.code, "MISSING_PERMISSION");
 });
 
-Deno.test("of many same requests at once one does the work and none does it again", async () => {
+Deno.test("of many simultaneous equal requests one does the work, and none repeats it", async () => {
   const admin = await t.actor({ role: "Admin" });
   for (let round = 0; round < 3; round++) {
     const [body, key] = [person(), keyed()];
@@ -125,13 +125,13 @@ Deno.test("of many same requests at once one does the work and none does it agai
   }
 });
 
-Deno.test("a request that dies in the middle leaves nothing: neither half of its work nor a key that is stuck", async () => {
+Deno.test("a request that dies during its work leaves neither half of its work nor a stuck key", async () => {
   const admin = await t.actor({ role: "Admin" });
   const [body, key] = [person(), keyed()];
   const blocked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const blocking = transact(sql, async (tx) => {
-    await tx`lock table users in share mode`; // reading goes on, writing waits
+    await tx`lock table users in share mode`; // reads work, writes wait
     blocked.resolve();
     await release.promise;
   });
@@ -155,7 +155,7 @@ Deno.test("a request that dies in the middle leaves nothing: neither half of its
   assert.equal(await countOf(body.email), 1);
 });
 
-Deno.test("more keyed requests at once than there are connections come to an end", async () => {
+Deno.test("more simultaneous requests with keys than database connections all complete", async () => {
   const admin = await t.actor({ role: "Admin" });
   const answers = await Promise.all(
     Array.from(
@@ -167,7 +167,7 @@ Deno.test("more keyed requests at once than there are connections come to an end
   assert.deepEqual([...new Set(answers.map((answer) => answer.status))], [201]);
 });
 
-Deno.test("a key is forgotten after 24 hours", async () => {
+Deno.test("a key is deleted after 24 hours", async () => {
   const admin = await t.actor({ role: "Admin" });
   const [body, key] = [person(), keyed()];
   assert.equal((await admin.post("/api/v1/users", body, key)).status, 201);
@@ -193,7 +193,7 @@ Deno.test("jobs are enqueued once and run at once", async () => {
   assert.equal((await actor.get("/api/v1/jobs")).body.totalCount, 3);
 });
 
-Deno.test("keyed and unkeyed requests at once do not get into each other's transactions", async () => {
+Deno.test("simultaneous requests with and without keys do not share transactions", async () => {
   const actor = await t.actor();
   const admin = await t.actor({ role: "Admin", tenantId: actor.tenantId ?? "" });
   const body = { jobTypeName: "steward.echo", serializedArgs: "{}" };
@@ -202,7 +202,7 @@ Deno.test("keyed and unkeyed requests at once do not get into each other's trans
     Array.from({ length: 30 }, (_, n) => [
       actor.post("/api/v1/jobs", body, n % 2 ? keyed() : {}),
       admin.post("/api/v1/notifications/send", message, n % 2 ? keyed() : {}),
-      // refused after its transaction has begun: what others wrote meanwhile must not go with it
+      // rejected after its transaction has begun: writes of others must not roll back with it
       admin.post("/api/v1/users", { ...person(), email: admin.email }, keyed()),
     ]).flat(),
   );
@@ -220,7 +220,7 @@ Deno.test("keyed and unkeyed requests at once do not get into each other's trans
   }
 });
 
-Deno.test("every kind of creating route answers a repeat as it answered first", async () => {
+Deno.test("every kind of creating route repeats its first answer", async () => {
   const admin = t.systemAdmin;
   const tenantId = await t.tenant();
   const inTenant = await t.actor({ role: "Admin", tenantId });
@@ -277,7 +277,7 @@ Deno.test("every kind of creating route answers a repeat as it answered first", 
   }
 });
 
-Deno.test("a 503 is not replayed: once the store is back the repeat has its effect", async () => {
+Deno.test("a 503 is not replayed: once the store is back, the repeated request takes effect", async () => {
   const actor = await t.actor({ role: "Admin" });
   const report = { templateId: "users", format: 3, parameters: {} };
   const key = keyed();
@@ -295,7 +295,7 @@ Deno.test("a 503 is not replayed: once the store is back the repeat has its effe
   assert.equal(again.headers.get("idempotency-replayed"), "true");
 });
 
-Deno.test("a reserved file is the same file again, with the same upload URL", async () => {
+Deno.test("a repeated reservation returns the same file with the same upload URL", async () => {
   const actor = await t.actor({ permissions: ["upload:files", "read:files"] });
   const body = { profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: 3 };
   const key = keyed();
@@ -308,7 +308,7 @@ Deno.test("a reserved file is the same file again, with the same upload URL", as
   assert.equal((await actor.get(`/api/v1/files/${first.body.fileId}`)).status, 200);
 });
 
-Deno.test("the API document tells of the header on every creating route, and on no route of sign-in", async () => {
+Deno.test("the API document lists the header on every creating route, and on no sign-in route", async () => {
   const { body } = await t.nobody.get("/openapi.json");
   const named = (path: string) =>
     (body.paths[path].post.parameters ?? []).some((parameter: { $ref?: string }) =>
@@ -323,7 +323,7 @@ Deno.test("the API document tells of the header on every creating route, and on 
   }
 });
 
-Deno.test("a part of a shared transaction that fails is undone alone; hooks wait for the whole", async () => {
+Deno.test("a failing part of a shared transaction is rolled back alone; hooks run after the commit of the whole", async () => {
   const { sql: joining } = t.steward.platform;
   const seen: string[] = [];
   const id = crypto.randomUUID();

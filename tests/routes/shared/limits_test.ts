@@ -14,7 +14,7 @@ const from = (address: string) => ({ "x-forwarded-for": address });
 
 const COUNTS = "every instance counts for itself";
 inOneInstance(
-  "each caller may send so many requests a minute, and is told how many are left",
+  "each caller has a limit of requests per minute, and the answer says how many are left",
   COUNTS,
   async () => {
     const [one, two] = [await t.actor(), await t.actor()];
@@ -35,7 +35,7 @@ inOneInstance(
 );
 
 inOneInstance(
-  "without a valid token the requests of an address count together, an IPv6 network as one",
+  "requests without a valid token are counted by address, and by network for IPv6",
   COUNTS,
   async () => {
     const forged = t.nobody.with({ authorization: "Bearer abc" });
@@ -54,7 +54,7 @@ inOneInstance(
   },
 );
 
-Deno.test("health is never limited", async () => {
+Deno.test("health checks are never limited", async () => {
   for (let n = 0; n < 12; n++) {
     const { status, headers } = await t.nobody.get("/healthz", from("192.0.2.1"));
     assert.equal(status, 200);
@@ -62,7 +62,7 @@ Deno.test("health is never limited", async () => {
   }
 });
 
-Deno.test("a preflight is answered on every route before anything is asked for", async () => {
+Deno.test("a preflight request is answered on every route before any check", async () => {
   const preflight = (path: string, origin: string) =>
     t.nobody.send("OPTIONS", path, undefined, {
       origin,
@@ -85,7 +85,7 @@ Deno.test("a preflight is answered on every route before anything is asked for",
   assert.equal(foreign.headers.get("access-control-allow-methods"), null);
 });
 
-Deno.test("answers and refusals may be read by the pages of the configured origins and no others", async () => {
+Deno.test("only pages of the configured origins can read answers and errors", async () => {
   const actor = await t.actor();
   for (const path of ["/api/v1/auth/me", "/api/v1/nothing", "/api/v1/users"]) {
     const { headers } = await actor.get(path, { origin: "http://localhost:5173", ...from("192.0.2.2") });

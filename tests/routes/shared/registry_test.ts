@@ -1,4 +1,4 @@
-// What holds for every route, read from the routes themselves.
+// Rules for every route, checked on the declared routes themselves.
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
@@ -9,7 +9,7 @@ import { setup } from "../../support/setup.ts";
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
-Deno.test("what can be changed or deleted is read with an ETag, and its PUT and DELETE honour If-Match", () => {
+Deno.test("objects that can be changed or deleted have an ETag, and their PUT and DELETE check If-Match", () => {
   const lacking: string[] = [];
   let looked = 0;
   for (const { method, path, id, problems } of ENDPOINTS) {
@@ -25,18 +25,18 @@ Deno.test("what can be changed or deleted is read with an ETag, and its PUT and 
   assert.ok(looked >= 20, `${looked} routes`);
 });
 
-/** Posts that answer like creating ones, or make rows, and take no key all the same. */
+/** POST routes that answer like creating ones, or write rows, but accept no key. */
 const WITHOUT_KEY = new Set([
-  "forgotPassword", // nobody is signed in; a second mail does no harm
+  "forgotPassword", // the caller is not signed in, and a second mail does no harm
 ]);
-/** Posts that make something although they answer 200. */
+/** POST routes that create something although they answer 200. */
 const MAKING = new Set([
   ...["importPermissions", "importPermissionFile", "enqueueJobs", "createApplications", "createSettings"],
   ...["sendNotification", "scheduleNotification", "sendDirectEmail", "sendDirectPush", "retryNotification"],
   ...["triggerRecurringJob", "retryDeadLetter", "registerUserDevice", "createWebhookEndpoints"],
 ]);
 
-Deno.test("every creating POST honours an Idempotency-Key, or refuses it because it answers a secret", () => {
+Deno.test("every creating POST supports an Idempotency-Key, or rejects it because its answer has a secret", () => {
   const lacking: string[] = [];
   for (const { method, id, answers, creates, showsSecret } of ENDPOINTS) {
     const isCreating = answers[201] !== undefined || answers[202] !== undefined || MAKING.has(id);
@@ -51,7 +51,7 @@ Deno.test("every creating POST honours an Idempotency-Key, or refuses it because
   );
 });
 
-Deno.test("a key for an answer that holds a secret is refused, and nothing is made", async () => {
+Deno.test("a key for an answer with a secret is rejected, and nothing is created", async () => {
   const actor = await t.actor({ permissions: ["manage:api-keys", "manage:webhooks", "read:users"] });
   const key = { "idempotency-key": "k" };
   const endpoint = { url: "https://example.com/hook", eventTypes: ["*"] };
@@ -71,7 +71,7 @@ Deno.test("a key for an answer that holds a secret is refused, and nothing is ma
   assert.equal((await actor.get("/api/v1/webhook-endpoints")).body.totalCount, 0);
 });
 
-Deno.test("If-Match holds deleting to the version that was read, where deleting is the only change too", async () => {
+Deno.test("If-Match binds a deletion to the version that was read, even if the object cannot be changed", async () => {
   const actor = await t.actor({
     permissions: ["manage:api-keys", "send:notifications", "read:users", "update:users"],
   });
@@ -99,7 +99,7 @@ Deno.test("If-Match holds deleting to the version that was read, where deleting 
   }
 });
 
-Deno.test("If-Match holds what is one for a tenant or a user to its version too, also before it was ever set", async () => {
+Deno.test("If-Match also works for objects that exist once per tenant or user, even before the first write", async () => {
   const actor = await t.actor({
     permissions: ["send:notifications", "read:users", "update:users"],
   });
@@ -126,7 +126,7 @@ Deno.test("If-Match holds what is one for a tenant or a user to its version too,
   assert.equal((await actor.put(roles, { roleIds }, { "if-match": etag })).status, 200);
 });
 
-Deno.test("an import is repeated by its file, whatever boundary its form has", async () => {
+Deno.test("an import is recognized as repeated by its file, whatever the form's boundary", async () => {
   const actor = await t.actor({ permissions: ["create:permissions", "read:permissions"] });
   const form = (code: string) => {
     const form = new FormData();
@@ -156,7 +156,7 @@ function membersOfPut(path: string): string[] {
   return names;
 }
 
-Deno.test("a PUT leaves an omitted member as it is, and null takes it away", async () => {
+Deno.test("a PUT keeps omitted members, and null removes them", async () => {
   const admin = t.systemAdmin;
   const me = `/api/v1/user-notifications/preferences?userId=${admin.userId}`;
   const at = async (path: string, body: unknown) => {
@@ -175,7 +175,7 @@ Deno.test("a PUT leaves an omitted member as it is, and null takes it away", asy
     ...texts,
   });
   const unheard = { isEnabled: false, at: "08:00", locale: null };
-  /** Path, what every PUT needs, members at first, and what null makes of them. */
+  /** Path, required members of every PUT, initial members, and the result of null. */
   const resources: [path: string, needed: object, first: object, cleared: object][] = [
     [
       await at("/api/v1/settings", { key: "put-rule", value: "v", description: "d" }),
@@ -252,7 +252,7 @@ Deno.test("a PUT leaves an omitted member as it is, and null takes it away", asy
     assert.deepEqual(await put(first), first, `${path} as it was set`);
     const [before, rows] = [await admin.get(path), await audited()];
     assert.deepEqual(await put({}), first, `${path} with everything left out`);
-    if (path !== template) { // each PUT of a template makes a version
+    if (path !== template) { // each PUT of a template creates a version
       assert.deepEqual(await put(first), first, `${path} with what it has already`);
       const unchanged = await admin.get(path);
       assert.equal(unchanged.headers.get("etag"), before.headers.get("etag"), path);
@@ -269,10 +269,10 @@ Deno.test("a PUT leaves an omitted member as it is, and null takes it away", asy
 });
 
 const NAMES = new Set(["name", "firstName", "lastName", "key", "category"]);
-/** A message's category is a word of the product's own code. */
+/** A message's category is an identifier from the product's code. */
 const WITHOUT_NAMES = new Set(["sendNotification"]);
 
-Deno.test("a name is kept in NFC and has a visible character, whatever is named", () => {
+Deno.test("names are stored in NFC and need a visible character, on every route", () => {
   const invisible = ["\u200b", "\ufeff", "\u00ad", "\u0001", "\u200b \u2060", "\u3164", "\u2800"];
   let looked = 0;
   for (const { id, method, body, lateBody } of ENDPOINTS) {
@@ -291,7 +291,7 @@ Deno.test("a name is kept in NFC and has a visible character, whatever is named"
   assert.ok(looked >= 15, `${looked} names`);
 });
 
-Deno.test("of a name in two Unicode forms there is one role, and it is found by either", async () => {
+Deno.test("two Unicode forms of a name are the same role, and both find it", async () => {
   const admin = await t.actor({ role: "Admin" });
   const made = await admin.post("/api/v1/roles", { name: "Ge\u0301rant", permissionIds: [] });
   assert.deepEqual([made.status, made.body.name], [201, "G\u00e9rant"]);
@@ -313,7 +313,7 @@ Deno.test("of a name in two Unicode forms there is one role, and it is found by 
   }
 });
 
-Deno.test("a JSON body null counts as absent where a body may be absent", async () => {
+Deno.test("a JSON body null counts as missing where the body is optional", async () => {
   const actor = await t.actor({ permissions: [] });
   const purged = await actor.post("/api/v1/dead-letter-jobs/purge", "null");
   assert.deepEqual([purged.status, purged.body], [200, { purged: 0 }]);
@@ -321,7 +321,7 @@ Deno.test("a JSON body null counts as absent where a body may be absent", async 
   assert.equal((await actor.post("/api/v1/jobs", "null")).status, 400);
 });
 
-Deno.test("a lookup by ids answers all of them where no pageSize is given", async () => {
+Deno.test("a lookup by ids returns all of them if no pageSize is given", async () => {
   const tenantId = await t.tenant();
   const admin = await t.actor({ role: "Admin", tenantId });
   const ids: string[] = [];
@@ -350,7 +350,7 @@ Deno.test("a lookup by ids answers all of them where no pageSize is given", asyn
   }
 });
 
-Deno.test("a key that names another tenant is refused; a user's token of a tenant does not look at the header", async () => {
+Deno.test("a key that names another tenant is rejected; a user's token of a tenant ignores the header", async () => {
   const maker = await t.actor({ permissions: ["manage:api-keys", "read:users"] });
   const { body } = await maker.post("/api/v1/api-keys", { name: "n", permissions: ["read:users"] });
   const machine = new HttpClient(t.url, body.key);
@@ -364,7 +364,7 @@ Deno.test("a key that names another tenant is refused; a user's token of a tenan
   assert.deepEqual([ignored.status, ignored.body.items[0].id], [200, maker.userId]);
 });
 
-Deno.test("the permission the contract has removed cannot be made again", async () => {
+Deno.test("the removed permission cannot be created again", async () => {
   const removed = { code: "switch:any-group-tenant", description: "d", category: "c" };
   for (const caller of [t.systemAdmin, await t.actor({ permissions: ["create:permissions"] })]) {
     const refused = await caller.post("/api/v1/permissions", removed);

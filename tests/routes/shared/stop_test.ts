@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setup } from "../../support/setup.ts";
 
-Deno.test("a peer that stalls keeps the service neither from stopping nor from stopping in order", async () => {
+Deno.test("a stalled peer neither prevents the service from stopping nor changes the order of stopping", async () => {
   const t = await setup();
   const { hostname, port } = new URL(t.url);
   const peer = await Deno.connect({ hostname, port: Number(port) });

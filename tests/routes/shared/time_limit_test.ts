@@ -51,7 +51,7 @@ function app(
   });
 }
 
-Deno.test("a request that is not answered in time is answered 503, and its work is told to end", async () => {
+Deno.test("a request that exceeds its time limit is answered 503, and its work is aborted", async () => {
   const stopping = new AbortController();
   let told: unknown;
   const handle = app({ REQUEST_TIMEOUT_SECONDS: 0.1 }, stopping.signal, async ({ call }) => {
@@ -68,7 +68,7 @@ Deno.test("a request that is not answered in time is answered 503, and its work 
   stopping.abort();
 });
 
-Deno.test("an answer that goes on as a stream has been given in time", async () => {
+Deno.test("a streaming answer may take longer than the time limit", async () => {
   const stopping = new AbortController();
   const handle = app({ REQUEST_TIMEOUT_SECONDS: 0.1 }, stopping.signal, () => ({
     status: 200,
@@ -86,7 +86,7 @@ Deno.test("an answer that goes on as a stream has been given in time", async () 
   stopping.abort();
 });
 
-Deno.test("`*` lets every origin in, without anything that depends on which it is", async () => {
+Deno.test("`*` allows every origin, without anything that depends on the origin", async () => {
   const stopping = new AbortController();
   const handle = app({ CORS_ORIGINS: "*" }, stopping.signal, () => ok({}));
   const { headers } = await handle(
@@ -101,7 +101,7 @@ Deno.test("`*` lets every origin in, without anything that depends on which it i
   stopping.abort();
 });
 
-Deno.test("what is mounted answers first for its path, and the API for the rest and in process", async () => {
+Deno.test("a mounted handler answers its path, and the API answers the others and in-process requests", async () => {
   const stopping = new AbortController();
   const api = app({}, stopping.signal, ({ call }) => ok({ ip: call.ip }));
   const console: Mount = {

@@ -12,7 +12,7 @@ const recurring = (members: object) => ({
 });
 const IGNORED = "steward-ignored-members";
 
-Deno.test("a member that looks like a known one is refused, and the known one is named", async () => {
+Deno.test("a misspelled member is rejected, and the known one is named", async () => {
   const admin = await t.actor({ role: "Admin" });
   for (const name of ["timezone", "timeZone", "time_zone_id", "TimeZone-Id"]) {
     for (const also of [{}, { timeZoneId: "Europe/Lisbon" }]) {
@@ -46,7 +46,7 @@ Deno.test("other unknown members are ignored and named in a header, nested ones 
   assert.deepEqual([known.status, known.headers.get(IGNORED)], [201, null]);
 });
 
-Deno.test("what a nested member is called too, is told; free objects hold whatever they like", async () => {
+Deno.test("nested unknown members are reported too; free-form objects may hold anything", async () => {
   const admin = await t.actor({ role: "Admin" });
   const tenant = { tenantID: crypto.randomUUID(), roleIds: [] };
   const nested = await t.systemAdmin.post("/api/v1/admin/users", { tenants: [tenant] });
@@ -62,7 +62,7 @@ Deno.test("what a nested member is called too, is told; free objects hold whatev
   assert.deepEqual([sent.status, sent.headers.get(IGNORED)], [200, null], JSON.stringify(sent.body));
 });
 
-Deno.test("items of a bulk request are looked at one by one, like bodies that are read late", async () => {
+Deno.test("items of a bulk request are checked one by one, like bodies that are read late", async () => {
   const admin = await t.actor({ permissions: ["manage:settings"] });
   const { body, headers } = await admin.post("/api/v1/settings/bulk", {
     items: [{ key: "a", value: "1", colour: 1 }, { key: "b", value: "1", descripton: "x" }],
@@ -78,7 +78,7 @@ Deno.test("items of a bulk request are looked at one by one, like bodies that ar
   assert.deepEqual(late.body.errors, { Value: ["unknown member `Value`; did you mean `value`?"] });
 });
 
-Deno.test("members of a JSON text in a body are looked at like the body's own", async () => {
+Deno.test("members of a JSON text in a body are checked like the body's own", async () => {
   const admin = t.systemAdmin;
   const args = (members: object) =>
     JSON.stringify({ url: "https://example.test/", expectedStatuses: [200], ...members });
@@ -135,7 +135,7 @@ Deno.test("members of a JSON text in a body are looked at like the body's own", 
   assert.deepEqual([ignored.status, ignored.headers.get(IGNORED)], [204, "deliveryOptionsJson.colour"]);
 });
 
-Deno.test("what a route answers can be sent back to it: no answered member looks like another that it takes", () => {
+Deno.test("an answer can be sent back to its route: no answered member looks like a misspelled one", () => {
   const wrong: string[] = [];
   let looked = 0;
   for (const { method, path, id, body, lateBody } of ENDPOINTS) {

@@ -1,6 +1,6 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
 
-/** One row of every column type, and one of a text the caller gives. */
+/** One row with every column type, and one with the caller's text. */
 export default ({ boolean, date, decimal, defineReport, instant, integer, text, z }: ReportKit) =>
   defineReport({
     id: "cells",

@@ -1,6 +1,6 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
 
-/** Comes as CSV only. */
+/** Offers only CSV. */
 export default ({ defineReport, FORMAT, integer, z }: ReportKit) =>
   defineReport({
     id: "export-only",

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
 
-/** Its query is made with a client of its own, or is no query at all. */
+/** Its query is made with its own client, or is no query at all. */
 export default ({ defineReport, integer, z }: ReportKit) =>
   defineReport({
     ...{ id: "foreign", name: "Foreign", description: "Reads another database", version: 1, permissions: [] },

@@ -1,6 +1,6 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
 
-/** As many rows as wanted, of one fixed width. */
+/** The requested number of rows, each with the same width. */
 export default ({ defineReport, integer, text, z }: ReportKit) =>
   defineReport({
     id: "lines",

@@ -1,6 +1,6 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
 
-/** Its own check of a parameter throws, as a faulty template's may. */
+/** Its own check of a parameter throws an error, as a faulty template's might. */
 export default ({ defineReport, integer, z }: ReportKit) =>
   defineReport({
     ...{ id: "moody", name: "Moody", description: "Throws in a bad mood", version: 1, permissions: [] },

@@ -1,6 +1,6 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
 
-/** One row that names its region; a region called `zero` divides by zero. */
+/** One row with its region; a region called `zero` divides by zero. */
 export default ({ defineReport, integer, text, z }: ReportKit) =>
   defineReport({
     id: "regional",

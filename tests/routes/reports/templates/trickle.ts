@@ -1,6 +1,6 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
 
-/** Ten megabytes at once, which are on their way to the store by then, and the rest slowly: 10 ms a row. */
+/** Ten megabytes at once, which the service starts to upload, and the rest slowly: 10 ms a row. */
 export default ({ defineReport, integer, text, z }: ReportKit) =>
   defineReport({
     id: "trickle",
