@@ -287,7 +287,7 @@ Deno.test("many instances start only one rescan; of a batch that runs twice one 
   const [first] = (await batches()).slice(before);
   assert.ok(first);
   const soon = withEngine(engine, { objects, ...later(60 * 60_000) });
-  assert.equal(await startRescan(soon), "started", "nothing was heard of the first for too long");
+  assert.equal(await startRescan(soon), "started", "the first one gave no sign of life for too long");
   assert.equal(await rescanBatch(platform, first, never), "superseded");
   const [, second] = (await batches()).slice(before);
   assert.ok(second);

@@ -255,8 +255,8 @@ Deno.test("if the engine gets newer signatures during a scan, the file is scanne
     },
   });
   assert.equal(await attempt(id, { scanner }), "Available");
-  const [told] = (await actor.get(`/api/v1/files/${id}/scan-attempts`)).body;
-  assert.equal(told.databaseVersion, before, "what it knew for certain");
+  const [latest] = (await actor.get(`/api/v1/files/${id}/scan-attempts`)).body;
+  assert.equal(latest.databaseVersion, before, "the version before the scan");
   assert.equal(await startRescan({ ...p, scanner }), "started");
 });
 

@@ -36,10 +36,10 @@ async function lateness({ steward }: TestService, ids: string[], attempt: number
 }
 
 function assertOnTime(late: number[]): void {
-  const told = `they began ${late.join(", ")} ms after they were due`;
-  assert.ok(late.length > 0 && (late[0] ?? -1) >= 0, told);
-  if (late.length > 1) assert.ok((late[0] ?? Infinity) < ON_TIME_MS, told);
-  assert.ok((late.at(-1) ?? Infinity) < 2_000, told);
+  const delays = `they began ${late.join(", ")} ms after they were due`;
+  assert.ok(late.length > 0 && (late[0] ?? -1) >= 0, delays);
+  if (late.length > 1) assert.ok((late[0] ?? Infinity) < ON_TIME_MS, delays);
+  assert.ok((late.at(-1) ?? Infinity) < 2_000, delays);
 }
 
 /** Scheduled jobs that are postponed once each, so that each has a due first run and a due retry. */
@@ -91,10 +91,10 @@ Deno.test("if every wake-up is lost, polling starts work within two seconds", as
   try {
     const { platform } = t.steward;
     platform.jobTypes.register(held);
-    const deaf = { ...platform, wakeUps: { at() {} } };
+    const withoutWakeUps = { ...platform, wakeUps: { at() {} } };
     const id = await transact(
       platform.sql,
-      (tx) => enqueueJob(deaf, tx, held, {}, { scheduledAt: new Date(Date.now() + 300) }),
+      (tx) => enqueueJob(withoutWakeUps, tx, held, {}, { scheduledAt: new Date(Date.now() + 300) }),
     );
     await t.settled(id);
     const [late = Infinity] = await lateness(t, [id], 1);

@@ -73,10 +73,10 @@ async function end(...children: Deno.ChildProcess[]): Promise<void> {
 Deno.test("if a worker is killed during 1,000 jobs, the next worker finishes all of them as new attempts", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     await enqueue(sql, "test.note", 1000, { ms: 20 });
-    const doomed = await startWorkerProcess({ databaseUrl });
+    const victim = await startWorkerProcess({ databaseUrl });
     await pause(400);
-    doomed.kill("SIGKILL");
-    await doomed.status;
+    victim.kill("SIGKILL");
+    await victim.status;
     // The server still executes the statements it had sent.
     while (
       (await sql`select from pg_stat_activity
@@ -87,7 +87,7 @@ Deno.test("if a worker is killed during 1,000 jobs, the next worker finishes all
     >`select count(*)::int as n from jobs where status = 'Processing'`;
     assert.ok((held?.n ?? 0) > 0, "the killed worker held jobs");
     await endLeases(sql);
-    const heir = await startWorkerProcess({ databaseUrl, concurrency: 40 });
+    const successor = await startWorkerProcess({ databaseUrl, concurrency: 40 });
     assert.deepEqual(await allEnded(sql), { Succeeded: 1000 });
     const [notes] = await sql<{ n: number }[]>`select count(distinct n)::int as n from notes`;
     assert.equal(notes?.n, 1000);
@@ -95,7 +95,7 @@ Deno.test("if a worker is killed during 1,000 jobs, the next worker finishes all
       select e.job_id, j.attempts from job_executions e join jobs j on j.id = e.job_id where e.status = 'Abandoned'`;
     assert.equal(abandoned.length, held?.n);
     assert.ok(abandoned.every((job) => job.attempts === 2), "each abandoned attempt was followed by another");
-    await end(heir);
+    await end(successor);
   }));
 
 Deno.test("four workers on one database share the work and never run a job twice at once", () =>
@@ -120,7 +120,7 @@ Deno.test("the result of a worker frozen past its lease is rejected when it cont
     while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
     frozen.kill("SIGSTOP");
     await endLeases(sql);
-    const heir = await startWorkerProcess({ databaseUrl });
+    const successor = await startWorkerProcess({ databaseUrl });
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
     frozen.kill("SIGCONT");
     while ((await sql`select from notes`).length < 2) await pause(20); // the late attempt ends, too
@@ -131,7 +131,7 @@ Deno.test("the result of a worker frozen past its lease is rejected when it cont
       "1 Abandoned",
       "2 Succeeded",
     ]);
-    await end(frozen, heir);
+    await end(frozen, successor);
   }));
 
 Deno.test("a worker frozen past its lease aborts its jobs when it continues", () =>
@@ -141,16 +141,16 @@ Deno.test("a worker frozen past its lease aborts its jobs when it continues", ()
     while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
     frozen.kill("SIGSTOP");
     await endLeases(sql);
-    const heir = await startWorkerProcess({ databaseUrl });
+    const successor = await startWorkerProcess({ databaseUrl });
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
     frozen.kill("SIGCONT");
     while ((await sql`select from notes`).length < 2) await pause(20);
     const notes = await sql<{ n: number; pid: number }[]>`select n, pid from notes order by n`;
     assert.deepEqual(notes.map(({ n, pid }) => ({ n, pid })), [{ n: -7, pid: frozen.pid }, {
       n: 7,
-      pid: heir.pid,
+      pid: successor.pid,
     }]);
-    await end(frozen, heir);
+    await end(frozen, successor);
   }));
 
 Deno.test("a worker that loses the database aborts its jobs before another worker may claim them", () =>
@@ -158,7 +158,7 @@ Deno.test("a worker that loses the database aborts its jobs before another worke
     const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
     await using _ = proxy;
     const [began, ended] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
-    const heirBegan = Promise.withResolvers<number>();
+    const successorBegan = Promise.withResolvers<number>();
     const work = (run: (context: JobContext) => Promise<void>) => {
       const types = new JobTypes();
       types.register(defineJob({ name: "test.held", args: z.object({}), run: (_args, c) => run(c) }));
@@ -187,20 +187,23 @@ Deno.test("a worker that loses the database aborts its jobs before another worke
     );
     await began.promise;
     proxy.blackHole();
-    const heir = await startWorker({
-      ...work(() => Promise.resolve(heirBegan.resolve(performance.now()))),
+    const successor = await startWorker({
+      ...work(() => Promise.resolve(successorBegan.resolve(performance.now()))),
       ...{ sql, leaseSeconds: 60 },
     });
     const parts = {
       ...{ sql, jobTypes: new JobTypes(), clock: systemClock, log: createLog("off") },
-      wakeUps: { at: () => heir.wake() },
+      wakeUps: { at: () => successor.wake() },
     };
     const dueTimes = watchDueTimes(parts, jobWork(parts, 2), 50);
-    const [endedAt, heirBeganAt] = await Promise.all([ended.promise, heirBegan.promise]);
-    assert.ok(endedAt < heirBeganAt, `aborted ${endedAt - heirBeganAt} ms after the job ran elsewhere`);
+    const [endedAt, successorBeganAt] = await Promise.all([ended.promise, successorBegan.promise]);
+    assert.ok(
+      endedAt < successorBeganAt,
+      `aborted ${endedAt - successorBeganAt} ms after the job ran elsewhere`,
+    );
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
     await dueTimes.stop();
-    await heir.stop(1_000);
+    await successor.stop(1_000);
     await proxy.pass();
     await silent.stop(1_000);
     await pool.end({ timeout: 0 });

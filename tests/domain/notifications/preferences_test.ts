@@ -69,7 +69,7 @@ Deno.test("a rejected mail of one user does not delay others; an unreachable ser
     await run(away);
     const sent = await sentOf(away);
     assert.ok(sent < 11, "the others are not tried against a server that closes");
-    assert.equal(sent, server.took.length - before, "what was taken meanwhile is kept");
+    assert.equal(sent, server.took.length - before, "accepted mails are stored as sent");
   } finally {
     server.before = () => Promise.resolve();
   }

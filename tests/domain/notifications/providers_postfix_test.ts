@@ -7,7 +7,7 @@ import { setup } from "../../support/setup.ts";
 
 Deno.test({
   name:
-    "mail through Debian's Postfix: only the owed are asked again, by the next server or by the retry (Postfix, root)",
+    "mail through Debian's Postfix: the next server or a retry gets only unsettled recipients (Postfix, root)",
   ignore: !canRunPostfix || !hasOpenssl,
   async fn(step) {
     const run = await Deno.makeTempDir();

@@ -138,9 +138,9 @@ Deno.test("at most one MiB of an answer is read", async () => {
 });
 
 Deno.test("a request ends at the connect timeout, at the answer timeout and when the caller aborts it", async () => {
-  const hasty = createHttpOut({ allow: `127.0.0.1:${port}`, wholeMs: 200 });
-  await assert.rejects(hasty.send({ url: `${base}/silent` }), /did not answer in time/);
-  await assert.rejects(hasty.send({ url: `${base}/endless` }), /did not answer in time/);
+  const impatient = createHttpOut({ allow: `127.0.0.1:${port}`, wholeMs: 200 });
+  await assert.rejects(impatient.send({ url: `${base}/silent` }), /did not answer in time/);
+  await assert.rejects(impatient.send({ url: `${base}/endless` }), /did not answer in time/);
   await assert.rejects(
     out.send({ url: `${base}/silent`, signal: AbortSignal.timeout(100) }),
     /did not answer in time/,
@@ -157,17 +157,17 @@ Deno.test({
     "a TLS handshake that stalls counts as a failed connection; certificates are checked against the name",
   ignore: !hasOpenssl,
   async fn() {
-    const mute = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    const silentServer = Deno.listen({ port: 0, hostname: "127.0.0.1" });
     const held: Deno.Conn[] = [];
     const accepted = (async () => {
-      for await (const connection of mute) held.push(connection);
+      for await (const connection of silentServer) held.push(connection);
     })();
-    const hasty = createHttpOut({ allow: "127.0.0.0/8", connectMs: 150 });
+    const impatient = createHttpOut({ allow: "127.0.0.0/8", connectMs: 150 });
     await assert.rejects(
-      hasty.send({ url: `https://127.0.0.1:${mute.addr.port}/` }),
+      impatient.send({ url: `https://127.0.0.1:${silentServer.addr.port}/` }),
       /could not connect to/,
     );
-    mute.close();
+    silentServer.close();
     await accepted;
     for (const connection of held) connection.close();
 

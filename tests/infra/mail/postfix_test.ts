@@ -72,7 +72,7 @@ Deno.test({
       assert.equal((await plain.send(message())).accepted.length, 1);
     });
     await t.step(
-      "521 with a closed connection is told apart from a refusal: nothing was said of the message",
+      "521 with a closed connection is not a rejection of the message",
       async () => {
         assert.equal((await refusal(plain.send(message({ to: to("drop@peer.test") })))).permanent, false);
         assert.equal((await plain.send(message())).accepted.length, 1);

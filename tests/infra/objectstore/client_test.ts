@@ -54,7 +54,7 @@ function describeClient(
     await store.ping();
   });
 
-  test("a store whose clock is an hour off takes requests and URLs; times are told by the service's", async () => {
+  test("a store whose clock is an hour off accepts requests and URLs; returned times use the service's clock", async () => {
     for (const ms of [3_600_000, -3_600_000]) {
       const service = { now: () => new Date(Date.now() + ms) };
       const other = connectObjectStore(config, service);
@@ -84,7 +84,7 @@ function describeClient(
     }
   });
 
-  test("ping tells a missing bucket and refused credentials apart", async () => {
+  test("ping distinguishes a missing bucket from rejected credentials", async () => {
     const missing = connectObjectStore({ ...config, bucket: "no-such-bucket" });
     await assert.rejects(missing.ping(), (e) => e instanceof ObjectStoreRefused && e.code === "NoSuchBucket");
     const wrong = connectObjectStore({ ...config, secretKey: "wrong" });
@@ -105,13 +105,13 @@ function describeClient(
     await store.delete("small/ü +%?&#'()*.txt");
   });
 
-  test("an empty stream makes an empty object", async () => {
+  test("an empty stream creates an empty object", async () => {
     assert.equal((await store.write("empty", streamOf(), { contentType: "text/plain" })).sizeBytes, 0);
     assert.equal(await textOf(await store.read("empty")), "");
     assert.equal(await textOf(await store.read("empty", { range: { start: 0, end: 99 } })), "");
   });
 
-  test("a stream above one part is written in parts and reads back the same", async () => {
+  test("a stream longer than one part is written in parts and read back unchanged", async () => {
     for (const extra of [0, 1]) { // exactly two parts, and two parts plus one byte
       const chunk = pattern(1024 * 1024, 7);
       const chunks = [...Array(16).fill(chunk), chunk.subarray(0, extra)];
@@ -128,7 +128,7 @@ function describeClient(
     }
   });
 
-  test("a range reads both its ends, to the end, and nothing past the end", async () => {
+  test("a range includes both its ends, may be open, and is empty past the end", async () => {
     await store.write("range", streamOf(new TextEncoder().encode("0123456789")), {
       contentType: "text/plain",
     });
@@ -141,12 +141,12 @@ function describeClient(
     assert.equal(await ranged({ start: 10 }), "");
   });
 
-  test("reading what is not there throws ObjectNotFound", async () => {
+  test("reading a missing object throws ObjectNotFound", async () => {
     await assert.rejects(store.read("absent"), ObjectNotFound);
     await assert.rejects(store.read("absent", { range: { start: 0 } }), ObjectNotFound);
   });
 
-  test("copy takes the object with the named ETag and no other", async () => {
+  test("copy requires the given ETag", async () => {
     const written = await store.write("staging/ä b+c", streamOf(pattern(1000)), { contentType: "text/html" });
     const copied = await store.copy("staging/ä b+c", "final", { ifEtag: written.etag });
     assert.deepEqual(copied, written);
@@ -157,7 +157,7 @@ function describeClient(
     await assert.rejects(store.copy("absent", "final", { ifEtag: written.etag }), ObjectNotFound);
   });
 
-  test("copy leaves behind what the uploader said about encoding and type", async () => {
+  test("copy does not keep the uploader's content encoding and type", async () => {
     const signed = await store.signUpload("encoded", {
       contentType: "text/html",
       sizeBytes: 4,
@@ -183,7 +183,7 @@ function describeClient(
     assert.equal(got.headers.get("cache-control"), null);
   });
 
-  test("list answers the keys below a prefix, beyond one page", async () => {
+  test("list returns all keys below a prefix, also beyond one page", async () => {
     const keys = ["list/a", "list/a/b", "list/é", "list/z z+z&<>"];
     for (const key of [...keys, "other"]) {
       await store.write(key, streamOf(pattern(3)), { contentType: "text/plain" });
@@ -195,7 +195,7 @@ function describeClient(
     );
   });
 
-  test("a signed upload takes exactly the signed size and type", async () => {
+  test("a signed upload accepts exactly the signed size and type", async () => {
     const body = pattern(2000);
     const signed = await store.signUpload("up/load 1", {
       contentType: "application/pdf",
@@ -217,7 +217,7 @@ function describeClient(
     assert.equal((await store.head("up/load 1"))?.sizeBytes, 2000);
   });
 
-  test("a signed download is saved under its name and never shown", async () => {
+  test("a signed download is saved under its name and never displayed", async () => {
     await store.write("down", streamOf(pattern(9)), { contentType: "text/html" });
     const { url } = await store.signDownload("down", {
       fileName: 'Bericht "Ü" 100%.pdf',
@@ -232,7 +232,7 @@ function describeClient(
     );
   });
 
-  test("signed URLs say when they expire and are refused from then on", async () => {
+  test("signed URLs have an expiry and are rejected from then on", async () => {
     const now = new Date("2026-01-31T12:00:00.700Z");
     const upload = await store.signUpload("k", {
       contentType: "a/b",
@@ -272,7 +272,7 @@ function describeClient(
     return { uploadId, signed, send };
   }
 
-  test("signed parts take exactly their size, and are joined in their order", async () => {
+  test("signed parts accept exactly their size and are joined in their order", async () => {
     const { uploadId, signed, send } = await twoParts("parts/joined");
     assert.deepEqual(signed[1]?.requiredHeaders, { "Content-Length": "1000" });
     const [one, two] = [pattern(PART, 1), pattern(1000, 2)];
@@ -320,7 +320,7 @@ function describeClient(
     assert.equal((await send(2, two)).status, 404);
   });
 
-  test("parts that are missing, others or too small are not joined, and the upload goes on", async () => {
+  test("missing, different or too small parts are not joined, and the upload stays open", async () => {
     const { uploadId, send } = await twoParts("parts/unlike");
     const second = await send(2, pattern(1000));
     const join = (...etags: string[]) => store.joinParts("parts/unlike", { uploadId, etags });
@@ -336,7 +336,7 @@ function describeClient(
     assert.equal((await store.head("parts/unlike"))?.sizeBytes, PART + 1000);
   });
 
-  test("parts joined by five at once come to one object, and nobody is told that it failed", async () => {
+  test("five simultaneous joins of the same parts create one object, and all succeed", async () => {
     const { uploadId, send } = await twoParts("parts/race");
     const etags = [(await send(1, pattern(PART))).etag, (await send(2, pattern(1000))).etag];
     const outcomes = await Promise.all(
@@ -346,7 +346,7 @@ function describeClient(
     assert.equal((await store.head("parts/race"))?.sizeBytes, PART + 1000);
   });
 
-  test("an upload that was ended takes no part and joins nothing; ending it again is fine", async () => {
+  test("an aborted upload accepts no part and cannot be joined; aborting again is allowed", async () => {
     const { uploadId, send } = await twoParts("parts/ended");
     const etags = [(await send(1, pattern(PART))).etag, (await send(2, pattern(1000))).etag];
     await store.abortParts("parts/ended", uploadId);
@@ -356,7 +356,7 @@ function describeClient(
     assert.equal(await store.head("parts/ended"), null);
   });
 
-  test("a signed URL is of one object, one part and the sender's own bytes", async () => {
+  test("a signed URL is valid for one object, one part and its size only", async () => {
     await store.write("victim", streamOf(pattern(2000)), { contentType: "text/plain" });
     const { uploadId, signed, send } = await twoParts("parts/tricks");
     const whole = await store.signUpload("tricked", {

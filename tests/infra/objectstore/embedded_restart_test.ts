@@ -54,15 +54,15 @@ Deno.test("objects survive a restart with their metadata; truncated and incomple
 Deno.test("an object with a missing file causes an internal error, and the log has no key, bucket or path", async () => {
   const { store, server, dir } = await startTestStore();
   const { error } = console;
-  const told: string[] = [];
-  console.error = (...words) => void told.push(words.map(String).join(" "));
+  const printed: string[] = [];
+  console.error = (...words) => void printed.push(words.map(String).join(" "));
   try {
     await store.write("secret-key", streamOf(pattern(3)), { contentType: "a/b" });
     for (const file of await filesIn(`${dir}/buckets`)) await Deno.remove(file);
     await assert.rejects(store.read("secret-key"), /answered 500 InternalError/);
-    assert.equal(told.length, 1);
-    assert.match(told[0] ?? "", /NotFound.*\(a file of the store\)/);
-    for (const word of ["secret-key", BUCKET, dir]) assert.ok(!told[0]?.includes(word), word);
+    assert.equal(printed.length, 1);
+    assert.match(printed[0] ?? "", /NotFound.*\(a file of the store\)/);
+    for (const word of ["secret-key", BUCKET, dir]) assert.ok(!printed[0]?.includes(word), word);
   } finally {
     console.error = error;
     await server.stop();

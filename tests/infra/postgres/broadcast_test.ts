@@ -56,7 +56,7 @@ async function announcements(name: string, o: { listens?: boolean } = {}) {
 }
 
 /** Instances that know each other. */
-async function acquainted(name: string, count: number) {
+async function instancesOn(name: string, count: number) {
   const witness = await channel(name, 0);
   const all: Awaited<ReturnType<typeof announcements>>[] = [];
   for (let n = 0; n < count; n++) all.push(await announcements(name));
@@ -85,7 +85,7 @@ Deno.test("stopping a channel sends all pending notifications first", async () =
 });
 
 Deno.test("a send resolves when all instances have received the message, each once and in order", async () => {
-  const all = await acquainted("told", 3);
+  const all = await instancesOn("told", 3);
   const [one, ...others] = all;
   for (let n = 0; n < 30; n++) {
     await one?.send(`a ${n}`);
@@ -104,7 +104,7 @@ Deno.test("a send resolves when all instances have received the message, each on
 });
 
 Deno.test("a send does not wait for an instance that has stopped or does not answer", async () => {
-  const [one, two, silent] = await acquainted("gone", 3);
+  const [one, two, silent] = await instancesOn("gone", 3);
   assert.ok(one && two && silent);
   await two.stop();
   opened.delete(two);
@@ -121,7 +121,7 @@ Deno.test("a send does not wait for an instance that has stopped or does not ans
 });
 
 Deno.test("an instance that cannot listen sends messages, and other instances do not wait for it", async () => {
-  const [one] = await acquainted("deaf", 2);
+  const [one] = await instancesOn("deaf", 2);
   const deaf = await announcements("deaf", { listens: false });
   await deaf.send("from afar");
   while (!one?.heard.includes("from afar")) await pause(1);
@@ -132,7 +132,7 @@ Deno.test("an instance that cannot listen sends messages, and other instances do
 });
 
 Deno.test("a message that cannot be sent does not block", async () => {
-  const [one] = await acquainted("lost", 2);
+  const [one] = await instancesOn("lost", 2);
   const sql = pools.at(-2);
   await sql?.end();
   const started = performance.now();

@@ -89,8 +89,8 @@ Deno.test("administration across tenants is audited for the affected tenant, or 
   await t.systemAdmin.put(`/api/v1/admin/users/${id}`, { firstName: "Cea" });
   const platformReader = await t.actor({ tenantId: t.platformTenantId, permissions: ["read:users"] });
   assert.equal((await log(platformReader, `targetId=${id}`)).totalCount, 0);
-  const [told] = (await log(t.systemAdmin, `targetId=${id}`)).items;
-  assert.deepEqual([told.tenantId, told.actorEmail], [null, t.systemAdmin.email]);
+  const [entry] = (await log(t.systemAdmin, `targetId=${id}`)).items;
+  assert.deepEqual([entry.tenantId, entry.actorEmail], [null, t.systemAdmin.email]);
 });
 
 Deno.test("filters and pages", async () => {

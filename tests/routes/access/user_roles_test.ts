@@ -83,8 +83,8 @@ Deno.test("a rejected assignment names the missing permissions and who can give 
   const again = await t.actor({ role: "Admin", tenantId: tenantId! });
   assert.equal((await again.put(path(user.userId), { roleIds: [made.body.id] })).status, 200);
   const blind = await t.actor({ permissions: ["update:users"], tenantId: tenantId! });
-  const told = await blind.put(path(unable.userId), { roleIds: [ownRole] });
-  assert.ok(!told.body.detail.includes("@"), "names of users are for those who read users");
+  const answer = await blind.put(path(unable.userId), { roleIds: [ownRole] });
+  assert.ok(!answer.body.detail.includes("@"), "emails of users need read:users");
 });
 
 Deno.test("roles are listed with their permissions, or only those with given ids", async () => {

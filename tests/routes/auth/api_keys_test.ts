@@ -241,8 +241,8 @@ Deno.test("the audit log shows which key acted, and who created and revoked it",
   assert.equal(made.status, 201, JSON.stringify(made.body));
   await by.delete(`${PATH}/${id}`);
   const { items } = (await by.get("/api/v1/audit-log")).body;
-  const told = items.map((item: Record<string, string>) => [item.action, item.actorId, item.apiKeyId]);
-  assert.deepEqual(told, [
+  const entries = items.map((item: Record<string, string>) => [item.action, item.actorId, item.apiKeyId]);
+  assert.deepEqual(entries, [
     ["apiKey.revoke", by.userId, null],
     ["user.create", by.userId, id],
     ["apiKey.create", by.userId, null],

@@ -56,7 +56,7 @@ Deno.test("if a worker is killed during a delivery, another one delivers it with
   release(new Response("too late"));
   const pending = (await by.get(`${path}/${endpoint.id}/deliveries`)).body.items[0];
   assert.deepEqual([pending.status, pending.attemptCount], ["Pending", 0]);
-  const heir = await startWorker();
+  const next = await startWorker();
   const all = await receiver.got(2);
   assert.deepEqual(all.map((request) => request.id), [id, id]);
   for (const request of all) request.verify(endpoint.secret);
@@ -64,6 +64,6 @@ Deno.test("if a worker is killed during a delivery, another one delivers it with
     async () => (await by.get(`${path}/${endpoint.id}/deliveries`)).body.items[0],
     ({ status }) => status === "Delivered",
   );
-  assert.equal(told.attempts.length, 1, "the attempt nobody lived to tell of is not in the list");
-  await kill(heir);
+  assert.equal(told.attempts.length, 1, "the interrupted attempt is not in the list");
+  await kill(next);
 });

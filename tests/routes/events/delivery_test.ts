@@ -72,9 +72,13 @@ Deno.test("an event is signed as in Standard Webhooks, and its delivery is store
   assert.ok(Math.abs(Date.parse(timestamp) - Date.now()) < 60_000);
   assert.deepEqual([data.userId, data.firstName], [userId, "Ana"]);
   assert.equal(request?.headers.get("content-type"), "application/json");
-  const told = await delivery(by, endpoint.id, "Delivered");
-  assert.deepEqual([told.id, told.body, told.nextAttemptAt], [request?.id, request?.text, null]);
-  const [attempt] = told.attempts;
+  const delivered = await delivery(by, endpoint.id, "Delivered");
+  assert.deepEqual([delivered.id, delivered.body, delivered.nextAttemptAt], [
+    request?.id,
+    request?.text,
+    null,
+  ]);
+  const [attempt] = delivered.attempts;
   assert.deepEqual([attempt.number, attempt.statusCode, attempt.error], [1, 202, null]);
   assert.equal(attempt.answer, "x".repeat(1024));
   assert.ok(attempt.durationMs >= 0 && Date.parse(attempt.attemptedAt) > 0);
@@ -196,7 +200,7 @@ Deno.test("410 Gone deactivates the endpoint at once and notifies its creator", 
   const audit = (await by.get("/api/v1/audit-log?action=webhookEndpoint.disable")).body.items;
   assert.equal(audit[0].targetId, endpoint.id);
   await createUser(by);
-  assert.equal((await deliveries(by, endpoint.id)).length, 1, "it is told nothing more");
+  assert.equal((await deliveries(by, endpoint.id)).length, 1, "no further delivery");
   const active = await by.put(`${PATH}/${endpoint.id}`, { isActive: true });
   assert.deepEqual([active.body.isActive, active.body.disabledReason], [true, null]);
 });

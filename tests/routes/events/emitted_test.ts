@@ -36,7 +36,7 @@ const { body: endpoint } = await by.post("/api/v1/webhook-endpoints", {
 const admin = t.systemAdmin;
 
 /** The data of the only event of `type` that matches `isIt`, once it has arrived; fails if it arrived twice. */
-async function told(type: string, isIt: (data: Record<string, unknown>) => boolean) {
+async function sentEvent(type: string, isIt: (data: Record<string, unknown>) => boolean) {
   const found = await receiver.got(1, ({ body }) => body.type === type && isIt(body.data));
   assert.equal(found.length, 1);
   found[0]?.verify(endpoint.secret);
@@ -61,28 +61,28 @@ const success = ({ status, body }: { status: number; body: unknown }) =>
 Deno.test("a user's changes send events: created, updated, unlinked, linked, deleted", async () => {
   const user = await createUser(by);
   const mine = ({ userId }: Record<string, unknown>) => userId === user.id;
-  assert.deepEqual(await told("user.created", mine), {
+  assert.deepEqual(await sentEvent("user.created", mine), {
     ...{ userId: user.id, email: user.email, firstName: "Ana", lastName: "Silva", isActive: true },
   });
   success(await by.put(`/api/v1/users/${user.id}`, { lastName: "Costa", firstName: "Ana" }));
-  const updated = await told("user.updated", mine);
+  const updated = await sentEvent("user.updated", mine);
   assert.deepEqual([updated.lastName, updated.changed], ["Costa", ["lastName"]]);
   const elsewhere = await t.tenant();
   success(await admin.put(`/api/v1/admin/users/${user.id}`, { tenants: [{ tenantId: elsewhere }] }));
-  await told("user.unlinked", mine);
+  await sentEvent("user.unlinked", mine);
   success(
     await admin.post(`/api/v1/admin/users/${user.id}/tenants`, {
       tenantId: by.tenantId,
       roleIds: [by.roleId],
     }),
   );
-  assert.deepEqual(await told("user.linked", mine), {
+  assert.deepEqual(await sentEvent("user.linked", mine), {
     userId: user.id,
     isActive: true,
     roleIds: [by.roleId],
   });
   success(await admin.delete(`/api/v1/admin/users/${user.id}`));
-  assert.equal((await told("user.deleted", mine)).email, user.email);
+  assert.equal((await sentEvent("user.deleted", mine)).email, user.email);
   const types = receiver.received.filter(({ body }) => body.data.userId === user.id).map(({ body }) =>
     body.type
   );
@@ -99,17 +99,17 @@ Deno.test("leaving a tenant sends user.unlinked if the user has other links, els
   const elsewhere = await t.tenant();
   const tenants = [{ tenantId: by.tenantId }, { tenantId: elsewhere }];
   const two = await createUser(admin, { tenants }, "/api/v1/admin/users");
-  await told("user.created", ({ userId }) => userId === two.id);
+  await sentEvent("user.created", ({ userId }) => userId === two.id);
   success(await by.delete(`/api/v1/users/${two.id}`));
-  await told("user.unlinked", ({ userId }) => userId === two.id);
+  await sentEvent("user.unlinked", ({ userId }) => userId === two.id);
   const one = await createUser(by);
   success(await by.delete(`/api/v1/users/${one.id}`));
-  await told("user.deleted", ({ userId }) => userId === one.id);
+  await sentEvent("user.deleted", ({ userId }) => userId === one.id);
 });
 
 Deno.test("users' changes of themselves send user.updated too", async () => {
   success(await by.put("/api/v1/auth/me", { firstName: "Beatriz" }));
-  const { changed, firstName } = await told("user.updated", ({ userId }) => userId === by.userId);
+  const { changed, firstName } = await sentEvent("user.updated", ({ userId }) => userId === by.userId);
   assert.deepEqual([changed, firstName], [["firstName"], "Beatriz"]);
 });
 
@@ -119,22 +119,22 @@ Deno.test("a file sends events when it is available, infected, rejected and purg
     return [id as string, ({ fileId }: Record<string, unknown>) => fileId === id] as const;
   };
   const [id, clean] = await file(aPdf);
-  const available = await told("file.available", clean);
+  const available = await sentEvent("file.available", clean);
   assert.deepEqual(
     [available.fileName, available.contentType, available.profile],
     ["report.pdf", "application/pdf", "document"],
   );
   success(await by.post(`/api/v1/files/${id}/purge`, { reason: "no longer needed" }));
-  assert.equal((await told("file.purged", clean)).reason, "no longer needed");
+  assert.equal((await sentEvent("file.purged", clean)).reason, "no longer needed");
   const [, infected] = await file({ bytes: eicar(), fileName: "a.txt" });
-  assert.ok((await told("file.infected", infected)).signatureName);
+  assert.ok((await sentEvent("file.infected", infected)).signatureName);
   const [, wrong] = await file({ bytes: new Uint8Array([0, 1, 2, 3]), fileName: "a.txt" });
-  const { rejectionCode } = await told("file.rejected", wrong);
+  const { rejectionCode } = await sentEvent("file.rejected", wrong);
   assert.equal(rejectionCode, "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE");
   const [old, collected] = await file({ ...aPdf, fileName: "old.pdf" });
   await sql`update files set retention_class = 'Temporary', retain_until = ${new Date(0)} where id = ${old}`;
   await collectExpired(platform);
-  assert.equal((await told("file.purged", collected)).reason, "job:retention-expired");
+  assert.equal((await sentEvent("file.purged", collected)).reason, "job:retention-expired");
 });
 
 Deno.test("a report sends an event when it is completed and when it fails", async () => {
@@ -145,16 +145,16 @@ Deno.test("a report sends an event when it is completed and when it fails", asyn
   };
   const id = await generate("cells");
   const detail = await reached(by, id, STATUS.Completed);
-  const completed = await told("report.completed", ({ executionId }) => executionId === id);
+  const completed = await sentEvent("report.completed", ({ executionId }) => executionId === id);
   assert.deepEqual([completed.fileName, completed.templateId], [detail.fileName, "cells"]);
   const { body: waited } = await by.post("/api/v1/reports/generate", { templateId: "cells", format: 3 });
   assert.equal(
-    (await told("report.completed", ({ executionId }) => executionId === waited.id)).templateId,
+    (await sentEvent("report.completed", ({ executionId }) => executionId === waited.id)).templateId,
     "cells",
   );
   const broken = await generate("failing");
   await reached(by, broken, STATUS.Failed);
-  assert.ok((await told("report.failed", ({ executionId }) => executionId === broken)).errorMessage);
+  assert.ok((await sentEvent("report.failed", ({ executionId }) => executionId === broken)).errorMessage);
 });
 
 Deno.test("a dead-lettered job sends an event, but never a delivery's own job", async () => {
@@ -164,7 +164,7 @@ Deno.test("a dead-lettered job sends an event, but never a delivery's own job", 
     maxRetries: 0,
   });
   await t.settled(job.id, ["DeadLettered"]);
-  const dead = await told("job.dead-lettered", ({ jobId }) => jobId === job.id);
+  const dead = await sentEvent("job.dead-lettered", ({ jobId }) => jobId === job.id);
   assert.deepEqual([dead.jobTypeName, dead.errorMessage, dead.attempts], ["steward.fail", "no luck", 1]);
   const [own] = await sql<{ id: string }[]>`
     insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, due_at,
@@ -190,7 +190,7 @@ Deno.test("a message that was given up sends an event", async () => {
     templateSlug: "huge",
     templateData: { a: Array(5000).fill("xxxxxxxxxx") },
   });
-  const given = await told(
+  const given = await sentEvent(
     "notification.failed",
     ({ notificationId }) => notificationId === body.notificationId,
   );

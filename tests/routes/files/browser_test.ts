@@ -114,7 +114,7 @@ async function describePage(store: string, env: Record<string, string>, ignore: 
       },
     });
 
-  test("a page of another origin uploads to storage and saves what was scanned under its name", async (o) => {
+  test("a page of another origin uploads to storage and saves the scanned file under its name", async (o) => {
     const { page, actor, files } = o;
     const reservation = await o.reserve(null);
     const sent = await page.evaluate(`putWhole(${JSON.stringify(reservation)})`);
@@ -151,7 +151,7 @@ async function describePage(store: string, env: Record<string, string>, ignore: 
     }
   });
 
-  test("a page uploads in parts at once, and reads the ETags its confirmation names", async (o) => {
+  test("a page uploads parts concurrently and reads their ETags for the confirmation", async (o) => {
     const reservation = await o.reserve(2);
     const parts = await o.page.evaluate(`putParts(${JSON.stringify(reservation)})`) as PartSent[];
     assert.deepEqual(parts.map(({ status }) => status), [200, 200], o.failures.join());
@@ -162,7 +162,7 @@ async function describePage(store: string, env: Record<string, string>, ignore: 
     assert.equal((await o.files.scanned(o.actor, reservation.fileId)).sha256, sha256(content));
   });
 
-  test("a page cannot send other content than was reserved", async (o) => {
+  test("a page can upload only content of the reserved size and type", async (o) => {
     const reservation = await o.reserve(2);
     // Swift rejects without CORS headers, so the page sees a failure instead of the 403.
     const refused = async (target: unknown, body: string) => {

@@ -93,7 +93,7 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     return row;
   }
 
-  test("a file is uploaded in parts, joined, scanned, and downloads as what was cut", async () => {
+  test("a file is uploaded in parts, joined, scanned, and downloaded unchanged", async () => {
     const reserved = await reserve(true, big);
     assert.deepEqual(reserved.parts.map(({ sizeBytes }) => sizeBytes), [big.length], "one part is enough");
     const reservation = await reserve(2);
@@ -127,7 +127,7 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     assert.equal((await sql`select from file_objects where key = ${key}`).length, 0);
   });
 
-  test("a confirmation names every part once, as storage holds it; refused, it may be sent again", async () => {
+  test("a confirmation must name every stored part once; after a rejection it can be sent again", async () => {
     const reservation = await reserve(2);
     const { fileId } = reservation;
     const refused = async (parts: unknown, status: number, code: string) => {
@@ -180,7 +180,7 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     assert.equal((await files.scanned(actor, reservation.fileId)).sha256, sha256(big));
   });
 
-  test("a confirmation that broke off after storage had joined the parts is repeated", async () => {
+  test("a confirmation interrupted after the parts were joined can be repeated", async () => {
     const reservation = await reserve(2);
     const parts = await sendAll(reservation);
     const { joinParts } = objects;
@@ -201,11 +201,11 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     const { key, uploadId } = await uploadOf(other.fileId);
     const etags = (await objects.listParts(key, uploadId)).map(({ etag }) => etag);
     assert.equal(await objects.joinParts(key, { uploadId, etags }), "joined");
-    assert.equal((await complete(other.fileId)).status, 200, "what was joined needs no parts named");
+    assert.equal((await complete(other.fileId)).status, 200, "no parts need to be named after the join");
     assert.equal((await files.scanned(actor, other.fileId)).sha256, sha256(big));
   });
 
-  test("a reservation with parts may be uploaded whole all the same; its parts go with the rest", async () => {
+  test("a reservation with parts can also be uploaded whole; its parts are deleted with the rest", async () => {
     const reservation = await reserve(2);
     await send(reservation.parts[0], big.subarray(0, reservation.parts[0]?.sizeBytes));
     assert.equal(await files.put(reservation, big), 200);
@@ -215,7 +215,7 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     assert.deepEqual(await objects.listParts(key, uploadId), []);
   });
 
-  test("an expired upload is refused, and the sweep throws its parts away", async () => {
+  test("an expired upload is rejected, and the sweep deletes its parts", async () => {
     const reservation = await reserve(2);
     const { fileId } = reservation;
     const parts = await sendAll(reservation);
@@ -235,7 +235,7 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
     assert.deepEqual([swept.status, swept.body.code], [409, "FILE_UPLOAD_EXPIRED_CONFLICT"]);
   });
 
-  test("parts that come to another size are discarded, and leave a tombstone", async () => {
+  test("parts with another total size are discarded and leave a tombstone", async () => {
     const reservation = await reserve(2);
     const [two, one] = await sendAll(reservation);
     const { key, uploadId } = await uploadOf(reservation.fileId);
@@ -369,6 +369,6 @@ Deno.test("the id of an upload appears only in signed URLs", async () => {
     await actor.get(`/api/v1/files/${body.fileId}`),
   ];
   assert.deepEqual(answers.map((answer) => answer.status), [400, 409, 200]);
-  const told = JSON.stringify([rest, answers, t.logs, await sql`select * from audit_log`]);
-  assert.ok(!told.includes(uploadId));
+  const visible = JSON.stringify([rest, answers, t.logs, await sql`select * from audit_log`]);
+  assert.ok(!visible.includes(uploadId));
 });

@@ -59,9 +59,9 @@ Deno.test("legal hold, class, references, product and permissions decide a purge
     const [row] = await sql<{ status: string }[]>`select status from files where id = ${id}`;
     assert.equal(row?.status, expected === "Purged" ? "Purged" : "Available");
     if (expected !== "Purged") continue;
-    const told = (await actor.get(`/api/v1/files/${id}/download-url`)).body;
-    assert.equal(told.code, "FILE_PURGED_CONFLICT");
-    assert.deepEqual(told.errors, { purgedAt: [body.purgedAt], purgeReason: ["rule"] });
+    const problem = (await actor.get(`/api/v1/files/${id}/download-url`)).body;
+    assert.equal(problem.code, "FILE_PURGED_CONFLICT");
+    assert.deepEqual(problem.errors, { purgedAt: [body.purgedAt], purgeReason: ["rule"] });
   }
 });
 

@@ -47,20 +47,20 @@ const CASES: Case[] = [
   },
   { name: "an earlier date", from: { retainUntil: inDays(5) }, body: { retainUntil: iso(3) }, ...SHORTENED },
   {
-    name: "a date left out",
+    name: "an omitted date",
     from: { retainUntil: inDays(5) },
     body: { retentionClass: null, legalHold: true },
     status: 200,
     becomes: { retainUntil: iso(5), retentionClass: "Standard", legalHold: true },
   },
   {
-    name: "no date in place of one",
+    name: "null for a date",
     from: { retainUntil: inDays(5) },
     body: { retainUntil: null },
     ...SHORTENED,
   },
   {
-    name: "no date in place of a past one",
+    name: "null for a past date",
     from: { retainUntil: inDays(-5) },
     body: { retainUntil: null, legalHold: null },
     status: 200,
@@ -74,7 +74,7 @@ const CASES: Case[] = [
     becomes: { retentionClass: "Permanent", retainUntil: null },
   },
   {
-    name: "no date for a Temporary file",
+    name: "null for a Temporary file",
     from: { retentionClass: "Temporary", retainUntil: inDays(5) },
     body: { retainUntil: null },
     ...INCOHERENT,
@@ -154,7 +154,7 @@ const CASES: Case[] = [
     code: "VALIDATION_ERROR",
   },
   {
-    name: "a date that is none",
+    name: "an invalid date",
     from: {},
     body: { retainUntil: "soon" },
     status: 400,

@@ -16,8 +16,8 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
   const answers: unknown[] = [];
   const ask = async (call: Promise<{ status: number; headers: Headers; body: unknown }>) => {
     const { headers, body } = await call;
-    const { uploadUrl: _, url: __, ...told } = body as Record<string, unknown>;
-    answers.push(told, [...headers]);
+    const { uploadUrl: _, url: __, ...visible } = body as Record<string, unknown>;
+    answers.push(visible, [...headers]);
   };
   const contents = [
     aPdf,
@@ -63,7 +63,7 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
   await expireReservations(later);
   await collectExpired(later);
 
-  const told = JSON.stringify([
+  const visible = JSON.stringify([
     answers,
     t.logs,
     await sql`select * from audit_log`,
@@ -74,12 +74,12 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
     select staging_key as key from files union all select final_key from files where final_key is not null`;
   assert.ok(keys.length >= 8);
   for (const { key } of keys) {
-    assert.ok(!told.includes(key.split("/")[1] ?? key), "an object key was told");
+    assert.ok(!visible.includes(key.split("/")[1] ?? key), "an object key is in an answer or log");
     assert.match(key, /^(staging|files)\/[\w-]{32}$/);
   }
   const { host } = new URL((await files.reserve(actor, aPdf)).uploadUrl);
-  assert.ok(!told.includes(host), "the storage host was told");
-  for (const word of ["storage.invalid", "the-bucket", "X-Amz-"]) assert.ok(!told.includes(word), word);
+  assert.ok(!visible.includes(host), "the storage host is in an answer or log");
+  for (const word of ["storage.invalid", "the-bucket", "X-Amz-"]) assert.ok(!visible.includes(word), word);
   assert.ok(answers.length > 30);
 });
 

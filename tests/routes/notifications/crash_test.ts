@@ -169,7 +169,7 @@ Deno.test("if a worker is killed between the server's acceptance and the commit,
   const heir = await startWorker();
   const detail = await sentDetail(id);
   await kill(heir);
-  assert.equal(mailsOf(id).length, 2, "told apart from a new message by its Message-ID");
+  assert.equal(mailsOf(id).length, 2, "recognizable as a repetition by the Message-ID");
   assert.deepEqual(attemptsOf(detail), [["unknown", false], ["smtp", true]]);
   assert.match(detail.deliveryAttempts[0].errorMessage, /not known/);
 });

@@ -121,18 +121,18 @@ Deno.test("when the service stops, it ends its streams", async () => {
 
 Deno.test("a stream opened while the database connections are half-open gets new messages", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(DATABASE_URL ?? "");
-  const cutOff = await setup({ ...shared, DATABASE_URL: url, JOB_CONCURRENCY: "0" });
+  const cutOffInstance = await setup({ ...shared, DATABASE_URL: url, JOB_CONCURRENCY: "0" });
   const user = await t.actor({ tenantId });
-  await (await open(user, { url: cutOff.url })).close(); // from here on the instance listens
+  await (await open(user, { url: cutOffInstance.url })).close(); // from here on the instance listens
   proxy.halfOpen();
   const since = performance.now();
-  const isBack = async () => (await cutOff.nobody.get("/readyz")).body.checks.postgres === "ok";
+  const isBack = async () => (await cutOffInstance.nobody.get("/readyz")).body.checks.postgres === "ok";
   while (!await isBack()) assert.ok(performance.now() - since < 12_000, "the pool is not replaced");
-  const stream = await open(user, { url: cutOff.url, lastEventId: "0" });
+  const stream = await open(user, { url: cutOffInstance.url, lastEventId: "0" });
   await notify(user, "heard");
   assert.equal((await stream.next())[1], "heard");
   assert.ok(performance.now() - since < 14_000, `after ${performance.now() - since} ms`);
   await stream.close();
-  await cutOff.stop();
+  await cutOffInstance.stop();
   await proxy.refuse();
 });

@@ -96,7 +96,7 @@ Deno.test("a burst copied to storage has one path per value", async () => {
   }
 });
 
-Deno.test("a webhook is told of each document of a burst with its value", async () => {
+Deno.test("a webhook is sent for each document of a burst, with its value", async () => {
   const actor = await t.actor();
   const heard: { burstId: string; burstValue: string }[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
@@ -217,8 +217,8 @@ Deno.test("one failing value stops no other, is notified once, and does not coun
   );
   const { body: after } = await actor.get(`${SCHEDULES}/${id}`);
   assert.deepEqual([after.lastStatus, after.failuresInARow, after.isActive], [STATUS.Failed, 0, true]);
-  const told = await until(() => messagesOf(actor), (rows) => rows.length > 0);
-  assert.deepEqual(told, [{
+  const messages = await until(() => messagesOf(actor), (rows) => rows.length > 0);
+  assert.deepEqual(messages, [{
     title: 'The scheduled report "By region" failed for 1 of 3 values',
     body: "zero: The query failed (SQLSTATE 22012).",
     actionUrl: `/api/v1/reports/history?burstId=${tracking.burstId}`,
@@ -240,10 +240,10 @@ Deno.test("a run in which every value fails counts as one failure, and the secon
   assert.deepEqual([first.failuresInARow, first.isActive], [1, true]);
   const second = await run();
   assert.deepEqual([second.failuresInARow, second.isActive], [2, false]);
-  const told = await until(() => messagesOf(actor), (rows) => rows.length === 2);
+  const messages = await until(() => messagesOf(actor), (rows) => rows.length === 2);
   assert.ok(
-    told.some(({ body }) => body.includes("2 times in a row and is now paused")),
-    JSON.stringify(told),
+    messages.some(({ body }) => body.includes("2 times in a row and is now paused")),
+    JSON.stringify(messages),
   );
 });
 
@@ -282,8 +282,8 @@ Deno.test("executions that end at the same moment settle their run exactly once"
     where id = ${id}`;
   const { body: tracking } = await actor.post(`${SCHEDULES}/${id}/trigger`);
   await endedBurst(actor, tracking.burstId);
-  const told = await until(() => messagesOf(actor), (rows) => rows.length > 0);
-  assert.deepEqual(told.map(({ title }) => title), [
+  const messages = await until(() => messagesOf(actor), (rows) => rows.length > 0);
+  assert.deepEqual(messages.map(({ title }) => title), [
     'The scheduled report "By region" failed for 4 of 12 values',
   ]);
 });

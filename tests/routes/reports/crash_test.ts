@@ -56,7 +56,7 @@ Deno.test("a report whose process is killed again and again while it generates i
   const { sql } = t.steward.platform;
   const actor = await t.actor();
   const dataDir = await Deno.makeTempDir();
-  let heir: TestService | null = null;
+  let next: TestService | null = null;
   try {
     const { body } = await actor.post("/api/v1/reports/generate-async", {
       ...{ templateId: "trickle", format: CSV, parameters: { slowRows: 200 } },
@@ -66,19 +66,19 @@ Deno.test("a report whose process is killed again and again while it generates i
         select run_id, attempts, job_id from report_executions where id = ${body.id}`)[0];
     const reservations = () => sql`select from files where tenant_id = ${actor.tenantId}`;
     for (let crash = 1; crash <= CRASHES; crash++) {
-      const doomed = await startProcess({ ...sharedBy(t), DATA_DIR: dataDir });
+      const victim = await startProcess({ ...sharedBy(t), DATA_DIR: dataDir });
       // The lost lease is found first; the test does not wait for its retry.
       await until(async () => {
         await actor.post(`/api/v1/jobs/${(await read())?.jobId}/retry-now`);
         return (await reservations()).length;
       }, (count) => count === crash);
-      doomed.kill("SIGKILL");
-      assert.equal((await doomed.status).signal, "SIGKILL");
+      victim.kill("SIGKILL");
+      assert.equal((await victim.status).signal, "SIGKILL");
       assert.equal((await actor.get(`/api/v1/reports/${body.id}`)).body.status, STATUS.Generating);
     }
     const killed = await read();
 
-    heir = await setupReports(sharedBy(t));
+    next = await setupReports(sharedBy(t));
     await until(async () => {
       await actor.post(`/api/v1/jobs/${killed?.jobId}/retry-now`);
       return (await actor.get(`/api/v1/reports/${body.id}`)).body.status;
@@ -102,7 +102,7 @@ Deno.test("a report whose process is killed again and again while it generates i
       where scope = ${FILE_SCOPE} and released_at is null`;
     assert.deepEqual(held.map((one) => ({ ...one })), [{ ownerId: row?.runId, fileId: detail.storedFileId }]);
     await sql`update files set upload_expires_at = now() - interval '1 minute' where status = 'Pending'`;
-    const p = heir.steward.platform;
+    const p = next.steward.platform;
     await expireReservations(p);
     await deleteDueObjects(p, new AbortController().signal);
     assert.deepEqual((await files()).map(({ status }) => status), [
@@ -116,7 +116,7 @@ Deno.test("a report whose process is killed again and again while it generates i
     const [object] = await sql`select final_key from files where id = ${detail.storedFileId}`;
     assert.deepEqual(keys, [object?.finalKey]);
   } finally {
-    await heir?.stop();
+    await next?.stop();
     await t.stop();
     await Deno.remove(dataDir, { recursive: true });
   }

@@ -19,9 +19,9 @@ const store = await startEmbeddedObjectStore({
   ...{ dir: join(folder, "objects"), port: 0, region: "us-east-1" },
   ...keys,
 });
-const way = await TcpProxy.start({ hostname: "127.0.0.1", port: Number(new URL(store.endpoint).port) });
+const proxy = await TcpProxy.start({ hostname: "127.0.0.1", port: Number(new URL(store.endpoint).port) });
 const t = await setupReports({
-  S3_ENDPOINT: `http://127.0.0.1:${way.port}`,
+  S3_ENDPOINT: `http://127.0.0.1:${proxy.port}`,
   S3_ACCESS_KEY: keys.accessKey,
   S3_SECRET_KEY: keys.secretKey,
   OUTBOUND_ALLOW: "127.0.0.1",
@@ -30,7 +30,7 @@ const { sql } = t.steward.platform;
 const analyst = await t.actor();
 Deno.test.afterAll(async () => {
   await t.stop();
-  await way.refuse();
+  await proxy.refuse();
   await store.stop();
   await Deno.remove(folder, { recursive: true });
 });
@@ -52,7 +52,7 @@ async function hurry(actor: Actor, jobId: string, done: () => Promise<boolean>):
 }
 
 Deno.test("a report is retried without limit during an outage of the object store, and completed afterwards", async () => {
-  await way.refuse();
+  await proxy.refuse();
   const id = await start({});
   const { jobId = "" } = await rowOf(id) ?? {};
   await hurry(analyst, jobId, async () => ((await rowOf(id))?.attempts ?? 0) >= 6);
@@ -62,7 +62,7 @@ Deno.test("a report is retried without limit during an outage of the object stor
   );
   assert.equal(waiting.errorMessage, "The object store does not answer. The report will be tried again.");
   assert.equal((await rowOf(id))?.failures, 0, "an outage is no failure of the report");
-  await way.pass();
+  await proxy.pass();
   await hurry(analyst, jobId, async () => {
     const { body } = await analyst.get(`/api/v1/reports/${id}`);
     return body.status === STATUS.Completed;
@@ -75,12 +75,12 @@ Deno.test("a report is retried without limit during an outage of the object stor
 });
 
 Deno.test("while the object store is down, a synchronous request is answered 503 at once", async () => {
-  await way.refuse();
+  await proxy.refuse();
   const { status, body, headers } = await analyst.post("/api/v1/reports/generate", {
     templateId: "cells",
     format: CSV,
   });
-  await way.pass();
+  await proxy.pass();
   assert.deepEqual([status, body.code], [503, "FILE_STORAGE_UNAVAILABLE"]);
   assert.ok(headers.has("retry-after"));
 });
@@ -88,7 +88,7 @@ Deno.test("while the object store is down, a synchronous request is answered 503
 Deno.test("a copy waits for the object store to come back, and a webhook for its receiver", async () => {
   const id = await start({ delivery: { method: 3, targetPath: "outage/{fileName}" } });
   await reached(analyst, id, STATUS.Delivered);
-  await way.refuse();
+  await proxy.refuse();
   await sql`update report_deliveries set status = 'Failed' where execution_id = ${id}`;
   await sql`update report_executions set status = ${STATUS.Completed} where id = ${id}`;
   assert.equal((await analyst.post(`/api/v1/reports/${id}/redeliver`)).status, 202);
@@ -99,7 +99,7 @@ Deno.test("a copy waits for the object store to come back, and a webhook for its
   await hurry(analyst, deliveryJobId, async () => await tries() >= 10);
   const { body: waiting } = await analyst.get(`/api/v1/reports/${id}`);
   assert.deepEqual(waiting.deliveries.map((d: { status: string }) => d.status), ["Owed"]);
-  await way.pass();
+  await proxy.pass();
   await hurry(analyst, deliveryJobId, async () => {
     const { body } = await analyst.get(`/api/v1/reports/${id}`);
     return body.status === STATUS.Delivered;

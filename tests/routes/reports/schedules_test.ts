@@ -295,9 +295,9 @@ Deno.test("a schedule runs with its creator's present permissions; without them 
   const { body: first } = await boss.get(`/api/v1/reports/${history.items[0].id}`);
   assert.equal(first.status, STATUS.Failed);
   assert.match(first.errorMessage, /needs read:users, which the caller does not hold/);
-  const told = async () => (await sql<{ title: string; body: string }[]>`
+  const notifications = async () => (await sql<{ title: string; body: string }[]>`
       select title, body from user_notifications where user_id = ${analyst.userId} order by id`);
-  const [message] = await until(told, (rows) => rows.length === 1);
+  const [message] = await until(notifications, (rows) => rows.length === 1);
   assert.equal(message?.title, 'The scheduled report "Nightly cells" failed');
 
   await sql`update users set is_active = false where id = ${analyst.userId}`;
