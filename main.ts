@@ -30,7 +30,6 @@ import { shareCacheInvalidation } from "./infra/postgres/cache_invalidation.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
 import { PoolHealth } from "./infra/postgres/pool_health.ts";
 import { openPools } from "./infra/postgres/pools.ts";
-import { transactionAwarePool } from "./infra/postgres/shared_transaction.ts";
 import { exitAfterFailedStart, printReady, readConfigOrExit, stopOnSignal } from "./infra/process.ts";
 import { openProviders } from "./infra/providers.ts";
 import { openScanner } from "./infra/scanner/configured_scanner.ts";
@@ -92,7 +91,6 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const { sql } = pools;
   databaseClock.follow(sql, log);
   const poolHealth = new PoolHealth(sql, config.DATABASE_URL ?? "");
-  const transactionAware = transactionAwarePool(sql, pools.upkeepSql);
   const stopping = new AbortController();
   let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
   let engine: JobEngine | undefined;
@@ -101,7 +99,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const sharing = { sql, log, listens: config.DATABASE_LISTEN };
   const broadcasts = [
     await rights.connect(sharing),
-    await shareCacheInvalidation(transactionAware, sharing),
+    await shareCacheInvalidation(sql, sharing),
   ];
   const wakeUps = await openWakeUps(config, {
     sql,
@@ -119,7 +117,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const scanner = countVerdicts(openScanner(config), (verdict) => metrics.scans.add([verdict]));
   if (scanner.notice !== undefined) log.warn(scanner.notice);
   const checks = instanceChecks(
-    { sql: transactionAware, objects, scanner, mail: providers.mail },
+    { sql, objects, scanner, mail: providers.mail },
     { jobStallReason: () => engine?.stallReason() ?? null },
   );
   const health = new InstanceHealth(checks, {
@@ -131,7 +129,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     config,
     log,
     clock,
-    sql: transactionAware,
+    sql,
     tokens: await openTokens(config, { issuer: () => baseUrl, clock }),
     rights,
     openIdProviders: createOpenIdProviders({ config, clock }),
@@ -139,9 +137,9 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     jobTypes: new JobTypes(),
     jobWriter: new JobWriter(sql),
     auditWriter: new AuditWriter(sql),
-    messageWriter: new MessageWriter({ sql: transactionAware, wakeUps }),
-    reservationWriter: new ReservationWriter(transactionAware),
-    userWakeUps: new UserWakeUps({ sql: transactionAware, config, log }),
+    messageWriter: new MessageWriter({ sql, wakeUps }),
+    reservationWriter: new ReservationWriter(sql),
+    userWakeUps: new UserWakeUps({ sql, config, log }),
     objects,
     scanner,
     ...providers,
@@ -167,7 +165,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
 
   const schedules = scheduleWork(platform);
   const jobs = engine = await startJobEngine(platform, {
-    sql,
+    pools,
     timedWork: [schedules],
     onSettled: o.onSettled,
   });

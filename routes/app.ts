@@ -6,7 +6,7 @@ import type { OnceWork } from "../domain/requests/idempotency.ts";
 import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";
 import type { Platform } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
-import type { Sql } from "../infra/postgres/postgres.ts";
+import type { Pool, Sql } from "../infra/postgres/postgres.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
 import type { Answer } from "./shared/answer.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
@@ -27,7 +27,7 @@ export interface AppOptions {
   /** Verifies the request's credential and resolves its tenant; null if the request has no credential. */
   authenticate(call: Call): Promise<Caller | null>;
   /** Pool that stores the answers of idempotency keys. Queries of an endpoint join its transactions. */
-  sql: Sql;
+  sql: Pool;
   /** Called for every answered request with method, route pattern, status and duration in seconds. */
   onAnswered?: (method: string, route: string, status: number, seconds: number) => void;
   /** For tests: fails if an answer does not match the shape or the codes that its endpoint declares. */
@@ -161,7 +161,6 @@ async function run(
 ): Promise<Answer> {
   const { request } = call;
   const { platform, endpoints } = o;
-  const db = platform.sql;
   const presented = o.limits ? await countedCaller(spec, call, o, o.limits) : await present(spec, call, o);
   call.ignoresTenantHeader = ignoresTenantHeader(presented, request.headers);
   const caller = spec.access.admit(presented);
@@ -175,12 +174,22 @@ async function run(
   const params = spec.params && parse(spec.params, rawParams);
   const query = spec.query && parse(spec.query, rawQuery);
   const body = spec.body && await call.readJson(spec.body, { optional: spec.bodyOptional });
-  const work = async (once: OnceWork | null) => {
-    const answer = await spec.run({ platform, db, endpoints, caller, params, query, body, call, once });
+  const work = async (db: Sql, once: OnceWork | null) => {
+    const answer = await spec.run({
+      platform: db === platform.sql ? platform : { ...platform, sql: db },
+      db,
+      endpoints,
+      caller,
+      params,
+      query,
+      body,
+      call,
+      once,
+    });
     if (o.checkAnswers) checkAnswer(spec, answer);
     return answer;
   };
-  if (key === null || presented === null) return await work(null);
+  if (key === null || presented === null) return await work(platform.sql, null);
   const leaseSeconds = o.platform.config.JOB_LEASE_SECONDS;
   return await answeredOnce(o.sql, { spec, caller: presented, key, call, leaseSeconds }, work, refuse);
 }

@@ -1,5 +1,5 @@
 import { invalidateCache, onCacheInvalidation } from "../../infra/postgres/cache_invalidation.ts";
-import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
+import { mainPool, type Pool, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
 
 /** Totals of at least this size are cached: counting so many rows takes longer than reading a page. */
@@ -7,7 +7,7 @@ const LARGE = 10_000;
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 500;
 
-const caches = new WeakMap<Sql, TtlCache<number>>();
+const caches = new WeakMap<Pool, TtlCache<number>>();
 
 /**
  * Returns a cached large total that is less than a second old, else runs `count`. Changes of users and links invalidate
@@ -15,24 +15,24 @@ const caches = new WeakMap<Sql, TtlCache<number>>();
  * @param key identifies what is counted, with all filters.
  */
 export async function countCached(sql: Sql, key: string, count: () => Promise<number>): Promise<number> {
-  return await cacheOf(sql).read(key, count);
+  return await cacheOf(mainPool(sql)).read(key, count);
 }
 
 /** Is a large total cached for `key`? Only a hint for choosing a query, because the total may have changed. */
-export const isKnownLarge = (sql: Sql, key: string): boolean => caches.get(sql)?.has(key) ?? false;
+export const isKnownLarge = (sql: Sql, key: string): boolean => caches.get(mainPool(sql))?.has(key) ?? false;
 
 /** Invalidates all cached totals on every instance when `tx` commits. */
-export const invalidateCounts = (sql: Sql, tx: Tx): void => invalidateCache(sql, tx, "user totals");
+export const invalidateCounts = (tx: Tx): void => invalidateCache(tx, "user totals");
 
-const cacheOf = (sql: Sql): TtlCache<number> => caches.get(sql) ?? createCache(sql);
+const cacheOf = (pool: Pool): TtlCache<number> => caches.get(pool) ?? createCache(pool);
 
-function createCache(sql: Sql): TtlCache<number> {
+function createCache(pool: Pool): TtlCache<number> {
   const cache = new TtlCache<number>({
     ttlMs: FRESH_MS,
     maxEntries: MAX_ENTRIES,
     keeps: (total) => total >= LARGE,
   });
-  caches.set(sql, cache);
-  onCacheInvalidation(sql, "user totals", () => cache.expireAll());
+  caches.set(pool, cache);
+  onCacheInvalidation(pool, "user totals", () => cache.expireAll());
   return cache;
 }

@@ -51,7 +51,7 @@ export async function createUser(
         ${user.appIds}::text[], ${user.isActive})`;
     requireCapacity(targets, user.tenants.filter((link) => link.isActive).map((link) => link.tenantId));
     await insertLinks(tx, id, user.tenants);
-    invalidateCounts(p.sql, tx);
+    invalidateCounts(tx);
     const { password: _, isPasswordEncrypted: __, ...after } = user;
     await recordAudit(tx, acting && { ...acting, tenantId: o.audited }, {
       action: "user.create",

@@ -65,5 +65,5 @@ export function requireNotSelf(acting: Pick<Caller, "userId"> | null, userId: st
 /** Invalidates the user's tokens and the cached totals when `tx` commits. */
 export async function userRightsChanged(p: UserPlatform, tx: Tx, userId: string): Promise<void> {
   await invalidateUsers(p, tx, [userId]);
-  invalidateCounts(p.sql, tx);
+  invalidateCounts(tx);
 }

@@ -1,6 +1,5 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
-import { sharedTransaction } from "../../infra/postgres/shared_transaction.ts";
+import { isTransaction, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
 import { type Actor, type AuditEntry, type AuditRow, writeAuditRows } from "./audit.ts";
 
 /**
@@ -10,15 +9,19 @@ import { type Actor, type AuditEntry, type AuditRow, writeAuditRows } from "./au
 export class AuditWriter {
   readonly #rows: GroupCommit<AuditRow, AuditRow>;
 
-  constructor(sql: Sql) {
+  constructor(pool: Pool) {
     this.#rows = new GroupCommit(async (rows) => {
-      await writeAuditRows(sharedTransaction() ?? sql, rows);
+      await writeAuditRows(pool, rows);
       return rows;
     });
   }
 
-  /** Resolves when the row is committed. */
-  async record(actor: Actor, entry: AuditEntry): Promise<void> {
-    await this.#rows.write([{ actor, entry }]);
+  /**
+   * Resolves when the row is committed.
+   * @param sql a transaction to write it in; a pool: its own commit, shared with concurrent calls
+   */
+  async record(sql: Sql, actor: Actor, entry: AuditEntry): Promise<void> {
+    if (isTransaction(sql)) await writeAuditRows(sql, [{ actor, entry }]);
+    else await this.#rows.write([{ actor, entry }]);
   }
 }

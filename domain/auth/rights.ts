@@ -1,6 +1,6 @@
 import type { Log } from "../../infra/log.ts";
 import { type Broadcast, openBroadcast } from "../../infra/postgres/broadcast.ts";
-import { afterCommit, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+import { afterCommit, type Pool, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
 import { ApiKeyRightsCache } from "./api_key_rights.ts";
 import { permissionCodes } from "./held_permissions.ts";
@@ -52,7 +52,7 @@ export class Rights {
   }
 
   /** Broadcasts changes of rights to other instances and receives theirs. The caller must stop the returned broadcast. */
-  async connect(o: { sql: Sql; log: Log; listens: boolean }): Promise<Broadcast> {
+  async connect(o: { sql: Pool; log: Log; listens: boolean }): Promise<Broadcast> {
     const onMessage = (payload: string) => this.invalidate(payload);
     return this.#broadcast = await openBroadcast({ name: "steward_access", onMessage, ...o });
   }

@@ -17,13 +17,13 @@ export interface DownloadUrl {
  * @throws FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function giveDownloadUrl(
-  p: Pick<Platform, "objects" | "clock" | "auditWriter">,
+  p: Pick<Platform, "sql" | "objects" | "clock" | "auditWriter">,
   caller: Caller,
   file: FileRow,
   purpose: DownloadPurpose,
 ): Promise<DownloadUrl> {
   const signed = await signDownload(p, file, DOWNLOAD_SECONDS);
-  await p.auditWriter.record(caller, {
+  await p.auditWriter.record(p.sql, caller, {
     action: "file.download-url",
     targetType: "file",
     targetId: file.id,

@@ -1,6 +1,5 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
-import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
-import { sharedTransaction } from "../../infra/postgres/shared_transaction.ts";
+import { isTransaction, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
@@ -52,7 +51,7 @@ export interface ReservationRequest {
  * FILE_TOO_LARGE_UNPROCESSABLE; with parts also VALIDATION_ERROR, FILE_STORAGE_UNAVAILABLE
  */
 export async function reserveFile(
-  p: Pick<Platform, "objects" | "clock" | "config" | "reservationWriter">,
+  p: Pick<Platform, "sql" | "objects" | "clock" | "config" | "reservationWriter">,
   caller: Caller,
   o: ReservationRequest,
 ): Promise<Reservation> {
@@ -73,7 +72,7 @@ export async function reserveFile(
   });
   const byParts = plan && await beginParts(p, stagingKey, o, plan, { expiresInSeconds, now });
   const { profile: name, fileName, contentType, sizeBytes } = o;
-  const fileId = await p.reservationWriter.write({
+  const fileId = await p.reservationWriter.write(p.sql, {
     tenantId,
     profile: name,
     fileName,
@@ -126,18 +125,23 @@ export interface NewFile extends Omit<ReservationRequest, "isProduct" | "parts">
 export class ReservationWriter {
   readonly #files: GroupCommit<NewFile, string>;
 
-  constructor(sql: Sql) {
-    this.#files = new GroupCommit((files) => insertReservations(sharedTransaction() ?? sql, files));
+  constructor(pool: Pool) {
+    this.#files = new GroupCommit((files) => insertReservations(pool, files));
   }
 
-  /** Resolves with the file's id after the commit. */
-  write(file: NewFile): Promise<string> {
-    return this.#files.add(file);
+  /**
+   * Resolves with the file's id.
+   * @param sql a transaction to write it in; a pool: resolves after the commit, which concurrent calls share
+   */
+  async write(sql: Sql, file: NewFile): Promise<string> {
+    if (!isTransaction(sql)) return await this.#files.add(file);
+    const [id = ""] = await insertReservations(sql, [file]);
+    return id;
   }
 }
 
 /** Inserts Pending files and their staging keys in one statement. @returns the ids, in the given order */
-export async function insertReservations(q: Queryable, files: NewFile[]): Promise<string[]> {
+export async function insertReservations(q: Sql, files: NewFile[]): Promise<string[]> {
   const rows = files.map(({ partUpload, ...file }) => ({
     ...file,
     id: newId(),

@@ -1,4 +1,3 @@
-import { onUpkeepPool } from "../../infra/postgres/shared_transaction.ts";
 import { inTrace } from "../../infra/telemetry/tracing.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
@@ -22,7 +21,7 @@ export interface Attempt {
 /** Runs one claimed job and settles it. Never throws, whatever the handler does. */
 export function runAttempt(
   job: ClaimedJob,
-  { types, notes, platform }: { types: JobTypes; notes: AttemptNotes; platform: Platform },
+  o: { types: JobTypes; notes: AttemptNotes; platform: Platform; upkeepPlatform: Platform },
 ): Attempt {
   const startedAt = performance.now();
   const times = () => ({ startedAt, endedAt: performance.now() });
@@ -30,7 +29,7 @@ export function runAttempt(
   const { promise, resolve } = Promise.withResolvers<Settlement>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let opened: AttemptReporter | undefined;
-  const reporter = () => opened ??= notes.open(job);
+  const reporter = () => opened ??= o.notes.open(job);
   let abortedFor: string | null = null;
   const finish = (outcome: Settlement) => {
     const settlement = abortedFor === null ? outcome : interrupted(job, times(), abortedFor);
@@ -40,7 +39,7 @@ export function runAttempt(
   };
   const fail = (error: unknown) => finish(failed(job, error, times()));
 
-  const type = types.get(job.jobTypeName);
+  const type = o.types.get(job.jobTypeName);
   const args = type && readArgs(job, type.args);
   if (!type) {
     fail(unknownType(job));
@@ -52,6 +51,7 @@ export function runAttempt(
       controller.abort(error);
       fail(error);
     }, type.timeoutMs);
+    const platform = type.cron === undefined ? o.platform : o.upkeepPlatform;
     const context = {
       platform,
       db: platform.sql,
@@ -71,8 +71,7 @@ export function runAttempt(
       progress: (percent: number, note?: string) => reporter().progress(percent, note),
     };
     const attributes = { "steward.job.id": job.id, "steward.job.attempt": job.attempts };
-    const run = () => type.run(args.value, context);
-    const work = async () => printOutput(await (type.cron === undefined ? run() : onUpkeepPool(run)));
+    const work = async () => printOutput(await type.run(args.value, context));
     inTrace(job.traceId, `job ${type.name}`, attributes, work).then(
       (output) => finish(succeeded(job, output, times())),
       fail,

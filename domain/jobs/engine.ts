@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Pools } from "../../infra/postgres/pools.ts";
 import type { Platform } from "../shared/platform.ts";
 import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
 import { ensureServiceRecurringJobs } from "./service_recurring.ts";
@@ -26,20 +26,21 @@ export interface JobEngine {
 
 /**
  * Starts the job engine. An instance with JOB_CONCURRENCY=0 runs no jobs, but does timed work and upkeep.
- * @param o.sql pool for the statements of the worker itself
+ * @param o.pools the worker uses the main pool; recurring work of the service itself uses the upkeep pool
  * @param o.timedWork work of other areas that is due at times stored in the database
  * @param o.onSettled called with every job whose result was written
  */
 export async function startJobEngine(
   platform: Platform,
-  o: { sql: Sql; timedWork: TimedWork[]; onSettled?: ((jobs: SettledJob[]) => void) | undefined },
+  o: { pools: Pools; timedWork: TimedWork[]; onSettled?: ((jobs: SettledJob[]) => void) | undefined },
 ): Promise<JobEngine> {
   const { config, clock, log, metrics, jobTypes, wakeUps } = platform;
   const pollMs = config.JOB_POLL_MS ?? (config.DATABASE_LISTEN ? POLL_MS : POLL_WITHOUT_LISTEN_MS);
   const leaseSeconds = config.JOB_LEASE_SECONDS;
   const worker = config.JOB_CONCURRENCY === 0 ? null : await startWorker({
     platform,
-    sql: o.sql,
+    upkeepPlatform: { ...platform, sql: o.pools.upkeepSql },
+    sql: o.pools.sql,
     types: jobTypes,
     log,
     host: hostname(),

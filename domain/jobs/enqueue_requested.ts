@@ -71,12 +71,14 @@ export async function enqueueRequestedJobs(
 
 async function enqueueAll(p: Parts, caller: JobActor, jobs: NewJob[]): Promise<JobSummary[]> {
   const parentIds = jobs.flatMap((job) => job.parentJobId ?? []);
-  const rows = parentIds.length === 0 ? await p.jobWriter.write(jobs) : await transact(p.sql, async (tx) => {
-    const found = await lockParents(tx, parentIds, jobReach(caller));
-    for (const id of parentIds) if (!found.has(id)) throw noSuchParent(id);
-    return await writeJobs(tx, jobs, found);
-  });
-  whenCommitted(() => wakeFor(p, jobs));
+  const rows = parentIds.length === 0
+    ? await p.jobWriter.write(p.sql, jobs)
+    : await transact(p.sql, async (tx) => {
+      const found = await lockParents(tx, parentIds, jobReach(caller));
+      for (const id of parentIds) if (!found.has(id)) throw noSuchParent(id);
+      return await writeJobs(tx, jobs, found);
+    });
+  whenCommitted(p.sql, () => wakeFor(p, jobs));
   return rows.map(jobSummary);
 }
 

@@ -1,6 +1,5 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
-import { sharedTransaction } from "../../infra/postgres/shared_transaction.ts";
+import { isTransaction, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
 import { type NewJob, writeJobs } from "./enqueue.ts";
 import type { JobRow } from "./job_row.ts";
 
@@ -8,12 +7,15 @@ import type { JobRow } from "./job_row.ts";
 export class JobWriter {
   readonly #jobs: GroupCommit<NewJob, JobRow>;
 
-  constructor(sql: Sql) {
-    this.#jobs = new GroupCommit((jobs) => writeJobs(sharedTransaction() ?? sql, jobs));
+  constructor(pool: Pool) {
+    this.#jobs = new GroupCommit((jobs) => writeJobs(pool, jobs));
   }
 
-  /** Inserts jobs without parents, all or none; returns their rows in the given order. */
-  write(jobs: NewJob[]): Promise<JobRow[]> {
-    return this.#jobs.write(jobs);
+  /**
+   * Inserts jobs without parents, all or none; returns their rows in the given order.
+   * @param sql a transaction to insert them in; a pool: their own commit, shared with concurrent calls
+   */
+  write(sql: Sql, jobs: NewJob[]): Promise<JobRow[]> {
+    return isTransaction(sql) ? writeJobs(sql, jobs) : this.#jobs.write(jobs);
   }
 }

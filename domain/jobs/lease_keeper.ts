@@ -1,5 +1,5 @@
 import type { Log } from "../../infra/log.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Pool } from "../../infra/postgres/postgres.ts";
 import { closeLease, openLease, renewLease } from "./lease.ts";
 
 /** Renewals per lease duration. A renewal times out after one such interval. */
@@ -12,7 +12,7 @@ const RETRY_MS = 1_000;
 
 export interface LeaseKeeperOptions {
   /** Opens a connection that only renewals use, so that no other query delays them. */
-  connect: () => Sql;
+  connect: () => Pool;
   host: string;
   leaseSeconds: number;
   log: Log;
@@ -30,7 +30,7 @@ export interface LeaseKeeperOptions {
  */
 export class LeaseKeeper {
   #id = "";
-  #sql: Sql;
+  #sql: Pool;
   #safeUntil = -Infinity;
   #isAtRisk = false;
   #isStopping = false;

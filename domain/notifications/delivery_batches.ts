@@ -1,6 +1,6 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import { transactWithIndexPlans } from "../../infra/postgres/index_plans.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import { mainPool, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
 import { type Hold, holdNotifications, type Settlement, settleNotifications } from "./delivery_ledger.ts";
 import { withUnlockedMessages } from "./skip_locked.ts";
 
@@ -8,7 +8,7 @@ import { withUnlockedMessages } from "./skip_locked.ts";
 const LIMITS = { concurrency: 1, maxItems: 250, pauseMs: 10 };
 const MAX_SETTLEMENTS_WEIGHT = 4_000_000;
 
-function createBatches(db: Sql) {
+function createBatches(db: Pool) {
   const hold = (items: Hold[]) =>
     transactWithIndexPlans(db, (tx) => withUnlockedMessages(tx, items, ({ id }) => id, holdNotifications));
   const settle = (items: Settlement[]) =>
@@ -27,11 +27,12 @@ function createBatches(db: Sql) {
   };
 }
 
-const batchesOf = new WeakMap<Sql, ReturnType<typeof createBatches>>();
+const batchesOf = new WeakMap<Pool, ReturnType<typeof createBatches>>();
 
 /** The batches of a database: delivery runs at the same time share the statements that hold and settle their messages. */
 export function deliveryBatches(db: Sql): ReturnType<typeof createBatches> {
-  let batches = batchesOf.get(db);
-  if (!batches) batchesOf.set(db, batches = createBatches(db));
+  const pool = mainPool(db);
+  let batches = batchesOf.get(pool);
+  if (!batches) batchesOf.set(pool, batches = createBatches(pool));
   return batches;
 }

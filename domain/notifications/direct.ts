@@ -1,5 +1,4 @@
-import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { outsideSharedTransaction } from "../../infra/postgres/shared_transaction.ts";
+import { mainPool, type Pool, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
@@ -22,7 +21,7 @@ const RETRY_AFTER_MS = 5_000;
 /** Interval of the heartbeat of a direct message in delivery. The sweep settles messages whose heartbeat has stopped. */
 const HEARTBEAT_MS = 2_000;
 /** Running deliveries of this process by database pool, also those whose request was already answered `Sending`. */
-const underWay = new WeakMap<Sql, Set<Promise<unknown>>>();
+const underWay = new WeakMap<Pool, Set<Promise<unknown>>>();
 
 /** A direct email. */
 export interface DirectEmail {
@@ -160,10 +159,10 @@ async function deliverDirect(
   sender: MessageSender,
   held: HeldNotification,
 ): Promise<{ run: DeliveryRun; status: "Sent" | "Failed" }> {
+  const pool = mainPool(p.sql);
   const heartbeat = setInterval(() => {
-    outsideSharedTransaction(() =>
-      p.sql`update notifications set updated_at = now() where id = ${held.id} and status = 'Sending' and job_id is null`
-    ).catch(() => {}); // if the database is unreachable, the next heartbeat tries again
+    pool`update notifications set updated_at = now() where id = ${held.id} and status = 'Sending' and job_id is null`
+      .catch(() => {}); // if the database is unreachable, the next heartbeat tries again
   }, HEARTBEAT_MS);
   const deliver = async () => {
     try {
@@ -173,8 +172,8 @@ async function deliverDirect(
       clearInterval(heartbeat);
     }
   };
-  const deliveries = underWay.get(p.sql) ?? new Set();
-  underWay.set(p.sql, deliveries);
+  const deliveries = underWay.get(pool) ?? new Set();
+  underWay.set(pool, deliveries);
   const delivery = deliver();
   deliveries.add(delivery);
   try {
@@ -186,7 +185,7 @@ async function deliverDirect(
 
 /** Resolves when all running direct deliveries have been settled. */
 export async function finishDirectMessages(p: Pick<Platform, "sql">): Promise<void> {
-  await Promise.allSettled(underWay.get(p.sql) ?? []);
+  await Promise.allSettled(underWay.get(mainPool(p.sql)) ?? []);
 }
 
 /**

@@ -1,6 +1,11 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
-import { afterCommit, type Queryable, type Tx, whenCommitted } from "../../infra/postgres/postgres.ts";
-import { sharedTransaction } from "../../infra/postgres/shared_transaction.ts";
+import {
+  afterCommit,
+  isTransaction,
+  type Queryable,
+  type Sql,
+  type Tx,
+} from "../../infra/postgres/postgres.ts";
 import { activeSpan } from "../../infra/telemetry/tracing.ts";
 import { wakeFor } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
@@ -17,8 +22,6 @@ import {
 } from "./status.ts";
 import { requireSmsText } from "./sms_text.ts";
 import { insertNotifications, type MessageSender, type NewNotification } from "./store_notification.ts";
-import { TemplateCache } from "./templates/template_cache.ts";
-import { findTemplate } from "./templates/read.ts";
 import { requireRenderable } from "./templates/render.ts";
 import { addUnsubscribePlaceholder } from "./unsubscribe_mail.ts";
 
@@ -33,8 +36,7 @@ export async function sendNotification(
   message: Message,
 ): Promise<{ notificationId: string }> {
   const outgoing = await prepareMessage(p, tx, sender, message, { scheduledAt: null, field: "" });
-  const templates = { find: findTemplate.bind(null, tx) };
-  const templateVersionId = await requireRenderable(templates, sender.tenantId, outgoing.message);
+  const templateVersionId = await requireRenderable(tx, sender.tenantId, outgoing.message);
   const { ids: [notificationId = ""], wake } = await storeMessages(p, tx, [{
     ...outgoing,
     templateVersionId,
@@ -91,15 +93,13 @@ export async function sendServiceMail(
  * when its message is committed.
  */
 export class MessageWriter {
-  readonly #templates: TemplateCache;
   readonly #writes: GroupCommit<AcceptedMessage, string>;
 
-  constructor(p: Pick<Platform, "sql" | "wakeUps">) {
-    this.#templates = new TemplateCache(p.sql);
+  constructor(private readonly p: Pick<Platform, "sql" | "wakeUps">) {
     this.#writes = new GroupCommit(
       async (messages) => {
-        const { ids, wake } = await storeMessages(p, sharedTransaction() ?? p.sql, messages);
-        whenCommitted(wake);
+        const { ids, wake } = await storeMessages(p, p.sql, messages);
+        wake();
         return ids;
       },
       {
@@ -112,11 +112,17 @@ export class MessageWriter {
     );
   }
 
-  /** Stores a message and returns its id. Throws like `sendNotification`. */
-  async write(outgoing: OutgoingMessage): Promise<string> {
-    const { tenantId } = outgoing.sender;
-    const templateVersionId = await requireRenderable(this.#templates, tenantId, outgoing.message);
-    return await this.#writes.add({ ...outgoing, templateVersionId });
+  /**
+   * Stores a message and returns its id. Throws like `sendNotification`.
+   * @param sql a transaction to store it in; a pool: its own commit, shared with concurrent calls
+   */
+  async write(sql: Sql, outgoing: OutgoingMessage): Promise<string> {
+    const templateVersionId = await requireRenderable(sql, outgoing.sender.tenantId, outgoing.message);
+    const accepted = { ...outgoing, templateVersionId };
+    if (!isTransaction(sql)) return await this.#writes.add(accepted);
+    const { ids: [id = ""], wake } = await storeMessages(this.p, sql, [accepted]);
+    afterCommit(sql, wake);
+    return id;
   }
 }
 
@@ -129,7 +135,7 @@ export async function sendMessage(
   requireChannel(p, message.channel);
   const when = { scheduledAt: null, field: "" };
   return resultOf(
-    await p.messageWriter.write(await prepareMessage(p, p.sql, sender, message, when)),
+    await p.messageWriter.write(p.sql, await prepareMessage(p, p.sql, sender, message, when)),
     "Queued",
   );
 }
@@ -144,7 +150,7 @@ export async function scheduleMessage(
   requireChannel(p, message.channel);
   const when = { scheduledAt, field: "notification." };
   return resultOf(
-    await p.messageWriter.write(await prepareMessage(p, p.sql, sender, message, when)),
+    await p.messageWriter.write(p.sql, await prepareMessage(p, p.sql, sender, message, when)),
     "Scheduled",
   );
 }

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import { mainPool, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
 
 /** What an unsubscribe link permits: to turn off one category of one user's mail. */
 export interface UnsubscribeClaim {
@@ -13,7 +13,7 @@ const LIFE_SECONDS = 365 * 24 * 60 * 60;
 /** Part of the signed text, so that a signature made for another purpose is not valid here. */
 const PURPOSE = "steward unsubscribe 1";
 const claims = z.tuple([z.uuid(), z.string().min(1), z.int()]);
-const keys = new WeakMap<Sql, Promise<Uint8Array>>();
+const keys = new WeakMap<Pool, Promise<Uint8Array>>();
 
 /** Signs a token for the claim, valid for a year. It consists of letters, digits, `-`, `_` and one dot. */
 export async function signUnsubscribe(sql: Sql, claim: UnsubscribeClaim, now: Date): Promise<string> {
@@ -37,11 +37,12 @@ const signature = (key: Uint8Array, payload: string): Buffer =>
 
 /** The signing key that all instances share. It never changes, so each process reads it once. */
 function keyOf(sql: Sql): Promise<Uint8Array> {
-  let key = keys.get(sql);
+  const pool = mainPool(sql);
+  let key = keys.get(pool);
   if (!key) {
-    key = readKey(sql);
-    keys.set(sql, key);
-    key.catch(() => keys.delete(sql));
+    key = readKey(pool);
+    keys.set(pool, key);
+    key.catch(() => keys.delete(pool));
   }
   return key;
 }

@@ -1,11 +1,11 @@
 import { databaseFailure } from "../../infra/postgres/failures.ts";
-import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { nextRun } from "../jobs/cron.ts";
 import { type MsRow, readMs, type TimedWork } from "../jobs/due_times.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
+import { inTransaction, type Platform } from "../shared/platform.ts";
 import { burstLabel, checkItem } from "./burst.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
@@ -41,7 +41,7 @@ export const scheduleWork = (p: Platform): TimedWork => ({
  * @returns how many schedules were due, and how many of them ran
  */
 export async function fireDueSchedules(p: Platform): Promise<{ due: number; fired: number }> {
-  return await shareTransaction(p.sql, async (tx) => {
+  return await transact(p.sql, async (tx) => {
     const now = p.clock.now();
     const due = await lockDueSchedules(tx, now, BATCH);
     const firing = due.filter(({ isRunning }) => !isRunning);
@@ -51,7 +51,7 @@ export async function fireDueSchedules(p: Platform): Promise<{ due: number; fire
       await tx`update report_schedules set next_run_at = ${next}, is_active = ${next !== null}
         where id = ${schedule.id}`;
     }
-    for (const schedule of firing) await fireSchedule(p, schedule);
+    for (const schedule of firing) await fireSchedule(inTransaction(p, tx), schedule);
     return { due: due.length, fired: firing.length };
   });
 }
@@ -59,14 +59,15 @@ export async function fireDueSchedules(p: Platform): Promise<{ due: number; fire
 /** Runs a schedule in its own savepoint, so that its failure does not stop other schedules, now or at the next tick. */
 async function fireSchedule(p: Platform, schedule: Schedule): Promise<void> {
   try {
-    await transact(p.sql, (tx) => runSchedule(p, tx, schedule, null));
+    await transact(p.sql, (tx) => runSchedule(inTransaction(p, tx), tx, schedule, null));
   } catch (error) {
     if (databaseFailure(error)) throw error; // the whole batch is tried again
     p.log.error("a report schedule could not be run", { error, scheduleId: schedule.id });
     await transact(p.sql, async (tx) => {
-      const failed = await insertFailed(p, tx, schedule, { reason: UNEXPECTED }, null);
-      await noteLastRun(p, tx, schedule, failed);
-      await handleExecutionEnd(p, tx, failed);
+      const joined = inTransaction(p, tx);
+      const failed = await insertFailed(joined, tx, schedule, { reason: UNEXPECTED }, null);
+      await noteLastRun(joined, tx, schedule, failed);
+      await handleExecutionEnd(joined, tx, failed);
     });
   }
 }

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
 import { defineJob } from "../jobs/job_type.ts";
-import type { Platform } from "../shared/platform.ts";
+import { inTransaction, type Platform } from "../shared/platform.ts";
 import { finishDelivery } from "./delivery/delivery.ts";
 import { pruneReportLinks } from "./delivery/link.ts";
 import type { Execution } from "./execution.ts";
@@ -79,7 +79,9 @@ export async function failAbandonedDeliveries(p: Platform): Promise<number> {
     after = owing.at(-1)?.id ?? NIL;
     const ends = await readJobEnds(p.sql, owing.map((row) => row.jobId));
     for (const { id, jobId } of owing) {
-      if (ends.has(jobId) && await shareTransaction(p.sql, (tx) => failDeliveries(p, tx, id, jobId))) {
+      if (
+        ends.has(jobId) && await transact(p.sql, (tx) => failDeliveries(inTransaction(p, tx), tx, id, jobId))
+      ) {
         failed++;
       }
     }

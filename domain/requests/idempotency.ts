@@ -3,12 +3,10 @@
 // instance renews the claim while the work runs; after the claim expires, a repeat takes the key over. The key gives the
 // work an id, which is the same for every repeat, so a repeat finds what an interrupted request created.
 import { createHash } from "node:crypto";
-import { shareTransaction, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { outsideSharedTransaction, withTransactionSetup } from "../../infra/postgres/shared_transaction.ts";
+import { type Pool, transact, type Tx, withTransactionSetup } from "../../infra/postgres/postgres.ts";
 import { type Caller, principalId } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 
 export const KEY_HOURS = 24;
 
@@ -61,23 +59,22 @@ const TRANSIENT = new Set([408, 425, 429]);
 
 /**
  * Answers a request whose work is only in the database. If `work` fails, everything is rolled back, including the key.
- * @param work what it does through `p.sql` is part of one transaction. After a deadlock it runs again from the start.
+ * @param work does everything in `tx`. After a deadlock it runs again from the start.
  * @throws IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE, IDEMPOTENCY_KEY_IN_USE_CONFLICT
  */
 export async function answerOnce(
-  p: Pick<Platform, "sql">,
+  sql: Pool,
   request: KeyedRequest,
-  work: () => Promise<StoredAnswer>,
+  work: (tx: Tx) => Promise<StoredAnswer>,
 ): Promise<OnceAnswer> {
   const hashes = keyHashes(request);
-  return await shareTransaction(p.sql, async (tx) => {
+  return await transact(sql, async (tx) => {
     const known = await lockKey(tx, hashes);
     if (known) return replay(known);
-    const answer = await work();
+    const answer = await work(tx);
+    const headers = JSON.stringify(answer.headers);
     await tx`insert into idempotency_keys (id, fingerprint, status, headers, body)
-      values (${hashes.id}, ${hashes.fingerprint}, ${answer.status}, ${
-      JSON.stringify(answer.headers)
-    }::text::jsonb,
+      values (${hashes.id}, ${hashes.fingerprint}, ${answer.status}, ${headers}::text::jsonb,
         ${answer.body})`;
     return { ...answer, isReplayed: false };
   });
@@ -86,23 +83,24 @@ export async function answerOnce(
 /**
  * Answers a request whose work also has effects outside the database. Stores successes and final errors. After any other
  * answer, the key can be used again.
- * @param work must return its errors as answers, not throw them.
+ * @param work must return its errors as answers, not throw them. It writes through the pool that it is given, whose
+ * transactions fail once another request has taken the key over.
  * @param o.signal aborts when the request has timed out; this releases the claim.
  * @param o.claimSeconds how long a claim lasts without renewal. It expires if the instance crashes, hangs or loses the
  * database.
  * @throws IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE, IDEMPOTENCY_KEY_IN_USE_CONFLICT
  */
 export async function answerOnceInSteps(
-  p: Pick<Platform, "sql">,
+  sql: Pool,
   request: KeyedRequest,
-  work: (once: OnceWork) => Promise<StepsAnswer>,
+  work: (once: OnceWork, sql: Pool) => Promise<StepsAnswer>,
   o: { signal?: AbortSignal; claimSeconds: number },
 ): Promise<OnceAnswer> {
   const hashes = keyHashes(request);
   const claim = newId();
   const { signal, claimSeconds } = o;
-  const end = p.sql`now() + make_interval(secs => ${claimSeconds})`;
-  const taken = await transact(p.sql, async (tx) => {
+  const end = sql`now() + make_interval(secs => ${claimSeconds})`;
+  const taken = await transact(sql, async (tx) => {
     const stored = await lockKey(tx, hashes);
     if (stored) return replay(stored);
     const [row] = await tx<OnceWork[]>`
@@ -116,25 +114,26 @@ export async function answerOnceInSteps(
   });
   if ("isReplayed" in taken) return taken;
 
-  const ownRow = p.sql`id = ${hashes.id} and claim = ${claim}`;
+  const ownRow = sql`id = ${hashes.id} and claim = ${claim}`;
   const setEnd = (until: typeof end) =>
-    outsideSharedTransaction(() =>
-      p.sql`update idempotency_keys set claimed_until = ${until} where ${ownRow} and status is null`
-    )
+    sql`update idempotency_keys set claimed_until = ${until} where ${ownRow} and status is null`
       .catch(() => {}); // without the database the claim expires by itself
   const renewing = setInterval(() => setEnd(end), claimSeconds * 1000 / 3);
   const releaseClaim = () => {
     clearInterval(renewing);
-    return setEnd(p.sql`now()`);
+    return setEnd(sql`now()`);
   };
   signal?.addEventListener("abort", releaseClaim, { once: true });
+  let isWorking = true;
+  const keyed = withTransactionSetup(sql, async (tx) => {
+    if (!isWorking) return; // work that goes on after its answer does not belong to the key any more
+    const { count } = await tx`update idempotency_keys set begun = true where ${ownRow}`;
+    if (count === 0) throw inUse(claimSeconds); // the claim expired and another request took the key over
+  });
   try {
-    const { isProvisional = false, ...answer } = await withTransactionSetup(async (tx) => {
-      const { count } = await tx`update idempotency_keys set begun = true where ${ownRow}`;
-      if (count === 0) throw inUse(claimSeconds); // the claim expired and another request took the key over
-    }, () => work(taken));
+    const { isProvisional = false, ...answer } = await work(taken, keyed).finally(() => isWorking = false);
     const isTransient = isProvisional || isTransientError(answer);
-    await transact(p.sql, async (tx) => {
+    await transact(sql, async (tx) => {
       if (answer.status >= 400) await tx`delete from idempotency_keys where ${ownRow} and not begun`;
       if (isTransient) return;
       const headers = JSON.stringify(answer.headers);

@@ -1,6 +1,6 @@
 import type { Log } from "../log.ts";
 import { openChannel } from "./channel.ts";
-import type { Sql } from "./postgres.ts";
+import type { Pool } from "./postgres.ts";
 
 const ACKNOWLEDGE_MS = 600;
 
@@ -28,7 +28,7 @@ interface Unacknowledged {
  * @param o.listens false if LISTEN does not work: this instance sends messages but receives none.
  */
 export async function openBroadcast(
-  o: { sql: Sql; name: string; onMessage: (payload: string) => void; log: Log; listens: boolean },
+  o: { sql: Pool; name: string; onMessage: (payload: string) => void; log: Log; listens: boolean },
 ): Promise<Broadcast> {
   const me = crypto.randomUUID();
   /** Highest number that each other instance has acknowledged. */

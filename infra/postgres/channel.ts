@@ -1,5 +1,5 @@
 import type { Log } from "../log.ts";
-import type { Sql } from "./postgres.ts";
+import type { Pool } from "./postgres.ts";
 
 /**
  * A named LISTEN/NOTIFY channel between instances. Notifications are hints: they may be lost or duplicated. A receiver
@@ -21,7 +21,7 @@ export interface Channel {
  */
 export async function openChannel(
   o: {
-    sql: Sql;
+    sql: Pool;
     name: string;
     onMessage: (payload: string) => void;
     log: Log;

@@ -1,5 +1,4 @@
 import { PostgresError } from "./failures.ts";
-import { sharedTransaction } from "./shared_transaction.ts";
 
 export interface GroupCommitOptions<I> {
   /** Number of concurrent writes. While one waits for the disk, the next can be prepared. */
@@ -42,11 +41,8 @@ export class GroupCommit<I, O> {
     this.#o = { concurrency, maxItems, pauseMs, maxWeight, weigh };
   }
 
-  /**
-   * Writes items atomically. Inside a shared transaction, they are written in it and not batched with other requests.
-   */
+  /** Writes items atomically. */
   async write(items: I[]): Promise<O[]> {
-    if (sharedTransaction()) return await this.writeAll(items);
     return await new Promise((resolve, reject) => {
       this.#waiting.push({ items, resolve, reject });
       this.#next();

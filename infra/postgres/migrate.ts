@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Sql } from "./postgres.ts";
+import type { Pool } from "./postgres.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
 /** Key of the advisory lock that migrating processes take, so that one migrates at a time. Any fixed number works. */
@@ -18,7 +18,7 @@ interface Migration {
  * @returns the names of the migrations that ran.
  * @throws Error if the file of an applied migration was changed: migrations are append-only.
  */
-export async function migrate(sql: Sql): Promise<string[]> {
+export async function migrate(sql: Pool): Promise<string[]> {
   const migrations = await readMigrations();
   return await sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK})`;
@@ -43,7 +43,7 @@ export async function migrate(sql: Sql): Promise<string[]> {
 }
 
 /** Names of the migrations that were not applied to the database yet. */
-export async function pendingMigrations(sql: Sql): Promise<string[]> {
+export async function pendingMigrations(sql: Pool): Promise<string[]> {
   const migrations = await readMigrations();
   const [table] = await sql`select to_regclass('schema_migrations') as name`;
   if (!table?.name) return migrations.map((migration) => migration.name);

@@ -1,4 +1,4 @@
-import { addressOf, type Sql } from "./postgres.ts";
+import { addressOf, type Pool } from "./postgres.ts";
 import { queryOnNewConnection } from "./connection_watchdog.ts";
 
 const CHECK_EVERY_MS = 5_000;
@@ -17,7 +17,7 @@ export class PoolHealth {
   #isComparing = false;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(private readonly sql: Sql, private readonly url: string, checkEveryMs = CHECK_EVERY_MS) {
+  constructor(private readonly sql: Pool, private readonly url: string, checkEveryMs = CHECK_EVERY_MS) {
     this.#timer = setInterval(() => this.#check(), checkEveryMs);
   }
 

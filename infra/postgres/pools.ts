@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
-import { connectPostgres, type Sql } from "./postgres.ts";
+import { connectPostgres, type Pool, setMainPool } from "./postgres.ts";
 
 const UPKEEP_CONNECTIONS = 2;
 /** Idle connections of upkeep are closed after this time, because upkeep runs rarely. */
@@ -10,9 +10,9 @@ const END_SECONDS = 5;
 /** The connection pools of an instance. */
 export interface Pools {
   /** For requests and jobs. */
-  sql: Sql;
+  sql: Pool;
   /** For recurring upkeep, whose statements may run for a long time. */
-  upkeepSql: Sql;
+  upkeepSql: Pool;
   end(): Promise<void>;
 }
 
@@ -31,6 +31,7 @@ export function openPools(config: Config, log: Log): Pools {
     pooled,
     onGivenUp,
   });
+  setMainPool(upkeepSql, sql);
   return {
     sql,
     upkeepSql,

@@ -8,16 +8,17 @@ import { ListenConnection } from "./listen_connection.ts";
 import { openSocket, type ServerAddress } from "./server_socket.ts";
 import { ConnectionWatchdog } from "./connection_watchdog.ts";
 import { timeType } from "./timestamps.ts";
-import { runInSharedTransaction, sharedTransaction, transactionSetup } from "./shared_transaction.ts";
 import { WatchedSocket } from "./watched_socket.ts";
 
-export type Sql = postgres.Sql<{ bigint: number }>;
-/** A transaction. Runs queries like `Sql`. */
+/** A connection pool. */
+export type Pool = postgres.Sql<{ bigint: number }>;
+/** A transaction, or a savepoint in one. */
 export type Tx = postgres.TransactionSql<{ bigint: number }>;
+/** Runs queries: a pool or a transaction. Code that is given a transaction becomes a part of it. */
+export type Sql = Pool | Tx;
 /** A query that is sent when it is awaited. */
 export type PendingQuery<R extends readonly postgres.MaybeRow[]> = postgres.PendingQuery<R>;
-/** Runs queries: the pool or a transaction. */
-export type Queryable = Sql | Tx;
+export type Queryable = Sql;
 
 const CONNECT_SECONDS = 5;
 const ATTEMPTS = 4;
@@ -32,8 +33,13 @@ interface TransactionState {
   trailing: Promise<unknown>[] | null;
   /** Shared by a transaction and its savepoints. */
   connection: TransactionConnection;
+  pool: Pool;
 }
-const stateOf = new WeakMap<Tx, TransactionState>();
+const stateOf = new WeakMap<Sql, TransactionState>();
+/** What runs at the start of each transaction of a pool made by `withTransactionSetup`. */
+const setupOf = new WeakMap<Pool, (tx: Tx) => Promise<void>>();
+/** The pool whose caches and settings a derived pool shares. */
+const mainPoolOf = new WeakMap<Pool, Pool>();
 
 export interface PoolOptions {
   /** Maximum number of connections. */
@@ -60,7 +66,7 @@ export interface PoolOptions {
  * Creates a connection pool. Column names become camelCase, bigint becomes number (sizes and counts stay under 2^53),
  * and `undefined` parameters become null.
  */
-export function connectPostgres(url: string, o: PoolOptions): Sql {
+export function connectPostgres(url: string, o: PoolOptions): Pool {
   const work = o.work ?? "service";
   const pooled = o.pooled ?? false;
   const statementMs = o.statementMs ?? statementLimitMs(work);
@@ -94,7 +100,7 @@ export function connectPostgres(url: string, o: PoolOptions): Sql {
       socket: () => watchdog.open(),
       ...(o.idleSeconds === undefined ? {} : { idle_timeout: o.idleSeconds }),
     } as typeof settings,
-  ) as unknown as Sql;
+  ) as unknown as Pool;
   if (pooled) limitTransactions(sql, transactionSettings(work, statementMs));
   return Object.assign(sql, listening(sql, url, settings, address));
 }
@@ -107,11 +113,11 @@ export const addressOf = (url: string): ServerAddress => postgres(url).options a
  * connection.
  */
 function listening(
-  sql: Sql,
+  sql: Pool,
   url: string,
   settings: object,
   address: ServerAddress,
-): Pick<Sql, "listen" | "end"> {
+): Pick<Pool, "listen" | "end"> {
   const end = sql.end.bind(sql);
   let listener: ListenConnection | undefined;
   const open = () =>
@@ -130,13 +136,13 @@ function listening(
   return {
     listen:
       (async (channel, onMessage, started = () => {}) =>
-        await (listener ??= open()).listen(channel, onMessage, started)) as Sql["listen"],
+        await (listener ??= open()).listen(channel, onMessage, started)) as Pool["listen"],
     end: async (o) => void await Promise.all([listener?.close(), end(o)]),
   };
 }
 
 /** Makes every transaction of the pool start with `settings`. */
-function limitTransactions(sql: Sql, settings: string): void {
+function limitTransactions(sql: Pool, settings: string): void {
   const begin = sql.begin.bind(sql) as <T>(work: (tx: Tx) => T) => Promise<T>;
   const limited = <T>(work: (tx: Tx) => T) =>
     begin((tx) => {
@@ -149,36 +155,46 @@ function limitTransactions(sql: Sql, settings: string): void {
 /**
  * Opens one connection to the same database, separate from the pool: it also works while all pool connections are busy.
  */
-export const connectSeparately = (sql: Sql): Sql =>
+export const connectSeparately = (sql: Pool): Pool =>
   postgres(
     { ...sql.options, max: 1 } as unknown as postgres.Options<Record<string, never>>,
-  ) as unknown as Sql;
+  ) as unknown as Pool;
+
+/** True if `sql` is a transaction or a savepoint. */
+export const isTransaction = (sql: Sql): sql is Tx => stateOf.has(sql);
+
+/** The pool of the service that `sql` belongs to. Per-pool state, such as caches, is kept under it. */
+export function mainPool(sql: Sql): Pool {
+  const pool = stateOf.get(sql)?.pool ?? sql as Pool;
+  return mainPoolOf.get(pool) ?? pool;
+}
+
+/** Makes `mainPool` answer `main` for `pool`, another pool of the same service. */
+export function setMainPool(pool: Pool, main: Pool): void {
+  mainPoolOf.set(pool, main);
+}
+
+/** A pool with the connections of `pool`. Each of its transactions starts with `setup`. */
+export function withTransactionSetup(pool: Pool, setup: (tx: Tx) => Promise<void>): Pool {
+  const derived = Object.assign((...args: Parameters<Pool>) => pool(...args), pool) as unknown as Pool;
+  setupOf.set(derived, setup);
+  setMainPool(derived, mainPool(pool));
+  return derived;
+}
 
 /**
- * Runs `work` in one transaction. After the commit, runs the hooks passed to `afterCommit`. After a deadlock or a
- * serialization failure, `work` runs again from the start, so all its effects must go through `tx`. Within
- * `shareTransaction`, `work` runs in a savepoint of the shared transaction.
+ * Runs `work` in a transaction. Hooks set with `afterCommit` run after the commit. On a deadlock or serialization failure,
+ * `work` runs again from the start, so it must have no effects outside of `tx`. If `sql` is a transaction, `work` runs in
+ * a savepoint of it.
  */
 export async function transact<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const shared = sharedTransaction();
-  if (shared) return await inSavepoint(shared, work);
-  const setup = transactionSetup();
-  return await commit(sql, setup ? (tx) => setup(tx).then(() => work(tx)) : work);
+  if (isTransaction(sql)) return await inSavepoint(sql, work);
+  const setup = setupOf.get(sql);
+  const wholeWork = setup ? (tx: Tx) => setup(tx).then(() => work(tx)) : work;
+  return await inSpan("postgres: transaction", {}, () => tryCommit(sql, wholeWork));
 }
 
-/**
- * Runs `work` in a shared transaction: every `transact` and every query of a `transactionAwarePool` inside `work` joins
- * it. All of it commits together or not at all. `work` may run again from the start, as with `transact`.
- */
-export async function shareTransaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return await commit(sql, (tx) => runInSharedTransaction(tx, () => work(tx)));
-}
-
-function commit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return inSpan("postgres: transaction", {}, () => tryCommit(sql, work));
-}
-
-async function tryCommit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function tryCommit<T>(sql: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1;; attempt++) {
     const hooks: Hook[] = [];
     const trailing: Promise<unknown>[] = [];
@@ -189,7 +205,7 @@ async function tryCommit<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> 
       const transaction = sql.begin((tx) => {
         hasBegun = true;
         const own = whileConnected(tx, connection);
-        stateOf.set(own, { hooks, trailing, connection });
+        stateOf.set(own, { hooks, trailing, connection, pool: sql });
         return unlessLost(connection, work(own));
       });
       transaction.catch(() => connection.isLost = true); // if `work` failed instead, the flag is no longer read
@@ -217,7 +233,7 @@ export async function inSavepoint<T>(around: Tx, work: (tx: Tx) => Promise<T>): 
   const hooks: Hook[] = [];
   const result = await around.savepoint((tx) => {
     const own = whileConnected(tx, state.connection);
-    stateOf.set(own, { hooks, trailing: null, connection: state.connection });
+    stateOf.set(own, { ...state, hooks, trailing: null });
     return unlessLost(state.connection, work(own));
   });
   state.hooks.push(...hooks);
@@ -249,9 +265,8 @@ export async function withCommit<R extends readonly postgres.MaybeRow[]>(
   trailing.push(statement);
 }
 
-/** Runs `hook` after the current shared transaction commits; immediately if there is no shared transaction. */
-export function whenCommitted(hook: () => void): void {
-  const shared = sharedTransaction();
-  if (shared) afterCommit(shared, hook);
+/** Runs `hook` after `sql` commits if it is a transaction; immediately if it is a pool. */
+export function whenCommitted(sql: Sql, hook: () => void): void {
+  if (isTransaction(sql)) afterCommit(sql, hook);
   else hook();
 }

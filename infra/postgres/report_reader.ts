@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { reportSettings } from "./session_limits.ts";
-import { addressOf, type Sql } from "./postgres.ts";
+import { addressOf, type Pool } from "./postgres.ts";
 import { openServerSocket, type ServerSocket } from "./server_socket.ts";
 import { type RowFrames, RowInterceptor } from "./row_interceptor.ts";
 
@@ -8,7 +8,7 @@ type ReportQuery = postgres.PendingQuery<postgres.Row[]>;
 
 /** A single connection that reads rows as Postgres sends them: every value is text or null. */
 export interface ReportReader {
-  sql: Sql;
+  sql: Pool;
   /** True if the query was created with `sql`. Rows of other queries do not arrive on this connection. */
   isOwn(query: unknown): boolean;
   /**
@@ -28,7 +28,7 @@ export interface ReportReader {
  * client is still connected. So a long query ends soon after its client process dies. Servers without this check
  * (Postgres 13, Windows) ignore the setting.
  */
-export async function beginReading(sql: Sql): Promise<void> {
+export async function beginReading(sql: Pool): Promise<void> {
   await sql`begin isolation level repeatable read read only`;
   // No select here: the interceptor would treat its result as a row of the report.
   await sql.unsafe(`do $$ begin
@@ -89,7 +89,7 @@ export function connectReportReader(url: string): ReportReader {
     return opened;
   };
   // The socket does the TLS, not the driver: the interceptor must see decrypted bytes.
-  const client = postgres(url, { ...settings, ssl: false, socket } as typeof settings) as unknown as Sql;
+  const client = postgres(url, { ...settings, ssl: false, socket } as typeof settings) as unknown as Pool;
   const { sql, isOwn } = trackQueries(client);
   return {
     sql,
@@ -104,7 +104,7 @@ export function connectReportReader(url: string): ReportReader {
 }
 
 /** Wraps the client so that `isOwn` recognises the queries created with it. */
-function trackQueries(client: Sql): { sql: Sql; isOwn: (query: unknown) => boolean } {
+function trackQueries(client: Pool): { sql: Pool; isOwn: (query: unknown) => boolean } {
   const queries = new WeakSet();
   const tracking = <F extends (...args: never[]) => object>(make: F): F =>
     new Proxy(make, {

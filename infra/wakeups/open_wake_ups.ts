@@ -3,8 +3,7 @@ import type { Clock } from "../../domain/shared/clock.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
 import { openChannel } from "../postgres/channel.ts";
-import type { Sql } from "../postgres/postgres.ts";
-import { outsideSharedTransaction } from "../postgres/shared_transaction.ts";
+import type { Pool } from "../postgres/postgres.ts";
 import { untraced } from "../telemetry/tracing.ts";
 import { hasKvQueue, kvWakeUps } from "./kv_wakeups.ts";
 import { type DelayedWakeUps, timerWakeUps, type WakeUps } from "./wakeups.ts";
@@ -26,7 +25,7 @@ export interface OpenWakeUps extends WakeUps {
  */
 export async function openWakeUps(
   config: Config,
-  o: { sql: Sql; log: Log; clock: Clock; wakeWorker: () => void; checkDueTimes: () => Promise<void> },
+  o: { sql: Pool; log: Log; clock: Clock; wakeWorker: () => void; checkDueTimes: () => Promise<void> },
 ): Promise<OpenWakeUps> {
   const { clock, wakeWorker } = o;
   const channel = await openChannel({
@@ -45,7 +44,7 @@ export async function openWakeUps(
   return {
     at(time) {
       if (time > clock.now()) delayed.set(time);
-      else untraced(() => outsideSharedTransaction(wakeAll));
+      else untraced(wakeAll);
     },
     sweep: () => delayed.sweep(),
     stop: async () => void await Promise.all([delayed.stop(), channel.stop()]),

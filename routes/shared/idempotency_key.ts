@@ -6,7 +6,7 @@ import {
   type OnceWork,
   type StepsAnswer,
 } from "../../domain/requests/idempotency.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Pool, Sql } from "../../infra/postgres/postgres.ts";
 import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -38,11 +38,14 @@ export function requireNoKey(headers: Headers): void {
   });
 }
 
-/** Runs `work` at most once for a key, and stores its answer. Repeats of the request get the stored answer. */
+/**
+ * Runs `work` at most once for a key, and stores its answer. Repeats of the request get the stored answer.
+ * @param work does everything through the transaction or pool that it is given
+ */
 export async function answeredOnce(
-  sql: Sql,
+  sql: Pool,
   o: { spec: Endpoint; caller: Caller; key: string; call: Call; leaseSeconds: number },
-  work: (once: OnceWork | null) => Promise<Answer>,
+  work: (sql: Sql, once: OnceWork | null) => Promise<Answer>,
   refuse: (failure: unknown) => Answer,
 ): Promise<Answer> {
   const { spec, caller, key, call } = o;
@@ -54,11 +57,16 @@ export async function answeredOnce(
     content: [pathname, search, ...await contentOf(call, spec)],
   };
   const once = spec.creates === "atomically"
-    ? await answerOnce({ sql }, request, async () => kept(await work(null)))
-    : await answerOnceInSteps({ sql }, request, async (once) => kept(await work(once).catch(refuse)), {
-      signal: call.signal,
-      claimSeconds: Math.min(CLAIM_SECONDS, o.leaseSeconds),
-    });
+    ? await answerOnce(sql, request, async (tx) => kept(await work(tx, null)))
+    : await answerOnceInSteps(
+      sql,
+      request,
+      async (once, keyed) => kept(await work(keyed, once).catch(refuse)),
+      {
+        signal: call.signal,
+        claimSeconds: Math.min(CLAIM_SECONDS, o.leaseSeconds),
+      },
+    );
   const { status, headers, body, isReplayed } = once;
   return {
     status,

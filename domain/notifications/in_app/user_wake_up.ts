@@ -1,3 +1,4 @@
+import { mainPool } from "../../../infra/postgres/postgres.ts";
 import type { Platform } from "../../shared/platform.ts";
 
 const CHANNEL = "steward_in_app";
@@ -68,7 +69,7 @@ export class UserWakeUps {
     if (!this.p.config.DATABASE_LISTEN || this.#isListening) return;
     this.#isListening = true;
     const wakeAll = () => this.#wakersByUser.forEach((wakers) => wakers.forEach((wake) => wake()));
-    this.p.sql.listen(CHANNEL, (payload) => {
+    mainPool(this.p.sql).listen(CHANNEL, (payload) => {
       for (const userId of payload.split(",")) this.#wakersByUser.get(userId)?.forEach((wake) => wake());
     }, wakeAll).catch((error) => {
       this.p.log.warn("cannot LISTEN for in-app notifications; streams poll instead", { error });

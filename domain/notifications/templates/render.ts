@@ -1,3 +1,4 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Message } from "../message.ts";
@@ -13,7 +14,7 @@ import {
   TemplateVariablesMissing,
 } from "../rendering/mod.ts";
 import { missingVariables } from "../rendering/required_variables.ts";
-import type { TemplateCache } from "./template_cache.ts";
+import { findRequirements } from "./template_cache.ts";
 import { canonicalLocale } from "./locales.ts";
 import { findTemplate, type StoredTemplate } from "./read.ts";
 import { readVersionById } from "./versions.ts";
@@ -91,12 +92,12 @@ const textsOf = ({ subject, html, text }: RenderedTemplate) => ({ subject, htmlB
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function requireRenderable(
-  templates: Pick<TemplateCache, "find">,
+  sql: Sql,
   tenantId: string | null,
   message: Pick<Message, "templateSlug" | "locale" | "templateData">,
 ): Promise<string | null> {
   if (!message.templateSlug) return null;
-  const template = await templates.find(tenantId, message.templateSlug, message.locale ?? null);
+  const template = await findRequirements(sql, tenantId, message.templateSlug, message.locale ?? null);
   const missing = missingVariables(
     parseRequiredVariables(template.requiredVariables),
     message.templateData ?? {},

@@ -1,6 +1,5 @@
 import { invalidateCache, onCacheInvalidation } from "../../../infra/postgres/cache_invalidation.ts";
-import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
-import { sharedTransaction } from "../../../infra/postgres/shared_transaction.ts";
+import { isTransaction, mainPool, type Pool, type Sql, type Tx } from "../../../infra/postgres/postgres.ts";
 import { TtlCache } from "../../shared/ttl_cache.ts";
 import { findTemplate, type FoundTemplate } from "./read.ts";
 
@@ -10,39 +9,35 @@ const MAX_ENTRIES = 500;
 
 type Requirements = Pick<FoundTemplate, "requiredVariables" | "versionId">;
 
-const cachesByPool = new WeakMap<Sql, TtlCache<Requirements>>();
+const caches = new WeakMap<Pool, TtlCache<Requirements>>();
 
-/** The cache of a database pool. All TemplateCaches of the pool share it. */
-function cacheOf(sql: Sql): TtlCache<Requirements> {
-  const existing = cachesByPool.get(sql);
+function cacheOf(pool: Pool): TtlCache<Requirements> {
+  const existing = caches.get(pool);
   if (existing) return existing;
   const cache = new TtlCache<Requirements>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
-  cachesByPool.set(sql, cache);
-  onCacheInvalidation(sql, "templates", () => cache.clear());
+  caches.set(pool, cache);
+  onCacheInvalidation(pool, "templates", () => cache.clear());
   return cache;
 }
 
-/** Caches the current version of templates and their required variables, because many messages use the same template. */
-export class TemplateCache {
-  readonly #cache: TtlCache<Requirements>;
-
-  constructor(private readonly sql: Sql) {
-    this.#cache = cacheOf(sql);
-  }
-
-  /** @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for an invalid locale */
-  async find(tenantId: string | null, slug: string, locale: string | null): Promise<Requirements> {
-    // a read in a shared transaction may fail with that transaction, so it is not cached
-    if (sharedTransaction()) return await findTemplate(this.sql, tenantId, slug, locale);
-    const key = JSON.stringify([tenantId, slug, locale]);
-    return await this.#cache.read(key, () => this.#read(tenantId, slug, locale));
-  }
-
-  async #read(tenantId: string | null, slug: string, locale: string | null): Promise<Requirements> {
-    const { requiredVariables, versionId } = await findTemplate(this.sql, tenantId, slug, locale);
+/**
+ * The current version of a template and its required variables. They are cached, because many messages use the same
+ * template; a transaction reads them itself.
+ * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for an invalid locale
+ */
+export async function findRequirements(
+  sql: Sql,
+  tenantId: string | null,
+  slug: string,
+  locale: string | null,
+): Promise<Requirements> {
+  const read = async () => {
+    const { requiredVariables, versionId } = await findTemplate(sql, tenantId, slug, locale);
     return { requiredVariables, versionId };
-  }
+  };
+  if (isTransaction(sql)) return await read();
+  return await cacheOf(mainPool(sql)).read(JSON.stringify([tenantId, slug, locale]), read);
 }
 
 /** Clears the template cache of every instance when `tx` commits. */
-export const invalidateTemplates = (sql: Sql, tx: Tx): void => invalidateCache(sql, tx, "templates");
+export const invalidateTemplates = (tx: Tx): void => invalidateCache(tx, "templates");

@@ -46,7 +46,7 @@ export async function createTemplate(
         ${template.requiredVariables}, ${caller.userId})
       returning *`;
     const created = row as StoredTemplate;
-    invalidateTemplates(p.sql, tx);
+    invalidateTemplates(tx);
     await recordAudit(tx, caller, auditOf("create", created.id, undefined, created));
     return created;
   });
@@ -112,7 +112,7 @@ async function changeTemplate(
         required_variables = ${after.requiredVariables}, version = version + 1, updated_at = now(),
         changed_by = ${caller.userId}
       where id = ${id} returning *`;
-    invalidateTemplates(p.sql, tx);
+    invalidateTemplates(tx);
     await recordAudit(tx, caller, auditOf("update", id, before, after));
     return row as StoredTemplate;
   });
@@ -129,7 +129,7 @@ export async function deleteTemplate(
     const before = await requireOwnTemplate(tx, caller.tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
     await tx`delete from notification_templates where id = ${id}`;
-    invalidateTemplates(p.sql, tx);
+    invalidateTemplates(tx);
     await recordAudit(tx, caller, auditOf("delete", id, before, undefined));
   });
 }
@@ -194,7 +194,7 @@ export async function setDefaultLocale(
       ? tx`delete from notification_settings where tenant_id = ${tenantId}`
       : tx`insert into notification_settings (tenant_id, default_locale) values (${tenantId}, ${canonical})
           on conflict (tenant_id) do update set default_locale = excluded.default_locale, updated_at = now()`);
-    invalidateTemplates(sql, tx);
+    invalidateTemplates(tx);
   });
   return canonical;
 }

@@ -26,14 +26,14 @@ Deno.test("a large total is counted once, until a change commits here", async ()
   rows.total = 20_001;
   assert.equal(await countCached(sql, "large", rows.count), 20_000);
   await assert.rejects(transact(sql, (tx) => {
-    invalidateCounts(sql, tx);
+    invalidateCounts(tx);
     return Promise.reject(new Error("rolled back"));
   }));
   assert.equal(await countCached(sql, "large", rows.count), 20_000);
-  await transact(sql, (tx) => Promise.resolve(invalidateCounts(sql, tx)));
+  await transact(sql, (tx) => Promise.resolve(invalidateCounts(tx)));
   assert.equal(await countCached(sql, "large", rows.count), 20_001);
   rows.total = 5;
-  await transact(sql, (tx) => Promise.resolve(invalidateCounts(sql, tx)));
+  await transact(sql, (tx) => Promise.resolve(invalidateCounts(tx)));
   assert.equal(await countCached(sql, "large", rows.count), 5);
   rows.total = 6;
   assert.equal(await countCached(sql, "large", rows.count), 6, "no longer large");
@@ -42,7 +42,7 @@ Deno.test("a large total is counted once, until a change commits here", async ()
 Deno.test("a count that began before a change is not cached after it", async () => {
   const { promise, resolve } = Promise.withResolvers<number>();
   const early = countCached(sql, "raced", () => promise);
-  await transact(sql, (tx) => Promise.resolve(invalidateCounts(sql, tx)));
+  await transact(sql, (tx) => Promise.resolve(invalidateCounts(tx)));
   resolve(30_000);
   assert.equal(await early, 30_000);
   assert.equal(await countCached(sql, "raced", () => Promise.resolve(30_001)), 30_001);

@@ -152,13 +152,13 @@ Deno.test("a large total that one instance has recounted is recounted by the oth
   let rows = 20_000;
   const totals = () =>
     Promise.all([here, there].map((sql) => countCached(sql, "users", () => Promise.resolve(rows))));
-  await transact(here, (tx) => Promise.resolve(invalidateCounts(here, tx)));
+  await transact(here, (tx) => Promise.resolve(invalidateCounts(tx)));
   for (let n = 0; n < 20; n++) {
     const before = rows;
     assert.deepEqual(await totals(), [before, before]);
     rows++;
     assert.deepEqual(await totals(), [before, before], "remembered");
-    await transact(here, (tx) => Promise.resolve(invalidateCounts(here, tx)));
+    await transact(here, (tx) => Promise.resolve(invalidateCounts(tx)));
     assert.deepEqual(await totals(), [rows, rows]);
   }
 });
