@@ -156,7 +156,6 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     platform,
     endpoints: endpointsOf(platform),
     authenticate: (call) => authenticateCall(platform, call),
-    sql,
     onAnswered: (method, route, status, seconds) => metrics.countRequest(method, route, status, seconds),
     ...(o.checkAnswers ? { checkAnswers: true } : {}),
   });

@@ -6,7 +6,7 @@ import type { OnceWork } from "../domain/requests/idempotency.ts";
 import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";
 import type { Platform } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
-import type { Pool, Sql } from "../infra/postgres/postgres.ts";
+import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
 import type { Answer } from "./shared/answer.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
@@ -26,8 +26,6 @@ export interface AppOptions {
   endpoints: readonly Endpoint[];
   /** Verifies the request's credential and resolves its tenant; null if the request has no credential. */
   authenticate(call: Call): Promise<Caller | null>;
-  /** Pool that stores the answers of idempotency keys. Queries of an endpoint join its transactions. */
-  sql: Pool;
   /** Called for every answered request with method, route pattern, status and duration in seconds. */
   onAnswered?: (method: string, route: string, status: number, seconds: number) => void;
   /** For tests: fails if an answer does not match the shape or the codes that its endpoint declares. */
@@ -191,7 +189,12 @@ async function run(
   };
   if (key === null || presented === null) return await work(platform.sql, null);
   const leaseSeconds = o.platform.config.JOB_LEASE_SECONDS;
-  return await answeredOnce(o.sql, { spec, caller: presented, key, call, leaseSeconds }, work, refuse);
+  return await answeredOnce(
+    mainPool(platform.sql),
+    { spec, caller: presented, key, call, leaseSeconds },
+    work,
+    refuse,
+  );
 }
 
 /** True if X-Tenant-ID names another tenant than the token. The token decides, and a header tells the caller. */

@@ -11,6 +11,7 @@ import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../domain/jobs/lanes.ts";
 import { readJobStats } from "../domain/jobs/stats.ts";
 import { parseChoice, parseId, parseInteger, parseTime, runJobCommand } from "./shared/database_command.ts";
 import { EXIT, Failure } from "./shared/run_script.ts";
+import { mainPool } from "../infra/postgres/postgres.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task jobs COMMAND [options]
 
@@ -67,7 +68,7 @@ await runJobCommand({
     },
     async enqueue({ sql, wakeUps, actor, values, args: [jobTypeName, serializedArgs = "{}"], print }) {
       if (!jobTypeName) throw new Failure(EXIT.usage, "enqueue needs a job type");
-      const parts = { sql, wakeUps, jobTypes: builtInTypes(), jobWriter: new JobWriter(sql) };
+      const parts = { sql, wakeUps, jobTypes: builtInTypes(), jobWriter: new JobWriter(mainPool(sql)) };
       const retries = values["max-retries"];
       const job = await enqueueRequestedJob(parts, actor, {
         jobTypeName,

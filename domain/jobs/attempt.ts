@@ -21,7 +21,7 @@ export interface Attempt {
 /** Runs one claimed job and settles it. Never throws, whatever the handler does. */
 export function runAttempt(
   job: ClaimedJob,
-  o: { types: JobTypes; notes: AttemptNotes; platform: Platform; upkeepPlatform: Platform },
+  o: { types: JobTypes; notes: AttemptNotes; platform: Platform; upkeepPlatform?: Platform },
 ): Attempt {
   const startedAt = performance.now();
   const times = () => ({ startedAt, endedAt: performance.now() });
@@ -51,7 +51,7 @@ export function runAttempt(
       controller.abort(error);
       fail(error);
     }, type.timeoutMs);
-    const platform = type.cron === undefined ? o.platform : o.upkeepPlatform;
+    const platform = type.cron === undefined ? o.platform : o.upkeepPlatform ?? o.platform;
     const context = {
       platform,
       db: platform.sql,

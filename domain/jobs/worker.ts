@@ -1,5 +1,5 @@
 import type { Log } from "../../infra/log.ts";
-import { connectSeparately, type Pool } from "../../infra/postgres/postgres.ts";
+import { connectSeparately, mainPool, type Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type Attempt, runAttempt } from "./attempt.ts";
 import { AttemptNotes } from "./attempt_notes.ts";
@@ -15,10 +15,10 @@ import { Settler } from "./settler.ts";
 export interface WorkerOptions {
   /** Passed to the handlers in the job context. */
   platform: Platform;
-  /** Passed to the handlers of recurring work of the service itself: its pool is the one for upkeep. */
-  upkeepPlatform: Platform;
+  /** Passed to the handlers of recurring work of the service itself, with the pool for upkeep. Default: `platform`. */
+  upkeepPlatform?: Platform;
   /** Pool for the statements of the worker itself. */
-  sql: Pool;
+  sql: Sql;
   types: JobTypes;
   log: Log;
   host: string;
@@ -97,11 +97,11 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
   const completionRate = new CompletionRate();
   const notes = new AttemptNotes(sql, log);
   const { types, platform, upkeepPlatform } = o;
-  const attemptOptions = { types, notes, platform, upkeepPlatform };
+  const attemptOptions = { types, notes, platform, upkeepPlatform: upkeepPlatform ?? platform };
   const claimer = new Claimer(sql, o.types, o.queues, capacityFor);
   const settler = new Settler({ sql, log, workerId: () => lease.id, onChanged });
   const lease = await LeaseKeeper.start({
-    connect: () => connectSeparately(sql),
+    connect: () => connectSeparately(mainPool(sql)),
     host: o.host,
     leaseSeconds,
     log,

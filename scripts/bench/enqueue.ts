@@ -3,6 +3,7 @@ import { runGraphileWorker } from "./drain.ts";
 import { type BenchSetup, median, printResult, rounded } from "./bench_setup.ts";
 import { load } from "./load.ts";
 import { signIn } from "./sample_users.ts";
+import { mainPool } from "../../infra/postgres/postgres.ts";
 
 const JOBS = 4_000;
 const AT_ONCE = 20;
@@ -43,13 +44,13 @@ export async function enqueue(setup: BenchSetup): Promise<void> {
 }
 
 async function enqueueOurs({ sql }: BenchSetup): Promise<number> {
-  const writer = new JobWriter(sql);
+  const writer = new JobWriter(mainPool(sql));
   let next = 0;
   const started = performance.now();
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     while (next < JOBS) {
       const n = next++;
-      await writer.write([{
+      await writer.write(sql, [{
         jobTypeName: "bench.noop",
         serializedArgs: JSON.stringify({ n }),
         maxRetries: 3,

@@ -6,6 +6,7 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import { createLog } from "../../infra/log.ts";
 import { runGraphileWorker } from "./drain.ts";
 import { type BenchSetup, printResult, rounded } from "./bench_setup.ts";
+import { mainPool } from "../../infra/postgres/postgres.ts";
 
 const PROBES = 400;
 const WARM_UP = 50;
@@ -33,11 +34,11 @@ export async function latency(setup: BenchSetup): Promise<void> {
     queues: null,
     pollMs: 2_000,
   });
-  const writer = new JobWriter(sql);
+  const writer = new JobWriter(mainPool(sql));
   const latencies: number[] = [];
   for (let n = 0; n < WARM_UP + PROBES; n++) {
     const started = new Promise<number>((resolve) => reportStart = resolve);
-    await writer.write([{ jobTypeName: "bench.probe", serializedArgs: "{}", maxRetries: 0 }]);
+    await writer.write(sql, [{ jobTypeName: "bench.probe", serializedArgs: "{}", maxRetries: 0 }]);
     const committed = performance.now();
     worker.wake(); // as the service does after a commit
     const at = await started;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { nextRun } from "../../domain/jobs/cron.ts";
-import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
+import { connectPostgres, type Pool } from "../../infra/postgres/postgres.ts";
 import { createTokens, generateTokenKey } from "../../infra/tokens.ts";
 import { type FakeClock, fakeClock, faketimeInstalled } from "../support/faketime.ts";
 import { HttpClient } from "../support/http.ts";
@@ -22,7 +22,7 @@ class World {
     readonly provider: OidcProvider,
     readonly instances: Instances,
     readonly keys: Awaited<ReturnType<typeof generateTokenKey>>[],
-    readonly sql: Sql,
+    readonly sql: Pool,
   ) {}
 
   static async start(secondsOff: number): Promise<World> {

@@ -3,7 +3,7 @@
 // loopback.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
+import { connectPostgres, type Pool } from "../../infra/postgres/postgres.ts";
 import { canMountSmallDisk, mountSmallDisk } from "../support/small_disk.ts";
 import { checkAccepted } from "./check_accepted.ts";
 import { setTimeout as pause } from "node:timers/promises";
@@ -101,9 +101,9 @@ const FAILURES: Record<string, Failure> = {
 };
 
 let system: System | undefined;
-let sql: Sql | undefined;
+let sql: Pool | undefined;
 
-async function running(): Promise<{ s: System; sql: Sql }> {
+async function running(): Promise<{ s: System; sql: Pool }> {
   system ??= await startSystem();
   sql ??= connectPostgres(system.databaseUrl, { max: 2 });
   return { s: system, sql };
@@ -205,7 +205,7 @@ Deno.test({
 });
 
 /** Load, failure, recovery, load; then checks and prints what became of the accepted work. */
-async function runUnderLoad(name: string, failure: Failure, s: System, sql: Sql): Promise<void> {
+async function runUnderLoad(name: string, failure: Failure, s: System, sql: Pool): Promise<void> {
   const callsSince = s.calls.length;
   const load = new Load(s);
   let recoveryMs: number;

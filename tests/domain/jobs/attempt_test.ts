@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { runAttempt } from "../../../domain/jobs/attempt.ts";
 import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
-import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
-import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
+import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { NO_PLATFORM } from "../../support/job_context.ts";
 
@@ -27,6 +27,22 @@ function settle(run: () => Promise<unknown>) {
   types.register(defineJob({ name: "test.answer", args: z.object({}), run }));
   return runAttempt(job, { types, notes: unused, platform: NO_PLATFORM }).settlement;
 }
+
+Deno.test("recurring work of the service itself runs on the pool for upkeep, other jobs on the main one", async () => {
+  const types = new JobTypes();
+  const run = (_: unknown, { db, platform }: JobContext) =>
+    Promise.resolve([db === platform.sql, db === upkeep]);
+  const upkeep = {} as Sql;
+  types.register(defineJob({ name: "test.answer", args: z.object({}), run }));
+  types.register(defineJob({ name: "test.sweep", args: z.object({}), run, cron: "* * * * *" }));
+  const o = { types, notes: unused, platform: NO_PLATFORM, upkeepPlatform: { ...NO_PLATFORM, sql: upkeep } };
+  const outputOf = async (jobTypeName: string) =>
+    (await runAttempt({ ...job, jobTypeName }, o).settlement).output;
+  assert.deepEqual([await outputOf("test.answer"), await outputOf("test.sweep")], [
+    "[true,false]",
+    "[true,true]",
+  ]);
+});
 
 Deno.test("an output that cannot be serialized as JSON fails the attempt, not the process", async () => {
   const { next, error } = await settle(() => Promise.resolve({ count: 1n }));

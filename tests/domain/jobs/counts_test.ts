@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { countJobs, foldCounts } from "../../../domain/jobs/counts.ts";
 import { readJobStats } from "../../../domain/jobs/stats.ts";
 import { setup } from "../../support/setup.ts";
+import { mainPool } from "../../../infra/postgres/postgres.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
-const { sql } = t.steward.platform;
+const sql = mainPool(t.steward.platform.sql);
 const tenants = await Promise.all([t.actor(), t.actor()]);
 
 async function counted(tenantId: string) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
 import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
 import { deliveryJob } from "../../../domain/notifications/deliver.ts";
 import { holdNotifications } from "../../../domain/notifications/delivery_ledger.ts";
@@ -208,11 +208,12 @@ Deno.test("failures of a late attempt change nothing; its deliveries are kept", 
 });
 
 Deno.test("if the database is down after the mail was taken, the mail is not sent again", async () => {
-  const begin = p.sql.begin;
+  const pool = mainPool(p.sql);
+  const begin = pool.begin;
   const gone = () => Promise.reject(Object.assign(new Error("no connection"), { code: "CONNECTION_CLOSED" }));
   const taking = server("s", () => {
-    p.sql.begin = gone as typeof begin;
-    setTimeout(() => p.sql.begin = begin, 400);
+    pool.begin = gone as typeof begin;
+    setTimeout(() => pool.begin = begin, 400);
     return null;
   });
   await withServers([taking], async () => {
@@ -224,14 +225,15 @@ Deno.test("if the database is down after the mail was taken, the mail is not sen
 });
 
 Deno.test("an outcome that is written twice after a lost answer counts once", async () => {
-  const begin = p.sql.begin;
+  const pool = mainPool(p.sql);
+  const begin = pool.begin;
   const forgetful = async (...given: unknown[]) => {
-    p.sql.begin = begin;
-    await Reflect.apply(begin, p.sql, given);
+    pool.begin = begin;
+    await Reflect.apply(begin, pool, given);
     throw Object.assign(new Error("the answer was lost"), { code: "CONNECTION_CLOSED" });
   };
   const taking = server("s", () => {
-    p.sql.begin = forgetful as typeof begin;
+    pool.begin = forgetful as typeof begin;
     return null;
   });
   await withServers([taking], async () => {

@@ -9,13 +9,12 @@ import {
 } from "../../../domain/requests/idempotency.ts";
 import { pruneIdempotencyKeys } from "../../../domain/requests/prune_idempotency_keys.ts";
 import { newId } from "../../../domain/shared/ids.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
-import { outsideSharedTransaction } from "../../../infra/postgres/shared_transaction.ts";
+import { mainPool, type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
-const { sql } = t.steward.platform;
+const sql = mainPool(t.steward.platform.sql);
 const signal = new AbortController().signal;
 
 const request = (content = "body"): KeyedRequest => ({
@@ -31,10 +30,10 @@ const sent: StoredAnswer = {
 };
 const inSteps = (
   keyed: KeyedRequest,
-  work: (once: OnceWork) => Promise<StepsAnswer>,
+  work: (once: OnceWork, own: Pool) => Promise<StepsAnswer>,
   o: { signal?: AbortSignal; claimSeconds: number } = { claimSeconds: 60 },
-) => answerOnceInSteps({ sql }, keyed, work, o);
-const writes = () => transact(sql, (tx) => tx`select 1`);
+) => answerOnceInSteps(sql, keyed, work, o);
+const writes = (own: Pool) => transact(own, (tx) => tx`select 1`);
 const refusedAs = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
 /** Expires the claim, as if its process had crashed earlier. */
 const expireClaims = () => sql`update idempotency_keys set claimed_until = now() - interval '1 second'`;
@@ -46,12 +45,12 @@ const dies = async () => {
 
 Deno.test("work of several steps is done once; repeats are rejected while it runs", async () => {
   const keyed = request();
-  const answer = await inSteps(keyed, async () => {
+  const answer = await inSteps(keyed, async (_, own) => {
     await assert.rejects(
       inSteps(keyed, () => Promise.resolve(sent)),
       refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"),
     );
-    await writes();
+    await writes(own);
     return sent;
   });
   assert.deepEqual(answer, { ...sent, isReplayed: false });
@@ -73,9 +72,9 @@ Deno.test("after a crash before the first write, the key is free when its claim 
 Deno.test("after a crash during the work, the next request with the key gets the same work id", async () => {
   const keyed = request();
   const told: OnceWork[] = [];
-  const diesWriting = async (once: OnceWork) => {
+  const diesWriting = async (once: OnceWork, own: Pool) => {
     told.push(once);
-    await writes();
+    await writes(own);
     return await dies();
   };
   await assert.rejects(inSteps(keyed, diesWriting), died);
@@ -102,8 +101,8 @@ Deno.test("a transient error is never stored, even after a write", async () => {
   ];
   for (const answer of notNow) {
     const keyed = request();
-    const first = await inSteps(keyed, async () => {
-      await writes();
+    const first = await inSteps(keyed, async (_, own) => {
+      await writes(own);
       return answer;
     });
     assert.equal(first.status, answer.status);
@@ -115,8 +114,8 @@ Deno.test("a claim is renewed while its work runs and released when the request 
   const keyed = request();
   const inUse = refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT");
   const over = new AbortController();
-  const late = await inSteps(keyed, async () => {
-    await writes();
+  const late = await inSteps(keyed, async (_, own) => {
+    await writes(own);
     const [before] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
     for (let now = before; now?.claimedUntil.getTime() === before?.claimedUntil.getTime();) {
       [now] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
@@ -124,9 +123,7 @@ Deno.test("a claim is renewed while its work runs and released when the request 
     await assert.rejects(inSteps(keyed, dies), inUse);
     over.abort();
     for (;;) {
-      const other = await outsideSharedTransaction(() => inSteps(keyed, () => Promise.resolve(sent))).catch((
-        error,
-      ) => error);
+      const other = await inSteps(keyed, () => Promise.resolve(sent)).catch((error) => error);
       if (!inUse(other)) return { ...sent, body: "too late" };
     }
   }, { signal: over.signal, claimSeconds: 1 });
@@ -137,14 +134,14 @@ Deno.test("a claim is renewed while its work runs and released when the request 
 Deno.test("a request that lost its claim to another one cannot start its work", async () => {
   const keyed = request();
   await assert.rejects(
-    inSteps(keyed, async () => {
+    inSteps(keyed, async (_, own) => {
       await expireClaims();
-      const replacement = async () => {
-        await writes();
+      const replacement = async (_: OnceWork, theirs: Pool) => {
+        await writes(theirs);
         return sent;
       };
-      await outsideSharedTransaction(() => inSteps(keyed, replacement)); // another process
-      await writes();
+      await inSteps(keyed, replacement); // another process
+      await writes(own);
       return { ...sent, body: "too late" };
     }),
     refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"),
@@ -158,8 +155,8 @@ Deno.test("a final error is stored after a write; before any write it frees the 
   assert.equal((await inSteps(before, () => Promise.resolve(refusal))).status, 400);
   assert.equal((await inSteps(before, () => Promise.resolve(sent))).status, 200);
   const after = request();
-  await inSteps(after, async () => {
-    await writes();
+  await inSteps(after, async (_, own) => {
+    await writes(own);
     return refusal;
   });
   assert.deepEqual(await inSteps(after, dies), { ...refusal, isReplayed: true });

@@ -5,11 +5,11 @@ import { createLog } from "../../../infra/log.ts";
 import { type Broadcast, openBroadcast } from "../../../infra/postgres/broadcast.ts";
 import { shareCacheInvalidation } from "../../../infra/postgres/cache_invalidation.ts";
 import { type Channel, openChannel } from "../../../infra/postgres/channel.ts";
-import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { connectPostgres, type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
 const url = await createTestDatabase();
-const pools: Sql[] = [];
+const pools: Pool[] = [];
 const opened = new Set<Channel | Broadcast>();
 Deno.test.afterEach(async () => {
   for (const each of opened) await each.stop();
@@ -19,7 +19,7 @@ Deno.test.afterAll(async () => {
   for (const sql of pools) await sql.end();
 });
 
-function pool(): Sql {
+function pool(): Pool {
   const sql = connectPostgres(url, { max: 2 });
   pools.push(sql);
   return sql;
@@ -143,8 +143,8 @@ Deno.test("a message that cannot be sent does not block", async () => {
 
 Deno.test("a large total that one instance has recounted is recounted by the others", async () => {
   const [here, there] = [pool(), pool()];
-  const connect = async (sql: Sql) =>
-    void opened.add(await shareCacheInvalidation(sql, { sql, log, listens: true }));
+  const connect = async (sql: Pool) =>
+    void opened.add(await shareCacheInvalidation(sql, { log, listens: true }));
   const witness = await channel("steward_changes", 0);
   await connect(here);
   await connect(there);

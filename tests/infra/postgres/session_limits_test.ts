@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { beginReading, connectReportReader } from "../../../infra/postgres/report_reader.ts";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import { onUpkeepPool, transactionAwarePool } from "../../../infra/postgres/shared_transaction.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";
 
@@ -60,19 +59,6 @@ Deno.test("a report has no statement limit", async () => {
   assert.deepEqual(texts, [
     "client_connection_check_interval=5000 lock_timeout=30000 statement_timeout=0 tcp_user_timeout=600000",
   ]);
-});
-
-Deno.test("queries and transactions of upkeep use the upkeep pool", async () => {
-  const pools = [100, 200].map((statementMs) => connectPostgres(databaseUrl, { max: 1, statementMs }));
-  const [sql, upkeepSql] = pools as [Sql, Sql];
-  const joined = transactionAwarePool(sql, upkeepSql);
-  const statementTimeout = async () => [
-    (await timeouts(joined))[1],
-    (await transact(joined, (tx) => timeouts(tx)))[1],
-  ];
-  assert.deepEqual(await statementTimeout(), ["100ms", "100ms"]);
-  assert.deepEqual(await onUpkeepPool(statementTimeout), ["200ms", "200ms"]);
-  await Promise.all(pools.map((pool) => pool.end()));
 });
 
 Deno.test("an idle transaction loses its locks, and its next query fails", async () => {

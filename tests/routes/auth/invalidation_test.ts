@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
 import { openSession } from "../../../domain/auth/sessions.ts";
 import { newId } from "../../../domain/shared/ids.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { generateTokenKey } from "../../../infra/tokens.ts";
 import type { HttpClient } from "../../support/http.ts";
@@ -20,7 +20,7 @@ const here = await setup(shared);
 const there = await setup(shared);
 const far = await setup({ ...shared, DATABASE_LISTEN: "false" });
 Deno.test.afterAll(() => Promise.all([here, there, far].map((t) => t.stop())).then(() => {}));
-const { sql } = here.steward.platform;
+const sql = mainPool(here.steward.platform.sql);
 
 const code = async (client: HttpClient) => (await client.get("/auth/me")).body.code ?? "OK";
 const at = (t: typeof here, actor: Actor): HttpClient =>

@@ -6,6 +6,7 @@ import { settleInterrupted } from "../../../domain/notifications/sweep.ts";
 import { HttpClient } from "../../support/http.ts";
 import { setup } from "../../support/setup.ts";
 import { email, path, sent } from "./notifications.ts";
+import { mainPool } from "../../../infra/postgres/postgres.ts";
 
 type Step = "MAIL FROM" | "end of DATA" | "accepted";
 /** The step at which the receiver waits in the current test. */
@@ -38,7 +39,8 @@ const settings = {
   JOB_LEASE_SECONDS: "1",
 };
 const t = await setup({ ...settings, JOB_CONCURRENCY: "0", DIRECT_SEND_SECONDS: "1" });
-const { config, sql } = t.steward.platform;
+const { config } = t.steward.platform;
+const sql = mainPool(t.steward.platform.sql);
 const folders: string[] = [];
 const workers = new Set<Deno.ChildProcess>();
 Deno.test.afterAll(async () => {

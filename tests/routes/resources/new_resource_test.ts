@@ -48,7 +48,6 @@ const app = createApp({
       traceId: call.traceId,
       ip: null,
     }),
-  sql: p.sql,
   checkAnswers: true,
 });
 const server = Deno.serve({ port: 0, onListen: () => {} }, (request) => app(request, null));

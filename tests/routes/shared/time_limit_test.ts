@@ -4,7 +4,6 @@ import { z } from "zod";
 import { anyone } from "../../../domain/access/checks.ts";
 import type { Platform } from "../../../domain/shared/platform.ts";
 import { createLog } from "../../../infra/log.ts";
-import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type AppOptions, createApp } from "../../../routes/app.ts";
 import { ok } from "../../../routes/shared/answer.ts";
 import { endpoint } from "../../../routes/shared/endpoint.ts";
@@ -32,7 +31,6 @@ function app(
       }),
     ],
     authenticate: () => Promise.resolve(null),
-    sql: null as unknown as Sql,
     platform: {
       baseUrl: () => "http://127.0.0.1",
       log,
