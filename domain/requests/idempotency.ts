@@ -121,7 +121,7 @@ export async function answerOnceInSteps(
   const renewing = setInterval(() => setEnd(end), claimSeconds * 1000 / 3);
   const releaseClaim = () => {
     clearInterval(renewing);
-    return setEnd(sql`now()`);
+    return setEnd(sql`date_trunc('milliseconds', now())`); // the column rounds, which may be into the future
   };
   signal?.addEventListener("abort", releaseClaim, { once: true });
   let isWorking = true;
