@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin } from "./caller.ts";
 import type { PermissionReach } from "./catalog.ts";
@@ -16,7 +16,7 @@ export type Acting = Caller | null;
  * in the token's tenant. The error lists the missing permissions and names users who may assign the roles.
  * @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED
  */
-export async function requireMayAssignRoles(q: Queryable, acting: Acting, roleIds: string[]): Promise<void> {
+export async function requireMayAssignRoles(q: Sql, acting: Acting, roleIds: string[]): Promise<void> {
   if (acting === null || isSystemAdmin(acting) || roleIds.length === 0) return;
   const given = await q<{ code: string; reach: PermissionReach }[]>`
     select distinct p.code, p.reach from role_permissions rp
@@ -43,14 +43,14 @@ export async function requireMayAssignRoles(q: Queryable, acting: Acting, roleId
  * Names no user if the caller may not read users.
  */
 async function findRoleAssigners(
-  q: Queryable,
+  q: Sql,
   caller: Caller,
   given: string[],
   [firstMissing = ""]: string[],
 ): Promise<string> {
   const anySystemAdmin = "any holder of admin:system";
   if (caller.tenantId === null || !holds(caller, "read:users")) return anySystemAdmin;
-  const codesOf = (userId: ReturnType<Queryable>) =>
+  const codesOf = (userId: ReturnType<Sql>) =>
     q`
     select array_agg(p.code) from user_tenant_roles h join roles r on r.id = h.role_id and r.deleted_at is null
     join role_permissions rp on rp.role_id = r.id join permissions p on p.id = rp.permission_id

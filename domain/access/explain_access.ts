@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { isOfFileModule } from "./catalog.ts";
 import { userNotFound } from "./user_details.ts";
@@ -50,7 +50,7 @@ interface Facts {
  * @throws USER_NOT_FOUND, TENANT_NOT_FOUND
  */
 export async function explainAccess(
-  q: Queryable,
+  q: Sql,
   o: { userId: string; permission: string; tenantId: string | null },
 ): Promise<AccessExplanation> {
   const facts = await readFacts(q, o.userId, o.tenantId);
@@ -87,7 +87,7 @@ export async function explainAccess(
   };
 }
 
-async function readFacts(q: Queryable, userId: string, tenantId: string | null): Promise<Facts> {
+async function readFacts(q: Sql, userId: string, tenantId: string | null): Promise<Facts> {
   const [user] = await q<{ email: string; userActive: boolean }[]>`
     select email, is_active as user_active from users where id = ${userId} and deleted_at is null`;
   if (!user) throw userNotFound(userId);

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { isSystemAdmin, type TenantCaller } from "./caller.ts";
 
 /** Owner of a permission: a tenant's id, or null for the catalog. */
@@ -11,7 +11,7 @@ export type PermissionOwner = string | null;
 const LOCK = 7_315_027;
 
 /** Owner of permissions that the caller creates: the catalog for admin:system in the platform tenant, else the tenant. */
-export async function permissionOwner(q: Queryable, caller: TenantCaller): Promise<PermissionOwner> {
+export async function permissionOwner(q: Sql, caller: TenantCaller): Promise<PermissionOwner> {
   if (!isSystemAdmin(caller)) return caller.tenantId;
   const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${caller.tenantId}`;
   return tenant?.type === "Platform" ? null : caller.tenantId;

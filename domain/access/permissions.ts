@@ -1,4 +1,4 @@
-import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { isSystemAdmin, type TenantCaller } from "./caller.ts";
@@ -58,7 +58,7 @@ export async function listPermissions(
 
 /** Reads a permission of the catalog or of the caller's tenant by id. Throws PERMISSION_NOT_FOUND. */
 export async function readPermission(
-  q: Queryable,
+  q: Sql,
   caller: TenantCaller,
   id: string,
 ): Promise<Versioned<PermissionDetails>> {
@@ -70,7 +70,7 @@ export async function readPermission(
 
 /** Reads a permission of the catalog or of the caller's tenant by code. Throws PERMISSION_NOT_FOUND. */
 export async function readPermissionByCode(
-  q: Queryable,
+  q: Sql,
   caller: TenantCaller,
   code: string,
 ): Promise<Versioned<PermissionDetails>> {
@@ -88,20 +88,19 @@ export const permissionNotFound = (idOrCode: string) =>
   );
 
 /** Columns of `PermissionDetails` over `permissions p`. Deleted roles have no permissions. */
-export const permissionColumns = (q: Queryable, caller: TenantCaller) =>
+export const permissionColumns = (q: Sql, caller: TenantCaller) =>
   q`
   p.id, p.code, p.description, p.category, p.reach, p.tenant_id, p.is_system, p.created_at, p.updated_at,
   ${isSystemAdmin(caller) ? countAllRoles(q) : countOwnRoles(q, caller.tenantId)} as role_count`;
 
-const countAllRoles = (q: Queryable) =>
-  q`(select count(*) from role_permissions rp where rp.permission_id = p.id)`;
+const countAllRoles = (q: Sql) => q`(select count(*) from role_permissions rp where rp.permission_id = p.id)`;
 
-const countOwnRoles = (q: Queryable, tenantId: string) =>
+const countOwnRoles = (q: Sql, tenantId: string) =>
   q`(select count(*) from roles r join role_permissions rp on rp.role_id = r.id and rp.permission_id = p.id
     where r.tenant_id = ${tenantId} and r.deleted_at is null)`;
 
 /** SQL condition: `permissions p` belongs to the catalog or the tenant and matches the filter. */
-export function wherePermissions(q: Queryable, tenantId: string, o: PermissionFilter) {
+export function wherePermissions(q: Sql, tenantId: string, o: PermissionFilter) {
   const all = [
     q`(p.tenant_id is null or p.tenant_id = ${tenantId})`,
     ...o.includeDeleted ? [] : [q`p.deleted_at is null`],

@@ -1,4 +1,4 @@
-import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_order.ts";
@@ -43,7 +43,7 @@ export interface RoleListRequest extends RoleFilter, PageRequest {
 }
 
 /** Reads a role of the tenant with its permissions. Throws ROLE_NOT_FOUND. */
-export async function readRole(q: Queryable, tenantId: string, id: string): Promise<Versioned<Role>> {
+export async function readRole(q: Sql, tenantId: string, id: string): Promise<Versioned<Role>> {
   const [row] = await q<(Role & { version: number })[]>`
     select ${
     grantColumns(q)
@@ -53,7 +53,7 @@ export async function readRole(q: Queryable, tenantId: string, id: string): Prom
 
 /** Reads a role of the tenant with its numbers of users and permissions. Throws ROLE_NOT_FOUND. */
 export async function readCountedRole(
-  q: Queryable,
+  q: Sql,
   tenantId: string,
   id: string,
 ): Promise<Versioned<RoleWithUserCount>> {
@@ -168,19 +168,19 @@ export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFil
 export const roleNotFound = (id: string) =>
   problem("ROLE_NOT_FOUND", `The tenant has no role ${id}; the id may be wrong or the role deleted.`);
 
-const ownColumns = (q: Queryable) =>
+const ownColumns = (q: Sql) =>
   q`r.id, r.tenant_id, (select t.name from tenants t where t.id = r.tenant_id) as tenant_name, r.name, r.description,
     r.is_system as is_system_role, r.created_at, r.updated_at`;
 
 /** Columns of `Role` over `roles r`. */
-export const grantColumns = (q: Queryable) =>
+export const grantColumns = (q: Sql) =>
   q`${ownColumns(q)},
     coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code)
       from role_permissions rp join permissions p on p.id = rp.permission_id where rp.role_id = r.id), '[]')
       as permissions`;
 
 /** Columns of `RoleWithUserCount` over `roles r`. Deleted users hold no roles, so an index-only scan can count users. */
-const countedColumns = (q: Queryable) =>
+const countedColumns = (q: Sql) =>
   q`${ownColumns(q)},
     (select count(*) from user_tenant_roles h where h.role_id = r.id) as user_count,
     (select count(*) from role_permissions rp where rp.role_id = r.id) as permission_count`;
@@ -190,7 +190,7 @@ async function countRoles(sql: Sql, chosen: ReturnType<typeof where>): Promise<n
   return row?.total ?? 0;
 }
 
-function where(q: Queryable, tenantId: string, o: RoleFilter) {
+function where(q: Sql, tenantId: string, o: RoleFilter) {
   const all = [
     q`r.tenant_id = ${tenantId}`,
     ...o.includeDeleted ? [] : [q`r.deleted_at is null`],
@@ -201,7 +201,7 @@ function where(q: Queryable, tenantId: string, o: RoleFilter) {
   return all.reduce((left, right) => q`${left} and ${right}`);
 }
 
-async function requireTenant(q: Queryable, id: string): Promise<void> {
+async function requireTenant(q: Sql, id: string): Promise<void> {
   const found = await q`select from tenants where id = ${id} and deleted_at is null`;
   if (found.length === 0) throw tenantNotFound(id);
 }

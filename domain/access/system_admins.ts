@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Assignment } from "./link_targets.ts";
 import { createUser } from "./user_create.ts";
 import { readAdminUser, type User, userNotFound } from "./user_details.ts";
@@ -47,7 +47,7 @@ export async function promoteToSystemAdmin(p: UserPlatform, email: string): Prom
   return found.id;
 }
 
-async function platformLink(q: Queryable): Promise<Assignment> {
+async function platformLink(q: Sql): Promise<Assignment> {
   const rows = await q<{ tenantId: string; roleId: string }[]>`
     select t.id as tenant_id, r.id as role_id from tenants t
     join roles r on r.tenant_id = t.id and r.is_system and r.name in ('SystemAdmin', 'Admin') and r.deleted_at is null

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, holds, type TenantCaller } from "./caller.ts";
 
@@ -24,7 +24,7 @@ export const CHANGES_CHILDREN = "manage:child-tenants";
  * @throws MISSING_PERMISSION
  */
 export async function reachForReading(
-  q: Queryable,
+  q: Sql,
   caller: TenantCaller,
   what: keyof typeof READS_CHILDREN = "list",
 ): Promise<TenantReach> {
@@ -38,7 +38,7 @@ export async function reachForReading(
  * @throws MISSING_PERMISSION
  */
 export async function reachForChanging(
-  q: Queryable,
+  q: Sql,
   caller: TenantCaller,
   permission: string,
 ): Promise<TenantReach> {
@@ -46,7 +46,7 @@ export async function reachForChanging(
 }
 
 async function readReach(
-  q: Queryable,
+  q: Sql,
   caller: TenantCaller,
   onOwn: string,
   onChildren: string,
@@ -69,13 +69,13 @@ async function readReach(
 
 const hasPlatformReach = (caller: Caller): boolean => holds(caller, "manage:all-tenants");
 
-async function isGroup(q: Queryable, tenantId: string): Promise<boolean> {
+async function isGroup(q: Sql, tenantId: string): Promise<boolean> {
   const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${tenantId}`;
   return tenant?.type === "Group";
 }
 
 /** SQL condition: `tenants t` is within reach. */
-export function withinReach(q: Queryable, { everywhere, own, childrenOf }: TenantReach) {
+export function withinReach(q: Sql, { everywhere, own, childrenOf }: TenantReach) {
   return everywhere ? q`true` : q`(t.id = ${own} or t.parent_tenant_id = ${childrenOf})`;
 }
 

@@ -1,4 +1,4 @@
-import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_order.ts";
@@ -51,11 +51,11 @@ export interface TenantListRequest extends TenantFilter, PageRequest {
   sortDirection: SortDirection;
 }
 
-const tenantColumns = (q: Queryable) =>
+const tenantColumns = (q: Sql) =>
   q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id, t.max_users, t.user_count, t.created_at, t.updated_at`;
 
 /** Reads a tenant within reach. Throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN. */
-export async function readTenant(q: Queryable, reach: TenantReach, id: string): Promise<Versioned<Tenant>> {
+export async function readTenant(q: Sql, reach: TenantReach, id: string): Promise<Versioned<Tenant>> {
   const [row] = await q<(Tenant & { version: number })[]>`
     select ${tenantColumns(q)}, t.version from tenants t where t.id = ${id} and t.deleted_at is null`;
   const tenant = versioned(row, () => tenantNotFound(id));
@@ -136,7 +136,7 @@ async function countTenants(sql: Sql, chosen: ReturnType<typeof where>): Promise
   return row?.total ?? 0;
 }
 
-function where(q: Queryable, reach: TenantReach, o: TenantFilter) {
+function where(q: Sql, reach: TenantReach, o: TenantFilter) {
   const all = [
     withinReach(q, reach),
     ...o.includeDeleted ? [] : [q`t.deleted_at is null`],
@@ -150,7 +150,7 @@ function where(q: Queryable, reach: TenantReach, o: TenantFilter) {
   return all.reduce((left, right) => q`${left} and ${right}`);
 }
 
-function inScope(q: Queryable, scope: HierarchyScope) {
+function inScope(q: Sql, scope: HierarchyScope) {
   switch (scope) {
     case "all":
       return q`true`;

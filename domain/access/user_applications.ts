@@ -1,8 +1,8 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 
 /** Counts a tenant's active users per application code in their `appIds`. Codes without users are absent. */
 export async function countUsersByApplication(
-  q: Queryable,
+  q: Sql,
   tenantId: string,
   codes: string[],
 ): Promise<Map<string, number>> {

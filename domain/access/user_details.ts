@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { permissionCodes } from "../auth/held_permissions.ts";
 import { problem } from "../problems/problem.ts";
 import type { TenantCaller } from "./caller.ts";
@@ -40,7 +40,7 @@ export interface UserTenant {
 }
 
 /** Columns of `User` over `users u`; role names are those in `tenantId`, none if it is null. */
-export const userColumns = (q: Queryable, tenantId: string | null) =>
+export const userColumns = (q: Sql, tenantId: string | null) =>
   q`
   u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
   coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids,
@@ -49,7 +49,7 @@ export const userColumns = (q: Queryable, tenantId: string | null) =>
   u.last_login_at, u.created_at, u.updated_at`;
 
 /** Columns of `AdminUser` over `users u`. */
-export const adminUserColumns = (q: Queryable) =>
+export const adminUserColumns = (q: Sql) =>
   q`
   u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
   coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids,
@@ -67,7 +67,7 @@ export const adminUserColumns = (q: Queryable) =>
 
 /** Reads a user of any tenants; role names are those in `tenantId`. Throws USER_NOT_FOUND. */
 export async function readUser(
-  q: Queryable,
+  q: Sql,
   userId: string,
   tenantId: string | null,
 ): Promise<Versioned<User>> {
@@ -80,7 +80,7 @@ export async function readUser(
 
 /** Reads a user linked to the tenant. Throws USER_NOT_FOUND for any other user. */
 export async function readTenantUser(
-  q: Queryable,
+  q: Sql,
   userId: string,
   tenantId: string,
 ): Promise<Versioned<User>> {
@@ -93,7 +93,7 @@ export async function readTenantUser(
 
 /** Reads a user linked to the tenant by email, in any letter case. Throws USER_NOT_FOUND. */
 export async function readTenantUserByEmail(
-  q: Queryable,
+  q: Sql,
   email: string,
   tenantId: string,
 ): Promise<Versioned<User>> {
@@ -105,14 +105,14 @@ export async function readTenantUserByEmail(
 }
 
 /** Reads a user with all their links. Throws USER_NOT_FOUND. */
-export async function readAdminUser(q: Queryable, userId: string): Promise<Versioned<AdminUser>> {
+export async function readAdminUser(q: Sql, userId: string): Promise<Versioned<AdminUser>> {
   const [row] = await q<(AdminUser & { version: number })[]>`
     select ${adminUserColumns(q)}, u.version from users u where u.id = ${userId} and u.deleted_at is null`;
   return versioned(row, () => userNotFound(userId));
 }
 
 /** Reads all links of a user, the default first. Throws USER_NOT_FOUND. */
-export async function readUserTenants(q: Queryable, userId: string): Promise<UserTenant[]> {
+export async function readUserTenants(q: Sql, userId: string): Promise<UserTenant[]> {
   await requireUser(q, userId, null);
   return await readLinks(q, userId, null);
 }
@@ -122,7 +122,7 @@ export async function readUserTenants(q: Queryable, userId: string): Promise<Use
  * Throws USER_NOT_FOUND for any other user.
  */
 export async function readUserTenantsAs(
-  q: Queryable,
+  q: Sql,
   caller: TenantCaller,
   userId: string,
 ): Promise<UserTenant[]> {
@@ -131,14 +131,14 @@ export async function readUserTenantsAs(
 }
 
 /** Reads the user's link to one tenant. Throws USER_NOT_FOUND if there is none. */
-export async function readUserTenant(q: Queryable, userId: string, tenantId: string): Promise<UserTenant> {
+export async function readUserTenant(q: Sql, userId: string, tenantId: string): Promise<UserTenant> {
   const [link] = await readLinks(q, userId, tenantId);
   if (!link) throw userNotFound(userId);
   return link;
 }
 
 async function readLinks(
-  q: Queryable,
+  q: Sql,
   userId: string,
   onlyTenantId: string | null,
 ): Promise<UserTenant[]> {
@@ -154,7 +154,7 @@ async function readLinks(
 }
 
 /** Reads the roles of a user in the tenant, sorted by name. Throws USER_NOT_FOUND. */
-export async function readUserRoles(q: Queryable, userId: string, tenantId: string): Promise<Role[]> {
+export async function readUserRoles(q: Sql, userId: string, tenantId: string): Promise<Role[]> {
   await requireUser(q, userId, tenantId);
   return await q<Role[]>`
     select ${
@@ -167,7 +167,7 @@ export async function readUserRoles(q: Queryable, userId: string, tenantId: stri
  * Reads the codes of a user's permissions in the tenant; none while the link or the tenant is not active.
  * @throws USER_NOT_FOUND
  */
-export async function readUserPermissions(q: Queryable, userId: string, tenantId: string): Promise<string[]> {
+export async function readUserPermissions(q: Sql, userId: string, tenantId: string): Promise<string[]> {
   await requireUser(q, userId, tenantId);
   const rows = await q<{ code: string }[]>`${permissionCodes(q, userId, tenantId)}`;
   return rows.map((row) => row.code);
@@ -177,7 +177,7 @@ export async function readUserPermissions(q: Queryable, userId: string, tenantId
 export const userNotFound = (idOrEmail: string) =>
   problem("USER_NOT_FOUND", `There is no user ${idOrEmail} here; the id may be wrong or the user deleted.`);
 
-async function requireUser(q: Queryable, userId: string, tenantId: string | null): Promise<void> {
+async function requireUser(q: Sql, userId: string, tenantId: string | null): Promise<void> {
   const rows = await q`select from users u where u.id = ${userId} and u.deleted_at is null
     and (${tenantId}::uuid is null
       or exists (select from user_tenants m where m.user_id = u.id and m.tenant_id = ${tenantId}))`;

@@ -1,4 +1,4 @@
-import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countCached, isKnownLarge } from "./count_cache.ts";
 import { limitTo, matches, pageOf, type SortDirection } from "../shared/list_order.ts";
@@ -125,7 +125,7 @@ async function countUsers(sql: Sql, selection: Selection, strategy: Strategy): P
  */
 type Strategy = "find" | "hash" | "probe";
 
-function where(q: Queryable, { request: o }: Selection, strategy: Strategy) {
+function where(q: Sql, { request: o }: Selection, strategy: Strategy) {
   const all = [
     o.includeDeleted ? q`true` : q`u.deleted_at is null`,
     ...o.isActive === undefined ? [] : [o.isActive ? q`u.is_active` : q`not u.is_active`],
@@ -146,20 +146,20 @@ function where(q: Queryable, { request: o }: Selection, strategy: Strategy) {
 type Fragment = ReturnType<typeof sortKeys>;
 
 /** SQL condition: the user is in the result of `userIds`, a query of `l.user_id`. */
-function among(q: Queryable, strategy: Strategy, userIds: Fragment): Fragment {
+function among(q: Sql, strategy: Strategy, userIds: Fragment): Fragment {
   if (strategy === "find") return q`u.id in (${userIds})`;
   if (strategy === "hash") return q`(u.id in (${userIds})) is true`;
   return q`(${userIds} and l.user_id = u.id limit 1) is not null`;
 }
 
-function roleHolders(q: Queryable, roleName: string, tenantId: string | undefined): Fragment {
+function roleHolders(q: Sql, roleName: string, tenantId: string | undefined): Fragment {
   const held = q`select l.user_id from user_tenant_roles l join roles r on r.id = l.role_id`;
   const named = q`lower(r.name) = lower(${roleName}) and r.deleted_at is null`;
   if (tenantId !== undefined) return q`${held} where ${named} and r.tenant_id = ${tenantId}`;
   return q`${held} join tenants t on t.id = r.tenant_id where ${named} and t.is_active and t.deleted_at is null`;
 }
 
-function sortKeys(q: Queryable, sortBy: UserListRequest["sortBy"]) {
+function sortKeys(q: Sql, sortBy: UserListRequest["sortBy"]) {
   switch (sortBy) {
     case "email":
       return q`u.id, u.email`;
@@ -177,7 +177,7 @@ function sortKeys(q: Queryable, sortBy: UserListRequest["sortBy"]) {
 }
 
 /** A total order. Ascending and descending are exact opposites, and an index supports each. */
-function order(q: Queryable, sortBy: UserListRequest["sortBy"], descending: boolean) {
+function order(q: Sql, sortBy: UserListRequest["sortBy"], descending: boolean) {
   switch (sortBy) {
     case "email":
       return descending ? q`lower(u.email) desc` : q`lower(u.email)`;

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 
 /** The user data that other areas need to send a message to a user. */
 export interface AddressedUser {
@@ -15,7 +15,7 @@ export interface AddressedUser {
  * @param tenantId null: no link is needed.
  */
 export async function findUsersInTenant(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   ids: string[],
 ): Promise<AddressedUser[]> {
@@ -29,7 +29,7 @@ export async function findUsersInTenant(
 
 /** Like `findUsersInTenant`, by email in any letter case. */
 export async function findUsersByEmail(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   emails: string[],
 ): Promise<AddressedUser[]> {

@@ -1,4 +1,4 @@
-import { type Queryable, type Tx, withCommit } from "../../infra/postgres/postgres.ts";
+import { type Sql, type Tx, withCommit } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { newId } from "../shared/ids.ts";
 
@@ -38,11 +38,11 @@ export interface AuditRow {
 }
 
 /** Writes audit rows of different actors in one statement. */
-export async function writeAuditRows(q: Queryable, rows: AuditRow[]): Promise<void> {
+export async function writeAuditRows(q: Sql, rows: AuditRow[]): Promise<void> {
   if (rows.length > 0) await insertion(q, rows);
 }
 
-function insertion(q: Queryable, rows: AuditRow[]) {
+function insertion(q: Sql, rows: AuditRow[]) {
   const column = <T>(read: (row: AuditRow) => T): T[] => rows.map(read);
   const json = (value: unknown) => value === undefined ? null : JSON.stringify(value);
   const tenantOf = ({ actor, entry }: AuditRow) =>

@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { TenantCaller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
@@ -52,7 +52,7 @@ export interface ApiKeyListRequest extends PageRequest {
   includeDeleted: boolean;
 }
 
-const columns = (q: Queryable) =>
+const columns = (q: Sql) =>
   q`id, name, start, permissions, created_by, created_at, expires_at, revoked_at, revoked_by, last_used_at,
     last_used_ip`;
 
@@ -78,7 +78,7 @@ export const apiKeyVersion = ({ revokedAt }: ApiKey): number => revokedAt ? 2 : 
 
 /** Reads a key of the tenant, also a revoked one. Throws API_KEY_NOT_FOUND. */
 export async function readApiKey(
-  q: Queryable,
+  q: Sql,
   { tenantId }: TenantCaller,
   id: string,
   lock = false,
@@ -166,7 +166,7 @@ function requireMayGrant(caller: TenantCaller, permissions: string[]): void {
   );
 }
 
-async function requirePermissions(q: Queryable, { tenantId }: TenantCaller, codes: string[]): Promise<void> {
+async function requirePermissions(q: Sql, { tenantId }: TenantCaller, codes: string[]): Promise<void> {
   const known = await q<{ code: string }[]>`
     select code from permissions where code = any(${codes}::text[]) and deleted_at is null
       and (tenant_id is null or tenant_id = ${tenantId})`;

@@ -1,4 +1,4 @@
-import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { digest, newSecret } from "./secrets.ts";
 import { markRefreshTokensUsed, REFRESH_TOKEN_SECONDS } from "./sessions.ts";
@@ -44,7 +44,7 @@ export async function openBrowserSession(
  * change of its user's roles, permissions or links ended it.
  */
 export async function readBrowserSession(
-  q: Queryable,
+  q: Sql,
   secret: string,
 ): Promise<BrowserSession | "access-changed" | null> {
   const [row] = await q<(BrowserSession & { recentlySeen: boolean; isCurrent: boolean })[]>`

@@ -2,7 +2,7 @@
 // user is counted and locked like a user's email, so neither the answer nor its time reveals whether a user exists. (Only
 // the request that starts a user's lockout runs two more short statements.) The table stays small: each row costs the
 // client a password hash, an address over its limit adds no rows, and a job prunes rows after their time window.
-import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 
@@ -13,7 +13,7 @@ const LOCKOUT_MINUTES = 15;
 const userSubject = (userId: string) => `user:${userId}`;
 const addressSubject = (address: string) => `address:${address}`;
 /** Lower-case, as users are looked up; hashed, because it may be a person's email at another service. */
-const emailSubject = (q: Queryable, email: string) =>
+const emailSubject = (q: Sql, email: string) =>
   q`'email:' || encode(sha256(convert_to(lower(${email}), 'UTF8')), 'hex')`;
 
 /** The account of a sign-in attempt. */
@@ -27,7 +27,7 @@ export interface TriedAccount {
  * Checks that an address is below its limit of failed sign-ins.
  * @throws RATE_LIMITED with Retry-After
  */
-export async function requireAddressBelowLimit(q: Queryable, address: string): Promise<void> {
+export async function requireAddressBelowLimit(q: Sql, address: string): Promise<void> {
   const [over] = await q<{ seconds: number }[]>`
     select greatest(1, ceil(extract(epoch from
         min(at) + make_interval(mins => ${ADDRESS_LIMIT.minutes}) - now())))::int as seconds
@@ -78,12 +78,12 @@ async function countForUnknownEmail(tx: Tx, email: string): Promise<void> {
 }
 
 /** SQL: end of the lock of an email without a user, over `failed_sign_ins f`; null if it is not locked. */
-const lockEnd = (q: Queryable) =>
+const lockEnd = (q: Sql) =>
   q`case when cardinality(f.failed_at) >= ${ACCOUNT_LIMIT.failures}
     then f.last_failed_at + make_interval(mins => ${LOCKOUT_MINUTES}) end`;
 
 /** Query for the end of the lock of an email without a user. */
-export const unknownEmailLockEnd = (q: Queryable, email: string) =>
+export const unknownEmailLockEnd = (q: Sql, email: string) =>
   q`select ${lockEnd(q)} from failed_sign_ins f where f.subject = ${emailSubject(q, email)}`;
 
 /** Deletes the counted wrong passwords of an account. */

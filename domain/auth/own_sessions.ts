@@ -1,4 +1,4 @@
-import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -21,7 +21,7 @@ export interface OwnSession {
 
 /** Lists the caller's 100 newest open sessions, newest first. */
 export async function listOwnSessions(
-  q: Queryable,
+  q: Sql,
   caller: Pick<Caller, "userId" | "sessionId">,
 ): Promise<OwnSession[]> {
   return await q<OwnSession[]>`

@@ -1,4 +1,4 @@
-import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { emitUserUpdated } from "../access/user_events.ts";
 import { lockUser } from "../access/user_lock.ts";
@@ -38,7 +38,7 @@ export interface ProfileChange {
 
 /** Reads a user's profile with roles and permissions in the tenant context; `tenantId` null: no tenant context. */
 export async function readProfile(
-  q: Queryable,
+  q: Sql,
   userId: string,
   tenantId: string | null,
 ): Promise<{ profile: Profile; version: number }> {

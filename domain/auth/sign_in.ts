@@ -1,4 +1,4 @@
-import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import {
   hashesWaiting,
   hashPassword,
@@ -139,7 +139,7 @@ export async function signOut(p: Platform, caller: Caller): Promise<void> {
   await transact(p.sql, (tx) => endSessions(p, tx, { userId, sessionId, reason: "signed out" }));
 }
 
-async function readAccount(q: Queryable, email: string): Promise<Account> {
+async function readAccount(q: Sql, email: string): Promise<Account> {
   const [account] = await q<Account[]>`
     select u.id, asked.email, u.password_hash, u.is_active and u.deleted_at is null as usable,
       ceil(extract(epoch from case when u.id is null then (${

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 
 /** The tenant that a sign-in requests. */
@@ -14,7 +14,7 @@ export interface WantedTenant {
  * @throws TENANT_FORBIDDEN if the user has no active link to the requested tenant.
  */
 export async function chooseTenant(
-  q: Queryable,
+  q: Sql,
   userId: string,
   wanted: WantedTenant,
 ): Promise<string | null> {
@@ -31,7 +31,7 @@ export async function chooseTenant(
 }
 
 /** Checks that the user has an active link to the tenant, regardless of permissions. Throws TENANT_FORBIDDEN. */
-export async function requireActiveLink(q: Queryable, userId: string, tenantId: string): Promise<void> {
+export async function requireActiveLink(q: Sql, userId: string, tenantId: string): Promise<void> {
   if (await hasActiveLink(q, userId, tenantId)) return;
   throw problem(
     "TENANT_FORBIDDEN",
@@ -40,7 +40,7 @@ export async function requireActiveLink(q: Queryable, userId: string, tenantId: 
 }
 
 /** Does the user have an active link to the tenant, and is the tenant active? */
-export async function hasActiveLink(q: Queryable, userId: string, tenantId: string): Promise<boolean> {
+export async function hasActiveLink(q: Sql, userId: string, tenantId: string): Promise<boolean> {
   const rows = await q`select from user_tenants l join tenants t on t.id = l.tenant_id
     where l.user_id = ${userId} and l.tenant_id = ${tenantId} and l.is_active and t.is_active and t.deleted_at is null`;
   return rows.length > 0;

@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { TenantCaller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
@@ -42,7 +42,7 @@ export interface DeliveryAttempt {
   answer: string | null;
 }
 
-const columns = (q: Queryable) =>
+const columns = (q: Sql) =>
   q`d.id, d.endpoint_id, d.event_type, d.status, d.body, d.attempt_count, d.created_at, d.next_attempt_at,
     d.completed_at, (select coalesce(json_agg(json_build_object('number', a.number, 'attemptedAt', a.attempted_at,
       'durationMs', a.duration_ms, 'statusCode', a.status_code, 'error', a.error, 'answer', a.answer)
@@ -136,7 +136,7 @@ async function requireActive(tx: Tx, caller: TenantCaller, endpointId: string): 
   );
 }
 
-async function readDelivery(q: Queryable, id: string): Promise<Delivery> {
+async function readDelivery(q: Sql, id: string): Promise<Delivery> {
   const [delivery] = await q<Delivery[]>`select ${columns(q)} from webhook_deliveries d where d.id = ${id}`;
   if (!delivery) throw new Error(`the delivery ${id} that was just written is missing`);
   return withTimes(delivery);

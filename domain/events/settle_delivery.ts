@@ -1,4 +1,4 @@
-import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { DeliveryStatus } from "./deliveries.ts";
 import type { Attempt } from "./deliver.ts";
@@ -35,7 +35,7 @@ export interface PendingDelivery {
 }
 
 /** Reads a Pending delivery; null if it has ended or was deleted. */
-export async function readPendingDelivery(q: Queryable, id: string): Promise<PendingDelivery | null> {
+export async function readPendingDelivery(q: Sql, id: string): Promise<PendingDelivery | null> {
   const [delivery] = await q<PendingDelivery[]>`
     select d.id, d.endpoint_id, e.url, e.is_active, d.body, d.attempt_count, d.round_attempts,
       greatest(0, extract(epoch from d.next_attempt_at - now()) * 1000)::float8 as due_in_ms

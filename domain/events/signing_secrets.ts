@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 
 /** How long a replaced secret also signs, in hours. */
 export const OLD_SECRET_HOURS = 24;
@@ -17,7 +17,7 @@ export async function issueSecret(tx: Tx, endpointId: string): Promise<string> {
 }
 
 /** The secrets that sign an endpoint's deliveries now, the current one first. */
-export async function readSecrets(q: Queryable, endpointId: string): Promise<string[]> {
+export async function readSecrets(q: Sql, endpointId: string): Promise<string[]> {
   const rows = await q<{ secret: string }[]>`
     select secret from webhook_secrets
     where endpoint_id = ${endpointId} and (valid_until is null or valid_until > now())

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 
@@ -77,7 +77,7 @@ export function fileRecord(row: FileRow): FileRecord {
  * @throws FILE_NOT_FOUND
  */
 export async function readVisibleFile(
-  q: Queryable,
+  q: Sql,
   caller: Pick<Caller, "tenantId">,
   fileId: string,
 ): Promise<FileRow> {

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { PartUpload } from "./parts.ts";
 
@@ -14,13 +14,13 @@ export interface NewObject {
 }
 
 /** Registers a key before an object is written under it, so that no object exists without a row. */
-export async function registerObject(q: Queryable, o: NewObject): Promise<void> {
+export async function registerObject(q: Sql, o: NewObject): Promise<void> {
   await q`insert into file_objects (key, file_id, delete_at)
     values (${o.key}, ${o.fileId}, ${o.deleteAt ?? null})`;
 }
 
 /** The multipart upload started under a key; null if there is none. */
-export async function readPartUpload(q: Queryable, key: string): Promise<PartUpload | null> {
+export async function readPartUpload(q: Sql, key: string): Promise<PartUpload | null> {
   const [row] = await q<PartUpload[]>`select upload_id, part_count from file_objects
     where key = ${key} and upload_id is not null`;
   return row ?? null;

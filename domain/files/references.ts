@@ -1,4 +1,4 @@
-import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
@@ -118,7 +118,7 @@ async function decrementReferenceCounts(tx: Tx, fileIds: string[]): Promise<void
 const MAX_SCOPES = 1_000;
 
 /** The scopes that hold a file, sorted by name; at most MAX_SCOPES. */
-export async function holdingScopes(q: Queryable, fileId: string): Promise<string[]> {
+export async function holdingScopes(q: Sql, fileId: string): Promise<string[]> {
   const rows = await q<{ scope: string }[]>`select distinct scope from file_references
     where file_id = ${fileId} and released_at is null order by scope limit ${MAX_SCOPES}`;
   return rows.map((row) => row.scope);
@@ -126,7 +126,7 @@ export async function holdingScopes(q: Queryable, fileId: string): Promise<strin
 
 /** The current references to a file, oldest first; for a product file, only those of the caller's tenant. */
 export async function listReferences(
-  q: Queryable,
+  q: Sql,
   caller: Caller,
   file: Pick<FileRow, "id" | "tenantId">,
   request: PageRequest,
@@ -142,5 +142,5 @@ export async function listReferences(
 }
 
 /** SQL condition: on a product file, a tenant sees only its own references; a system admin sees all. */
-const visibleReferences = (q: Queryable, caller: Caller, file: Pick<FileRow, "tenantId">) =>
+const visibleReferences = (q: Sql, caller: Caller, file: Pick<FileRow, "tenantId">) =>
   file.tenantId !== null || isSystemAdmin(caller) ? q`true` : q`tenant_id = ${caller.tenantId}`;

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
  * signatures. All instances get the same number.
  */
 export async function generationOf(
-  q: Queryable,
+  q: Sql,
   { engine, databaseVersion }: ScannerStatus,
 ): Promise<number> {
   const version = databaseVersion ?? "";
@@ -30,7 +30,7 @@ export async function generationOf(
  * walk.
  * @returns false if no engine has scanned anything yet
  */
-export async function requestRescan(q: Queryable): Promise<boolean> {
+export async function requestRescan(q: Sql): Promise<boolean> {
   const inserted = await q`
     insert into scan_generations (engine, database_version, round)
     select engine, database_version,
@@ -54,7 +54,7 @@ export interface RescanProgress {
 }
 
 /** Reads the rescan progress; all members are null (or 0) if no engine has been seen. */
-export async function readRescanProgress(q: Queryable): Promise<RescanProgress> {
+export async function readRescanProgress(q: Sql): Promise<RescanProgress> {
   const [row] = await q<RescanProgress[]>`
     select engine, nullif(database_version, '') as database_version, seen_at, walk_until,
       (select count(*) from files where status = 'Available' and scan_generation < newest.id) as outdated_files

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 
 /**
  * Updates the ETag of a file whose content was restored from a backup: a store can give the same bytes another ETag.
@@ -6,7 +6,7 @@ import type { Queryable } from "../../infra/postgres/postgres.ts";
  * @returns whether a file was updated
  */
 export async function adoptRestoredContent(
-  q: Queryable,
+  q: Sql,
   { key, sha256, etag }: { key: string; sha256: string; etag: string },
 ): Promise<boolean> {
   const updated = await q`

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
 import { pageOf } from "../shared/list_order.ts";
 import type { PageRequest } from "../shared/paging.ts";
@@ -21,7 +21,7 @@ export interface ScanAttempt {
 
 /** The scan attempts of a file, newest first. */
 export async function listScanAttempts(
-  q: Queryable,
+  q: Sql,
   fileId: string,
   page: PageRequest,
 ): Promise<ScanAttempt[]> {

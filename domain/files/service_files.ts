@@ -1,5 +1,5 @@
 import type { StoredObject } from "../../infra/objectstore/objectstore.ts";
-import { type Queryable, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { profilesOf } from "./configured_profiles.ts";
@@ -100,7 +100,7 @@ function limitSize(
 }
 
 /** The record of a file in any state; null if it does not exist. Does not check permissions: the caller must. */
-export async function readFileState(q: Queryable, fileId: string): Promise<FileRecord | null> {
+export async function readFileState(q: Sql, fileId: string): Promise<FileRecord | null> {
   const [row] = await q<FileRow[]>`select * from files where id = ${fileId}`;
   return row ? fileRecord(row) : null;
 }
@@ -145,7 +145,7 @@ export async function copyFileTo(
   await p.objects.copy(from, deliveryKey(file.tenantId, path), { ifEtag: file.finalEtag });
 }
 
-async function readFile(q: Queryable, fileId: string): Promise<FileRow> {
+async function readFile(q: Sql, fileId: string): Promise<FileRow> {
   const [row] = await q<FileRow[]>`select * from files where id = ${fileId}`;
   if (!row) throw problem("FILE_NOT_FOUND", "The file does not exist.");
   return row;

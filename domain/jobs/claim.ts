@@ -1,5 +1,5 @@
 import { isLockTimeout } from "../../infra/postgres/failures.ts";
-import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { type ClaimPlan, laneParts, limitPlan } from "./lanes.ts";
 
 const PROMOTED_AT_ONCE = 1_000;
@@ -37,7 +37,7 @@ export interface Claim {
  * have locked are skipped, so claims never wait for each other. The key-share lock on the worker's own row ensures
  * that a worker already declared dead claims nothing.
  */
-export async function claimFromLanes(sql: Queryable, workerId: string, plan: ClaimPlan): Promise<Claim> {
+export async function claimFromLanes(sql: Sql, workerId: string, plan: ClaimPlan): Promise<Claim> {
   const { lanes, take } = plan;
   const rows = await sql<ClaimedRow[]>`
     with alive as (

@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { JobKind, JobStatus } from "./job_row.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 import { deleteOldThroughput } from "./throughput.ts";
@@ -22,7 +22,7 @@ export interface JobFilters {
 /**
  * The filters as an SQL condition on `jobs` or the counters. The status is a literal, so that partial indexes apply.
  */
-export function matching(q: Queryable, filters: JobFilters) {
+export function matching(q: Sql, filters: JobFilters) {
   return q`true
     ${filters.status ? q`and status = ${q.unsafe(`'${filters.status}'`)}` : q``}
     ${filters.type ? q`and type = ${filters.type}` : q``}

@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
@@ -94,7 +94,7 @@ export async function retryDeadLetters(
   return { matched: retried, retried, dryRun: false, jobIds };
 }
 
-const matches = (q: Queryable, { filter, reach }: { filter: DeadLetterFilter; reach: JobReach }) =>
+const matches = (q: Sql, { filter, reach }: { filter: DeadLetterFilter; reach: JobReach }) =>
   q`
   ${within(q, reach)} and retried_at is null
   ${filter.jobTypeName === null ? q`` : q`and job_type_name = ${filter.jobTypeName}`}

@@ -2,7 +2,7 @@ import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import {
   afterCommit,
   type PendingQuery,
-  type Queryable,
+  type Sql,
   type Tx,
   withCommit,
 } from "../../infra/postgres/postgres.ts";
@@ -90,7 +90,7 @@ export function wakeAt(p: { wakeUps: WakeUps }, tx: Tx, tick: Date | null): void
  * @param parents result of `lockParents`; required if jobs have parents.
  */
 export function writeJobs(
-  q: Queryable,
+  q: Sql,
   jobs: NewJob[],
   parents: ReadonlyMap<string, string> = new Map(),
 ): PendingQuery<JobRow[]> {
@@ -103,7 +103,7 @@ export function writeJobs(
  * @param parents result of `lockParents`; required if jobs have parents.
  */
 export function jobInsertion(
-  q: Queryable,
+  q: Sql,
   jobs: (NewJob & { id: string })[],
   parents: ReadonlyMap<string, string> = new Map(),
 ) {

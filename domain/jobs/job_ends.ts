@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 
 /** The final status of a job. */
 export interface JobEnd {
@@ -7,7 +7,7 @@ export interface JobEnd {
 }
 
 /** Final status by job id, for those of the jobs that have ended. For areas whose rows wait for a job. */
-export async function readJobEnds(q: Queryable, ids: string[]): Promise<Map<string, JobEnd>> {
+export async function readJobEnds(q: Sql, ids: string[]): Promise<Map<string, JobEnd>> {
   if (ids.length === 0) return new Map();
   const rows = await q<(JobEnd & { id: string })[]>`
     select id, status, last_error from jobs
@@ -19,7 +19,7 @@ export async function readJobEnds(q: Queryable, ids: string[]): Promise<Map<stri
  * Arguments by job id, of the jobs of a type that were cancelled within the last day and before their scheduled time.
  * For areas whose rows wait for the same time.
  */
-export async function readCancelledEarly(q: Queryable, jobTypeName: string): Promise<Map<string, string>> {
+export async function readCancelledEarly(q: Sql, jobTypeName: string): Promise<Map<string, string>> {
   const rows = await q<{ id: string; serializedArgs: string }[]>`
     select id, serialized_args from jobs
     where status = 'Cancelled' and job_type_name = ${jobTypeName} and completed_at > now() - interval '1 day'

@@ -1,10 +1,10 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { JOB_COLUMNS, type JobRow } from "./job_row.ts";
 import { type JobReach, within } from "./reach.ts";
 
 /** @throws JOB_NOT_FOUND (also for another tenant's job) */
-export async function readJob(q: Queryable, reach: JobReach, id: string): Promise<JobRow> {
+export async function readJob(q: Sql, reach: JobReach, id: string): Promise<JobRow> {
   const [row] = await q<JobRow[]>`
     select ${q.unsafe(JOB_COLUMNS)} from jobs where id = ${id} and ${within(q, reach)}`;
   if (!row) throw noSuchJob(id);
@@ -13,7 +13,7 @@ export async function readJob(q: Queryable, reach: JobReach, id: string): Promis
 
 /** Reads a job and locks its row until the transaction ends. @throws JOB_NOT_FOUND */
 export async function lockJob(
-  q: Queryable,
+  q: Sql,
   reach: JobReach,
   id: string,
 ): Promise<JobRow & { hasChildren: boolean }> {

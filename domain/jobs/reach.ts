@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Actor } from "../audit/audit.ts";
 
@@ -31,7 +31,7 @@ export function jobReach(caller: JobActor, onlyTenantId?: string): JobReach {
 }
 
 /** SQL condition on the tenant column that limits rows to the reach. */
-export const within = (q: Queryable, reach: JobReach, column = "tenant_id") =>
+export const within = (q: Sql, reach: JobReach, column = "tenant_id") =>
   reach.everything ? q`true` : q`${q(column)} = ${reach.tenantId}::uuid`;
 
 const EVERYTHING = "ffffffff-ffff-ffff-ffff-ffffffffffff";

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { JobStatus } from "./job_row.ts";
 import { type JobReach, within } from "./reach.ts";
@@ -48,7 +48,7 @@ export function recurringJob(
  * @throws JOB_RECURRING_NOT_FOUND
  */
 export async function readRecurring(
-  q: Queryable,
+  q: Sql,
   o: { reach: JobReach; ownTenantId: string | null; jobId: string; lock?: boolean },
 ): Promise<RecurringRow> {
   const [row] = await q<RecurringRow[]>`

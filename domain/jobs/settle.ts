@@ -1,5 +1,5 @@
 import { databaseFailure } from "../../infra/postgres/failures.ts";
-import { type Queryable, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { DELIVERY_JOB } from "../events/delivery_job.ts";
 import { emitEvents } from "../events/emit.ts";
 import { newId } from "../shared/ids.ts";
@@ -140,7 +140,7 @@ export async function settleJobs(
  * claim: the transaction's time may be earlier, and the database's clock may have been set back.
  */
 async function writeSettlements(
-  q: Queryable,
+  q: Sql,
   workerId: string,
   settlements: Settlement[],
 ): Promise<(SettledJob & { hasChildren: boolean })[]> {

@@ -1,4 +1,4 @@
-import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
 const MINUTE_MS = 60_000;
@@ -58,7 +58,7 @@ export async function readThroughput(
 }
 
 /** Deletes minutes and hours that no window shows any more. */
-export async function deleteOldThroughput(q: Queryable): Promise<void> {
+export async function deleteOldThroughput(q: Sql): Promise<void> {
   await q`
     delete from job_throughput where (grain = 'minute' and start < now() - interval '2 hours')
       or (grain = 'hour' and start < now() - interval '8 days')`;

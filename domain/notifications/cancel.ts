@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { problem } from "../problems/problem.ts";
 import { contentTag, requireTag } from "../shared/version.ts";
@@ -39,7 +39,7 @@ export async function cancelScheduled(
 
 /** The status of a notification of the tenant. @throws NOTIFICATION_NOT_FOUND, also for another tenant's notification */
 export async function readStatus(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   id: string,
 ): Promise<NotificationStatus> {

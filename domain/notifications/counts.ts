@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { NotificationChannel, NotificationStatus } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
@@ -21,7 +21,7 @@ export interface NotificationFilter {
  * in the incomplete hours at both ends of the range.
  */
 export async function countByStatus(
-  q: Queryable,
+  q: Sql,
   filter: NotificationFilter,
 ): Promise<Map<NotificationStatus, number>> {
   const parts = partsOf(filter).map(({ grain, from, before, to }) => {
@@ -72,7 +72,7 @@ function partsOf({ fromDate, toDate }: Pick<NotificationFilter, "fromDate" | "to
 type StatusCount = { status: NotificationStatus; count: number };
 
 async function countDays(
-  q: Queryable,
+  q: Sql,
   { tenantId, channel, status }: NotificationFilter,
   from: Date | undefined,
   before: Date | undefined,
@@ -86,7 +86,7 @@ async function countDays(
 }
 
 async function countHours(
-  q: Queryable,
+  q: Sql,
   { tenantId, channel, status }: NotificationFilter,
   from: Date | undefined,
   before: Date | undefined,
@@ -99,7 +99,7 @@ async function countHours(
 }
 
 async function countRows(
-  q: Queryable,
+  q: Sql,
   { tenantId, channel, status }: NotificationFilter,
   { from, before, to }: Omit<Part, "grain">,
 ): Promise<StatusCount[]> {
@@ -114,11 +114,11 @@ async function countRows(
 const dayOf = (instant: Date): string => instant.toISOString().slice(0, 10);
 
 /** A condition on the tenant that an index on tenant_id can serve, also for null. */
-export const ofTenant = (q: Queryable, tenantId: string | null) =>
+export const ofTenant = (q: Sql, tenantId: string | null) =>
   tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
 
 /** Message counts by status. Sending counts as pending. */
-export async function readStats(q: Queryable, filter: NotificationFilter) {
+export async function readStats(q: Sql, filter: NotificationFilter) {
   const counts = await countByStatus(q, filter);
   const of = (status: NotificationStatus) => counts.get(status) ?? 0;
   return {
@@ -136,7 +136,7 @@ export const total = (counts: Map<NotificationStatus, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
 
 /** Merges the count shards of past days and hours into one row each, so that sums read few rows. */
-export async function foldCounts(q: Queryable): Promise<void> {
+export async function foldCounts(q: Sql): Promise<void> {
   await q`
     with folded as (
       delete from notification_counts where day < current_date - 1 and shard <> 0

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Outcome, ProviderAttempt } from "./failover.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { MessageAttachment } from "./message.ts";
@@ -77,7 +77,7 @@ export interface Hold {
  * planner underestimates the open messages of a large backlog and reads all of them for every batch.
  * @returns in the given order; null if the run cannot take the message: it is cancelled, sent, or held by another job.
  */
-export async function holdNotifications(q: Queryable, holds: Hold[]): Promise<(HeldNotification | null)[]> {
+export async function holdNotifications(q: Sql, holds: Hold[]): Promise<(HeldNotification | null)[]> {
   const rows = await q<(HeldNotification & { isRevived: boolean })[]>`
     update notifications n set status = 'Sending', job_id = h.job_id, job_attempt = h.attempt,
       retry_count = h.failures, updated_at = now()
@@ -96,7 +96,7 @@ export async function holdNotifications(q: Queryable, holds: Hold[]): Promise<(H
 }
 
 /** Sets recipients who were refused or skipped back to Owed, in the table and in `revived`. */
-async function oweAgain(q: Queryable, revived: HeldNotification[]): Promise<void> {
+async function oweAgain(q: Sql, revived: HeldNotification[]): Promise<void> {
   if (revived.length === 0) return;
   await q`update notification_recipients set status = 'Owed', reason = null
     where notification_id = any(${revived.map(({ id }) => id)}::uuid[]) and status in ('Refused', 'Skipped')`;
@@ -108,14 +108,14 @@ async function oweAgain(q: Queryable, revived: HeldNotification[]): Promise<void
 }
 
 /** Reads a direct message: it was inserted as Sending and has no job. */
-export async function readDirectNotification(q: Queryable, id: string): Promise<HeldNotification> {
+export async function readDirectNotification(q: Sql, id: string): Promise<HeldNotification> {
   const [row] = await q<HeldNotification[]>`
     select ${heldColumns(q)} from notifications n where n.id = ${id}`;
   if (!row) throw new Error(`the notification ${id} is missing although it was just inserted`);
   return row;
 }
 
-const heldColumns = (q: Queryable) =>
+const heldColumns = (q: Sql) =>
   q`n.id, n.tenant_id, n.channel, n.priority, n.subject, n.html_body, n.text_body, n.locale, n.template_slug,
     n.template_version_id, n.template_version, n.template_data, n.push_data, n.category, n.icon, n.action_url, n.from_address, n.from_name,
     n.is_confidential, n.job_id, n.job_attempt as attempt,

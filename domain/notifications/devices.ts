@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 
@@ -36,7 +36,7 @@ export async function registerDevice(
 }
 
 /** A user's devices, oldest first. */
-export async function listDevices(q: Queryable, userId: string): Promise<UserDevice[]> {
+export async function listDevices(q: Sql, userId: string): Promise<UserDevice[]> {
   return await q<UserDevice[]>`
     select id, user_id, platform, created_at from user_devices where user_id = ${userId} order by id`;
 }
@@ -48,7 +48,7 @@ export async function removeDevice(sql: Sql, userId: string, id: string): Promis
 }
 
 /** The tokens of all devices of these users. */
-export async function findDeviceTokens(q: Queryable, userIds: string[]): Promise<string[]> {
+export async function findDeviceTokens(q: Sql, userIds: string[]): Promise<string[]> {
   const rows = await q<{ token: string }[]>`
     select token from user_devices where user_id = any(${userIds}::uuid[]) order by id`;
   return rows.map((row) => row.token);
@@ -56,7 +56,7 @@ export async function findDeviceTokens(q: Queryable, userIds: string[]): Promise
 
 /** The device tokens of these users by user id, oldest first. Users without a device are left out. */
 export async function findDeviceTokensByUser(
-  q: Queryable,
+  q: Sql,
   userIds: string[],
 ): Promise<Map<string, string[]>> {
   const rows = await q<{ userId: string; token: string }[]>`
@@ -66,6 +66,6 @@ export async function findDeviceTokensByUser(
 }
 
 /** Deletes the devices of tokens that a push service has reported as dead. */
-export async function deleteDevices(q: Queryable, tokens: string[]): Promise<void> {
+export async function deleteDevices(q: Sql, tokens: string[]): Promise<void> {
   await q`delete from user_devices where token = any(${tokens}::text[])`;
 }

@@ -1,4 +1,4 @@
-import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { readJobEnds } from "../jobs/job_ends.ts";
 import type { Platform } from "../shared/platform.ts";
 import { enqueueDigests } from "./digest_collect.ts";
@@ -42,7 +42,7 @@ export async function settleDigests(
 }
 
 /** Sets the final status of those of these Pending messages that have no Owed or Collected recipient any more. */
-export async function settleCollected(q: Queryable, notificationIds: string[]): Promise<number> {
+export async function settleCollected(q: Sql, notificationIds: string[]): Promise<number> {
   const ids = [...new Set(notificationIds)].sort();
   if (ids.length === 0) return 0;
   const settled = await q`

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { limitTo } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countByStatus, type NotificationFilter, ofTenant, total } from "./counts.ts";
@@ -32,7 +32,7 @@ const DEEP_OFFSET = 1_000;
 
 /** A page of the tenant's messages, newest first. */
 export async function listNotifications(
-  q: Queryable,
+  q: Sql,
   filter: NotificationFilter,
   page: PageRequest,
 ): Promise<PagedResult<NotificationSummary>> {
@@ -66,7 +66,7 @@ function nearerEnd(newest: RowRange, total: number): RowRange {
 
 /** Rows, newest first. For a deep page the ids are found first by an index-only scan, then their rows are read. */
 async function readRows(
-  q: Queryable,
+  q: Sql,
   { tenantId, channel, status, fromDate, toDate }: NotificationFilter,
   { order, offset, limit }: RowRange,
 ): Promise<NotificationRow[]> {

@@ -1,5 +1,5 @@
 import { oneLine } from "../../infra/mail/message_safety.ts";
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
@@ -56,7 +56,7 @@ export interface Message {
  * @throws VALIDATION_ERROR with every invalid address, or every user who is not active in the tenant
  */
 export async function checkMessage(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   message: Message,
   field = "",
@@ -87,7 +87,7 @@ export async function checkMessage(
 }
 
 async function requireUsers(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   recipients: MessageRecipient[],
   field: string,

@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
 import { scheduleMistakes } from "../jobs/cron.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
@@ -47,7 +47,7 @@ const DEFAULTS: PreferenceRow = {
 
 /** A user's preferences and their version. A user who has never set any has the defaults and version 0. */
 export async function readPreferences(
-  q: Queryable,
+  q: Sql,
   userId: string,
 ): Promise<{ preferences: Preferences; version: number }> {
   const row = await readRow(q, userId) ?? DEFAULTS;
@@ -131,7 +131,7 @@ async function lockVersion(tx: Tx, userId: string): Promise<number> {
   return row?.version ?? 0;
 }
 
-async function readRow(q: Queryable, userId: string): Promise<PreferenceRow | undefined> {
+async function readRow(q: Sql, userId: string): Promise<PreferenceRow | undefined> {
   const [row] = await q<PreferenceRow[]>`
     select time_zone_id, quiet_from, quiet_to, categories, has_digest, digest_at, digest_locale, version
     from notification_preferences where user_id = ${userId}`;
@@ -139,12 +139,12 @@ async function readRow(q: Queryable, userId: string): Promise<PreferenceRow | un
 }
 
 /** The language a user has chosen for digests; null: the tenant's default. */
-export async function readDigestLocale(q: Queryable, userId: string): Promise<string | null> {
+export async function readDigestLocale(q: Sql, userId: string): Promise<string | null> {
   return (await readRow(q, userId))?.digestLocale ?? null;
 }
 
 /** The categories, in lower case, that the user does not want by email. */
-export async function readOptedOut(q: Queryable, userId: string): Promise<Set<string>> {
+export async function readOptedOut(q: Sql, userId: string): Promise<Set<string>> {
   const { categories } = await readRow(q, userId) ?? DEFAULTS;
   return new Set(Object.entries(categories).filter(([, channels]) => !channels.Email).map(([name]) => name));
 }

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import {
   CHANNEL_DISPLAY,
@@ -58,7 +58,7 @@ export interface NotificationDetail extends NotificationRow {
 
 /** A message with its recipients and attempts. The bodies of a confidential message are null. @throws NOTIFICATION_NOT_FOUND */
 export async function readNotification(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   id: string,
 ): Promise<NotificationDetail> {

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { NotificationChannel } from "./status.ts";
 import type { SuppressionReason } from "./suppression.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
@@ -31,7 +31,7 @@ export interface RecipientPreference {
  * index look-ups per recipient, the second only for known users. A suppression that this same message caused does not
  * count, so that a retry of the message tries the address again.
  */
-export const recipientUserColumns = (q: Queryable) =>
+export const recipientUserColumns = (q: Sql) =>
   q`'userId', r.user_id, 'followsUser', r.follows_user,
         'suppression', (select s.reason from notification_suppressions s
           where s.tenant_key = coalesce(n.tenant_id, ${tenantKeyOf(null)}::uuid)

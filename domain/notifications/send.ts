@@ -1,11 +1,5 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
-import {
-  afterCommit,
-  isTransaction,
-  type Queryable,
-  type Sql,
-  type Tx,
-} from "../../infra/postgres/postgres.ts";
+import { afterCommit, isTransaction, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { activeSpan } from "../../infra/telemetry/tracing.ts";
 import { wakeFor } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
@@ -168,7 +162,7 @@ type AcceptedMessage = OutgoingMessage & Pick<NewNotification, "templateVersionI
 /** Validates a message. @param o.field prefix of the field names in errors */
 async function prepareMessage(
   p: Platform,
-  q: Queryable,
+  q: Sql,
   sender: MessageSender,
   given: Message,
   o: { scheduledAt: Date | null; field: string },
@@ -186,7 +180,7 @@ async function prepareMessage(
  */
 async function storeMessages(
   p: Pick<Platform, "wakeUps">,
-  q: Queryable,
+  q: Sql,
   messages: AcceptedMessage[],
 ): Promise<{ ids: string[]; wake: () => void }> {
   const type = deliveryJob;
@@ -214,7 +208,7 @@ async function storeMessages(
 }
 
 /** The status of a message and its recipients, for the area that sent it; null if the id is unknown. */
-export async function readNotificationStatus(q: Queryable, id: string): Promise<
+export async function readNotificationStatus(q: Sql, id: string): Promise<
   | {
     status: NotificationStatus;
     lastError: string | null;

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { jobInsertion, type NewJob } from "../jobs/enqueue.ts";
 import { newId } from "../shared/ids.ts";
 import { jsonRows } from "./json_rows.ts";
@@ -31,7 +31,7 @@ export interface NewNotification {
  * wakes workers for the jobs after the commit.
  */
 export async function insertNotifications(
-  q: Queryable,
+  q: Sql,
   notifications: NewNotification[],
   jobs: (NewJob & { id: string })[] = [],
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
@@ -31,12 +31,11 @@ export interface Suppression {
   createdAt: Date;
 }
 
-const columns = (q: Queryable) =>
-  q`id, channel, address, reason, detail, notification_id, created_by, created_at`;
+const columns = (q: Sql) => q`id, channel, address, reason, detail, notification_id, created_by, created_at`;
 
 /** A page of the tenant's suppressed addresses, newest first. @param filter.search part of the address */
 export async function listSuppressions(
-  q: Queryable,
+  q: Sql,
   filter: { tenantId: string | null; channel?: SuppressedChannel | undefined; search?: string | undefined },
   page: PageRequest,
 ): Promise<PagedResult<Suppression>> {
@@ -53,7 +52,7 @@ export async function listSuppressions(
 
 /** One suppressed address. @throws NOTIFICATION_SUPPRESSION_NOT_FOUND, also for another tenant's address */
 export async function readSuppression(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   id: string,
 ): Promise<Suppression> {
@@ -133,7 +132,7 @@ const suppressionNotFound = (id: string) =>
  * suppressions that this same message caused.
  */
 export async function findSuppressions(
-  q: Queryable,
+  q: Sql,
   { id, tenantId, channel }: { id: string; tenantId: string | null; channel: NotificationChannel },
   addresses: string[],
 ): Promise<Map<string, SuppressionReason>> {
@@ -149,7 +148,7 @@ export async function findSuppressions(
 
 /** Suppresses addresses that a provider has reported as dead. An existing suppression stays unchanged. */
 export async function recordSuppressions(
-  q: Queryable,
+  q: Sql,
   o: { tenantId: string | null; notificationId: string; channel: SuppressedChannel },
   dead: Pick<Suppression, "address" | "reason" | "detail">[],
 ): Promise<void> {

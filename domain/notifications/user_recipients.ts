@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { type AddressedUser, findUsersByEmail, findUsersInTenant } from "../access/user_lookup.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
@@ -15,7 +15,7 @@ import type { NotificationChannel } from "./status.ts";
  * @throws VALIDATION_ERROR with every id that is not an active user of the tenant.
  */
 export async function recipientsOfUsers(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   { channel, userIds = [] }: Message,
   field: string,
@@ -42,7 +42,7 @@ export async function recipientsOfUsers(
  * up if the message has a category, because the preferences of a user also apply to mail sent to the user's address.
  */
 export async function withKnownUsers(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   { channel, category, recipients }: Message,
 ): Promise<MessageRecipient[]> {
@@ -109,7 +109,7 @@ export const skip = (
   errorMessage: string,
 ): Outcome => ({ recipientId: id, status: "Skipped", reason, errorMessage });
 
-async function writeAddresses(q: Queryable, recipients: HeldRecipient[]): Promise<void> {
+async function writeAddresses(q: Sql, recipients: HeldRecipient[]): Promise<void> {
   await q`update notification_recipients r set address = given.address
     from unnest(${recipients.map((r) => r.id)}::uuid[], ${recipients.map((r) => r.address)}::text[])
       as given (id, address) where r.id = given.id and r.status = 'Owed'`;

@@ -1,4 +1,4 @@
-import type { Queryable, Sql, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { pageOf } from "../shared/list_order.ts";
@@ -65,7 +65,7 @@ export interface ExecutionFilter extends PageRequest {
   includeDeleted: boolean;
 }
 
-const ofTenant = (q: Queryable, tenantId: string | null) =>
+const ofTenant = (q: Sql, tenantId: string | null) =>
   tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
 
 /** The tenant's executions the caller may see, newest first. */
@@ -99,7 +99,7 @@ export async function listExecutions(
  * @throws REPORT_NOT_FOUND, MISSING_PERMISSION
  */
 export async function readVisibleExecution(
-  q: Queryable,
+  q: Sql,
   caller: Caller,
   id: string,
   lock = false,
@@ -115,7 +115,7 @@ export async function readVisibleExecution(
 }
 
 /** The deliveries of an execution, in the order of its recipients. */
-export async function listDeliveries(q: Queryable, executionId: string): Promise<DeliveryOutcome[]> {
+export async function listDeliveries(q: Sql, executionId: string): Promise<DeliveryOutcome[]> {
   return await q<DeliveryOutcome[]>`
     select method, recipient, status, error_message from report_deliveries
     where execution_id = ${executionId} order by id`;

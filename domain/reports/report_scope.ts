@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { GROUP_DATA, type ReportScope, type ReportTemplate } from "./report_template.ts";
 
 /**
@@ -6,7 +6,7 @@ import { GROUP_DATA, type ReportScope, type ReportTemplate } from "./report_temp
  * the service itself: all tenants.
  */
 export async function readScope(
-  q: Queryable,
+  q: Sql,
   template: ReportTemplate,
   tenantId: string | null,
   parameters: Record<string, unknown>,

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
 import { permissionCodes } from "../auth/held_permissions.ts";
 import type { Requester } from "./request_report.ts";
@@ -8,7 +8,7 @@ import type { Requester } from "./request_report.ts";
  * longer an active user of the tenant.
  */
 export async function readRequester(
-  q: Queryable,
+  q: Sql,
   o: { userId: string | null; tenantId: string | null; traceId: string | null },
 ): Promise<Requester | null> {
   if (o.userId === null) return null;

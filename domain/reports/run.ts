@@ -1,4 +1,4 @@
-import { type Queryable, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -46,7 +46,7 @@ export async function beginRun(p: Pick<Platform, "sql">, executionId: string): P
 }
 
 /** Is this still the execution's current run? Only the result of the current run counts. */
-export async function isCurrent(q: Queryable, { id, runId }: Run): Promise<boolean> {
+export async function isCurrent(q: Sql, { id, runId }: Run): Promise<boolean> {
   const rows = await q`select from report_executions
     where id = ${id} and run_id = ${runId} and status = ${STATUS.Generating}`;
   return rows.length === 1;
@@ -88,7 +88,7 @@ export async function failRun(p: Platform, run: Run, message: string): Promise<b
  * @returns false if the run is no longer current
  */
 export async function requeueRun(
-  q: Queryable,
+  q: Sql,
   run: Run,
   message: string,
   isFailure: boolean,

@@ -1,4 +1,4 @@
-import type { Queryable, Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../access/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { pageOf } from "../shared/list_order.ts";
@@ -42,7 +42,7 @@ export interface ScheduleFilter extends PageRequest {
  * SQL that selects schedules (alias `s`) with the status of their last run. For a burst: Queued or Generating while an
  * execution is unfinished, Failed if one failed, otherwise the lowest status number of its executions.
  */
-const schedules = (q: Queryable) =>
+const schedules = (q: Sql) =>
   q`select s.*, coalesce(b.status, e.status) as last_status from report_schedules s
     left join report_executions e on e.id = s.last_execution_id
     left join lateral (
@@ -51,7 +51,7 @@ const schedules = (q: Queryable) =>
         when bool_or(x.status = ${STATUS.Failed}) then ${STATUS.Failed} else min(x.status) end::int as status
       from report_executions x where x.burst_id = e.burst_id
     ) b on e.burst_id is not null`;
-const ofTenant = (q: Queryable, tenantId: string | null) =>
+const ofTenant = (q: Sql, tenantId: string | null) =>
   tenantId === null ? q`s.tenant_id is null` : q`s.tenant_id = ${tenantId}`;
 
 /** The tenant's schedules the caller may see, newest first. */
@@ -80,7 +80,7 @@ export async function listSchedules(
  * @throws REPORT_SCHEDULE_NOT_FOUND, MISSING_PERMISSION
  */
 export async function readVisibleSchedule(
-  q: Queryable,
+  q: Sql,
   caller: Caller,
   id: string,
   lock = false,
@@ -101,7 +101,7 @@ export async function readVisibleSchedule(
  * the schedule is unfinished.
  */
 export async function lockDueSchedules(
-  tx: Queryable,
+  tx: Sql,
   now: Date,
   limit: number,
 ): Promise<(Schedule & { isRunning: boolean })[]> {

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Queryable, Sql, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { TenantCaller } from "../access/caller.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import type { SortDirection } from "../shared/list_order.ts";
@@ -26,7 +26,7 @@ export interface ResourceListRequest extends PageRequest {
 export interface ResourceSource<Result, Create, Update> {
   list(sql: Sql, caller: TenantCaller, request: ResourceListRequest): Promise<PagedResult<Result>>;
   /** @throws the resource's not-found code */
-  read(q: Queryable, caller: TenantCaller, id: string): Promise<Versioned<Result>>;
+  read(q: Sql, caller: TenantCaller, id: string): Promise<Versioned<Result>>;
   create(p: ResourceParts, tx: Tx, caller: TenantCaller, input: Create): Promise<Versioned<Result>>;
   /** @throws the resource's not-found code, PRECONDITION_FAILED */
   update(

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { TenantCaller } from "../access/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
@@ -55,7 +55,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
   };
   const notFound = (id: string): Problem => problem(d.notFound, `The tenant has no ${d.one} ${id}.`);
 
-  async function read(q: Queryable, caller: TenantCaller, id: string): Promise<Versioned<Result>> {
+  async function read(q: Sql, caller: TenantCaller, id: string): Promise<Versioned<Result>> {
     const [row] = await q<(Result & { version: number })[]>`
       select ${q.unsafe(selected)}, version from ${q(d.table)}
       where id = ${id} and tenant_id = ${caller.tenantId} and ${q.unsafe(live)}`;
@@ -142,7 +142,7 @@ const differing = (before: Row, change: Row): Row =>
   );
 
 /** SQL conditions of the filters that are set. */
-function filterConditions(q: Queryable, d: TableDefinition, { filters }: ResourceListRequest) {
+function filterConditions(q: Sql, d: TableDefinition, { filters }: ResourceListRequest) {
   return Object.entries(d.filters ?? {}).reduce((all, [name, column]) => {
     const value = filters[name];
     return value === undefined ? all : q`${all} and ${q(column)} = ${value as string}`;

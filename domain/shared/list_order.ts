@@ -1,4 +1,4 @@
-import type { Queryable } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import { offsetOf, type PageRequest } from "./paging.ts";
 
 export type SortDirection = "Ascending" | "Descending";
@@ -7,13 +7,13 @@ export type SortDirection = "Ascending" | "Descending";
  * SQL `order by` of a list: by the expression, then by id, so that pages neither repeat nor skip rows.
  * @param expression raw SQL; must be a constant of the code, never a value of a request.
  */
-export function orderBy(q: Queryable, expression: string, id: string, direction: SortDirection) {
+export function orderBy(q: Sql, expression: string, id: string, direction: SortDirection) {
   const order = direction === "Descending" ? "desc" : "asc";
   return q.unsafe(`order by ${expression} ${order}, ${id} ${order}`);
 }
 
 /** SQL condition: the folded `column` contains the search text; true without a search text. */
-export function matches(q: Queryable, column: string, search: string | undefined) {
+export function matches(q: Sql, column: string, search: string | undefined) {
   const text = search?.trim();
   return text ? q`${q.unsafe(column)} like search_pattern(${text})` : q`true`;
 }
@@ -25,11 +25,11 @@ const COMMON_SIZES: readonly number[] = [10, 20, 25, 50, 100];
  * SQL `limit` and `offset` of a list. With parameters, a generic plan assumes a tenth of the table, so Postgres would
  * plan each call again. So first pages of common sizes have a literal `limit`, and all calls share one generic plan.
  */
-export function limitTo(q: Queryable, { offset, limit }: { offset: number; limit: number }) {
+export function limitTo(q: Sql, { offset, limit }: { offset: number; limit: number }) {
   if (offset === 0 && COMMON_SIZES.includes(limit)) return q.unsafe(`limit ${limit}`);
   return q`limit ${limit} offset ${offset}`;
 }
 
 /** SQL `limit` and `offset` of a page. */
-export const pageOf = (q: Queryable, page: PageRequest) =>
+export const pageOf = (q: Sql, page: PageRequest) =>
   limitTo(q, { offset: offsetOf(page), limit: page.pageSize });

@@ -18,7 +18,6 @@ export type Tx = postgres.TransactionSql<{ bigint: number }>;
 export type Sql = Pool | Tx;
 /** A query that is sent when it is awaited. */
 export type PendingQuery<R extends readonly postgres.MaybeRow[]> = postgres.PendingQuery<R>;
-export type Queryable = Sql;
 
 const CONNECT_SECONDS = 5;
 const ATTEMPTS = 4;

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../../infra/postgres/postgres.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { pageOf } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import type { NotificationPriority } from "../status.ts";
@@ -23,12 +23,12 @@ export interface UserNotificationFilter {
   category?: string | undefined;
 }
 
-export const userNotificationColumns = (q: Queryable) =>
+export const userNotificationColumns = (q: Sql) =>
   q`id, user_id, title, body, icon, category, action_url, priority, is_read, created_at`;
 
 /** A page of a user's in-app notifications, newest first. */
 export async function listUserNotifications(
-  q: Queryable,
+  q: Sql,
   filter: UserNotificationFilter,
   page: PageRequest,
 ): Promise<PagedResult<UserNotification>> {
@@ -46,7 +46,7 @@ export async function listUserNotifications(
 
 /** How many of a user's in-app notifications match the filter, read from the stored counts. */
 export async function countUserNotifications(
-  q: Queryable,
+  q: Sql,
   { userId, isRead, category }: UserNotificationFilter,
 ): Promise<number> {
   const counted = isRead === undefined ? q`total` : isRead ? q`total - unread` : q`unread`;

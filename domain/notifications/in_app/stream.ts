@@ -1,4 +1,4 @@
-import type { Queryable } from "../../../infra/postgres/postgres.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../access/caller.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
@@ -65,7 +65,7 @@ async function* events(
 }
 
 async function readAfter(
-  q: Queryable,
+  q: Sql,
   userId: string,
   after: number,
 ): Promise<(UserNotification & { seq: number })[]> {
@@ -74,7 +74,7 @@ async function readAfter(
     where user_id = ${userId} and seq > ${after} order by seq limit ${BATCH_SIZE}`;
 }
 
-async function lastSeq(q: Queryable, userId: string): Promise<number> {
+async function lastSeq(q: Sql, userId: string): Promise<number> {
   const [row] = await q<{ lastSeq: number }[]>`
     select last_seq from user_notification_streams where user_id = ${userId}`;
   return row?.lastSeq ?? 0;

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../../infra/postgres/postgres.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { invalid } from "../../problems/problem.ts";
 
 const FALLBACK = "en";
@@ -33,7 +33,7 @@ export function localeForms(tag: string | null): string[] {
 }
 
 /** The tenant's default locale; null if none is set. */
-export async function readDefaultLocale(q: Queryable, tenantId: string | null): Promise<string | null> {
+export async function readDefaultLocale(q: Sql, tenantId: string | null): Promise<string | null> {
   if (tenantId === null) return null;
   const [row] = await q<{ defaultLocale: string }[]>`
     select default_locale from notification_settings where tenant_id = ${tenantId}`;

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../../infra/postgres/postgres.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { matches, pageOf } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
@@ -34,7 +34,7 @@ export type TemplateSummary =
 
 /** A template of the tenant, or a shipped one. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
 export async function readTemplate(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   id: string,
 ): Promise<StoredTemplate> {
@@ -53,7 +53,7 @@ export const templateNotFound = (id: string) =>
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND
  */
 export async function findTemplate(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   slug: string,
   locale: string | null,
@@ -91,7 +91,7 @@ export interface TemplateFilter {
 
 /** A page of templates by slug and locale. */
 export async function listTemplates(
-  q: Queryable,
+  q: Sql,
   filter: TemplateFilter,
   page: PageRequest,
 ): Promise<PagedResult<TemplateSummary>> {
@@ -105,13 +105,13 @@ export async function listTemplates(
 }
 
 /** The total number of templates. Only needed for a page beyond the end, because then no row contains the total. */
-async function countTemplates(q: Queryable, filter: TemplateFilter): Promise<number> {
+async function countTemplates(q: Sql, filter: TemplateFilter): Promise<number> {
   const [row] = await q<{ count: number }[]>`
     select count(*) from notification_templates where ${fitting(q, filter)}`;
   return row?.count ?? 0;
 }
 
-function fitting(q: Queryable, { tenantId, locale, includeShipped, search }: TemplateFilter) {
+function fitting(q: Sql, { tenantId, locale, includeShipped, search }: TemplateFilter) {
   const own = tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
   return q`(${own} or (${includeShipped} and tenant_id is null))
     and (${locale}::text is null or lower(locale) = lower(replace(${locale}, '_', '-')))

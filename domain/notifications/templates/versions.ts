@@ -1,4 +1,4 @@
-import type { Queryable } from "../../../infra/postgres/postgres.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { readTemplate, type StoredTemplate } from "./read.ts";
 
@@ -22,7 +22,7 @@ export interface TemplateVersion extends
 
 /** The versions of a template with time and author, newest first. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
 export async function listTemplateVersions(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   templateId: string,
 ): Promise<Pick<TemplateVersion, "version" | "changedAt" | "changedBy">[]> {
@@ -33,7 +33,7 @@ export async function listTemplateVersions(
 
 /** One version of a template with its texts. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
 export async function readTemplateVersion(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   templateId: string,
   version: number,
@@ -44,7 +44,7 @@ export async function readTemplateVersion(
 
 /** One version of a template, without a check of the tenant. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
 export async function requireTemplateVersion(
-  q: Queryable,
+  q: Sql,
   templateId: string,
   version: number,
 ): Promise<TemplateVersion> {
@@ -55,7 +55,7 @@ export async function requireTemplateVersion(
 }
 
 /** The template version with this id, as stored in a message. */
-export async function readVersionById(q: Queryable, id: string): Promise<TemplateVersion> {
+export async function readVersionById(q: Sql, id: string): Promise<TemplateVersion> {
   const [row] = await q<TemplateVersion[]>`select * from notification_template_versions where id = ${id}`;
   if (!row) throw new Error(`the template version ${id} is missing although versions are never deleted`);
   return row;

@@ -1,4 +1,4 @@
-import { type Queryable, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { Caller } from "../../access/caller.ts";
 import { invalid } from "../../problems/problem.ts";
@@ -135,7 +135,7 @@ export async function deleteTemplate(
 }
 
 async function requireOwnTemplate(
-  q: Queryable,
+  q: Sql,
   tenantId: string | null,
   id: string,
   lock = q``,

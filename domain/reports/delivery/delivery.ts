@@ -1,4 +1,4 @@
-import { type Queryable, transact } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import { STATUS } from "../formats.ts";
@@ -24,7 +24,7 @@ export type Outcome =
 
 /** A Completed execution that `jobId` may deliver; null if it was deleted, has ended or has a newer delivery job. */
 export async function readDeliverable(
-  q: Queryable,
+  q: Sql,
   id: string,
   jobId: string,
 ): Promise<(Execution & { storedFileId: string }) | null> {
@@ -34,14 +34,14 @@ export async function readDeliverable(
   return execution ?? null;
 }
 
-export async function listOwed(q: Queryable, executionId: string): Promise<OwedDelivery[]> {
+export async function listOwed(q: Sql, executionId: string): Promise<OwedDelivery[]> {
   return await q<OwedDelivery[]>`
     select id, method, recipient, notification_id, attempts from report_deliveries
     where execution_id = ${executionId} and status = 'Owed' order by id`;
 }
 
 /** Records the result of an attempt on an open (`Owed`) delivery. */
-export async function recordOutcome(q: Queryable, deliveryId: string, outcome: Outcome): Promise<void> {
+export async function recordOutcome(q: Sql, deliveryId: string, outcome: Outcome): Promise<void> {
   const reason = outcome.status === "Delivered" ? null : outcome.reason;
   await q`update report_deliveries set status = ${outcome.status}, error_message = ${reason},
       attempts = attempts + 1, updated_at = now()

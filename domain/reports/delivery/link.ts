@@ -1,4 +1,4 @@
-import { type Queryable, transact } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { type Actor, recordAudit } from "../../audit/audit.ts";
 import { digest, newSecret } from "../../auth/secrets.ts";
 import { signFileDownload } from "../../files/service_files.ts";
@@ -18,7 +18,7 @@ export const LINK_PATH = "/r";
  */
 export async function createReportLink(
   p: Pick<Platform, "baseUrl">,
-  q: Queryable,
+  q: Sql,
   executionId: string,
 ): Promise<{ url: string; expiresAt: Date }> {
   const token = newSecret();
@@ -63,7 +63,7 @@ export async function followReportLink(
 }
 
 /** Deletes expired links. @returns how many */
-export async function pruneReportLinks(q: Queryable): Promise<number> {
+export async function pruneReportLinks(q: Sql): Promise<number> {
   const { count } = await q`delete from report_links where expires_at < now()`;
   return count;
 }
