@@ -46,7 +46,7 @@ async function madeFirst(dir: string): Promise<boolean> {
   }
 }
 
-/** Makes a database of its own from the template (or an empty one) and returns its connection string. */
+/** Creates a new database, a copy of the template or empty, and returns its connection string. */
 export async function createTestDatabase(o: { empty?: boolean } = {}): Promise<string> {
   const server = await serverUrl();
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;

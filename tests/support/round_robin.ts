@@ -26,7 +26,7 @@ export class RoundRobin {
     headers.delete("host");
     headers.set("accept-encoding", "identity"); // otherwise fetch would decompress answers
     headers.append("x-forwarded-for", peer);
-    const body = request.body ? await wholeOrComing(request.body) : null;
+    const body = request.body ? await wholeOrStream(request.body) : null;
     const first = this.#next++;
     for (let n = 0; n < this.targets.length; n++) {
       const target = this.targets[(first + n) % this.targets.length];
@@ -56,7 +56,7 @@ export class RoundRobin {
 }
 
 /** The whole body if it arrives in time, else the received part followed by the rest. */
-async function wholeOrComing(
+async function wholeOrStream(
   body: ReadableStream<Uint8Array>,
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> {
   const reader = body.getReader();
@@ -81,7 +81,7 @@ async function wholeOrComing(
       if (done) return out.close();
       out.enqueue(value);
       next = reader.read();
-      next.catch(() => {}); // told to whoever pulls next, if anybody does
+      next.catch(() => {}); // the next pull reports the error
     },
     cancel: (reason) => reader.cancel(reason),
   });

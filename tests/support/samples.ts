@@ -227,7 +227,7 @@ function directoryEntry(name: string, type: number, right: number, child: number
   return entry;
 }
 
-/** Little-endian numbers of so many bytes each. */
+/** Little-endian numbers, each with its size in bytes. */
 function record(...fields: [bytes: number, value: number | bigint][]): Buffer {
   return Buffer.concat(fields.map(([bytes, value]) => {
     const field = Buffer.alloc(8);
