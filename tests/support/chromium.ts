@@ -1,6 +1,7 @@
 import { type Browser, chromium } from "playwright-core";
 
-const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+/** Chromium without a user interface comes first: its pages take half the processor time. */
+const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 const folders = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/bin", "/usr/local/bin"];
 const executablePath = folders.flatMap((folder) => NAMES.map((name) => `${folder}/${name}`)).find((path) => {
   try {
