@@ -4,7 +4,7 @@ import { addressKey } from "../domain/auth/address.ts";
 import { problem } from "../domain/problems/problem.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";
 import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";
-import type { Platform } from "../domain/shared/platform.ts";
+import { type Platform, withDatabase } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
 import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
@@ -174,7 +174,7 @@ async function run(
   const body = spec.body && await call.readJson(spec.body, { optional: spec.bodyOptional });
   const work = async (db: Sql, once: OnceWork | null) => {
     const answer = await spec.run({
-      platform: db === platform.sql ? platform : { ...platform, sql: db },
+      platform: db === platform.sql ? platform : withDatabase(platform, db),
       db,
       endpoints,
       caller,

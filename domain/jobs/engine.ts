@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { Pools } from "../../infra/postgres/pools.ts";
-import type { Platform } from "../shared/platform.ts";
+import { type Platform, withDatabase } from "../shared/platform.ts";
 import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
 import { ensureServiceRecurringJobs } from "./service_recurring.ts";
 import type { SettledJob } from "./settle.ts";
@@ -39,7 +39,7 @@ export async function startJobEngine(
   const leaseSeconds = config.JOB_LEASE_SECONDS;
   const worker = config.JOB_CONCURRENCY === 0 ? null : await startWorker({
     platform,
-    upkeepPlatform: { ...platform, sql: o.pools.upkeepSql },
+    upkeepPlatform: withDatabase(platform, o.pools.upkeepSql),
     sql: o.pools.sql,
     types: jobTypes,
     log,

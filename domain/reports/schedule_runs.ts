@@ -5,7 +5,7 @@ import { nextRun } from "../jobs/cron.ts";
 import { type MsRow, readMs, type TimedWork } from "../jobs/due_times.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import { inTransaction, type Platform } from "../shared/platform.ts";
+import { type Platform, withDatabase } from "../shared/platform.ts";
 import { burstLabel, checkItem } from "./burst.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
@@ -51,7 +51,7 @@ export async function fireDueSchedules(p: Platform): Promise<{ due: number; fire
       await tx`update report_schedules set next_run_at = ${next}, is_active = ${next !== null}
         where id = ${schedule.id}`;
     }
-    for (const schedule of firing) await fireSchedule(inTransaction(p, tx), schedule);
+    for (const schedule of firing) await fireSchedule(withDatabase(p, tx), schedule);
     return { due: due.length, fired: firing.length };
   });
 }
@@ -59,12 +59,12 @@ export async function fireDueSchedules(p: Platform): Promise<{ due: number; fire
 /** Runs a schedule in its own savepoint, so that its failure does not stop other schedules, now or at the next tick. */
 async function fireSchedule(p: Platform, schedule: Schedule): Promise<void> {
   try {
-    await transact(p.sql, (tx) => runSchedule(inTransaction(p, tx), tx, schedule, null));
+    await transact(p.sql, (tx) => runSchedule(withDatabase(p, tx), tx, schedule, null));
   } catch (error) {
     if (databaseFailure(error)) throw error; // the whole batch is tried again
     p.log.error("a report schedule could not be run", { error, scheduleId: schedule.id });
     await transact(p.sql, async (tx) => {
-      const joined = inTransaction(p, tx);
+      const joined = withDatabase(p, tx);
       const failed = await insertFailed(joined, tx, schedule, { reason: UNEXPECTED }, null);
       await noteLastRun(joined, tx, schedule, failed);
       await handleExecutionEnd(joined, tx, failed);

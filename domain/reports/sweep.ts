@@ -3,7 +3,7 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
 import { defineJob } from "../jobs/job_type.ts";
-import { inTransaction, type Platform } from "../shared/platform.ts";
+import { type Platform, withDatabase } from "../shared/platform.ts";
 import { finishDelivery } from "./delivery/delivery.ts";
 import { pruneReportLinks } from "./delivery/link.ts";
 import type { Execution } from "./execution.ts";
@@ -80,7 +80,7 @@ export async function failAbandonedDeliveries(p: Platform): Promise<number> {
     const ends = await readJobEnds(p.sql, owing.map((row) => row.jobId));
     for (const { id, jobId } of owing) {
       if (
-        ends.has(jobId) && await transact(p.sql, (tx) => failDeliveries(inTransaction(p, tx), tx, id, jobId))
+        ends.has(jobId) && await transact(p.sql, (tx) => failDeliveries(withDatabase(p, tx), tx, id, jobId))
       ) {
         failed++;
       }

@@ -3,7 +3,7 @@ import type { Config } from "../../infra/config.ts";
 import type { Log } from "../../infra/log.ts";
 import type { ObjectStore } from "../../infra/objectstore/objectstore.ts";
 import type { Providers } from "../../infra/providers.ts";
-import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Scanner } from "../../infra/scanner/scanner.ts";
 import type { Tokens } from "../../infra/tokens.ts";
 import type { AuditWriter } from "../audit/audit_writer.ts";
@@ -62,5 +62,5 @@ export interface Platform extends Providers {
   baseUrl(): string;
 }
 
-/** The platform, except that what it does in the database is part of `tx`. */
-export const inTransaction = <P extends Pick<Platform, "sql">>(p: P, tx: Tx): P => ({ ...p, sql: tx });
+/** The platform with `db` in place of its pool: its functions become a part of a transaction, or use another pool. */
+export const withDatabase = <P extends Pick<Platform, "sql">>(p: P, db: Sql): P => ({ ...p, sql: db });

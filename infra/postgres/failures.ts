@@ -63,9 +63,6 @@ export function databaseFailure(error: unknown): "unreachable" | "full" | "busy"
   return null;
 }
 
-/** True if a query failed because the database could not be reached. */
-export const isDatabaseUnreachable = (error: unknown): boolean => databaseFailure(error) === "unreachable";
-
 /** Another transaction holds a lock on the row to change. Nothing was changed. */
 export class LockNotAvailable extends Error {
   override name = "LockNotAvailable";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import { isDatabaseUnreachable } from "../../../infra/postgres/failures.ts";
+import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import {
   afterCommit,
   connectPostgres,
@@ -30,7 +30,7 @@ Deno.test("if a transaction's connection is closed, only this transaction fails;
         await tx`select pg_sleep(60)`;
       });
       await Promise.all([
-        assert.rejects(work, isDatabaseUnreachable),
+        assert.rejects(work, (error) => databaseFailure(error) === "unreachable"),
         started.promise.then((pid) => other`select pg_terminate_backend(${pid})`),
       ]);
       await pause(20); // a write to the closed connection would crash the process within this time
@@ -66,7 +66,7 @@ Deno.test("after its connection is closed, a transaction's work sends no commit 
         await pause(30);
         return await outcome(tx);
       });
-      await assert.rejects(gone, isDatabaseUnreachable);
+      await assert.rejects(gone, (error) => databaseFailure(error) === "unreachable");
       await pause(50); // a write to the closed connection would crash the process within this time
       await requireUsable(sql);
     }
