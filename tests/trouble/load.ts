@@ -19,6 +19,8 @@ export interface Accepted {
   /** The Idempotency-Key; it is also stored in the created thing, so that a second one is found. */
   key: string;
   at: number;
+  /** The answer was `Sending`: whether the mail goes out was not known yet. */
+  isInDoubt: boolean;
 }
 
 /** Clients that repeat unanswered requests correctly and remember what was accepted. */
@@ -111,8 +113,8 @@ export class Load {
     return null;
   }
 
-  accept(kind: Kind, id: string | undefined, key: string): void {
-    if (id) this.accepted.push({ kind, id, key, at: performance.now() });
+  accept(kind: Kind, id: string | undefined, key: string, isInDoubt = false): void {
+    if (id) this.accepted.push({ kind, id, key, at: performance.now(), isInDoubt });
   }
 
   #repeat(why: string): void {
@@ -147,7 +149,7 @@ const ACTS = [
     const sent = await load.send("/api/v1/notifications/email", {
       ...{ to: [`${key}@example.test`], subject: key, htmlBody: "<p>accepted</p>" },
     }, key);
-    load.accept("mail", sent?.notificationId, key);
+    load.accept("mail", sent?.notificationId, key, sent?.status === "Sending");
   },
   async (load: Load) => {
     const key = crypto.randomUUID();
