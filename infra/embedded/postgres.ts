@@ -43,7 +43,9 @@ export async function startEmbeddedPostgres(
   await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
   const lock = await lockFolder(dir);
   let server: Deno.ChildProcess | undefined;
-  const stop = async () => {
+  let stopped: Promise<void> | undefined;
+  const stop = () => stopped ??= stopServer();
+  const stopServer = async () => {
     try {
       server?.kill("SIGINT");
     } catch (error) {
