@@ -134,6 +134,7 @@ Deno.test({
     }, crypto.randomUUID());
     const recurring = await load.send("/api/v1/recurring-jobs", {
       ...{
+        jobId: "every-minute",
         name: "every minute",
         jobTypeName: "steward.echo",
         cronExpression: "* * * * *",
