@@ -41,7 +41,7 @@ Deno.test({
         if (status < 300) accepted.push(body.id);
         else {
           assert.deepEqual([status, body.code], [503, "DATABASE_UNAVAILABLE"]);
-          assert.match(body.detail, /out of room/);
+          assert.match(body.detail, /no free space/);
           assert.equal(headers.get("retry-after"), "10");
           refusals++;
         }
