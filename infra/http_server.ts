@@ -1,5 +1,6 @@
 import { clientAddress } from "./client_address.ts";
 import type { Config } from "./config.ts";
+import { waitAtMost } from "./timeout.ts";
 
 /** A running HTTP server. */
 export interface HttpServer {
@@ -35,10 +36,7 @@ export function serveHttp(
     url: `http://${hostname}:${server.addr.port}`,
     async stop(graceMs) {
       // Does not use an abort signal: an abort during a shutdown throws an error that cannot be caught.
-      const graceOver = Promise.withResolvers<void>();
-      const timer = setTimeout(graceOver.resolve, graceMs);
-      await Promise.race([server.shutdown(), graceOver.promise]);
-      clearTimeout(timer);
+      await waitAtMost(graceMs, server.shutdown());
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Log } from "../../infra/log.ts";
 import type { Pool } from "../../infra/postgres/postgres.ts";
+import { withTimeout } from "../../infra/timeout.ts";
 import { closeLease, openLease, renewLease } from "./lease.ts";
 
 /** Renewals per lease duration. A renewal times out after one such interval. */
@@ -133,17 +134,10 @@ export class LeaseKeeper {
   /** @throws Error when `query` takes longer than the time-out of a renewal */
   async #withTimeout<T>(query: Promise<T>): Promise<T> {
     const limitMs = Math.max(MIN_RENEWAL_TIMEOUT_MS, this.#renewalMs);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new Error(`the database did not answer within ${limitMs} ms`)),
-        limitMs,
-      );
-    });
-    try {
-      return await Promise.race([query, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return await withTimeout(
+      limitMs,
+      query,
+      () => new Error(`the database did not answer within ${limitMs} ms`),
+    );
   }
 }

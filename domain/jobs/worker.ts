@@ -1,5 +1,6 @@
 import type { Log } from "../../infra/log.ts";
 import { connectSeparately, mainPool, type Sql } from "../../infra/postgres/postgres.ts";
+import { waitAtMost } from "../../infra/timeout.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type Attempt, runAttempt } from "./attempt.ts";
 import { AttemptNotes } from "./attempt_notes.ts";
@@ -257,7 +258,7 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
       clearInterval(poll);
       await claiming;
       await giveBackJobs(sql, lease.id, prefetched.splice(0).map(({ job }) => job)).catch(report);
-      await settledWithin(Promise.all([...running].map((attempt) => attempt.settlement)), graceMs);
+      await waitAtMost(graceMs, Promise.all([...running].map((attempt) => attempt.settlement)));
       for (const attempt of running) attempt.stop("the service stopped");
       await Promise.all([...running].map((attempt) => attempt.settlement));
       await notes.flush();
@@ -268,9 +269,3 @@ export async function startWorker(o: WorkerOptions): Promise<Worker> {
 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
-async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([work, new Promise((resolve) => timer = setTimeout(resolve, ms))]);
-  clearTimeout(timer);
-}

@@ -3,6 +3,7 @@ import { reportSettings } from "./session_limits.ts";
 import { addressOf, type Pool } from "./postgres.ts";
 import { openServerSocket, type ServerSocket } from "./server_socket.ts";
 import { type RowFrames, RowInterceptor } from "./row_interceptor.ts";
+import { waitAtMost } from "../timeout.ts";
 
 type ReportQuery = postgres.PendingQuery<postgres.Row[]>;
 
@@ -150,13 +151,7 @@ async function* rowsOf(
     signal.removeEventListener("abort", stop);
     if (isRunning) {
       stop();
-      await atMost(CANCEL_MS, running);
+      await waitAtMost(CANCEL_MS, running);
     }
   }
-}
-
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([work, new Promise((resolve) => timer = setTimeout(resolve, ms))]);
-  clearTimeout(timer);
 }

@@ -1,6 +1,6 @@
 import { parseVerdict, parseVersion, readAnswer } from "./clamd_answer.ts";
 import { type Scanner, type ScannerStatus, ScanUnavailable, type ScanVerdict } from "./scanner.ts";
-import { withTimeout } from "./timeout.ts";
+import { withTimeout } from "../timeout.ts";
 
 /** Address of clamd, and timeouts in milliseconds. */
 export interface ClamdOptions {

@@ -2,7 +2,7 @@ import yaraPackage from "@virustotal/yara-x/package.json" with { type: "json" };
 import { ARCHIVE_LIMITS, type ArchiveLimits } from "./archives/budget.ts";
 import { type Scanner, type ScannerStatus, ScanUnavailable, type ScanVerdict } from "./scanner.ts";
 import type { WindowSizes } from "./scan_window.ts";
-import { withTimeout } from "./timeout.ts";
+import { withTimeout } from "../timeout.ts";
 import { readRules, type RuleSet } from "./yara_rules.ts";
 import { YaraThread } from "./yara_thread.ts";
 

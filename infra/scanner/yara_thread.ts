@@ -1,6 +1,6 @@
 import { ScanUnavailable } from "./scanner.ts";
 import type { WindowSizes } from "./scan_window.ts";
-import { withTimeout } from "./timeout.ts";
+import { withTimeout } from "../timeout.ts";
 import type { RuleSet } from "./yara_rules.ts";
 import type { FromWorker, ToWorker } from "./yara_worker.ts";
 

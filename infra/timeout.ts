@@ -20,3 +20,10 @@ export async function withTimeout<T>(
     signal?.removeEventListener("abort", aborted);
   }
 }
+
+/** Waits until `work` ends, for at most `ms` milliseconds. @throws the error of `work`, if it comes in time */
+export async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([work, new Promise((resolve) => timer = setTimeout(resolve, ms))]);
+  clearTimeout(timer);
+}
