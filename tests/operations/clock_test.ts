@@ -42,7 +42,9 @@ class World {
       { PUBLIC_URL, TOKEN_KEYS: JSON.stringify(keys), OIDC_PROVIDERS: JSON.stringify({ open }) },
       (index) => index === 0 ? { JOB_CONCURRENCY: "0" } : clock.env,
     );
-    return new World(clock, provider, instances, keys, connectPostgres(instances.databaseUrl, { max: 2 }));
+    const sql = connectPostgres(instances.databaseUrl, { max: 2 });
+    await sql`update recurring_jobs set next_run_at = now()`;
+    return new World(clock, provider, instances, keys, sql);
   }
 
   async stop(): Promise<void> {

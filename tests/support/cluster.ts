@@ -5,6 +5,9 @@ import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import postgres from "postgres";
 import { bootstrap } from "../../domain/access/bootstrap.ts";
+import { allJobTypes } from "../../domain/job_types.ts";
+import { JobTypes } from "../../domain/jobs/job_type.ts";
+import { ensureServiceRecurringJobs } from "../../domain/jobs/service_recurring.ts";
 import { readConfig } from "../../infra/config.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
 import { migrate } from "../../infra/postgres/migrate.ts";
@@ -14,6 +17,8 @@ import { isAlive } from "./processes.ts";
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 const TEMPLATE = "steward_template";
 const PATIENCE_MS = 120_000;
+/** The service's own recurring jobs are due in no test by themselves: their jobs would appear at some full minute. */
+const FIRST_TICK = new Date("2100-01-01");
 
 /** The connection string of the run's server, starting it when this is the first file to ask. */
 async function serverUrl(): Promise<string> {
@@ -64,6 +69,9 @@ async function host(dir: string, runnerPid: number): Promise<void> {
   const server = await startServer(join(dir, "postgres"));
   const sql = connectPostgres(databaseUrl(server.url, TEMPLATE), { max: 1 });
   await bootstrap({ sql, config: readConfig({ STEWARD_ENV: "development" }) });
+  const jobTypes = new JobTypes();
+  jobTypes.register(...allJobTypes);
+  await ensureServiceRecurringJobs({ sql, jobTypes, clock: { now: () => FIRST_TICK } });
   await sql.end();
   await Deno.writeTextFile(join(dir, "ready.part"), server.url);
   await Deno.rename(join(dir, "ready.part"), join(dir, "ready"));
