@@ -1,64 +1,147 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Pool } from "./postgres.ts";
+import type { Pool, Tx } from "./postgres.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
 /** Key of the advisory lock that migrating processes take, so that one migrates at a time. Any fixed number works. */
 const LOCK = 7_315_027_811;
 
+/** The migrations of an extension. They run after the service's, in the schema of the extension's name. */
+export interface ExtensionMigrations {
+  extension: string;
+  /** Folder of files such as `0001_invoices.sql`. */
+  folder: string;
+}
+
 interface Migration {
+  /** Absent: a migration of the service. */
+  extension?: string;
   version: number;
   name: string;
   body: string;
   sha256: string;
 }
 
+interface AppliedMigration {
+  extension: string | null;
+  version: number;
+  sha256: string;
+}
+
+/** Thrown to roll back a dry run. */
+class DryRunEnded extends Error {}
+
 /**
  * Runs the pending migrations in one transaction. Only one process migrates at a time.
+ * @param o.dryRun runs them and rolls back
  * @returns the names of the migrations that ran.
  * @throws Error if the file of an applied migration was changed: migrations are append-only.
  */
-export async function migrate(sql: Pool): Promise<string[]> {
-  const migrations = await readMigrations();
-  return await sql.begin(async (tx) => {
+export async function migrate(
+  sql: Pool,
+  extensions: readonly ExtensionMigrations[] = [],
+  o: { dryRun?: boolean } = {},
+): Promise<string[]> {
+  const migrations = await readMigrations(extensions);
+  let names: string[] = [];
+  const work = async (tx: Tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK})`;
     await tx`create table if not exists schema_migrations
       (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz(3) not null default now())`;
-    const applied = await tx<
-      { version: number; sha256: string }[]
-    >`select version, sha256 from schema_migrations`;
-    const known = new Map(applied.map((row) => [row.version, row.sha256]));
-    const pending = migrations.filter((migration) => !known.has(migration.version));
-    for (const { version, name, sha256 } of migrations) {
-      if (known.has(version) && known.get(version) !== sha256) {
-        throw new Error(`migration ${name} was changed after it was applied; add a new migration instead`);
-      }
-    }
-    for (const { version, name, body, sha256 } of pending) {
-      await tx.unsafe(body);
-      await tx`insert into schema_migrations (version, name, sha256) values (${version}, ${name}, ${sha256})`;
-    }
-    return pending.map((migration) => migration.name);
+    const pending = pendingOf(migrations, await readApplied(tx));
+    for (const migration of pending) await apply(tx, migration);
+    names = pending.map(displayName);
+    if (o.dryRun) throw new DryRunEnded();
+  };
+  await sql.begin(work).catch((failure) => {
+    if (!(failure instanceof DryRunEnded)) throw failure;
   });
+  return names;
 }
 
 /** Names of the migrations that were not applied to the database yet. */
-export async function pendingMigrations(sql: Pool): Promise<string[]> {
-  const migrations = await readMigrations();
+export async function pendingMigrations(
+  sql: Pool,
+  extensions: readonly ExtensionMigrations[] = [],
+): Promise<string[]> {
+  const migrations = await readMigrations(extensions);
   const [table] = await sql`select to_regclass('schema_migrations') as name`;
-  if (!table?.name) return migrations.map((migration) => migration.name);
-  const applied = await sql<{ version: number }[]>`select version from schema_migrations`;
-  const known = new Set(applied.map((row) => row.version));
-  return migrations.filter((migration) => !known.has(migration.version)).map((migration) => migration.name);
+  return pendingOf(migrations, table?.name ? await readApplied(sql) : []).map(displayName);
 }
 
-async function readMigrations(): Promise<Migration[]> {
-  const names = Array.from(Deno.readDirSync(FOLDER), (entry) => entry.name).filter((name) =>
+async function apply(tx: Tx, { extension, version, name, body, sha256 }: Migration): Promise<void> {
+  if (extension === undefined) {
+    await tx.unsafe(body);
+    await tx`insert into schema_migrations (version, name, sha256) values (${version}, ${name}, ${sha256})`;
+    return;
+  }
+  const [setting] = await tx<{ path: string }[]>`select current_setting('search_path') as path`;
+  const usual = setting?.path ?? "public";
+  await tx`create schema if not exists ${tx(extension)}`;
+  await tx`select set_config('search_path', ${`"${extension}", ${usual}`}, true)`;
+  await tx.unsafe(body);
+  await tx`select set_config('search_path', ${usual}, true)`;
+  await tx`insert into extension_migrations (extension, version, name, sha256)
+    values (${extension}, ${version}, ${name}, ${sha256})`;
+}
+
+async function readApplied(sql: Pool | Tx): Promise<AppliedMigration[]> {
+  const own = await sql<AppliedMigration[]>`select null as extension, version, sha256 from schema_migrations`;
+  const [table] = await sql`select to_regclass('extension_migrations') as name`;
+  if (!table?.name) return own;
+  return [
+    ...own,
+    ...await sql<AppliedMigration[]>`select extension, version, sha256 from extension_migrations`,
+  ];
+}
+
+function pendingOf(migrations: Migration[], applied: AppliedMigration[]): Migration[] {
+  const key = ({ extension, version }: { extension?: string | null; version: number }) =>
+    `${extension ?? ""}/${version}`;
+  const known = new Map(applied.map((row) => [key(row), row.sha256]));
+  for (const migration of migrations) {
+    const sha256 = known.get(key(migration));
+    if (sha256 === undefined || sha256 === migration.sha256) continue;
+    throw new Error(
+      `migration ${displayName(migration)} was changed after it was applied; add a new migration instead`,
+    );
+  }
+  return migrations.filter((migration) => !known.has(key(migration)));
+}
+
+const displayName = ({ extension, name }: Migration): string =>
+  extension === undefined ? name : `${extension}/${name}`;
+
+async function readMigrations(extensions: readonly ExtensionMigrations[]): Promise<Migration[]> {
+  const own = await readFolder(FOLDER);
+  const others = await Promise.all(
+    extensions.map(async ({ extension, folder }) =>
+      (await readFolder(folder)).map((migration) => ({ extension, ...migration }))
+    ),
+  );
+  return [...own, ...others.flat()];
+}
+
+/** @throws Error for a file name without a number of four digits, and for two files with the same number */
+async function readFolder(folder: string): Promise<Migration[]> {
+  const names = Array.from(Deno.readDirSync(folder), (entry) => entry.name).filter((name) =>
     name.endsWith(".sql")
   );
+  const numbers = new Map<string, string>();
+  for (const name of names) {
+    const number = /^\d{4}(?=_)/.exec(name)?.[0];
+    if (number === undefined) {
+      throw new Error(`migration ${name} in ${folder}: expected a name such as 0001_invoices.sql`);
+    }
+    const other = numbers.get(number);
+    if (other !== undefined) {
+      throw new Error(`migrations ${other} and ${name} in ${folder} have the same number`);
+    }
+    numbers.set(number, name);
+  }
   return await Promise.all(
     names.sort().map(async (name) => {
-      const body = await Deno.readTextFile(join(FOLDER, name));
+      const body = await Deno.readTextFile(join(folder, name));
       return {
         version: Number(name.slice(0, 4)),
         name,

@@ -109,3 +109,52 @@ Deno.test("older templates get a version, and waiting messages keep the template
   assert.equal(missing?.count, 0);
   await sql.end();
 });
+
+async function migrationFolder(files: Record<string, string>): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "steward-migrations-" });
+  for (const [name, body] of Object.entries(files)) await Deno.writeTextFile(join(folder, name), body);
+  return folder;
+}
+
+Deno.test("an extension's migrations have numbers and a schema of their own, and run once after the service's", async () => {
+  const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
+  const invoices = {
+    "0001_invoices.sql": "create table jobs (id uuid primary key, owner uuid references users)",
+  };
+  const acme = [{ extension: "acme", folder: await migrationFolder(invoices) }];
+  const ran = await migrate(sql, acme);
+  assert.equal(ran.at(-1), "acme/0001_invoices.sql");
+  assert.deepEqual(await migrate(sql, acme), []);
+  const tables = await sql`select schemaname as schema from pg_tables where tablename = 'jobs' order by 1`;
+  assert.deepEqual(tables.map(({ schema }) => schema), ["acme", "public"]);
+  await sql.end();
+});
+
+Deno.test("a dry run runs the pending migrations, names them and changes nothing", async () => {
+  const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
+  const acme = (body: string) => migrationFolder({ "0001_a.sql": body });
+  const good = [{ extension: "acme", folder: await acme("create table a (id int)") }];
+  const names = await migrate(sql, good, { dryRun: true });
+  assert.deepEqual([names[0], names.at(-1)], ["0001_access.sql", "acme/0001_a.sql"]);
+  assert.deepEqual(await pendingMigrations(sql, good), names);
+  const bad = [{ extension: "acme", folder: await acme("create table a (id nonsense)") }];
+  await assert.rejects(migrate(sql, bad, { dryRun: true }), /nonsense/);
+  await migrate(sql, good);
+  assert.deepEqual(await migrate(sql, good, { dryRun: true }), []);
+  await sql.end();
+});
+
+Deno.test("a migration file without a number, or with the number of another, is refused by name", async () => {
+  const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
+  const refused = async (files: Record<string, string>, message: RegExp) =>
+    await assert.rejects(
+      migrate(sql, [{ extension: "acme", folder: await migrationFolder(files) }]),
+      message,
+    );
+  await refused({ "invoices.sql": "select 1" }, /migration invoices\.sql in .*: expected a name such as/);
+  await refused(
+    { "0001_a.sql": "select 1", "0001_b.sql": "select 1" },
+    /0001_[ab]\.sql .* have the same number/,
+  );
+  await sql.end();
+});
