@@ -1,4 +1,4 @@
-import { decodeEntities } from "./entities.ts";
+import { decodeHTMLStrict } from "entities/decode";
 
 /** A token of an HTML document that matters for plain text. */
 export type HtmlToken =
@@ -26,7 +26,7 @@ export function* htmlTokens(html: string): Generator<HtmlToken> {
   while (at < html.length) {
     const open = html.indexOf("<", at);
     const until = open === -1 ? html.length : open;
-    if (until > at) yield { kind: "text", text: decodeEntities(html.slice(at, until)) };
+    if (until > at) yield { kind: "text", text: decodeHTMLStrict(html.slice(at, until)) };
     if (open === -1) return;
     if (html.startsWith("<!--", open)) {
       const end = html.indexOf("-->", open + 4);
@@ -76,7 +76,7 @@ function openToken(name: string, attributes: string): HtmlToken {
     name,
     attribute(wanted) {
       for (const [, found, double, single, bare] of attributes.matchAll(ATTRIBUTE)) {
-        if (found?.toLowerCase() === wanted) return decodeEntities(double ?? single ?? bare ?? "");
+        if (found?.toLowerCase() === wanted) return decodeHTMLStrict(double ?? single ?? bare ?? "");
       }
       return null;
     },
