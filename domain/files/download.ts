@@ -22,7 +22,7 @@ export async function giveDownloadUrl(
   file: FileRow,
   purpose: DownloadPurpose,
 ): Promise<DownloadUrl> {
-  const signed = await signDownload(p, file, DOWNLOAD_SECONDS);
+  const signed = signDownload(p, file, DOWNLOAD_SECONDS);
   await p.auditWriter.record(p.sql, caller, {
     action: "file.download-url",
     targetType: "file",
@@ -33,12 +33,12 @@ export async function giveDownloadUrl(
 }
 
 /** Signs a download URL of the scanned copy. Staging objects can never be downloaded. */
-export async function signDownload(
+export function signDownload(
   p: Pick<Platform, "objects" | "clock">,
   file: FileRow,
   expiresInSeconds = DOWNLOAD_SECONDS,
-): Promise<DownloadUrl> {
-  return await p.objects.signDownload(contentKey(file), {
+): DownloadUrl {
+  return p.objects.signDownload(contentKey(file), {
     fileName: file.fileName,
     expiresInSeconds,
     now: p.clock.now(),

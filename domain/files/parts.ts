@@ -50,18 +50,18 @@ export interface PartUpload {
 }
 
 /** Signs the URL of each part. */
-export async function signParts(
+export function signParts(
   p: Pick<Platform, "objects">,
   key: string,
   o: { uploadId: string; plan: PartPlan; sizeBytes: number; expiresInSeconds: number; now: Date },
-): Promise<PartReservation[]> {
+): PartReservation[] {
   const { uploadId, expiresInSeconds, now } = o;
-  return await Promise.all(Array.from({ length: o.plan.count }, async (_, i) => {
+  return Array.from({ length: o.plan.count }, (_, i) => {
     const partNumber = i + 1;
     const sizeBytes = partSize(o.plan, o.sizeBytes, partNumber);
-    const signed = await p.objects.signPart(key, { uploadId, partNumber, sizeBytes, expiresInSeconds, now });
+    const signed = p.objects.signPart(key, { uploadId, partNumber, sizeBytes, expiresInSeconds, now });
     return { partNumber, sizeBytes, uploadUrl: signed.url, requiredHeaders: signed.requiredHeaders };
-  }));
+  });
 }
 
 /** Awaits a call to the object store. @throws FILE_STORAGE_UNAVAILABLE if the store does not answer */

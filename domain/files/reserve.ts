@@ -64,7 +64,7 @@ export async function reserveFile(
   const now = p.clock.now();
   const plan = o.parts === null ? null : requirePlan(o.sizeBytes, o.parts);
   const expiresInSeconds = plan ? secondsForParts(o.sizeBytes) : UPLOAD_SECONDS;
-  const signed = await p.objects.signUpload(stagingKey, {
+  const signed = p.objects.signUpload(stagingKey, {
     contentType: o.contentType,
     sizeBytes: o.sizeBytes,
     expiresInSeconds,
@@ -108,7 +108,7 @@ async function beginParts(
   o: { expiresInSeconds: number; now: Date },
 ): Promise<{ upload: PartUpload; parts: PartReservation[] }> {
   const uploadId = await askStorage(p.objects.startParts(key, { contentType }));
-  const parts = await signParts(p, key, { uploadId, plan, sizeBytes, ...o });
+  const parts = signParts(p, key, { uploadId, plan, sizeBytes, ...o });
   return { upload: { uploadId, partCount: plan.count }, parts };
 }
 

@@ -125,7 +125,7 @@ export async function signFileDownload(
   fileId: string,
   o: { expiresInSeconds?: number } = {},
 ): Promise<DownloadUrl> {
-  return await signDownload(p, await readFile(p.sql, fileId), o.expiresInSeconds);
+  return signDownload(p, await readFile(p.sql, fileId), o.expiresInSeconds);
 }
 
 /**

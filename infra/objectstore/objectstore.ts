@@ -17,7 +17,8 @@ import {
 } from "./multipart.ts";
 import { listUploads, type UnfinishedUpload } from "./list_uploads.ts";
 import { writeStream } from "./multipart_write.ts";
-import { presignDownload, presignPart, presignUpload, urlSigning } from "./presign.ts";
+import { presignDownload, presignPart, presignUpload, type Validity } from "./presign.ts";
+import { QuerySigner } from "./query_signer.ts";
 import { BoundedS3Client, type CallBounds } from "./s3_client.ts";
 import { StoreClock } from "./store_clock.ts";
 import { METADATA_TIMEOUT_MS } from "./timeouts.ts";
@@ -75,17 +76,14 @@ export interface ObjectStore {
   /** Throws unless the store answers, accepts the credentials and has the bucket. */
   ping(signal?: AbortSignal): Promise<void>;
   /** Signs a PUT of exactly this size and content type. */
-  signUpload(
-    key: string,
-    o: { contentType: string; sizeBytes: number; expiresInSeconds: number; now?: Date },
-  ): Promise<SignedUpload>;
+  signUpload(key: string, o: Validity & { contentType: string; sizeBytes: number }): SignedUpload;
   /** Starts a multipart upload. @returns its id, for `signPart` */
   startParts(key: string, o: { contentType: string }): Promise<string>;
   /** Signs a PUT of exactly this size as one part. */
   signPart(
     key: string,
-    o: { uploadId: string; partNumber: number; sizeBytes: number; expiresInSeconds: number; now?: Date },
-  ): Promise<SignedUpload>;
+    o: Validity & { uploadId: string; partNumber: number; sizeBytes: number },
+  ): SignedUpload;
   /**
    * Completes a multipart upload from parts 1 to n with these ETags. Returns "mismatch" if the stored parts differ;
    * then the upload stays open. Returns "gone" if the upload does not exist, because it was completed or aborted before.
@@ -99,10 +97,7 @@ export interface ObjectStore {
   /** Aborts an upload and deletes its parts. Does nothing if the upload does not exist. */
   abortParts(key: string, uploadId: string): Promise<void>;
   /** Signs a GET whose content is saved as `fileName`. */
-  signDownload(
-    key: string,
-    o: { fileName: string; expiresInSeconds: number; now?: Date },
-  ): Promise<SignedUrl>;
+  signDownload(key: string, o: Validity & { fileName: string }): SignedUrl;
   /** Looks up an object; null if there is none. */
   head(key: string): Promise<StoredObject | null>;
   /** Streams the stored bytes. Throws ObjectNotFound. */
@@ -142,7 +137,7 @@ const COPIED_CONTENT_TYPE = "application/octet-stream"; // signDownload override
 export function connectObjectStore(config: ObjectStoreConfig, service: Clock = systemClock): ObjectStore {
   assertConfig(config);
   const clock = new StoreClock(service);
-  const signing = urlSigning(config, clock);
+  const signing = { signer: new QuerySigner(config), clock };
   const clientFor = (bounds: CallBounds) => new BoundedS3Client(config, bounds, clock);
   const calling = (action: string, signal?: AbortSignal) =>
     clientFor({ action, timeoutMs: METADATA_TIMEOUT_MS, signal });

@@ -24,9 +24,9 @@ type RequestOptions = Parameters<S3Client["makeRequest"]>[0];
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * s3-lite-client with another transport. The library's transport has no timeout and no abort signal, follows redirects,
- * signs a wrong path for keys with `?`, and throws errors that contain the host. Create a client for every call, with
- * the bounds of that call.
+ * s3-lite-client with another transport, which aws4fetch signs. The library's transport has no timeout and no abort
+ * signal, follows redirects, signs a wrong path for keys with `?`, and throws errors that contain the host. Create a
+ * client for every call, with the bounds of that call.
  */
 export class BoundedS3Client extends S3Client {
   readonly #config: ObjectStoreConfig;

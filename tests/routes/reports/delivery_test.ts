@@ -185,7 +185,9 @@ Deno.test("a link is valid for a day and redirects each visitor to a URL of five
 
   const { objects } = platform;
   const { signDownload } = objects;
-  objects.signDownload = () => Promise.reject(new Error("cannot sign"));
+  objects.signDownload = () => {
+    throw new Error("cannot sign");
+  };
   const failed = await visit(link).finally(() => objects.signDownload = signDownload);
   assert.equal(failed.status, 500);
   const token = link.split("/").at(-1) ?? "";
