@@ -5,7 +5,7 @@ import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
 import { ensureServiceRecurringJobs } from "./service_recurring.ts";
 import type { SettledJob } from "./settle.ts";
 import { startUpkeep } from "./upkeep.ts";
-import { startWorker } from "./worker.ts";
+import { Worker } from "./worker.ts";
 
 const POLL_MS = 2_000;
 const POLL_WITHOUT_LISTEN_MS = 300;
@@ -37,7 +37,7 @@ export async function startJobEngine(
   const { config, clock, log, metrics, jobTypes, wakeUps } = platform;
   const pollMs = config.JOB_POLL_MS ?? (config.DATABASE_LISTEN ? POLL_MS : POLL_WITHOUT_LISTEN_MS);
   const leaseSeconds = config.JOB_LEASE_SECONDS;
-  const worker = config.JOB_CONCURRENCY === 0 ? null : await startWorker({
+  const worker = config.JOB_CONCURRENCY === 0 ? null : await Worker.start({
     platform,
     upkeepPlatform: withDatabase(platform, o.pools.upkeepSql),
     sql: o.pools.sql,
@@ -57,7 +57,7 @@ export async function startJobEngine(
     },
     ...(o.onSettled ? { onSettled: o.onSettled } : {}),
   });
-  metrics.watchWorker(() => worker?.busy() ?? 0);
+  metrics.watchWorker(() => worker?.busy ?? 0);
   await ensureServiceRecurringJobs(platform);
   const upkeep = startUpkeep(platform, leaseSeconds);
   const dueTimes = watchDueTimes(platform, [...jobWork(platform, leaseSeconds), ...o.timedWork], pollMs);

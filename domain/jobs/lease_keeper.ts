@@ -40,22 +40,20 @@ export class LeaseKeeper {
   #renewing: Promise<void> = Promise.resolve();
   readonly #leaseMs: number;
 
-  private constructor(private readonly o: LeaseKeeperOptions) {
+  constructor(private readonly o: LeaseKeeperOptions) {
     this.#leaseMs = o.leaseSeconds * 1000;
     this.#sql = o.connect();
   }
 
   /** Opens a lease and starts renewing it. */
-  static async start(o: LeaseKeeperOptions): Promise<LeaseKeeper> {
-    const keeper = new LeaseKeeper(o);
+  async open(): Promise<void> {
     try {
-      await keeper.#open();
+      await this.#open();
     } catch (error) {
-      await keeper.#sql.end({ timeout: 0 });
+      await this.#sql.end({ timeout: 0 });
       throw error;
     }
-    keeper.#renewIn(keeper.#renewalMs);
-    return keeper;
+    this.#renewIn(this.#renewalMs);
   }
 
   /** The worker's id, which changes when the lease is replaced. */
@@ -69,7 +67,7 @@ export class LeaseKeeper {
   }
 
   /** Stops renewing and closes the lease. */
-  async stop(): Promise<void> {
+  async close(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#renewalTimer);
     await this.#renewing;

@@ -12,6 +12,7 @@ import { LeaseKeeper } from "./lease_keeper.ts";
 import { CompletionRate } from "./completion_rate.ts";
 import { giveBackJobs, giveBackUnknownJobs, type SettledJob, type Settlement } from "./settle.ts";
 import { Settler } from "./settler.ts";
+import { stateAfter, type WorkerEvent, type WorkerState } from "./worker_state.ts";
 
 export interface WorkerOptions {
   /** Passed to the handlers in the job context. */
@@ -44,17 +45,6 @@ export interface WorkerOptions {
   onEnded?: (settlement: Settlement) => void;
 }
 
-export interface Worker {
-  /** Number of running jobs. */
-  busy(): number;
-  /** Why no job could start for some time; null if jobs can start. */
-  stallReason(): string | null;
-  /** Searches for due jobs now. */
-  wake(): void;
-  /** Stops claiming, gives running jobs `graceMs` to finish, gives back the others, and settles everything. */
-  stop(graceMs: number): Promise<void>;
-}
-
 const LARGEST_CLAIM = 500;
 /**
  * A claim prefetches as many jobs as would start within this time at the current rate. So short jobs are claimed in
@@ -79,193 +69,246 @@ interface PrefetchedJob {
   since: number;
 }
 
-/** Starts a worker. It claims jobs in batches, runs them, settles them in batches and renews its lease. */
-export async function startWorker(o: WorkerOptions): Promise<Worker> {
-  const { sql, log } = o;
-  const leaseSeconds = o.leaseSeconds ?? LEASE_SECONDS;
-  let stopping = false;
-  let claiming: Promise<void> | null = null;
-  let wokenMeanwhile = false;
-  let mayHaveMore = true;
-  let claimMayBeLost = false;
-  const prefetched: PrefetchedJob[] = [];
-  const running = new Set<Attempt>();
-  let placesTaken = 0;
-  let started = 0;
+/**
+ * Claims jobs in batches, runs them, settles them in batches and renews its lease. `worker_state.ts` shows its states.
+ * Jobs start only while the lease is safe.
+ */
+export class Worker {
+  #state: WorkerState = "Starting";
+  /** The claim or give-back that runs, or the last one. It never rejects. */
+  #query: Promise<void> = Promise.resolve();
+  #isWokenMeanwhile = false;
+  #claimMayBeLost = false;
+  readonly #prefetched: PrefetchedJob[] = [];
+  readonly #running = new Set<Attempt>();
+  #placesTaken = 0;
+  #started = 0;
   /** Since when claims have failed, and since when all places are taken and no job has ended. */
-  let unclaimedSince: number | null = null;
-  let fullSince: number | null = null;
-  const completionRate = new CompletionRate();
-  const notes = new AttemptNotes(sql, log);
-  const { types, platform, upkeepPlatform } = o;
-  const attemptOptions = { types, notes, platform, upkeepPlatform: upkeepPlatform ?? platform };
-  const claimer = new Claimer(sql, o.types, o.queues, capacityFor);
-  const settler = new Settler({ sql, log, workerId: () => lease.id, onChanged });
-  const lease = await LeaseKeeper.start({
-    connect: () => connectSeparately(mainPool(sql)),
-    host: o.host,
-    leaseSeconds,
-    log,
-    onReplaced,
-    onAtRisk: () => running.forEach((attempt) => attempt.abort("the worker's lease could not be renewed")),
-    onSafeAgain: () => fillPlaces(),
-  });
+  #unclaimedSince: number | null = null;
+  #fullSince: number | null = null;
+  #poll: ReturnType<typeof setInterval> | undefined;
+  #release: ReturnType<typeof setTimeout> | undefined;
+  readonly #completionRate = new CompletionRate();
+  readonly #notes: AttemptNotes;
+  readonly #claimer: Claimer;
+  readonly #settler: Settler;
+  readonly #lease: LeaseKeeper;
 
-  /** Starts prefetched jobs while places are free, and claims more if needed. */
-  function fillPlaces(): void {
-    if (!lease.isSafe) return;
-    while (placesTaken < o.concurrency) {
-      const next = prefetched.shift();
-      if (!next) break;
-      start(next.job);
-    }
-    if (prefetched.length > 0 && !stopping) schedulePrefetchRelease();
-    const wanted = o.concurrency + prefetchTarget() - Math.floor(placesTaken) - prefetched.length;
-    const needsMore = wanted > 0 && prefetched.length <= prefetchTarget() / 2;
-    if (!stopping && mayHaveMore && !claiming && needsMore) claim(wanted);
-  }
-
-  /** How many more jobs of a limited type fit into its share of the places. */
-  function capacityFor(typeName: string): number {
-    const { share = Infinity, places = 1 } = o.types.get(typeName) ?? {};
-    const held = [...prefetched, ...running].filter(({ job }) => job.jobTypeName === typeName).length;
-    return Math.max(1, Math.floor(o.concurrency * share / places)) - held;
-  }
-
-  const prefetchTarget = () => Math.min(LARGEST_CLAIM, Math.round(completionRate.perMs * PREFETCH_MS));
-
-  function start(job: ClaimedJob): void {
-    const attempt = runAttempt(job, attemptOptions);
-    const { places = 1 } = o.types.get(job.jobTypeName) ?? {};
-    running.add(attempt);
-    started++;
-    placesTaken += places;
-    fullSince = placesTaken >= o.concurrency ? performance.now() : null;
-    attempt.settlement.then((settlement) => {
-      running.delete(attempt);
-      placesTaken -= places;
-      fullSince = null;
-      completionRate.count();
-      settler.add(settlement);
-      o.onEnded?.(settlement);
-      fillPlaces();
+  private constructor(private readonly o: WorkerOptions) {
+    const { sql, log, types, queues, host, leaseSeconds = LEASE_SECONDS } = o;
+    this.#notes = new AttemptNotes(sql, log);
+    this.#claimer = new Claimer(sql, types, queues, (typeName) => this.#capacityFor(typeName));
+    this.#settler = new Settler({
+      sql,
+      log,
+      workerId: () => this.#lease.id,
+      onChanged: (jobs) => this.#onChanged(jobs),
     });
-  }
-
-  function claim(wanted: number): void {
-    wokenMeanwhile = false;
-    unclaimedSince ??= performance.now();
-    completionRate.measure();
-    const workerId = lease.id;
-    claiming = recoverLostClaim().then(() => claimer.claim(workerId, Math.min(LARGEST_CLAIM, wanted))).then(
-      (claimed) => {
-        unclaimedSince = null;
-        mayHaveMore = claimed.mayHaveMore || wokenMeanwhile;
-        if (wokenMeanwhile) claimer.searchAgain();
-        if (stopping) return giveBackJobs(sql, workerId, claimed.jobs);
-        if (lease.id !== workerId) return; // the lease was lost, so these jobs no longer belong to this worker
-        const since = performance.now();
-        o.onClaimed?.(claimed.jobs.length);
-        prefetched.push(...claimed.jobs.map((job) => ({ job, since })));
+    this.#lease = new LeaseKeeper({
+      connect: () => connectSeparately(mainPool(sql)),
+      host,
+      leaseSeconds,
+      log,
+      onReplaced: () => this.#onReplaced(),
+      onAtRisk: () => {
+        for (const attempt of this.#running) attempt.abort("the worker's lease could not be renewed");
       },
-    ).catch(async (error) => {
-      log.error("due jobs could not be claimed", { error });
-      claimMayBeLost = true;
-      await pause(RETRY_DATABASE_MS);
-    }).then(() => {
-      claiming = null;
-      if (!stopping) fillPlaces();
+      onSafeAgain: () => this.#fillPlaces(),
     });
   }
 
-  let release: ReturnType<typeof setTimeout> | undefined;
-  /** Gives back prefetched jobs that do not start in time. */
-  function schedulePrefetchRelease(): void {
-    const before = started;
-    release ??= setTimeout(() => {
-      release = undefined;
-      const [oldest] = prefetched;
-      if (!oldest || stopping) return;
-      const startsSoon = prefetched.length <= started - before;
-      const heldMs = performance.now() - oldest.since;
-      const maxHoldMs = startsSoon ? PREFETCH_MAX_HOLD_MS : PREFETCH_HOLD_MS;
-      if (claiming || heldMs < maxHoldMs) return schedulePrefetchRelease();
-      completionRate.reset();
-      claiming = giveBackJobs(sql, lease.id, prefetched.splice(0).map(({ job }) => job)).catch((error) => {
-        log.error("prefetched jobs could not be given back", { error });
-        claimMayBeLost = true;
-      }).then(() => {
-        claiming = null;
-        wake();
-      });
-    }, PREFETCH_HOLD_MS);
+  static async start(o: WorkerOptions): Promise<Worker> {
+    const worker = new Worker(o);
+    await worker.#lease.open();
+    worker.#on("opened");
+    worker.#poll = setInterval(() => worker.wake(), o.pollMs);
+    worker.#fillPlaces();
+    return worker;
   }
 
-  /** Gives back the jobs of a claim that committed although its query failed. */
-  async function recoverLostClaim(): Promise<void> {
-    if (!claimMayBeLost) return;
-    const known = [...prefetched, ...running].map(({ job }) => job.id);
-    await giveBackUnknownJobs(sql, lease.id, [...known, ...settler.unwritten()]);
-    claimMayBeLost = false;
+  get state(): WorkerState {
+    return this.#state;
   }
 
-  function onChanged(jobs: SettledJob[]): void {
-    o.onSettled?.(jobs);
-    for (const { status, dueInMs } of jobs) {
-      if (status === "Failed" || status === "Scheduled") o.onDueLater?.(dueInMs);
-    }
-    if (!mayHaveMore && (o.types.hasLimits || jobs.some((job) => job.status === "Enqueued"))) wake();
+  /** Number of running jobs. */
+  get busy(): number {
+    return this.#running.size;
   }
 
-  function wake(): void {
-    wokenMeanwhile = true;
-    if (!claiming) claimer.searchAgain();
-    mayHaveMore = true;
-    fillPlaces();
-  }
-
-  /** The lease had expired, so other workers may run the jobs this worker held. */
-  function onReplaced(): void {
-    log.warn("the worker's lease had expired; its jobs run again on other workers", {
-      running: running.size,
-    });
-    prefetched.length = 0;
-    for (const attempt of running) attempt.stop("its lease was lost");
-    wake();
-  }
-
-  function stallReason(): string | null {
+  /** Why no job could start for some time; null if jobs can start. */
+  stallReason(): string | null {
     const seconds = (since: number | null) => (performance.now() - (since ?? Infinity)) / 1000;
-    const [unclaimed, full] = [seconds(unclaimedSince), seconds(fullSince)];
+    const [unclaimed, full] = [seconds(this.#unclaimedSince), seconds(this.#fullSince)];
     if (unclaimed > CLAIM_STALLED_MS / 1000) return `no job could be claimed for ${Math.round(unclaimed)} s`;
     if (full > PLACES_STALLED_MS / 1000) {
-      return `all ${o.concurrency} places are taken and no job has ended for ${Math.round(full)} s`;
+      return `all ${this.o.concurrency} places are taken and no job has ended for ${Math.round(full)} s`;
     }
     return null;
   }
 
-  const report = (error: unknown) => log.error("the worker could not give back its jobs", { error });
-  const poll = setInterval(wake, o.pollMs);
-  wake();
+  /** Searches for due jobs now. */
+  wake(): void {
+    if (this.#isQuerying) this.#isWokenMeanwhile = true;
+    else this.#claimer.searchAgain();
+    this.#on("woken");
+    this.#fillPlaces();
+  }
 
-  return {
-    busy: () => running.size,
-    stallReason,
-    wake,
-    async stop(graceMs) {
-      stopping = true;
-      clearTimeout(release);
-      clearInterval(poll);
-      await claiming;
-      await giveBackJobs(sql, lease.id, prefetched.splice(0).map(({ job }) => job)).catch(report);
-      await waitAtMost(graceMs, Promise.all([...running].map((attempt) => attempt.settlement)));
-      for (const attempt of running) attempt.stop("the service stopped");
-      await Promise.all([...running].map((attempt) => attempt.settlement));
-      await notes.flush();
-      await settler.flush(5_000);
-      await lease.stop();
-    },
-  };
+  /** Stops claiming, gives running jobs `graceMs` to finish, gives back the others, and settles everything. */
+  async stop(graceMs: number): Promise<void> {
+    this.#on("stop");
+    clearTimeout(this.#release);
+    clearInterval(this.#poll);
+    await this.#query;
+    await this.#giveBackPrefetched().catch((error) =>
+      this.o.log.error("the worker could not give back its jobs", { error })
+    );
+    const allEnded = () => Promise.all([...this.#running].map((attempt) => attempt.settlement));
+    await waitAtMost(graceMs, allEnded());
+    for (const attempt of this.#running) attempt.stop("the service stopped");
+    await allEnded();
+    await this.#notes.flush();
+    await this.#settler.flush(5_000);
+    await this.#lease.close();
+    this.#on("ended");
+  }
+
+  #on(event: WorkerEvent): void {
+    this.#state = stateAfter(this.#state, event);
+  }
+
+  get #isQuerying(): boolean {
+    return this.#state === "Claiming" || this.#state === "Retrying" || this.#state === "GivingBack";
+  }
+
+  /** Starts prefetched jobs while places are free, and claims more if needed. */
+  #fillPlaces(): void {
+    const { concurrency } = this.o;
+    const prefetched = this.#prefetched;
+    if (this.#state === "Draining" || !this.#lease.isSafe) return;
+    while (this.#placesTaken < concurrency) {
+      const next = prefetched.shift();
+      if (!next) break;
+      this.#start(next.job);
+    }
+    if (prefetched.length > 0) this.#scheduleRelease();
+    if (this.#state !== "Ready") return;
+    const target = Math.min(LARGEST_CLAIM, Math.round(this.#completionRate.perMs * PREFETCH_MS));
+    const wanted = concurrency + target - Math.floor(this.#placesTaken) - prefetched.length;
+    if (wanted > 0 && prefetched.length <= target / 2) this.#query = this.#claim(wanted);
+  }
+
+  #start(job: ClaimedJob): void {
+    const { types, platform, upkeepPlatform, concurrency, onEnded } = this.o;
+    const attempt = runAttempt(job, { types, notes: this.#notes, platform, upkeepPlatform });
+    const { places = 1 } = types.get(job.jobTypeName) ?? {};
+    this.#running.add(attempt);
+    this.#started++;
+    this.#placesTaken += places;
+    this.#fullSince = this.#placesTaken >= concurrency ? performance.now() : null;
+    attempt.settlement.then((settlement) => {
+      this.#running.delete(attempt);
+      this.#placesTaken -= places;
+      this.#fullSince = null;
+      this.#completionRate.count();
+      this.#settler.add(settlement);
+      onEnded?.(settlement);
+      this.#fillPlaces();
+    });
+  }
+
+  async #claim(wanted: number): Promise<void> {
+    this.#on("claim");
+    this.#isWokenMeanwhile = false;
+    this.#unclaimedSince ??= performance.now();
+    this.#completionRate.measure();
+    const workerId = this.#lease.id;
+    try {
+      await this.#recoverLostClaim();
+      const { jobs, mayHaveMore } = await this.#claimer.claim(workerId, Math.min(LARGEST_CLAIM, wanted));
+      this.#unclaimedSince = null;
+      if (this.#isWokenMeanwhile) this.#claimer.searchAgain();
+      this.#on(mayHaveMore || this.#isWokenMeanwhile ? "more" : "none");
+      if (this.#state === "Draining") await giveBackJobs(this.o.sql, workerId, jobs);
+      else if (this.#lease.id === workerId) { // otherwise the lease was lost, and the jobs with it
+        const since = performance.now();
+        this.o.onClaimed?.(jobs.length);
+        this.#prefetched.push(...jobs.map((job) => ({ job, since })));
+      }
+    } catch (error) {
+      this.o.log.error("due jobs could not be claimed", { error });
+      this.#claimMayBeLost = true;
+      this.#on("failed");
+      await pause(RETRY_DATABASE_MS);
+      this.#on("retry");
+    }
+    this.#fillPlaces();
+  }
+
+  /** Gives back the jobs of a claim that committed although its query failed. */
+  async #recoverLostClaim(): Promise<void> {
+    if (!this.#claimMayBeLost) return;
+    const known = [...this.#prefetched, ...this.#running].map(({ job }) => job.id);
+    await giveBackUnknownJobs(this.o.sql, this.#lease.id, [...known, ...this.#settler.unwritten()]);
+    this.#claimMayBeLost = false;
+  }
+
+  /** How many more jobs of a limited type fit into its share of the places. */
+  #capacityFor(typeName: string): number {
+    const { share = Infinity, places = 1 } = this.o.types.get(typeName) ?? {};
+    const held = [...this.#prefetched, ...this.#running].filter(({ job }) => job.jobTypeName === typeName);
+    return Math.max(1, Math.floor(this.o.concurrency * share / places)) - held.length;
+  }
+
+  /** Gives back prefetched jobs that do not start in time. */
+  #scheduleRelease(): void {
+    const startedBefore = this.#started;
+    this.#release ??= setTimeout(() => {
+      this.#release = undefined;
+      const [oldest] = this.#prefetched;
+      if (!oldest) return;
+      const startsSoon = this.#prefetched.length <= this.#started - startedBefore;
+      const heldMs = performance.now() - oldest.since;
+      const maxHoldMs = startsSoon ? PREFETCH_MAX_HOLD_MS : PREFETCH_HOLD_MS;
+      if (this.#isQuerying || heldMs < maxHoldMs) this.#scheduleRelease();
+      else this.#query = this.#releasePrefetched();
+    }, PREFETCH_HOLD_MS);
+  }
+
+  async #releasePrefetched(): Promise<void> {
+    this.#on("giveBack");
+    this.#completionRate.reset();
+    await this.#giveBackPrefetched().catch((error) => {
+      this.o.log.error("prefetched jobs could not be given back", { error });
+      this.#claimMayBeLost = true;
+    });
+    this.#on("givenBack");
+    this.wake();
+  }
+
+  async #giveBackPrefetched(): Promise<void> {
+    await giveBackJobs(this.o.sql, this.#lease.id, this.#prefetched.splice(0).map(({ job }) => job));
+  }
+
+  #onChanged(jobs: SettledJob[]): void {
+    const { onSettled, onDueLater, types } = this.o;
+    onSettled?.(jobs);
+    for (const { status, dueInMs } of jobs) {
+      if (status === "Failed" || status === "Scheduled") onDueLater?.(dueInMs);
+    }
+    if (this.#state !== "Waiting") return;
+    if (types.hasLimits || jobs.some((job) => job.status === "Enqueued")) this.wake();
+  }
+
+  /** The lease had expired, so other workers may run the jobs this worker held. */
+  #onReplaced(): void {
+    this.o.log.warn("the worker's lease had expired; its jobs run again on other workers", {
+      running: this.#running.size,
+    });
+    this.#prefetched.length = 0;
+    for (const attempt of this.#running) attempt.stop("its lease was lost");
+    this.wake();
+  }
 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
 import { JobWriter } from "../../domain/jobs/job_writer.ts";
-import { startWorker } from "../../domain/jobs/worker.ts";
+import { Worker } from "../../domain/jobs/worker.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { createLog } from "../../infra/log.ts";
 import { runGraphileWorker } from "./drain.ts";
@@ -24,7 +24,7 @@ export async function latency(setup: BenchSetup): Promise<void> {
       return Promise.resolve(undefined);
     },
   }));
-  const worker = await startWorker({
+  const worker = await Worker.start({
     platform: { sql } as Platform, // the job type uses no other member
     sql,
     types,

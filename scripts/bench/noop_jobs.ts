@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { insertJobs } from "../../domain/jobs/enqueue.ts";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
-import { startWorker, type Worker } from "../../domain/jobs/worker.ts";
+import { Worker } from "../../domain/jobs/worker.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { createLog } from "../../infra/log.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
@@ -37,7 +37,7 @@ export const startNoopWorker = (
   pollMs: number,
   onSettled?: (count: number) => void,
 ): Promise<Worker> =>
-  startWorker({
+  Worker.start({
     platform: { sql } as Platform, // the job type uses no other member
     sql,
     types: noopTypes(),

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
 import { jobWork, watchDueTimes } from "../../domain/jobs/due_times.ts";
-import { startWorker } from "../../domain/jobs/worker.ts";
+import { Worker } from "../../domain/jobs/worker.ts";
 import { createLog } from "../../infra/log.ts";
 import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
@@ -88,7 +88,7 @@ async function work(o: WorkerProcessOptions): Promise<void> {
   const parts = { sql, types, jobTypes: types, clock, log, wakeUps: { at: () => worker.wake() } };
   const leaseSeconds = o.leaseSeconds ?? 60;
   const dueTimes = watchDueTimes(parts, jobWork(parts, leaseSeconds), 200);
-  const worker = await startWorker({
+  const worker = await Worker.start({
     platform: NO_PLATFORM,
     sql,
     types,

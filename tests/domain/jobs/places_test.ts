@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { insertJobs, type JobPriority } from "../../../domain/jobs/enqueue.ts";
 import { defineJob, JobTypes, limitKeyOf } from "../../../domain/jobs/job_type.ts";
-import { startWorker } from "../../../domain/jobs/worker.ts";
+import { Worker } from "../../../domain/jobs/worker.ts";
 import { createLog } from "../../../infra/log.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
@@ -44,7 +44,7 @@ Deno.test("four jobs with a share of a quarter run in one place, and others wait
   const jobs = [...Array.from({ length: 6 }, () => job("test.light", "High")), job("test.whole", "Low")];
   await transact(sql, (tx) => insertJobs({ wakeUps: { at() {} } }, tx, jobs));
   let settled = 0;
-  const worker = await startWorker({
+  const worker = await Worker.start({
     platform: t.steward.platform,
     ...{ sql, types, log: createLog("off"), host: "test", concurrency: 1, queues: null, pollMs: 50 },
     onSettled(moved) {
@@ -87,7 +87,7 @@ Deno.test("slow jobs of a type with a share leave the other places of a worker t
   const smallJobs = Array.from({ length: 60 }, () => job(small.name));
   await transact(sql, (tx) => insertJobs({ wakeUps: { at() {} } }, tx, [...slowJobs, ...smallJobs]));
   let settled = 0;
-  const worker = await startWorker({
+  const worker = await Worker.start({
     platform: t.steward.platform,
     ...{ sql, types, log: createLog("off"), host: "test", concurrency: 4, queues: null, pollMs: 50 },
     onEnded({ job }) {
@@ -137,7 +137,7 @@ Deno.test("claims alternate between tenants whatever the priorities; within a te
       named("quiet high", "High", quiet),
     ]));
   let settled = 0;
-  const worker = await startWorker({
+  const worker = await Worker.start({
     platform: t.steward.platform,
     ...{ sql, types, log: createLog("off"), host: "test", concurrency: 2, queues: null, pollMs: 50 },
     onSettled(moved) {

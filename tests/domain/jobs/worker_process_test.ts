@@ -6,7 +6,7 @@ import { jobWork, watchDueTimes } from "../../../domain/jobs/due_times.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import { systemClock } from "../../../domain/shared/clock.ts";
-import { startWorker } from "../../../domain/jobs/worker.ts";
+import { Worker } from "../../../domain/jobs/worker.ts";
 import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
@@ -173,7 +173,7 @@ Deno.test("a worker that loses the database aborts its jobs before another worke
       return { ...common, pollMs: 50, leaseSeconds: 2 };
     };
     const pool = connectPostgres(url, { max: 2 });
-    const silent = await startWorker({
+    const silent = await Worker.start({
       ...work(async ({ signal }) => {
         began.resolve(performance.now());
         await pause(60_000, undefined, { signal }).catch(() => ended.resolve(performance.now()));
@@ -187,7 +187,7 @@ Deno.test("a worker that loses the database aborts its jobs before another worke
     );
     await began.promise;
     proxy.blackHole();
-    const successor = await startWorker({
+    const successor = await Worker.start({
       ...work(() => Promise.resolve(successorBegan.resolve(performance.now()))),
       ...{ sql, leaseSeconds: 60 },
     });
