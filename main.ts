@@ -1,6 +1,6 @@
 import { AuditWriter } from "./domain/audit/audit_writer.ts";
 import { createOpenIdProviders } from "./domain/auth/oidc/providers.ts";
-import { Rights } from "./domain/auth/rights.ts";
+import { Rights } from "./domain/rights/rights.ts";
 import { profilesOf } from "./domain/files/configured_profiles.ts";
 import { ReservationWriter } from "./domain/files/reserve.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/engine.ts";

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { type Caller, principalId } from "../domain/access/caller.ts";
+import { type Caller, principalId } from "../domain/rights/caller.ts";
 import { addressKey } from "../domain/auth/address.ts";
 import { problem } from "../domain/problems/problem.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";

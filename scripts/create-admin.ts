@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { createSystemAdmin, promoteToSystemAdmin } from "../domain/access/system_admins.ts";
-import { Rights } from "../domain/auth/rights.ts";
+import { Rights } from "../domain/rights/rights.ts";
 import { EXIT, Failure, runScript, withDatabase } from "./shared/run_script.ts";
 
 const HELP =

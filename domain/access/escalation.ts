@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { type Caller, holds, isSystemAdmin } from "./caller.ts";
-import type { PermissionReach } from "./catalog.ts";
+import { type Caller, holds, isSystemAdmin } from "../rights/caller.ts";
+import type { PermissionReach } from "../rights/catalog.ts";
 
 /** How many users who hold a missing permission are checked. */
 const CANDIDATES = 200;

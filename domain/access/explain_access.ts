@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { isOfFileModule } from "./catalog.ts";
+import { isOfFileModule } from "../rights/catalog.ts";
 import { userNotFound } from "./user_details.ts";
 
 /** One condition of an access decision, in the order in which the service checks them. */

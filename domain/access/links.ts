@@ -1,7 +1,7 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
-import { type Caller, holds } from "./caller.ts";
+import { type Caller, holds } from "../rights/caller.ts";
 import { type Acting, requireMayAssignRoles } from "./escalation.ts";
 import {
   type Assignment,

@@ -4,7 +4,7 @@ import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
-import type { TenantCaller } from "./caller.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { softDeleteRow } from "./soft_delete.ts";
 import { findTakenCodes, lockPermissionCodes, permissionOwner } from "./permission_codes.ts";
 import { type PermissionDetails, permissionNotFound, readPermission } from "./permissions.ts";

@@ -1,5 +1,5 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import { isSystemAdmin, type TenantCaller } from "./caller.ts";
+import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 
 /** Owner of a permission: a tenant's id, or null for the catalog. */
 export type PermissionOwner = string | null;

@@ -4,7 +4,7 @@ import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
-import type { TenantCaller } from "./caller.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { softDeleteRow } from "./soft_delete.ts";
 import { changePermissions, requireGrantable } from "./role_grants.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";

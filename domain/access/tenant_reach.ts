@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { type Caller, holds, type TenantCaller } from "./caller.ts";
+import { type Caller, holds, type TenantCaller } from "../rights/caller.ts";
 
 /** The tenants a caller may act on with one permission. */
 export interface TenantReach {

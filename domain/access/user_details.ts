@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { permissionCodes } from "../auth/held_permissions.ts";
+import { permissionCodes } from "../rights/held_permissions.ts";
 import { problem } from "../problems/problem.ts";
-import type { TenantCaller } from "./caller.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { grantColumns, type Role } from "./roles.ts";
 import { type Versioned, versioned } from "../shared/versioned.ts";
 

@@ -1,9 +1,9 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
-import type { Caller } from "./caller.ts";
-import { invalidateUsers } from "./invalidation.ts";
-import { invalidateCounts } from "./count_cache.ts";
+import type { Caller } from "../rights/caller.ts";
+import { invalidateUsers } from "../rights/invalidation.ts";
+import { invalidateCounts } from "../shared/count_cache.ts";
 import { userNotFound } from "./user_details.ts";
 
 /** The parts of the platform that changing users needs. CLI scripts have no `wakeUps`; workers find events by polling. */

@@ -1,7 +1,7 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { requireVersion } from "../shared/version.ts";
-import type { TenantCaller } from "./caller.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { requireMayAssignRoles } from "./escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets, requireTargets } from "./link_targets.ts";

@@ -4,7 +4,7 @@ import { clearFailedSignIns } from "../auth/failed_sign_ins.ts";
 import { listOwnSessions, type OwnSession } from "../auth/own_sessions.ts";
 import { endSessions } from "../auth/sessions.ts";
 import { problem } from "../problems/problem.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { readAdminUser } from "./user_details.ts";
 import { lockExistingUser, type UserPlatform } from "./user_lock.ts";
 

@@ -2,7 +2,7 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { requireVersion } from "../shared/version.ts";
-import { holds, type TenantCaller } from "./caller.ts";
+import { holds, type TenantCaller } from "../rights/caller.ts";
 import type { Acting } from "./escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";

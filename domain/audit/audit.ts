@@ -1,5 +1,5 @@
 import { type Sql, type Tx, withCommit } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 
 /** Actor of an audit row: a caller, a client without a user, or the service itself (null). */

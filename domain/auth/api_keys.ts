@@ -1,5 +1,5 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../access/caller.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
@@ -7,11 +7,10 @@ import { matches, orderBy, pageOf, type SortDirection } from "../shared/list_ord
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
-import { mayGrantToKey } from "./key_permissions.ts";
-import { digest, newSecret } from "./secrets.ts";
+import { KEY_PREFIX } from "../rights/api_key_rights.ts";
+import { mayGrantToKey } from "../rights/key_permissions.ts";
+import { digest, newSecret } from "../shared/secrets.ts";
 
-/** Distinguishes API keys from access tokens. */
-export const KEY_PREFIX = "sk_";
 /** How many characters of a key are stored as plain text, so that people can recognise the key. */
 const START_LENGTH = KEY_PREFIX.length + 6;
 /** Maximum lifetime of a key that expires. */

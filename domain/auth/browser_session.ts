@@ -1,6 +1,6 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
-import { digest, newSecret } from "./secrets.ts";
+import { digest, newSecret } from "../shared/secrets.ts";
 import { markRefreshTokensUsed, REFRESH_TOKEN_SECONDS } from "./sessions.ts";
 import { requireActiveLink } from "./tenant_choice.ts";
 

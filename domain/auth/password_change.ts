@@ -1,6 +1,6 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { hashPassword, verifyPassword } from "../../infra/passwords.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { requireGoodPassword } from "../access/user_password.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";

@@ -10,7 +10,7 @@ import { type Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { clearFailedSignIns } from "./failed_sign_ins.ts";
 import { passwordResetMail } from "./password_reset_mail.ts";
-import { digest, newSecret } from "./secrets.ts";
+import { digest, newSecret } from "../shared/secrets.ts";
 import { endSessions } from "./sessions.ts";
 
 const LIFE_MINUTES = 30;

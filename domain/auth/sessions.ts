@@ -1,9 +1,10 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
 import { problem } from "../problems/problem.ts";
+import { accessChanged } from "../rights/authenticate.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
-import { digest, newSecret } from "./secrets.ts";
+import { digest, newSecret } from "../shared/secrets.ts";
 
 export const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
 
@@ -127,10 +128,6 @@ export async function consumeRefreshToken(
   await tx`update refresh_tokens set used_at = now() where token_hash = ${digest(token)}`;
   return { user: { id: userId, securityVersion }, sessionId, tenantId };
 }
-
-/** The error for a session opened before a change of its user's roles, permissions or links. */
-export const accessChanged = () =>
-  problem("SESSION_INVALIDATED", "The user's permissions have changed since the sign-in; sign in again.");
 
 /**
  * Ends one, all but one, or all sessions of a user. Their tokens are rejected from the next request on.

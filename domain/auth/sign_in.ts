@@ -6,7 +6,8 @@ import {
   verifyDecoy,
   verifyPassword,
 } from "../../infra/passwords.ts";
-import type { Caller } from "../access/caller.ts";
+import { accessChanged } from "../rights/authenticate.ts";
+import type { Caller } from "../rights/caller.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { addressKey } from "./address.ts";
@@ -19,7 +20,6 @@ import {
   unknownEmailLockEnd,
 } from "./failed_sign_ins.ts";
 import {
-  accessChanged,
   consumeRefreshToken,
   endSessions,
   issueTokens,

@@ -1,5 +1,5 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../access/caller.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { pageOf } from "../shared/list_order.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Tx } from "../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../access/caller.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { defineResource } from "../resources/define_resource.ts";

@@ -1,4 +1,4 @@
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
 import { stateConflict } from "./file_state.ts";

@@ -1,5 +1,5 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import { type Caller, isSystemAdmin } from "../access/caller.ts";
+import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
 
 export const FILE_STATUSES = ["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"] as const;

@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
-import { countCached } from "../access/count_cache.ts";
+import type { Caller } from "../rights/caller.ts";
+import { countCached } from "../shared/count_cache.ts";
 import { matches, pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";

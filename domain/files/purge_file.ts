@@ -1,6 +1,6 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit, recordAudits } from "../audit/audit.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import type { Platform } from "../shared/platform.ts";

@@ -1,5 +1,5 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { type Caller, isSystemAdmin } from "../access/caller.ts";
+import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";

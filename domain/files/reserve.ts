@@ -1,6 +1,6 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import { isTransaction, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";

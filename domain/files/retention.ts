@@ -1,5 +1,5 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { incoherent, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";

@@ -1,5 +1,5 @@
 import { transact, whenCommitted } from "../../infra/postgres/postgres.ts";
-import { holds } from "../access/caller.ts";
+import { holds } from "../rights/caller.ts";
 import { invalid, Problem, problem } from "../problems/problem.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
 import type { Platform } from "../shared/platform.ts";

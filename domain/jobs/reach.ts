@@ -1,5 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import type { Actor } from "../audit/audit.ts";
 
 /** Who acts on jobs: a caller, or the operator at the command line, who has no user id. */

@@ -1,5 +1,5 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";

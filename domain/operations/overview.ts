@@ -1,4 +1,4 @@
-import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../access/caller.ts";
+import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { reachForReading } from "../access/tenant_reach.ts";
 import { summarizeTenants, type TenantsSummary } from "../access/tenants.ts";
 import { readScannerStatus, type ScannerReport } from "../files/scanner_status.ts";

@@ -1,5 +1,5 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { signFileDownload } from "../files/service_files.ts";
 import { problem } from "../problems/problem.ts";

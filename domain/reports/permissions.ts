@@ -1,5 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { type Caller, holds, isSystemAdmin } from "../access/caller.ts";
+import { type Caller, holds, isSystemAdmin } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
 
 /** The permissions a report runs with. */

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { FORMAT } from "./formats.ts";
 import { holdsAll } from "./permissions.ts";

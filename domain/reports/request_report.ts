@@ -1,5 +1,5 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { findUsersInTenant } from "../access/user_lookup.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { problem } from "../problems/problem.ts";

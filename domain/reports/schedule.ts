@@ -1,5 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";

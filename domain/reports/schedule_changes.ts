@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { nextRun, requireSchedule } from "../jobs/cron.ts";
 import { wakeAt } from "../jobs/enqueue.ts";

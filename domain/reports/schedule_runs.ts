@@ -1,6 +1,6 @@
 import { databaseFailure } from "../../infra/postgres/failures.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { nextRun } from "../jobs/cron.ts";
 import { type MsRow, readMs, type TimedWork } from "../jobs/due_times.ts";
 import { Problem } from "../problems/problem.ts";

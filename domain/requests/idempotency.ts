@@ -4,7 +4,7 @@
 // work an id, which is the same for every repeat, so a repeat finds what an interrupted request created.
 import { createHash } from "node:crypto";
 import { type Pool, transact, type Tx, withTransactionSetup } from "../../infra/postgres/postgres.ts";
-import { type Caller, principalId } from "../access/caller.ts";
+import { type Caller, principalId } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 

@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { countUsersByApplication } from "../access/user_applications.ts";
-import type { TenantCaller } from "../access/caller.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { applications } from "./applications.ts";
 

@@ -1,5 +1,5 @@
 import { inSavepoint, transact } from "../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../access/caller.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { constraintProblem } from "../problems/constraints.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";

@@ -1,5 +1,5 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../access/caller.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { type Problem, problem } from "../problems/problem.ts";

@@ -8,7 +8,7 @@ import type { Scanner } from "../../infra/scanner/scanner.ts";
 import type { Tokens } from "../../infra/tokens.ts";
 import type { AuditWriter } from "../audit/audit_writer.ts";
 import type { OpenIdProviders } from "../auth/oidc/providers.ts";
-import type { Rights } from "../auth/rights.ts";
+import type { Rights } from "../rights/rights.ts";
 import type { ReservationWriter } from "../files/reserve.ts";
 import type { JobTypes } from "../jobs/job_type.ts";
 import type { JobWriter } from "../jobs/job_writer.ts";

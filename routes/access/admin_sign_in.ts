@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { acrossTenants } from "../../domain/access/checks.ts";
+import { acrossTenants } from "../../domain/rights/checks.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/user_sign_in.ts";
 import { OwnSessionDto } from "../auth/shapes.ts";
 import { ok, okEmpty } from "../shared/answer.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { acrossTenants } from "../../domain/access/checks.ts";
+import { acrossTenants } from "../../domain/rights/checks.ts";
 import { listRolesOfTenant, lookUpRolesOfTenant } from "../../domain/access/roles.ts";
 import { EVERYWHERE } from "../../domain/access/tenant_reach.ts";
 import { lookUpTenants, summarizeTenants } from "../../domain/access/tenants.ts";

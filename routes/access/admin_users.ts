@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { acrossTenants } from "../../domain/access/checks.ts";
+import { acrossTenants } from "../../domain/rights/checks.ts";
 import { linkUserToTenant } from "../../domain/access/links.ts";
 import { createUser } from "../../domain/access/user_create.ts";
 import { deleteUser } from "../../domain/access/user_delete.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenantOrService } from "../../domain/access/checks.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { readAuditLog } from "../../domain/audit/audit_log.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { acrossTenants } from "../../domain/access/checks.ts";
+import { acrossTenants } from "../../domain/rights/checks.ts";
 import { explainAccess } from "../../domain/access/explain_access.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";

@@ -1,4 +1,4 @@
-import { inTenant } from "../../domain/access/checks.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
 import { importPermissionsAs } from "../../domain/access/permission_import.ts";
 import { rowsOfDocument, rowsOfFile } from "../../domain/access/permission_import_rows.ts";
 import { importTemplate } from "../../domain/access/permission_import_template.ts";

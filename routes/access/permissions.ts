@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenant } from "../../domain/access/checks.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
 import { readPermissionCatalog, suggestCategories } from "../../domain/access/permission_catalog.ts";
 import {
   createPermission,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenant } from "../../domain/access/checks.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
 import { createRole, deleteRole, updateRole } from "../../domain/access/role_changes.ts";
 import { assignPermission, revokePermission } from "../../domain/access/role_grants.ts";
 import {

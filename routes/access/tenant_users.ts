@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { signedIn } from "../../domain/access/checks.ts";
+import { signedIn } from "../../domain/rights/checks.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/links.ts";
 import { readUserTenant } from "../../domain/access/user_details.ts";
 import { created } from "../shared/answer.ts";

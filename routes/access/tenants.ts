@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenant } from "../../domain/access/checks.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
 import { createTenant, deleteTenant, updateTenant } from "../../domain/access/tenant_changes.ts";
 import { CHANGES_CHILDREN, reachForChanging, reachForReading } from "../../domain/access/tenant_reach.ts";
 import { listTenants, lookUpTenants, readTenant, summarizeTenants } from "../../domain/access/tenants.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenant } from "../../domain/access/checks.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
 import { createTenantUser } from "../../domain/access/user_create.ts";
 import { removeTenantUser } from "../../domain/access/user_delete.ts";
 import {

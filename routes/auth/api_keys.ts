@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
-import { byPerson, inTenant } from "../../domain/access/checks.ts";
+import { byPerson, inTenant } from "../../domain/rights/checks.ts";
 import {
   API_KEY_SORTS,
   apiKeyVersion,

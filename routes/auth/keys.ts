@@ -1,4 +1,4 @@
-import { anyone } from "../../domain/access/checks.ts";
+import { anyone } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { JsonWebKeySet } from "./shapes.ts";

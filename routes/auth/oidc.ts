@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone } from "../../domain/access/checks.ts";
+import { anyone } from "../../domain/rights/checks.ts";
 import { FLOW_MINUTES, startOpenIdSignIn } from "../../domain/auth/oidc/flow.ts";
 import { finishOpenIdSignIn, redeemHandover } from "../../domain/auth/oidc/sign_in.ts";
 import type { Platform } from "../../domain/shared/platform.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { optionalName } from "../../domain/shared/name.ts";
-import { byPerson, signedIn } from "../../domain/access/checks.ts";
+import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { endOwnSession, listOwnSessions } from "../../domain/auth/own_sessions.ts";
 import { changePassword } from "../../domain/auth/password_change.ts";
 import { readProfile, updateOwnProfile } from "../../domain/auth/profile.ts";

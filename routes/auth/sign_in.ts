@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone, byPerson, signedIn } from "../../domain/access/checks.ts";
+import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/auth/sign_in.ts";
 import { noContent } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";

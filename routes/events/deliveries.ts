@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { inTenant } from "../../domain/access/checks.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
 import { DELIVERY_STATUSES, listDeliveries, redeliver, sendPing } from "../../domain/events/deliveries.ts";
 import { rotateSecret, signingSecret } from "../../domain/events/endpoints.ts";
 import { accepted, ok } from "../shared/answer.ts";

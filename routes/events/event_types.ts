@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { signedIn } from "../../domain/access/checks.ts";
+import { signedIn } from "../../domain/rights/checks.ts";
 import { EVENT_TYPES } from "../../domain/events/event_types.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inFileModule } from "../../domain/access/checks.ts";
+import { inFileModule } from "../../domain/rights/checks.ts";
 import { profilesOf } from "../../domain/files/configured_profiles.ts";
 import { FILE_STATUSES, readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { listFiles } from "../../domain/files/list.ts";

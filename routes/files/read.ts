@@ -1,4 +1,4 @@
-import { inFileModule } from "../../domain/access/checks.ts";
+import { inFileModule } from "../../domain/rights/checks.ts";
 import { giveDownloadUrl } from "../../domain/files/download.ts";
 import { fileRecord, readVisibleFile } from "../../domain/files/file.ts";
 import { listScanAttempts } from "../../domain/files/scan_attempts.ts";

@@ -1,4 +1,4 @@
-import { inFileModule } from "../../domain/access/checks.ts";
+import { inFileModule } from "../../domain/rights/checks.ts";
 import { readVisibleFile } from "../../domain/files/file.ts";
 import { referenceFile, releaseReference } from "../../domain/files/references.ts";
 import { created, noContent } from "../shared/answer.ts";

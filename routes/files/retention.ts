@@ -1,4 +1,4 @@
-import { inFileModule } from "../../domain/access/checks.ts";
+import { inFileModule } from "../../domain/rights/checks.ts";
 import { fileRecord, readVisibleFile } from "../../domain/files/file.ts";
 import { purgeFile } from "../../domain/files/purge_file.ts";
 import { changeRetention } from "../../domain/files/retention.ts";

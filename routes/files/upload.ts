@@ -1,4 +1,4 @@
-import { inFileModule } from "../../domain/access/checks.ts";
+import { inFileModule } from "../../domain/rights/checks.ts";
 import { completeFile } from "../../domain/files/complete.ts";
 import { fileRecord } from "../../domain/files/file.ts";
 import { reserveFile } from "../../domain/files/reserve.ts";

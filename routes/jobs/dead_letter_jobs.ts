@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenantOrService } from "../../domain/access/checks.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { listDeadLetterGroups, retryDeadLetters } from "../../domain/jobs/dead_letter_groups.ts";
 import { listDeadLetters, readDeadLetter } from "../../domain/jobs/dead_letter_list.ts";
 import { purgeDeadLetters, retryDeadLetter } from "../../domain/jobs/dead_letters.ts";

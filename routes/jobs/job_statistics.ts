@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { acrossTenants, inTenantOrService } from "../../domain/access/checks.ts";
+import { acrossTenants, inTenantOrService } from "../../domain/rights/checks.ts";
 import { countJobsBy } from "../../domain/jobs/counts.ts";
 import { type JobStatus, PRIORITIES } from "../../domain/jobs/job_row.ts";
 import { readQueues } from "../../domain/jobs/queues.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenantOrService } from "../../domain/access/checks.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { cancelJob } from "../../domain/jobs/cancel.ts";
 import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/enqueue_requested.ts";
 import { listExecutions, listLogLines } from "../../domain/jobs/executions.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenantOrService } from "../../domain/access/checks.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { listRuns } from "../../domain/jobs/related_jobs.ts";
 import {

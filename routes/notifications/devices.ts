@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, signedIn } from "../../domain/access/checks.ts";
+import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { listDevices, registerDevice, removeDevice } from "../../domain/notifications/devices.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { noContent, ok } from "../shared/answer.ts";

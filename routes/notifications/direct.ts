@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenantOrService } from "../../domain/access/checks.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/direct.ts";
 import type { NotificationResult } from "../../domain/notifications/status.ts";
 import { type Answer, ok } from "../shared/answer.ts";

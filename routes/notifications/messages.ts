@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenantOrService } from "../../domain/access/checks.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { cancelScheduled } from "../../domain/notifications/cancel.ts";
 import { readStats } from "../../domain/notifications/counts.ts";
 import { listNotifications } from "../../domain/notifications/list.ts";

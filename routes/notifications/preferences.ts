@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, signedIn } from "../../domain/access/checks.ts";
+import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { readPreferences, writePreferences } from "../../domain/notifications/preferences.ts";
 import { okVersioned } from "../shared/answer.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, signedIn } from "../../domain/access/checks.ts";
+import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";

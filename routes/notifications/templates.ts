@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
-import { inTenant, inTenantOrService } from "../../domain/access/checks.ts";
+import { inTenant, inTenantOrService } from "../../domain/rights/checks.ts";
 import { readDefaultLocale } from "../../domain/notifications/templates/locales.ts";
 import {
   listTemplates,

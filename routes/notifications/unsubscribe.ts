@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone } from "../../domain/access/checks.ts";
+import { anyone } from "../../domain/rights/checks.ts";
 import {
   readUnsubscribeLink,
   unsubscribe,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, signedIn } from "../../domain/access/checks.ts";
+import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { deleteUserNotification, markAllRead, markRead } from "../../domain/notifications/in_app/change.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { countUserNotifications, listUserNotifications } from "../../domain/notifications/in_app/read.ts";

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { anyone } from "../../domain/access/checks.ts";
+import { anyone } from "../../domain/rights/checks.ts";
 import { problem } from "../../domain/problems/problem.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { VERSION } from "../../infra/version.ts";

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-import { anyone } from "../../domain/access/checks.ts";
+import { anyone } from "../../domain/rights/checks.ts";
 import { metricsPage } from "../../domain/operations/metrics_page.ts";
 import { problem } from "../../domain/problems/problem.ts";
 import type { Platform } from "../../domain/shared/platform.ts";

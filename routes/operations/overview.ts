@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenantOrService } from "../../domain/access/checks.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
 import { ATTENTION_KINDS } from "../../domain/operations/attention.ts";
 import { readOverview } from "../../domain/operations/overview.ts";

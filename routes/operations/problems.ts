@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone } from "../../domain/access/checks.ts";
+import { anyone } from "../../domain/rights/checks.ts";
 import { CATALOGUE, isProblemCode } from "../../domain/problems/catalogue.ts";
 import { problem } from "../../domain/problems/problem.ts";
 import { ok, text } from "../shared/answer.ts";

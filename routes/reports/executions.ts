@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenantOrService } from "../../domain/access/checks.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { readFileState } from "../../domain/files/service_files.ts";
 import { deleteExecution } from "../../domain/reports/delete_execution.ts";
 import { redeliver } from "../../domain/reports/delivery/redeliver.ts";

@@ -1,4 +1,4 @@
-import { inTenantOrService } from "../../domain/access/checks.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import { requestBurst } from "../../domain/reports/burst.ts";
 import { generateNow } from "../../domain/reports/generate_now.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone } from "../../domain/access/checks.ts";
+import { anyone } from "../../domain/rights/checks.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import { followReportLink, LINK_PATH } from "../../domain/reports/delivery/link.ts";
 import { text } from "../shared/answer.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, inTenantOrService } from "../../domain/access/checks.ts";
+import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import { BurstShape } from "../../domain/reports/burst.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenant } from "../../domain/access/checks.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
 import { listApplicationUsage } from "../../domain/resources/application_usage.ts";
 import { applications } from "../../domain/resources/applications.ts";
 import type { Resource } from "../../domain/resources/resource.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { inTenant } from "../../domain/access/checks.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
 import { createMany } from "../../domain/resources/create_many.ts";
 import type { Resource } from "../../domain/resources/resource.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";

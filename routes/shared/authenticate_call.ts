@@ -1,5 +1,5 @@
-import type { Caller } from "../../domain/access/caller.ts";
-import { authenticate } from "../../domain/auth/authenticate.ts";
+import type { Caller } from "../../domain/rights/caller.ts";
+import { authenticate } from "../../domain/rights/authenticate.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { Call } from "./call.ts";
 

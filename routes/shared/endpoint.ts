@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Access } from "../../domain/access/checks.ts";
+import type { Access } from "../../domain/rights/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import type { OnceWork } from "../../domain/requests/idempotency.ts";
 import type { Platform } from "../../domain/shared/platform.ts";

@@ -1,4 +1,4 @@
-import type { Caller } from "../../domain/access/caller.ts";
+import type { Caller } from "../../domain/rights/caller.ts";
 import { invalid } from "../../domain/problems/problem.ts";
 import {
   answerOnce,

@@ -1,6 +1,6 @@
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { digest, newSecret } from "../secrets.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
 import type { WantedTenant } from "../tenant_choice.ts";
 import { findProvider } from "./providers.ts";
 import { callProvider } from "./provider_call.ts";

@@ -2,7 +2,7 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { Problem, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireUnlocked } from "../failed_sign_ins.ts";
-import { digest, newSecret } from "../secrets.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
 import { openSession } from "../sessions.ts";
 import type { Origin, SignedIn } from "../sign_in.ts";
 import { chooseTenant, type WantedTenant } from "../tenant_choice.ts";

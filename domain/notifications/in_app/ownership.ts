@@ -1,4 +1,4 @@
-import { type Caller, isSystemAdmin } from "../../access/caller.ts";
+import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import { problem } from "../../problems/problem.ts";
 
 /** Requires that the caller is the user `userId` or a system administrator. @throws NOTIFICATION_INAPP_FORBIDDEN */

@@ -1,5 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import type { Caller } from "../../access/caller.ts";
+import type { Caller } from "../../rights/caller.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type UserNotification, userNotificationColumns } from "./read.ts";

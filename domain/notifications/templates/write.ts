@@ -1,6 +1,6 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import type { Caller } from "../../access/caller.ts";
+import type { Caller } from "../../rights/caller.ts";
 import { invalid } from "../../problems/problem.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";

@@ -1,6 +1,6 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { type Actor, recordAudit } from "../../audit/audit.ts";
-import { digest, newSecret } from "../../auth/secrets.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
 import { signFileDownload } from "../../files/service_files.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";

@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
-import { newSecret } from "../../../domain/auth/secrets.ts";
+import { newSecret } from "../../../domain/shared/secrets.ts";
 import type { Platform } from "../../../domain/shared/platform.ts";
 import { TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import { countCached, invalidateCounts } from "../../../domain/access/count_cache.ts";
+import { countCached, invalidateCounts } from "../../../domain/shared/count_cache.ts";
 import { createLog } from "../../../infra/log.ts";
 import { type Broadcast, openBroadcast } from "../../../infra/postgres/broadcast.ts";
 import { shareCacheInvalidation } from "../../../infra/postgres/cache_invalidation.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { bootstrap } from "../../../domain/access/bootstrap.ts";
-import { newSecret } from "../../../domain/auth/secrets.ts";
+import { newSecret } from "../../../domain/shared/secrets.ts";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { generateTokenKey } from "../../../infra/tokens.ts";
 import { createTestDatabase } from "../../support/cluster.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "../../../domain/access/catalog.ts";
+import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "../../../domain/rights/catalog.ts";
 import { translateBuiltin } from "../../../routes/console/shared/builtin_translations.ts";
 import { setup } from "../../support/setup.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { digest, newSecret } from "../../../domain/auth/secrets.ts";
+import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({

@@ -1,6 +1,6 @@
 // Two tenants: one with an object of every kind, and one of an outsider with all permissions there.
 import assert from "node:assert/strict";
-import { CATALOG_PERMISSIONS } from "../../../domain/access/catalog.ts";
+import { CATALOG_PERMISSIONS } from "../../../domain/rights/catalog.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 
 /** In every text of the victim tenant's objects, and in no answer to an outsider. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import type { Actor } from "../../support/setup.ts";
-import { digest } from "../../../domain/auth/secrets.ts";
+import { digest } from "../../../domain/shared/secrets.ts";
 import { deliverByEmail } from "../../../domain/reports/delivery/email_delivery.ts";
 import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
 import type { OwedDelivery } from "../../../domain/reports/delivery/delivery.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { authenticate } from "../../../domain/auth/authenticate.ts";
+import { authenticate } from "../../../domain/rights/authenticate.ts";
 import { defineSimpleResource } from "../../../domain/resources/define_resource.ts";
 import type { Resource } from "../../../domain/resources/resource.ts";
 import { createApp } from "../../../routes/app.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { anyone } from "../../../domain/access/checks.ts";
+import { anyone } from "../../../domain/rights/checks.ts";
 import type { Platform } from "../../../domain/shared/platform.ts";
 import { createLog } from "../../../infra/log.ts";
 import { type AppOptions, createApp } from "../../../routes/app.ts";

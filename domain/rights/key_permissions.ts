@@ -1,4 +1,4 @@
-import { isOfFileModule } from "../access/catalog.ts";
+import { isOfFileModule } from "./catalog.ts";
 
 /**
  * May a user with the permissions `held` grant `code` to an API key? True for held permissions and, with admin:system,

@@ -2,8 +2,10 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
 import { permissionCodes } from "./held_permissions.ts";
 import { mayGrantToKey } from "./key_permissions.ts";
-import { digest } from "./secrets.ts";
+import { digest } from "../shared/secrets.ts";
 
+/** Distinguishes API keys from access tokens. */
+export const KEY_PREFIX = "sk_";
 /** Maximum age of cached rights of a key; the same as for sessions, see `Rights`. */
 const FRESH_MS = 600;
 const MAX_CACHED_KEYS = 5_000;

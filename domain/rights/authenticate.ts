@@ -1,10 +1,9 @@
 import { TokenRefused } from "../../infra/tokens.ts";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "./caller.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
-import { KEY_PREFIX } from "./api_keys.ts";
+import { KEY_PREFIX } from "./api_key_rights.ts";
 import type { SessionRights } from "./rights.ts";
-import { accessChanged } from "./sessions.ts";
 
 export interface Credentials {
   /** The Authorization header. */
@@ -100,6 +99,10 @@ function requireLiveSession(rights: SessionRights, version: number): void {
   }
   if (!rights.current || version !== rights.securityVersion) throw accessChanged();
 }
+
+/** The error for a session opened before a change of its user's roles, permissions or links. */
+export const accessChanged = () =>
+  problem("SESSION_INVALIDATED", "The user's permissions have changed since the sign-in; sign in again.");
 
 /** The distinct tenants that a request names in its header and query. */
 function namedTenants(c: Pick<Credentials, "tenantHeader" | "tenantQuery">): string[] {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { countCached, invalidateCounts } from "../../../domain/access/count_cache.ts";
+import { countCached, invalidateCounts } from "../../../domain/shared/count_cache.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 

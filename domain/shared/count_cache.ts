@@ -1,6 +1,6 @@
 import { invalidateCache, onCacheInvalidation } from "../../infra/postgres/cache_invalidation.ts";
 import { mainPool, type Pool, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
-import { TtlCache } from "../shared/ttl_cache.ts";
+import { TtlCache } from "./ttl_cache.ts";
 
 /** Totals of at least this size are cached: counting so many rows takes longer than reading a page. */
 const LARGE = 10_000;

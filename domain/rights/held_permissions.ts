@@ -1,5 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { FILE_MODULE } from "../access/catalog.ts";
+import { FILE_MODULE } from "./catalog.ts";
 
 /**
  * Query for the codes of a user's permissions in a tenant. They need an active link to an active tenant.
