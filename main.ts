@@ -1,5 +1,5 @@
 import { AuditWriter } from "./domain/audit/audit_writer.ts";
-import { createOpenIdProviders } from "./domain/auth/oidc/providers.ts";
+import { createOpenIdProviders } from "./domain/access/sign_in/oidc/providers.ts";
 import { Rights } from "./domain/rights/rights.ts";
 import { profilesOf } from "./domain/files/configured_profiles.ts";
 import { ReservationWriter } from "./domain/files/reserve.ts";

@@ -1,4 +1,4 @@
-import { authJobTypes } from "./auth/job_types.ts";
+import { accessJobTypes } from "./access/job_types.ts";
 import { eventsJobTypes } from "./events/job_types.ts";
 import { filesJobTypes } from "./files/job_types.ts";
 import type { AnyJobType } from "./jobs/job_type.ts";
@@ -10,7 +10,7 @@ import { requestsJobTypes } from "./requests/job_types.ts";
 /** All job types of the service. */
 export const allJobTypes: AnyJobType[] = [
   ...jobsJobTypes,
-  ...authJobTypes,
+  ...accessJobTypes,
   ...filesJobTypes,
   ...notificationsJobTypes,
   ...reportsJobTypes,

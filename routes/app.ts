@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import { type Caller, principalId } from "../domain/rights/caller.ts";
-import { addressKey } from "../domain/auth/address.ts";
+import { addressKey } from "../domain/access/sign_in/address.ts";
 import { problem } from "../domain/problems/problem.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";
 import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";

@@ -1,6 +1,6 @@
 // Explains an access decision: `deno task access --user EMAIL --permission CODE [--tenant NAME]`.
 import { parseArgs } from "node:util";
-import { type AccessExplanation, explainAccess } from "../domain/access/explain_access.ts";
+import { type AccessExplanation, explainAccess } from "../domain/access/permissions/explain_access.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
 import { EXIT, Failure, runScript, UUID, withDatabase } from "./shared/run_script.ts";
 

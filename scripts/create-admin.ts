@@ -1,7 +1,7 @@
 // Creates a system administrator: `deno task create-admin --email EMAIL`.
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { createSystemAdmin, promoteToSystemAdmin } from "../domain/access/system_admins.ts";
+import { createSystemAdmin, promoteToSystemAdmin } from "../domain/access/users/system_admins.ts";
 import { Rights } from "../domain/rights/rights.ts";
 import { EXIT, Failure, runScript, withDatabase } from "./shared/run_script.ts";
 

@@ -1,14 +1,14 @@
 // Imports permissions directly into the database: `deno task import-permissions FILE`.
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
-import { importPermissions, type ImportResult } from "../domain/access/permission_import.ts";
+import { importPermissions, type ImportResult } from "../domain/access/permissions/permission_import.ts";
 import {
   IMPORT_MODES,
   type ImportMode,
   type ImportRows,
   rowsOfFile,
-} from "../domain/access/permission_import_rows.ts";
-import type { PermissionOwner } from "../domain/access/permission_codes.ts";
+} from "../domain/access/permissions/permission_import_rows.ts";
+import type { PermissionOwner } from "../domain/access/permissions/permission_codes.ts";
 import { Problem } from "../domain/problems/problem.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
 import { EXIT, Failure, runScript, UUID, withDatabase } from "./shared/run_script.ts";

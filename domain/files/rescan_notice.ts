@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { findUsersInTenant } from "../access/user_lookup.ts";
+import { findUsersInTenant } from "../access/users/user_lookup.ts";
 import { defineJob } from "../jobs/job_type.ts";
 import { sendNotification } from "../notifications/send.ts";
 import type { Platform } from "../shared/platform.ts";

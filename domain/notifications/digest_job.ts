@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { type AddressedUser, findUsersInTenant } from "../access/user_lookup.ts";
+import { type AddressedUser, findUsersInTenant } from "../access/users/user_lookup.ts";
 import { defineJob } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";

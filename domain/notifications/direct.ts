@@ -1,5 +1,5 @@
 import { mainPool, type Pool, type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { findUsersInTenant } from "../access/user_lookup.ts";
+import { findUsersInTenant } from "../access/users/user_lookup.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";

@@ -1,6 +1,6 @@
 import { oneLine } from "../../infra/mail/message_safety.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { findUsersInTenant } from "../access/user_lookup.ts";
+import { findUsersInTenant } from "../access/users/user_lookup.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
 import { recipientsOfUsers, withKnownUsers } from "./user_recipients.ts";

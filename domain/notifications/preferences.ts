@@ -1,5 +1,5 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { findUsersInTenant } from "../access/user_lookup.ts";
+import { findUsersInTenant } from "../access/users/user_lookup.ts";
 import { scheduleMistakes } from "../jobs/cron.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
 import { requireVersion } from "../shared/version.ts";

@@ -1,5 +1,5 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { type AddressedUser, findUsersByEmail, findUsersInTenant } from "../access/user_lookup.ts";
+import { type AddressedUser, findUsersByEmail, findUsersInTenant } from "../access/users/user_lookup.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import { addressMistake } from "./addresses.ts";

@@ -1,6 +1,6 @@
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
-import { reachForReading } from "../access/tenant_reach.ts";
-import { summarizeTenants, type TenantsSummary } from "../access/tenants.ts";
+import { reachForReading } from "../access/tenants/tenant_reach.ts";
+import { summarizeTenants, type TenantsSummary } from "../access/tenants/tenants.ts";
 import { readScannerStatus, type ScannerReport } from "../files/scanner_status.ts";
 import { countOpenDeadLetters } from "../jobs/dead_letter_list.ts";
 import { type QueueDepth, readQueues } from "../jobs/queues.ts";

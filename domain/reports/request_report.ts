@@ -1,6 +1,6 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../rights/caller.ts";
-import { findUsersInTenant } from "../access/user_lookup.ts";
+import { findUsersInTenant } from "../access/users/user_lookup.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";

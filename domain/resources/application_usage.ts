@@ -1,5 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { countUsersByApplication } from "../access/user_applications.ts";
+import { countUsersByApplication } from "../access/users/user_applications.ts";
 import type { TenantCaller } from "../rights/caller.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { applications } from "./applications.ts";

@@ -7,7 +7,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Scanner } from "../../infra/scanner/scanner.ts";
 import type { Tokens } from "../../infra/tokens.ts";
 import type { AuditWriter } from "../audit/audit_writer.ts";
-import type { OpenIdProviders } from "../auth/oidc/providers.ts";
+import type { OpenIdProviders } from "../access/sign_in/oidc/providers.ts";
 import type { Rights } from "../rights/rights.ts";
 import type { ReservationWriter } from "../files/reserve.ts";
 import type { JobTypes } from "../jobs/job_type.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
-import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/user_sign_in.ts";
+import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/users/user_sign_in.ts";
 import { OwnSessionDto } from "../auth/shapes.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
-import { listRolesOfTenant, lookUpRolesOfTenant } from "../../domain/access/roles.ts";
-import { EVERYWHERE } from "../../domain/access/tenant_reach.ts";
-import { lookUpTenants, summarizeTenants } from "../../domain/access/tenants.ts";
+import { listRolesOfTenant, lookUpRolesOfTenant } from "../../domain/access/roles/roles.ts";
+import { EVERYWHERE } from "../../domain/access/tenants/tenant_reach.ts";
+import { lookUpTenants, summarizeTenants } from "../../domain/access/tenants/tenants.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
-import { linkUserToTenant } from "../../domain/access/links.ts";
-import { createUser } from "../../domain/access/user_create.ts";
-import { deleteUser } from "../../domain/access/user_delete.ts";
-import { readAdminUser, readUserTenants } from "../../domain/access/user_details.ts";
-import { listAllUsers } from "../../domain/access/user_list.ts";
-import { updateUser } from "../../domain/access/user_update.ts";
+import { linkUserToTenant } from "../../domain/access/users/links.ts";
+import { createUser } from "../../domain/access/users/user_create.ts";
+import { deleteUser } from "../../domain/access/users/user_delete.ts";
+import { readAdminUser, readUserTenants } from "../../domain/access/users/user_details.ts";
+import { listAllUsers } from "../../domain/access/users/user_list.ts";
+import { updateUser } from "../../domain/access/users/user_update.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
-import { explainAccess } from "../../domain/access/explain_access.ts";
+import { explainAccess } from "../../domain/access/permissions/explain_access.ts";
 import { ok } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

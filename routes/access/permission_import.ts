@@ -1,7 +1,7 @@
 import { inTenant } from "../../domain/rights/checks.ts";
-import { importPermissionsAs } from "../../domain/access/permission_import.ts";
-import { rowsOfDocument, rowsOfFile } from "../../domain/access/permission_import_rows.ts";
-import { importTemplate } from "../../domain/access/permission_import_template.ts";
+import { importPermissionsAs } from "../../domain/access/permissions/permission_import.ts";
+import { rowsOfDocument, rowsOfFile } from "../../domain/access/permissions/permission_import_rows.ts";
+import { importTemplate } from "../../domain/access/permissions/permission_import_template.ts";
 import { ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import {

@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { CATALOG_SORTS } from "../../domain/access/permission_catalog.ts";
+import { CATALOG_SORTS } from "../../domain/access/permissions/permission_catalog.ts";
 import {
   permissionCategory,
   permissionCode,
   permissionDescription,
-} from "../../domain/access/permission_fields.ts";
-import { IMPORT_OUTCOMES } from "../../domain/access/permission_import.ts";
-import { IMPORT_MODES } from "../../domain/access/permission_import_rows.ts";
-import { IMPORT_FORMATS } from "../../domain/access/permission_import_template.ts";
-import { PERMISSION_SORTS } from "../../domain/access/permissions.ts";
+} from "../../domain/access/permissions/permission_fields.ts";
+import { IMPORT_OUTCOMES } from "../../domain/access/permissions/permission_import.ts";
+import { IMPORT_MODES } from "../../domain/access/permissions/permission_import_rows.ts";
+import { IMPORT_FORMATS } from "../../domain/access/permissions/permission_import_template.ts";
+import { PERMISSION_SORTS } from "../../domain/access/permissions/permissions.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger } from "../shared/validation.ts";
 

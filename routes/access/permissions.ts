@@ -1,12 +1,19 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { readPermissionCatalog, suggestCategories } from "../../domain/access/permission_catalog.ts";
+import {
+  readPermissionCatalog,
+  suggestCategories,
+} from "../../domain/access/permissions/permission_catalog.ts";
 import {
   createPermission,
   deletePermission,
   updatePermission,
-} from "../../domain/access/permission_changes.ts";
-import { listPermissions, readPermission, readPermissionByCode } from "../../domain/access/permissions.ts";
+} from "../../domain/access/permissions/permission_changes.ts";
+import {
+  listPermissions,
+  readPermission,
+  readPermissionByCode,
+} from "../../domain/access/permissions/permissions.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
-import { ROLE_SORTS } from "../../domain/access/roles.ts";
+import { ROLE_SORTS } from "../../domain/access/roles/roles.ts";
 import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryBoolean, queryIds, uuid } from "../shared/validation.ts";
 import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenant_shapes.ts";

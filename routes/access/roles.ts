@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { createRole, deleteRole, updateRole } from "../../domain/access/role_changes.ts";
-import { assignPermission, revokePermission } from "../../domain/access/role_grants.ts";
+import { createRole, deleteRole, updateRole } from "../../domain/access/roles/role_changes.ts";
+import { assignPermission, revokePermission } from "../../domain/access/roles/role_grants.ts";
 import {
   listRoleGrants,
   listRoles,
   lookUpRoles,
   readCountedRole,
   summarizeRoles,
-} from "../../domain/access/roles.ts";
+} from "../../domain/access/roles/roles.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
-import { HIERARCHY_SCOPES, TENANT_SORTS, TENANT_TYPES } from "../../domain/access/tenants.ts";
+import { HIERARCHY_SCOPES, TENANT_SORTS, TENANT_TYPES } from "../../domain/access/tenants/tenants.ts";
 import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryIds, queryInteger, uuid } from "../shared/validation.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { signedIn } from "../../domain/rights/checks.ts";
-import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/links.ts";
-import { readUserTenant } from "../../domain/access/user_details.ts";
+import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";
+import { readUserTenant } from "../../domain/access/users/user_details.ts";
 import { created } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

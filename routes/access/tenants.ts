@@ -1,8 +1,17 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { createTenant, deleteTenant, updateTenant } from "../../domain/access/tenant_changes.ts";
-import { CHANGES_CHILDREN, reachForChanging, reachForReading } from "../../domain/access/tenant_reach.ts";
-import { listTenants, lookUpTenants, readTenant, summarizeTenants } from "../../domain/access/tenants.ts";
+import { createTenant, deleteTenant, updateTenant } from "../../domain/access/tenants/tenant_changes.ts";
+import {
+  CHANGES_CHILDREN,
+  reachForChanging,
+  reachForReading,
+} from "../../domain/access/tenants/tenant_reach.ts";
+import {
+  listTenants,
+  lookUpTenants,
+  readTenant,
+  summarizeTenants,
+} from "../../domain/access/tenants/tenants.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

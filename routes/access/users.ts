@@ -1,17 +1,17 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { createTenantUser } from "../../domain/access/user_create.ts";
-import { removeTenantUser } from "../../domain/access/user_delete.ts";
+import { createTenantUser } from "../../domain/access/users/user_create.ts";
+import { removeTenantUser } from "../../domain/access/users/user_delete.ts";
 import {
   readTenantUser,
   readTenantUserByEmail,
   readUserPermissions,
   readUserRoles,
   readUserTenantsAs,
-} from "../../domain/access/user_details.ts";
-import { listTenantUsers } from "../../domain/access/user_list.ts";
-import { setTenantUserRoles } from "../../domain/access/user_roles.ts";
-import { setTenantUserActive, updateTenantUser } from "../../domain/access/user_update.ts";
+} from "../../domain/access/users/user_details.ts";
+import { listTenantUsers } from "../../domain/access/users/user_list.ts";
+import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
+import { setTenantUserActive, updateTenantUser } from "../../domain/access/users/user_update.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";

@@ -1,5 +1,5 @@
-import { readProfile } from "../../domain/auth/profile.ts";
-import type { Origin, SignedIn } from "../../domain/auth/sign_in.ts";
+import { readProfile } from "../../domain/access/account/profile.ts";
+import type { Origin, SignedIn } from "../../domain/access/sign_in/sign_in.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";

@@ -9,7 +9,7 @@ import {
   MAX_LIFE_DAYS,
   readApiKey,
   revokeApiKey,
-} from "../../domain/auth/api_keys.ts";
+} from "../../domain/access/account/api_keys.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
-import { FLOW_MINUTES, startOpenIdSignIn } from "../../domain/auth/oidc/flow.ts";
-import { finishOpenIdSignIn, redeemHandover } from "../../domain/auth/oidc/sign_in.ts";
+import { FLOW_MINUTES, startOpenIdSignIn } from "../../domain/access/sign_in/oidc/flow.ts";
+import { finishOpenIdSignIn, redeemHandover } from "../../domain/access/sign_in/oidc/sign_in.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { cookiesOf } from "../shared/cookies.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { optionalName } from "../../domain/shared/name.ts";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { endOwnSession, listOwnSessions } from "../../domain/auth/own_sessions.ts";
-import { changePassword } from "../../domain/auth/password_change.ts";
-import { readProfile, updateOwnProfile } from "../../domain/auth/profile.ts";
+import { endOwnSession, listOwnSessions } from "../../domain/access/account/own_sessions.ts";
+import { changePassword } from "../../domain/access/account/password_change.ts";
+import { readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
 import { noContent, ok, okVersioned } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
-import { requestPasswordReset, resetPassword } from "../../domain/auth/password_reset.ts";
+import { requestPasswordReset, resetPassword } from "../../domain/access/account/password_reset.ts";
 import { noContent, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { RESET_PAGE, RESET_PAGE_POLICY } from "./reset_page.ts";

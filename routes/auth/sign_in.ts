@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { refresh, signIn, signOut, switchTenant } from "../../domain/auth/sign_in.ts";
+import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
 import { noContent } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
-import { browserToken, readBrowserSession } from "../../domain/auth/browser_session.ts";
+import { browserToken, readBrowserSession } from "../../domain/access/sign_in/browser_session.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { ProfileDto } from "../auth/shapes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createCatalogRoles } from "../../domain/access/bootstrap.ts";
-import { openSession } from "../../domain/auth/sessions.ts";
+import { openSession } from "../../domain/access/sign_in/sessions.ts";
 import type { SettledJob } from "../../domain/jobs/settle.ts";
 import { newId } from "../../domain/shared/ids.ts";
 import type { Platform } from "../../domain/shared/platform.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { TenantLookupItem } from "../../../domain/access/tenants.ts";
+import type { TenantLookupItem } from "../../../domain/access/tenants/tenants.ts";
 import type { RoleDto } from "../../access/role_shapes.ts";
 import { type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";

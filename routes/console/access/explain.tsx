@@ -1,4 +1,4 @@
-import type { AccessExplanation } from "../../../domain/access/explain_access.ts";
+import type { AccessExplanation } from "../../../domain/access/permissions/explain_access.ts";
 import { SelectField, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";

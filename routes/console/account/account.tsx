@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { chooseBrowserTenant } from "../../../domain/auth/browser_session.ts";
+import { chooseBrowserTenant } from "../../../domain/access/sign_in/browser_session.ts";
 import { problem } from "../../../domain/problems/problem.ts";
 import type { Platform } from "../../../domain/shared/platform.ts";
 import type { OwnSessionDto, ProfileDto } from "../../auth/shapes.ts";

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import type { Platform } from "../../../domain/shared/platform.ts";
 import { TextField } from "../components/forms.tsx";

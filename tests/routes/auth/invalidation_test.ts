@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
-import { openSession } from "../../../domain/auth/sessions.ts";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
+import { openSession } from "../../../domain/access/sign_in/sessions.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import type { Actor } from "../../support/setup.ts";
 import { openConsole, setupConsole } from "./support.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { csrfToken } from "../../../routes/console/shared/cookies.ts";
-import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ BODY_TIMEOUT_SECONDS: "1" });

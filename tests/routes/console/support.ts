@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
-import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
 import { type Actor, setup, type TestService } from "../../support/setup.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openBrowserSession } from "../../../domain/auth/browser_session.ts";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { accountPages } from "../../../routes/console/account/account.tsx";
 import { sections } from "../../../routes/console/sections.ts";
 import { makeSamples } from "./samples.ts";

@@ -1,0 +1,176 @@
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { invalid, problem } from "../../problems/problem.ts";
+import { newId } from "../../shared/ids.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { requireVersion } from "../../shared/version.ts";
+import { KEY_PREFIX } from "../../rights/api_key_rights.ts";
+import { mayGrantToKey } from "../../rights/key_permissions.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
+
+/** How many characters of a key are stored as plain text, so that people can recognise the key. */
+const START_LENGTH = KEY_PREFIX.length + 6;
+/** Maximum lifetime of a key that expires. */
+export const MAX_LIFE_DAYS = 731;
+
+/** A stored key, without its secret. */
+export interface ApiKey {
+  id: string;
+  name: string;
+  /** The first characters of the key. */
+  start: string;
+  permissions: string[];
+  createdBy: string;
+  createdAt: Date;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  revokedBy: string | null;
+  lastUsedAt: Date | null;
+  lastUsedIp: string | null;
+}
+
+export interface NewApiKey {
+  name: string;
+  permissions: string[];
+  /** Null: until it is revoked. */
+  expiresAt: Date | null;
+}
+
+/** SQL expression of each sort key. */
+const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
+export const API_KEY_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
+
+export interface ApiKeyListRequest extends PageRequest {
+  sortBy?: keyof typeof SORTS | undefined;
+  sortDirection: SortDirection;
+  search?: string | undefined;
+  /** Include revoked keys. */
+  includeDeleted: boolean;
+}
+
+const columns = (q: Sql) =>
+  q`id, name, start, permissions, created_by, created_at, expires_at, revoked_at, revoked_by, last_used_at,
+    last_used_ip`;
+
+/** Lists the tenant's keys; revoked ones only with `includeDeleted`. */
+export async function listApiKeys(
+  sql: Sql,
+  { tenantId }: TenantCaller,
+  request: ApiKeyListRequest,
+): Promise<PagedResult<ApiKey>> {
+  const where = sql`tenant_id = ${tenantId} and ${matches(sql, "search_text", request.search)}
+    and ${request.includeDeleted ? sql`true` : sql`revoked_at is null`}`;
+  const order = orderBy(sql, SORTS[request.sortBy ?? "createdAt"], "id", request.sortDirection);
+  const [[count], items] = await Promise.all([
+    sql<{ total: number }[]>`select count(*) as total from api_keys where ${where}`,
+    sql<ApiKey[]>`select ${columns(sql)} from api_keys where ${where} ${order}
+      ${pageOf(sql, request)}`,
+  ]);
+  return pagedResult<ApiKey>([...items], count?.total ?? 0, request);
+}
+
+/** Version of a key, for its ETag. A key can only change by being revoked. */
+export const apiKeyVersion = ({ revokedAt }: ApiKey): number => revokedAt ? 2 : 1;
+
+/** Reads a key of the tenant, also a revoked one. Throws API_KEY_NOT_FOUND. */
+export async function readApiKey(
+  q: Sql,
+  { tenantId }: TenantCaller,
+  id: string,
+  lock = false,
+): Promise<ApiKey> {
+  const [key] = await q<ApiKey[]>`
+    select ${columns(q)} from api_keys where id = ${id} and tenant_id = ${tenantId}
+    ${lock ? q`for update` : q``}`;
+  if (!key) throw problem("API_KEY_NOT_FOUND", `The tenant has no API key ${id}.`);
+  return key;
+}
+
+/**
+ * Creates a key with permissions that the caller holds. Only this result has the key itself; only its hash is stored.
+ * @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED, PERMISSION_NOT_FOUND, VALIDATION_ERROR (expiresAt)
+ */
+export async function createApiKey(
+  p: Pick<Platform, "sql" | "clock">,
+  caller: TenantCaller,
+  input: NewApiKey,
+): Promise<ApiKey & { key: string }> {
+  requireLife(p, input.expiresAt);
+  const permissions = [...new Set(input.permissions)].sort();
+  requireMayGrant(caller, permissions);
+  const key = KEY_PREFIX + newSecret();
+  return await transact(p.sql, async (tx) => {
+    await requirePermissions(tx, caller, permissions);
+    const id = newId();
+    const [made] = await tx<ApiKey[]>`
+      insert into api_keys (id, tenant_id, created_by, name, hash, start, permissions, expires_at)
+      values (${id}, ${caller.tenantId}, ${caller.userId}, ${input.name}, ${digest(key)},
+        ${key.slice(0, START_LENGTH)}, ${permissions}::text[], ${input.expiresAt})
+      returning ${columns(tx)}`;
+    if (!made) throw new Error("an inserted API key was not returned");
+    await recordAudit(tx, caller, {
+      action: "apiKey.create",
+      targetType: "apiKey",
+      targetId: id,
+      after: { name: input.name, permissions, expiresAt: input.expiresAt },
+    });
+    return { ...made, key };
+  });
+}
+
+/**
+ * Revokes a key; the next request with it is rejected. Does nothing if it is already revoked.
+ * @throws API_KEY_NOT_FOUND, PRECONDITION_FAILED
+ */
+export async function revokeApiKey(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: TenantCaller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const key = await readApiKey(tx, caller, id, true);
+    requireVersion(ifMatch, apiKeyVersion(key));
+    if (key.revokedAt) return;
+    const { name, createdBy } = key;
+    await tx`update api_keys set revoked_at = now(), revoked_by = ${caller.userId} where id = ${id}`;
+    p.rights.invalidateAfterCommit(tx, [createdBy]);
+    await recordAudit(tx, caller, {
+      action: "apiKey.revoke",
+      targetType: "apiKey",
+      targetId: id,
+      before: { name },
+    });
+  });
+}
+
+function requireLife({ clock }: Pick<Platform, "clock">, expiresAt: Date | null): void {
+  if (expiresAt === null) return;
+  const days = (expiresAt.getTime() - clock.now().getTime()) / 86_400_000;
+  if (days > 0 && days <= MAX_LIFE_DAYS) return;
+  throw invalid({ expiresAt: [`expected a time in the future, at most ${MAX_LIFE_DAYS} days from now`] });
+}
+
+function requireMayGrant(caller: TenantCaller, permissions: string[]): void {
+  const notHeld = permissions.filter((code) => !mayGrantToKey(caller.permissions, code));
+  if (notHeld.length === 0) return;
+  throw problem(
+    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+    `The key cannot get the permissions ${
+      notHeld.join(", ")
+    }, which the caller does not hold in the token's tenant.`,
+  );
+}
+
+async function requirePermissions(q: Sql, { tenantId }: TenantCaller, codes: string[]): Promise<void> {
+  const known = await q<{ code: string }[]>`
+    select code from permissions where code = any(${codes}::text[]) and deleted_at is null
+      and (tenant_id is null or tenant_id = ${tenantId})`;
+  const unknown = codes.filter((code) => !known.some((row) => row.code === code));
+  if (unknown.length > 0) {
+    throw problem("PERMISSION_NOT_FOUND", `The key cannot get unknown permissions: ${unknown.join(", ")}.`);
+  }
+}

@@ -1,0 +1,49 @@
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { endSessions } from "../sign_in/sessions.ts";
+
+const MAX_LISTED = 100;
+
+/** An open session, as shown to its user. */
+export interface OwnSession {
+  id: string;
+  createdAt: Date;
+  /** When tokens were last issued for it. */
+  lastUsedAt: Date;
+  expiresAt: Date;
+  ip: string | null;
+  userAgent: string | null;
+  /** The session of the request itself. */
+  isCurrent: boolean;
+}
+
+/** Lists the caller's 100 newest open sessions, newest first. */
+export async function listOwnSessions(
+  q: Sql,
+  caller: Pick<Caller, "userId" | "sessionId">,
+): Promise<OwnSession[]> {
+  return await q<OwnSession[]>`
+    select s.id, s.created_at, s.expires_at, s.ip, s.user_agent, s.id::text = ${caller.sessionId} as is_current,
+      coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
+    from sessions s join users u on u.id = s.user_id and u.security_version = s.security_version
+    where s.user_id = ${caller.userId} and s.revoked_at is null and s.expires_at > now()
+    order by s.id desc limit ${MAX_LISTED}`;
+}
+
+/**
+ * Ends one of the caller's open sessions; it may be the current one.
+ * @throws SESSION_NOT_FOUND (also for another user's session)
+ */
+export async function endOwnSession(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: Caller,
+  sessionId: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const o = { userId: caller.userId, sessionId, reason: "ended by its user" };
+    if (await endSessions(p, tx, o) > 0) return;
+    throw problem("SESSION_NOT_FOUND", `The caller has no open session ${sessionId}.`);
+  });
+}

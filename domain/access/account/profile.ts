@@ -1,0 +1,98 @@
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { emitUserUpdated } from "../users/user_events.ts";
+import { lockUser } from "../users/user_lock.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { requireVersion } from "../../shared/version.ts";
+import { permissionCodes } from "../../rights/held_permissions.ts";
+
+/** The signed-in user, as the sign-in routes return it. */
+export interface Profile {
+  user: {
+    id: string;
+    email: string;
+    firstName: string;
+    lastName: string;
+    phoneNumber: string | null;
+    appIds: string[];
+    roles: string[];
+    lastLoginAt: Date | null;
+    createdAt: Date;
+    updatedAt: Date;
+  };
+  tenant: { id: string; name: string; type: string } | null;
+  permissions: string[];
+  /** Tenants the user may switch to (active links to active tenants): the default first, then by name. */
+  tenants: { id: string; name: string; type: string; isDefault: boolean }[];
+}
+
+/** Fields a user may change of their own account; absent ones keep their value. */
+export interface ProfileChange {
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  /** Null removes it. */
+  phoneNumber?: string | null | undefined;
+}
+
+/** Reads a user's profile with roles and permissions in the tenant context; `tenantId` null: no tenant context. */
+export async function readProfile(
+  q: Sql,
+  userId: string,
+  tenantId: string | null,
+): Promise<{ profile: Profile; version: number }> {
+  const [row] = await q<(Profile["user"] & Omit<Profile, "user"> & { version: number })[]>`
+    select u.id, u.email, u.first_name, u.last_name, u.phone_number, u.app_ids, u.last_login_at, u.created_at,
+      u.updated_at, u.version,
+      array(select r.name from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
+        where l.user_id = u.id and l.tenant_id = ${tenantId} order by r.name) as roles,
+      (select jsonb_build_object('id', t.id, 'name', t.name, 'type', t.type)
+        from tenants t where t.id = ${tenantId}) as tenant,
+      array(${permissionCodes(q, userId, tenantId)}) as permissions,
+      coalesce((
+        select jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name, 'type', t.type, 'isDefault', l.is_default)
+          order by l.is_default desc, lower(t.name), t.id)
+        from user_tenants l join tenants t on t.id = l.tenant_id
+        where l.user_id = u.id and l.is_active and t.is_active and t.deleted_at is null
+      ), '[]') as tenants
+    from users u where u.id = ${userId}`;
+  if (!row) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
+  const { version, tenant, permissions, tenants, ...user } = row;
+  const profile = { user, tenant, permissions, tenants };
+  return { profile, version };
+}
+
+/**
+ * Changes the caller's own names and phone number.
+ * @throws PRECONDITION_FAILED
+ */
+export async function updateOwnProfile(
+  p: Pick<Platform, "sql" | "wakeUps">,
+  caller: Caller,
+  change: ProfileChange,
+  ifMatch: string | null,
+): Promise<{ profile: Profile; version: number }> {
+  return await transact(p.sql, async (tx) => {
+    const user = await lockUser(tx, caller.userId);
+    if (!user) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
+    requireVersion(ifMatch, user.version);
+    const { firstName, lastName, phoneNumber } = user;
+    const before = { firstName, lastName, phoneNumber };
+    const after = {
+      firstName: change.firstName ?? firstName,
+      lastName: change.lastName ?? lastName,
+      phoneNumber: change.phoneNumber === undefined ? phoneNumber : change.phoneNumber,
+    };
+    if (JSON.stringify(before) !== JSON.stringify(after)) {
+      await tx`update users set first_name = ${after.firstName}, last_name = ${after.lastName},
+        phone_number = ${after.phoneNumber}, version = version + 1, updated_at = now() where id = ${user.id}`;
+      const entry = { action: "user.update", targetType: "user", targetId: user.id, before, after };
+      await recordAudit(tx, caller, entry);
+      const fields = ["firstName", "lastName", "phoneNumber"] as const;
+      const changed = fields.filter((name) => before[name] !== after[name]);
+      await emitUserUpdated(p, tx, { ...user, ...after }, changed);
+    }
+    return await readProfile(tx, caller.userId, caller.tenantId);
+  });
+}

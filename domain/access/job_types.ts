@@ -1,0 +1,9 @@
+import type { AnyJobType } from "../jobs/job_type.ts";
+import { passwordResetMailJob } from "./account/password_reset.ts";
+import { pruneSignInJob } from "./sign_in/pruning.ts";
+
+/** Job types of the access area. */
+export const accessJobTypes: AnyJobType[] = [
+  passwordResetMailJob,
+  pruneSignInJob,
+];

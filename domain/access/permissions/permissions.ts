@@ -1,0 +1,113 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
+import type { PermissionReach } from "../../rights/catalog.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { type Versioned, versioned } from "../../shared/versioned.ts";
+
+export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;
+/** SQL expression of each sort key. */
+const SORTS = { code: "p.code", category: "lower(p.category)", createdAt: "p.created_at" };
+
+export interface PermissionDetails {
+  id: string;
+  code: string;
+  description: string | null;
+  category: string;
+  reach: PermissionReach;
+  /** The tenant that owns it; null: the catalog. */
+  tenantId: string | null;
+  isSystem: boolean;
+  /** Number of the tenant's roles that have it; with admin:system, of all tenants' roles. */
+  roleCount: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** Filter of permissions; absent members do not filter. */
+export interface PermissionFilter {
+  search?: string | undefined;
+  category?: string | undefined;
+  reach?: PermissionReach | undefined;
+  isSystem?: boolean | undefined;
+  includeDeleted?: boolean | undefined;
+}
+
+export interface PermissionListRequest extends PermissionFilter, PageRequest {
+  sortBy?: typeof PERMISSION_SORTS[number] | undefined;
+  sortDirection: SortDirection;
+}
+
+/** Lists matching permissions of the catalog and of the caller's tenant; sorted by code unless `sortBy` is given. */
+export async function listPermissions(
+  sql: Sql,
+  caller: TenantCaller,
+  request: PermissionListRequest,
+): Promise<PagedResult<PermissionDetails>> {
+  const chosen = wherePermissions(sql, caller.tenantId, request);
+  const order = orderBy(sql, SORTS[request.sortBy ?? "code"], "p.id", request.sortDirection);
+  const [[count], items] = await Promise.all([
+    sql<{ total: number }[]>`select count(*) as total from permissions p where ${chosen}`,
+    sql<PermissionDetails[]>`with page as materialized (
+        select * from permissions p where ${chosen} ${order} ${pageOf(sql, request)})
+      select ${permissionColumns(sql, caller)} from page p ${order}`,
+  ]);
+  return pagedResult<PermissionDetails>([...items], count?.total ?? 0, request);
+}
+
+/** Reads a permission of the catalog or of the caller's tenant by id. Throws PERMISSION_NOT_FOUND. */
+export async function readPermission(
+  q: Sql,
+  caller: TenantCaller,
+  id: string,
+): Promise<Versioned<PermissionDetails>> {
+  const [row] = await q<(PermissionDetails & { version: number })[]>`
+    select ${permissionColumns(q, caller)}, p.version from permissions p
+    where p.id = ${id} and ${wherePermissions(q, caller.tenantId, {})}`;
+  return versioned(row, () => permissionNotFound(id));
+}
+
+/** Reads a permission of the catalog or of the caller's tenant by code. Throws PERMISSION_NOT_FOUND. */
+export async function readPermissionByCode(
+  q: Sql,
+  caller: TenantCaller,
+  code: string,
+): Promise<Versioned<PermissionDetails>> {
+  const [row] = await q<(PermissionDetails & { version: number })[]>`
+    select ${permissionColumns(q, caller)}, p.version from permissions p
+    where p.code = ${code} and ${wherePermissions(q, caller.tenantId, {})}`;
+  return versioned(row, () => permissionNotFound(code));
+}
+
+/** The same error for an unknown, deleted or other tenant's permission, so that callers cannot tell them apart. */
+export const permissionNotFound = (idOrCode: string) =>
+  problem(
+    "PERMISSION_NOT_FOUND",
+    `The tenant has no permission ${idOrCode}; it may be misspelt or deleted.`,
+  );
+
+/** Columns of `PermissionDetails` over `permissions p`. Deleted roles have no permissions. */
+export const permissionColumns = (q: Sql, caller: TenantCaller) =>
+  q`
+  p.id, p.code, p.description, p.category, p.reach, p.tenant_id, p.is_system, p.created_at, p.updated_at,
+  ${isSystemAdmin(caller) ? countAllRoles(q) : countOwnRoles(q, caller.tenantId)} as role_count`;
+
+const countAllRoles = (q: Sql) => q`(select count(*) from role_permissions rp where rp.permission_id = p.id)`;
+
+const countOwnRoles = (q: Sql, tenantId: string) =>
+  q`(select count(*) from roles r join role_permissions rp on rp.role_id = r.id and rp.permission_id = p.id
+    where r.tenant_id = ${tenantId} and r.deleted_at is null)`;
+
+/** SQL condition: `permissions p` belongs to the catalog or the tenant and matches the filter. */
+export function wherePermissions(q: Sql, tenantId: string, o: PermissionFilter) {
+  const all = [
+    q`(p.tenant_id is null or p.tenant_id = ${tenantId})`,
+    ...o.includeDeleted ? [] : [q`p.deleted_at is null`],
+    ...o.category === undefined ? [] : [q`fold(p.category) = fold(${o.category})`],
+    ...o.reach === undefined ? [] : [q`p.reach = ${o.reach}`],
+    ...o.isSystem === undefined ? [] : [q`p.is_system = ${o.isSystem}`],
+    matches(q, "p.search_text", o.search),
+  ];
+  return all.reduce((left, right) => q`${left} and ${right}`);
+}

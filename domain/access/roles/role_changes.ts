@@ -1,0 +1,144 @@
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import { newId } from "../../shared/ids.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { requireVersion } from "../../shared/version.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import { softDeleteRow } from "../soft_delete.ts";
+import { changePermissions, requireGrantable } from "./role_grants.ts";
+import { lockRole, requireOwnRole } from "./role_lock.ts";
+import { readRole, type Role } from "./roles.ts";
+import type { Versioned } from "../../shared/versioned.ts";
+
+export interface NewRole {
+  name: string;
+  description: string | null;
+  permissionIds: string[];
+}
+
+/** Fields to change; absent ones keep their value, and so do permissions if the list is null. */
+export interface RoleChange {
+  name?: string | undefined;
+  description?: string | null | undefined;
+  permissionIds?: string[] | null | undefined;
+}
+
+/**
+ * Creates a role in the caller's tenant.
+ * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS
+ */
+export async function createRole(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: TenantCaller,
+  { name, description, permissionIds }: NewRole,
+): Promise<Versioned<Role>> {
+  return await transact(p.sql, async (tx) => {
+    const permissions = await requireGrantable(tx, caller, permissionIds);
+    const id = newId();
+    await tx`insert into roles (id, tenant_id, name, description)
+      values (${id}, ${caller.tenantId}, ${name}, ${description})`;
+    await changePermissions(p, tx, id, { added: permissions });
+    await recordAudit(tx, caller, {
+      action: "role.create",
+      targetType: "role",
+      targetId: id,
+      after: { name, description, permissions: permissions.map(({ code }) => code).sort() },
+    });
+    return await readRole(tx, caller.tenantId, id);
+  });
+}
+
+/**
+ * Changes a role. A list of permissions replaces the current ones, which ends its holders' sessions. Only the
+ * description of a catalog role can be changed.
+ * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, PERMISSION_NOT_FOUND,
+ * ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function updateRole(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: TenantCaller,
+  id: string,
+  change: RoleChange,
+  ifMatch: string | null,
+): Promise<Versioned<Role>> {
+  return await transact(p.sql, async (tx) => {
+    const role = await lockRole(tx, caller.tenantId, id);
+    requireVersion(ifMatch, role.version);
+    const { value: before } = await readRole(tx, caller.tenantId, id);
+    const { name = role.name, description = role.description } = change;
+    if (name !== role.name || change.permissionIds && !hasExactly(before, change.permissionIds)) {
+      requireOwnRole(role, "renamed or given other permissions");
+    }
+    const regranted = change.permissionIds
+      ? await replacePermissions(p, tx, caller, before, change.permissionIds)
+      : 0;
+    if (regranted === 0 && name === role.name && description === role.description) {
+      return { value: before, version: role.version };
+    }
+    await tx`update roles set name = ${name}, description = ${description}, version = version + 1, updated_at = now()
+      where id = ${id}`;
+    const after = await readRole(tx, caller.tenantId, id);
+    await recordAudit(tx, caller, {
+      action: "role.update",
+      targetType: "role",
+      targetId: id,
+      before: audited(before),
+      after: audited(after.value),
+    });
+    return after;
+  });
+}
+
+/**
+ * Deletes a role that no user holds.
+ * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, ROLE_ASSIGNED_CONFLICT
+ */
+export async function deleteRole(
+  p: Pick<Platform, "sql">,
+  caller: TenantCaller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const role = await lockRole(tx, caller.tenantId, id);
+    requireVersion(ifMatch, role.version);
+    requireOwnRole(role, "deleted");
+    const { value: before } = await readRole(tx, caller.tenantId, id);
+    await tx`delete from role_permissions where role_id = ${id}`;
+    const inUse = `Role ${id} cannot be deleted: users still hold it. Remove it from them first.`;
+    await softDeleteRow(tx, "roles", id, problem("ROLE_ASSIGNED_CONFLICT", inUse));
+    await recordAudit(tx, caller, {
+      action: "role.delete",
+      targetType: "role",
+      targetId: id,
+      before: audited(before),
+    });
+  });
+}
+
+async function replacePermissions(
+  p: Pick<Platform, "rights">,
+  tx: Tx,
+  caller: TenantCaller,
+  role: Role,
+  permissionIds: string[],
+): Promise<number> {
+  const had = new Set(role.permissions.map(({ id }) => id));
+  const wanted = new Set(permissionIds);
+  return await changePermissions(p, tx, role.id, {
+    added: await requireGrantable(tx, caller, [...wanted].filter((id) => !had.has(id))),
+    removed: role.permissions.filter(({ id }) => !wanted.has(id)),
+  });
+}
+
+function hasExactly({ permissions }: Role, ids: string[]): boolean {
+  const wanted = new Set(ids);
+  return wanted.size === permissions.length && permissions.every(({ id }) => wanted.has(id));
+}
+
+const audited = ({ name, description, permissions }: Role) => ({
+  name,
+  description,
+  permissions: permissions.map(({ code }) => code),
+});

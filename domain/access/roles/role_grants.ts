@@ -1,0 +1,130 @@
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { requireVersion } from "../../shared/version.ts";
+import { holds, type TenantCaller } from "../../rights/caller.ts";
+import { invalidateRoleHolders } from "../../rights/invalidation.ts";
+import { requireSystemAdminLeft } from "../users/last_system_admin.ts";
+import { lockRole, requireOwnRole } from "./role_lock.ts";
+import { readRole, type Role } from "./roles.ts";
+import type { Versioned } from "../../shared/versioned.ts";
+
+export interface GrantedPermission {
+  id: string;
+  code: string;
+}
+
+/**
+ * Adds one permission to a role of the caller's tenant, also to a catalog role. Does nothing if the role has it.
+ * @throws ROLE_NOT_FOUND, PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED
+ */
+export async function assignPermission(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: TenantCaller,
+  roleId: string,
+  permissionId: string,
+): Promise<Versioned<Role>> {
+  return await transact(p.sql, async (tx) => {
+    await lockRole(tx, caller.tenantId, roleId);
+    const permissions = await requireGrantable(tx, caller, [permissionId]);
+    if (await changePermissions(p, tx, roleId, { added: permissions }) > 0) {
+      await recordGrant(tx, caller, "role.permission.assign", roleId, { after: permissions[0] });
+    }
+    return await readRole(tx, caller.tenantId, roleId);
+  });
+}
+
+/**
+ * Removes one permission from a role that is not a catalog role. Does nothing if the role does not have it.
+ * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, PERMISSION_NOT_FOUND,
+ * LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function revokePermission(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: TenantCaller,
+  roleId: string,
+  permissionId: string,
+  ifMatch: string | null,
+): Promise<Versioned<Role>> {
+  return await transact(p.sql, async (tx) => {
+    const role = await lockRole(tx, caller.tenantId, roleId);
+    requireVersion(ifMatch, role.version);
+    requireOwnRole(role, "changed to have fewer permissions");
+    const permissions = await findPermissions(tx, caller.tenantId, [permissionId]);
+    if (await changePermissions(p, tx, roleId, { removed: permissions }) > 0) {
+      await recordGrant(tx, caller, "role.permission.revoke", roleId, { before: permissions[0] });
+    }
+    return await readRole(tx, caller.tenantId, roleId);
+  });
+}
+
+/**
+ * Reads the permissions of `ids` and checks that the caller may grant them: one with platform reach only if they hold it.
+ * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED
+ */
+export async function requireGrantable(
+  tx: Tx,
+  caller: TenantCaller,
+  ids: string[],
+): Promise<GrantedPermission[]> {
+  const permissions = await findPermissions(tx, caller.tenantId, ids);
+  const notHeld = permissions.filter(({ reach, code }) => reach === "Platform" && !holds(caller, code));
+  if (notHeld.length > 0) {
+    throw problem(
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      `The caller may not grant ${
+        notHeld.map(({ code }) => code).join(", ")
+      }: only a user who holds a platform-reach permission may grant it.`,
+    );
+  }
+  return permissions;
+}
+
+/**
+ * Adds permissions to a role and removes others. If that changes anything, invalidates its holders' tokens.
+ * @returns the number of permissions added plus the number removed.
+ * @throws LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function changePermissions(
+  p: Pick<Platform, "rights">,
+  tx: Tx,
+  roleId: string,
+  { added = [], removed = [] }: { added?: GrantedPermission[]; removed?: GrantedPermission[] },
+): Promise<number> {
+  const { count: given } = await tx`insert into role_permissions (role_id, permission_id)
+    select ${roleId}, id from unnest(${added.map(({ id }) => id)}::uuid[]) id on conflict do nothing`;
+  const { count: taken } = await tx`delete from role_permissions
+    where role_id = ${roleId} and permission_id = any(${removed.map(({ id }) => id)}::uuid[])`;
+  if (given + taken > 0) await invalidateRoleHolders(p, tx, [roleId]);
+  if (taken > 0 && removed.some(({ code }) => code === "admin:system")) await requireSystemAdminLeft(tx);
+  return given + taken;
+}
+
+/** Reads permissions of the catalog and the tenant by id. Throws PERMISSION_NOT_FOUND if one is missing. */
+async function findPermissions(tx: Tx, tenantId: string, ids: string[]) {
+  const wanted = new Set(ids);
+  if (wanted.size === 0) return [];
+  const found = await tx<(GrantedPermission & { reach: "Platform" | "Tenant" })[]>`
+    select id, code, reach from permissions
+    where id = any(${[
+    ...wanted,
+  ]}::uuid[]) and deleted_at is null and (tenant_id is null or tenant_id = ${tenantId})`;
+  for (const { id } of found) wanted.delete(id);
+  if (wanted.size === 0) return [...found];
+  throw problem(
+    "PERMISSION_NOT_FOUND",
+    `The tenant has no permission ${[...wanted].slice(0, 5).join(", ")}.`,
+  );
+}
+
+async function recordGrant(
+  tx: Tx,
+  caller: TenantCaller,
+  action: string,
+  roleId: string,
+  change: { before?: unknown; after?: unknown },
+): Promise<void> {
+  await tx`update roles set version = version + 1, updated_at = now() where id = ${roleId}`;
+  await recordAudit(tx, caller, { action, targetType: "role", targetId: roleId, ...change });
+}

@@ -1,0 +1,207 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { tenantNotFound } from "../tenants/tenants.ts";
+import { type Versioned, versioned } from "../../shared/versioned.ts";
+
+export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;
+/** SQL expression of each sort key. */
+const SORTS = { name: "lower(r.name)", createdAt: "r.created_at", userCount: "user_count" };
+
+/** A role of a tenant with its permissions. */
+export interface Role {
+  id: string;
+  tenantId: string;
+  tenantName: string;
+  name: string;
+  description: string | null;
+  isSystemRole: boolean;
+  permissions: { id: string; code: string }[];
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface RoleWithUserCount extends Omit<Role, "permissions"> {
+  /** Users who hold the role, with active or deactivated links; without deleted users. */
+  userCount: number;
+  permissionCount: number;
+}
+export type RoleLookupItem = Pick<Role, "id" | "name" | "description">;
+
+/** Filter of roles; absent members do not filter. */
+export interface RoleFilter {
+  search?: string | undefined;
+  isSystemRole?: boolean | undefined;
+  includeDeleted?: boolean | undefined;
+  ids?: string[] | undefined;
+}
+
+export interface RoleListRequest extends RoleFilter, PageRequest {
+  sortBy?: typeof ROLE_SORTS[number] | undefined;
+  sortDirection: SortDirection;
+}
+
+/** Reads a role of the tenant with its permissions. Throws ROLE_NOT_FOUND. */
+export async function readRole(q: Sql, tenantId: string, id: string): Promise<Versioned<Role>> {
+  const [row] = await q<(Role & { version: number })[]>`
+    select ${
+    grantColumns(q)
+  }, r.version from roles r where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
+  return versioned(row, () => roleNotFound(id));
+}
+
+/** Reads a role of the tenant with its numbers of users and permissions. Throws ROLE_NOT_FOUND. */
+export async function readCountedRole(
+  q: Sql,
+  tenantId: string,
+  id: string,
+): Promise<Versioned<RoleWithUserCount>> {
+  const [row] = await q<(RoleWithUserCount & { version: number })[]>`
+    select ${countedColumns(q)}, r.version from roles r
+    where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
+  return versioned(row, () => roleNotFound(id));
+}
+
+/**
+ * Lists the tenant's matching roles, sorted by name unless `sortBy` is given. Users are counted only for the roles of
+ * the page, unless the list is sorted by that number.
+ */
+export async function listRoles(
+  sql: Sql,
+  tenantId: string,
+  request: RoleListRequest,
+): Promise<PagedResult<RoleWithUserCount>> {
+  const { sortBy = "name", sortDirection } = request;
+  const chosen = where(sql, tenantId, request);
+  const order = orderBy(sql, SORTS[sortBy], "r.id", sortDirection);
+  const page = pageOf(sql, request);
+  const byCount = sortBy === "userCount";
+  const roles = byCount
+    ? sql`roles r where ${chosen}`
+    : sql`(select * from roles r where ${chosen} ${order} ${page}) r`;
+  const [total, items] = await Promise.all([
+    countRoles(sql, chosen),
+    sql<RoleWithUserCount[]>`
+      select ${countedColumns(sql)} from ${roles} ${order} ${byCount ? page : sql``}`,
+  ]);
+  return pagedResult<RoleWithUserCount>([...items], total, request);
+}
+
+/** Lists the roles of any tenant, for the administration routes. Throws TENANT_NOT_FOUND. */
+export async function listRolesOfTenant(
+  sql: Sql,
+  tenantId: string,
+  request: RoleListRequest,
+): Promise<PagedResult<RoleWithUserCount>> {
+  await requireTenant(sql, tenantId);
+  return await listRoles(sql, tenantId, request);
+}
+
+/** Lists the tenant's matching roles with their permissions, sorted by name. */
+export async function listRoleGrants(
+  sql: Sql,
+  tenantId: string,
+  request: RoleFilter & PageRequest,
+): Promise<PagedResult<Role>> {
+  const chosen = where(sql, tenantId, request);
+  const [total, items] = await Promise.all([
+    countRoles(sql, chosen),
+    sql<Role[]>`select ${grantColumns(sql)} from roles r where ${chosen}
+      ${orderBy(sql, SORTS.name, "r.id", "Ascending")} ${pageOf(sql, request)}`,
+  ]);
+  return pagedResult<Role>([...items], total, request);
+}
+
+/** Lists names of the tenant's matching roles for selection lists, sorted by name. */
+export async function lookUpRoles(
+  sql: Sql,
+  tenantId: string,
+  request: RoleFilter & PageRequest,
+): Promise<PagedResult<RoleLookupItem>> {
+  const chosen = where(sql, tenantId, request);
+  const [total, items] = await Promise.all([
+    countRoles(sql, chosen),
+    sql<RoleLookupItem[]>`select r.id, r.name, r.description from roles r where ${chosen}
+      ${orderBy(sql, SORTS.name, "r.id", "Ascending")} ${pageOf(sql, request)}`,
+  ]);
+  return pagedResult<RoleLookupItem>([...items], total, request);
+}
+
+/** Lists names of any tenant's matching roles, sorted by name. Throws TENANT_NOT_FOUND. */
+export async function lookUpRolesOfTenant(
+  sql: Sql,
+  tenantId: string,
+  request: RoleFilter & PageRequest,
+): Promise<PagedResult<RoleLookupItem>> {
+  await requireTenant(sql, tenantId);
+  return await lookUpRoles(sql, tenantId, request);
+}
+
+export interface RolesSummary {
+  totalRoles: number;
+  systemRoles: number;
+  customRoles: number;
+  rolesWithoutUsers: number;
+  /** Number of users who hold at least one of the roles. */
+  usersWithRoles: number;
+}
+
+/** Counts the tenant's matching roles and their users. */
+export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFilter): Promise<RolesSummary> {
+  const [row] = await sql<RolesSummary[]>`
+    with chosen as materialized (select r.id, r.is_system from roles r where ${where(sql, tenantId, filter)})
+    select count(*) as total_roles,
+      count(*) filter (where is_system) as system_roles,
+      count(*) filter (where not is_system) as custom_roles,
+      count(*) filter (where not exists (select from user_tenant_roles h where h.role_id = chosen.id))
+        as roles_without_users,
+      (select count(*) from (
+        select distinct h.user_id from user_tenant_roles h where h.role_id in (select id from chosen)) holders)
+        as users_with_roles
+    from chosen`;
+  if (!row) throw new Error("an aggregate query returned no row");
+  return row;
+}
+
+/** The same error for an unknown, deleted or other tenant's role, so that callers cannot tell them apart. */
+export const roleNotFound = (id: string) =>
+  problem("ROLE_NOT_FOUND", `The tenant has no role ${id}; the id may be wrong or the role deleted.`);
+
+const ownColumns = (q: Sql) =>
+  q`r.id, r.tenant_id, (select t.name from tenants t where t.id = r.tenant_id) as tenant_name, r.name, r.description,
+    r.is_system as is_system_role, r.created_at, r.updated_at`;
+
+/** Columns of `Role` over `roles r`. */
+export const grantColumns = (q: Sql) =>
+  q`${ownColumns(q)},
+    coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code)
+      from role_permissions rp join permissions p on p.id = rp.permission_id where rp.role_id = r.id), '[]')
+      as permissions`;
+
+/** Columns of `RoleWithUserCount` over `roles r`. Deleted users hold no roles, so an index-only scan can count users. */
+const countedColumns = (q: Sql) =>
+  q`${ownColumns(q)},
+    (select count(*) from user_tenant_roles h where h.role_id = r.id) as user_count,
+    (select count(*) from role_permissions rp where rp.role_id = r.id) as permission_count`;
+
+async function countRoles(sql: Sql, chosen: ReturnType<typeof where>): Promise<number> {
+  const [row] = await sql<{ total: number }[]>`select count(*) as total from roles r where ${chosen}`;
+  return row?.total ?? 0;
+}
+
+function where(q: Sql, tenantId: string, o: RoleFilter) {
+  const all = [
+    q`r.tenant_id = ${tenantId}`,
+    ...o.includeDeleted ? [] : [q`r.deleted_at is null`],
+    ...o.isSystemRole === undefined ? [] : [q`r.is_system = ${o.isSystemRole}`],
+    ...o.ids === undefined ? [] : [q`r.id = any(${o.ids}::uuid[])`],
+    matches(q, "r.search_text", o.search),
+  ];
+  return all.reduce((left, right) => q`${left} and ${right}`);
+}
+
+async function requireTenant(q: Sql, id: string): Promise<void> {
+  const found = await q`select from tenants where id = ${id} and deleted_at is null`;
+  if (found.length === 0) throw tenantNotFound(id);
+}

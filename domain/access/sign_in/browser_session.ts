@@ -1,0 +1,94 @@
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
+import { markRefreshTokensUsed, REFRESH_TOKEN_SECONDS } from "./sessions.ts";
+import { requireActiveLink } from "./tenant_choice.ts";
+
+/** After this time without a request, the user must sign in again. */
+const IDLE_SECONDS = 12 * 60 * 60;
+/** Minimum time between updates of `last_seen_at`, so that not every request writes a row. */
+const SEEN_UPDATE_SECONDS = 60;
+
+/** The session of a browser's cookie. */
+export interface BrowserSession {
+  userId: string;
+  sessionId: string;
+  tenantId: string | null;
+  /** Security version of the session. */
+  securityVersion: number;
+}
+
+/**
+ * Turns a new sign-in into a browser session. A cookie secret replaces the refresh token, which is marked as used, so
+ * that no token ever reaches the browser.
+ * @param accessToken token of the sign-in.
+ * @returns the secret for the cookie; only its hash is stored.
+ */
+export async function openBrowserSession(
+  p: Pick<Platform, "sql" | "tokens">,
+  accessToken: string,
+): Promise<string> {
+  const { sid, tenantId } = await p.tokens.verify(accessToken);
+  const secret = newSecret();
+  await transact(p.sql, async (tx) => {
+    await markRefreshTokensUsed(tx, sid);
+    await tx`insert into browser_sessions (secret_hash, session_id, tenant_id)
+      values (${digest(secret)}, ${sid}, ${tenantId})`;
+  });
+  return secret;
+}
+
+/**
+ * Reads the session of a cookie secret and extends it.
+ * @returns null if the session ended, its user is not active, or it was unused for 12 hours; `"access-changed"` if a
+ * change of its user's roles, permissions or links ended it.
+ */
+export async function readBrowserSession(
+  q: Sql,
+  secret: string,
+): Promise<BrowserSession | "access-changed" | null> {
+  const [row] = await q<(BrowserSession & { recentlySeen: boolean; isCurrent: boolean })[]>`
+    select s.user_id, s.id as session_id, s.security_version, s.security_version = u.security_version as is_current,
+      b.tenant_id, b.last_seen_at > now() - make_interval(secs => ${SEEN_UPDATE_SECONDS}) as recently_seen
+    from browser_sessions b join sessions s on s.id = b.session_id join users u on u.id = s.user_id
+    where b.secret_hash = ${digest(secret)} and s.revoked_at is null and s.expires_at > now()
+      and b.last_seen_at > now() - make_interval(secs => ${IDLE_SECONDS}) and u.is_active and u.deleted_at is null`;
+  if (!row) return null;
+  const { recentlySeen, isCurrent, ...session } = row;
+  if (!isCurrent) return "access-changed";
+  if (!recentlySeen) {
+    await q`with seen as (
+        update browser_sessions set last_seen_at = now() where secret_hash = ${
+      digest(secret)
+    } returning session_id
+      )
+      update sessions s set expires_at = now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS})
+      from seen where s.id = seen.session_id`;
+  }
+  return session;
+}
+
+/**
+ * Sets the tenant that a browser session acts in; null: none, so only platform-reach permissions count.
+ * @throws TENANT_FORBIDDEN if the user has no active link to it.
+ */
+export async function chooseBrowserTenant(
+  p: Pick<Platform, "sql">,
+  o: { secret: string; userId: string; tenantId: string | null },
+): Promise<void> {
+  const { secret, userId, tenantId } = o;
+  await transact(p.sql, async (tx) => {
+    if (tenantId !== null) await requireActiveLink(tx, userId, tenantId);
+    await tx`update browser_sessions set tenant_id = ${tenantId} where secret_hash = ${digest(secret)}`;
+  });
+}
+
+/** Issues an access token of the session, for the API requests of one page. */
+export async function browserToken(p: Pick<Platform, "tokens">, s: BrowserSession): Promise<string> {
+  return await p.tokens.sign({
+    sub: s.userId,
+    sid: s.sessionId,
+    tenantId: s.tenantId,
+    ver: s.securityVersion,
+  });
+}

@@ -1,0 +1,124 @@
+// Failed sign-ins are counted in Postgres, so that the limits hold across instances and restarts. An email without a
+// user is counted and locked like a user's email, so neither the answer nor its time reveals whether a user exists. (Only
+// the request that starts a user's lockout runs two more short statements.) The table stays small: each row costs the
+// client a password hash, an address over its limit adds no rows, and a job prunes rows after their time window.
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
+
+const ACCOUNT_LIMIT = { failures: 5, minutes: 15 };
+const ADDRESS_LIMIT = { failures: 30, minutes: 5 };
+const LOCKOUT_MINUTES = 15;
+
+const userSubject = (userId: string) => `user:${userId}`;
+const addressSubject = (address: string) => `address:${address}`;
+/** Lower-case, as users are looked up; hashed, because it may be a person's email at another service. */
+const emailSubject = (q: Sql, email: string) =>
+  q`'email:' || encode(sha256(convert_to(lower(${email}), 'UTF8')), 'hex')`;
+
+/** The account of a sign-in attempt. */
+export interface TriedAccount {
+  /** Null: no user has the email. */
+  id: string | null;
+  email: string;
+}
+
+/**
+ * Checks that an address is below its limit of failed sign-ins.
+ * @throws RATE_LIMITED with Retry-After
+ */
+export async function requireAddressBelowLimit(q: Sql, address: string): Promise<void> {
+  const [over] = await q<{ seconds: number }[]>`
+    select greatest(1, ceil(extract(epoch from
+        min(at) + make_interval(mins => ${ADDRESS_LIMIT.minutes}) - now())))::int as seconds
+    from failed_sign_ins f, unnest(f.failed_at) at
+    where f.subject = ${
+    addressSubject(address)
+  } and at > now() - make_interval(mins => ${ADDRESS_LIMIT.minutes})
+    having count(*) >= ${ADDRESS_LIMIT.failures}`;
+  if (!over) return;
+  throw problem(
+    "RATE_LIMITED",
+    `Sign-in rejected: ${ADDRESS_LIMIT.failures} sign-ins from this address failed within ${ADDRESS_LIMIT.minutes} minutes.`,
+    { headers: { "retry-after": String(over.seconds) } },
+  );
+}
+
+/**
+ * Counts a failed sign-in for the address and, if the password was wrong, for the account. The fifth wrong password
+ * within 15 minutes locks the account for 15 minutes.
+ * @param o.tried null if the sign-in failed for another reason than a wrong password.
+ */
+export async function countFailedSignIn(
+  p: Pick<Platform, "sql">,
+  o: { address: string | null; tried: TriedAccount | null },
+): Promise<void> {
+  const { address, tried } = o;
+  await transact(p.sql, async (tx) => {
+    const [user] = await tx<{ id: string; isLocked: boolean }[]>`
+      select id, coalesce(lockout_expires_at > now(), false) as is_locked from users
+      where id = ${tried?.id ?? null} for no key update`;
+    if (address !== null) await countFailure(tx, addressSubject(address), ADDRESS_LIMIT);
+    if (user && !user.isLocked) await countWrongPassword(tx, user.id);
+    if (tried?.id === null) await countForUnknownEmail(tx, tried.email);
+  });
+}
+
+async function countWrongPassword(tx: Tx, userId: string): Promise<void> {
+  const subject = userSubject(userId);
+  if (await countFailure(tx, subject, ACCOUNT_LIMIT) < ACCOUNT_LIMIT.failures) return;
+  await tx`update users set lockout_expires_at = now() + make_interval(mins => ${LOCKOUT_MINUTES})
+    where id = ${userId}`;
+  await tx`delete from failed_sign_ins where subject = ${subject}`;
+}
+
+/** An email without a user is locked while its count is full. No failures are added while the lock holds. */
+async function countForUnknownEmail(tx: Tx, email: string): Promise<void> {
+  await countFailure(tx, emailSubject(tx, email), ACCOUNT_LIMIT, tx`(${lockEnd(tx)} > now()) is not true`);
+}
+
+/** SQL: end of the lock of an email without a user, over `failed_sign_ins f`; null if it is not locked. */
+const lockEnd = (q: Sql) =>
+  q`case when cardinality(f.failed_at) >= ${ACCOUNT_LIMIT.failures}
+    then f.last_failed_at + make_interval(mins => ${LOCKOUT_MINUTES}) end`;
+
+/** Query for the end of the lock of an email without a user. */
+export const unknownEmailLockEnd = (q: Sql, email: string) =>
+  q`select ${lockEnd(q)} from failed_sign_ins f where f.subject = ${emailSubject(q, email)}`;
+
+/** Deletes the counted wrong passwords of an account. */
+export async function clearFailedSignIns(tx: Tx, userId: string): Promise<void> {
+  await tx`delete from failed_sign_ins where subject = ${userSubject(userId)}`;
+}
+
+/** Checks that an account is not locked. Throws ACCOUNT_LOCKED_UNAUTHORIZED with Retry-After. */
+export function requireUnlocked(account: { lockedForSeconds: number | null }): void {
+  const seconds = account.lockedForSeconds ?? 0;
+  if (seconds <= 0) return;
+  throw problem(
+    "ACCOUNT_LOCKED_UNAUTHORIZED",
+    `The account is locked after ${ACCOUNT_LIMIT.failures} wrong passwords; try again in ${seconds} s.`,
+    { headers: { "retry-after": String(seconds) } },
+  );
+}
+
+/**
+ * Adds a failure at the current time and removes those before the time window. Keeps at most `limit.failures`.
+ * @param mayCount SQL condition on `failed_sign_ins f`; if it is false, no failure is added to an existing row.
+ * @returns the number of failures in the window; 0 if none was added.
+ */
+async function countFailure(
+  tx: Tx,
+  subject: string | ReturnType<typeof emailSubject>,
+  limit: { failures: number; minutes: number },
+  mayCount = tx`true`,
+): Promise<number> {
+  const [row] = await tx<{ failures: number }[]>`
+    insert into failed_sign_ins as f (subject, failed_at, last_failed_at) values (${subject}, array[now()], now())
+    on conflict (subject) do update set last_failed_at = now(), failed_at = array(
+      select at from unnest(f.failed_at || now()) at
+      where at > now() - make_interval(mins => ${limit.minutes}) order by at desc limit ${limit.failures})
+    where ${mayCount}
+    returning cardinality(failed_at) as failures`;
+  return row?.failures ?? 0;
+}

@@ -1,0 +1,123 @@
+import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
+import { Problem, problem } from "../../../problems/problem.ts";
+import type { Platform } from "../../../shared/platform.ts";
+import { requireUnlocked } from "../failed_sign_ins.ts";
+import { digest, newSecret } from "../../../shared/secrets.ts";
+import { openSession } from "../sessions.ts";
+import type { Origin, SignedIn } from "../sign_in.ts";
+import { chooseTenant, type WantedTenant } from "../tenant_choice.ts";
+import { callbackUrl, type ReturnedFlow, takeFlow } from "./flow.ts";
+import { resolveIdentity, type Trace } from "./identity.ts";
+import { findProvider } from "./providers.ts";
+import { callProvider } from "./provider_call.ts";
+
+const HANDOVER_SECONDS = 60;
+
+/** The request of a browser that returns from a provider. */
+export interface Callback extends Origin, Trace {
+  provider: string;
+  /** The unchanged query string, with its question mark. */
+  search: string;
+  state: string;
+  /** Value of the cookie; empty if the browser sent none. */
+  browserSecret: string;
+}
+
+/** The tokens, or the URL to redirect to, whose page exchanges the code for tokens. */
+export type OpenIdOutcome = { signedIn: SignedIn } | { returnTo: string };
+
+/**
+ * Finishes a sign-in by a provider. If it has a `returnTo`, returns that URL with `#code=` (which can be exchanged once,
+ * within a minute) or, after a failure, with `#error=` and the error code.
+ * @throws OIDC_PROVIDER_NOT_FOUND, OIDC_STATE_INVALID, OIDC_REFUSED_UNAUTHORIZED, OIDC_PROVIDER_UNAVAILABLE,
+ * OIDC_EMAIL_UNVERIFIED_FORBIDDEN, OIDC_USER_UNKNOWN_FORBIDDEN, OIDC_IDENTITY_CONFLICT, TENANT_FORBIDDEN,
+ * ACCOUNT_LOCKED_UNAUTHORIZED
+ */
+export async function finishOpenIdSignIn(
+  p: Platform,
+  o: Callback,
+): Promise<OpenIdOutcome> {
+  findProvider(p, o.provider);
+  const flow = await takeFlow(p, o);
+  const { returnTo } = flow;
+  if (returnTo === null) {
+    return { signedIn: await withUser(p, o, flow, (tx, id) => openFor(p, tx, id, flow, o)) };
+  }
+  try {
+    const code = await withUser(p, o, flow, (tx, userId) => createHandover(tx, userId, flow));
+    return { returnTo: withFragment(returnTo, { code }) };
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    return { returnTo: withFragment(returnTo, { error: failure.code }) };
+  }
+}
+
+/**
+ * Exchanges the code of a finished sign-in for tokens.
+ * @throws OIDC_HANDOVER_INVALID, OIDC_USER_UNKNOWN_FORBIDDEN, TENANT_FORBIDDEN, ACCOUNT_LOCKED_UNAUTHORIZED
+ */
+export async function redeemHandover(p: Platform, code: string, origin: Origin): Promise<SignedIn> {
+  return await transact(p.sql, async (tx) => {
+    const [handover] = await tx<{ userId: string; tenantId: string | null; isGlobal: boolean }[]>`
+      delete from oidc_handovers where code_hash = ${digest(code)} and expires_at > now()
+      returning user_id, tenant_id, is_global`;
+    if (!handover) {
+      throw problem(
+        "OIDC_HANDOVER_INVALID",
+        `The code cannot be exchanged: it is unknown, was already used, or is older than ${HANDOVER_SECONDS} s.`,
+      );
+    }
+    const { userId, tenantId, isGlobal } = handover;
+    return await openFor(p, tx, userId, { tenantId, global: isGlobal }, origin);
+  });
+}
+
+/** Gets the identity from the provider, then finds its user and runs `use` in one transaction. */
+async function withUser<T>(
+  p: Platform,
+  o: Callback,
+  flow: ReturnedFlow,
+  use: (tx: Tx, userId: string) => Promise<T>,
+): Promise<T> {
+  const provider = findProvider(p, flow.provider);
+  // The public URL that the provider knows. The request's own URL may differ behind a proxy.
+  const callback = new URL(callbackUrl(p, provider.name) + o.search);
+  const { nonce, codeVerifier } = flow;
+  const binding = { state: o.state, nonce, codeVerifier };
+  const identity = await callProvider(p, provider, (openId) => openId.identify(callback, binding));
+  const { autoProvision } = provider.settings;
+  const trace = { traceId: o.traceId, ip: o.ip };
+  return await transact(
+    p.sql,
+    async (tx) => await use(tx, await resolveIdentity(tx, identity, { autoProvision, trace })),
+  );
+}
+
+async function openFor(
+  p: Platform,
+  tx: Tx,
+  userId: string,
+  wanted: WantedTenant,
+  { ip, userAgent }: Origin,
+): Promise<SignedIn> {
+  const [user] = await tx<{ id: string; securityVersion: number; lockedForSeconds: number | null }[]>`
+    update users set last_login_at = now() where id = ${userId} and is_active and deleted_at is null
+    returning id, security_version,
+      ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds`;
+  if (!user) throw problem("OIDC_USER_UNKNOWN_FORBIDDEN", "The user of this identity is not active.");
+  requireUnlocked(user);
+  const tenantId = await chooseTenant(tx, userId, wanted);
+  const tokens = await openSession(p, tx, { user, tenantId, ip, userAgent });
+  return { tokens, userId, tenantId };
+}
+
+async function createHandover(tx: Tx, userId: string, wanted: WantedTenant): Promise<string> {
+  const code = newSecret();
+  await tx`insert into oidc_handovers (code_hash, user_id, tenant_id, is_global, expires_at)
+    values (${digest(code)}, ${userId}, ${wanted.tenantId}, ${wanted.global},
+      now() + make_interval(secs => ${HANDOVER_SECONDS}))`;
+  return code;
+}
+
+const withFragment = (url: string, values: Record<string, string>): string =>
+  `${url}#${new URLSearchParams(values)}`;

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { defineJob } from "../../jobs/job_type.ts";
+
+const BATCH = 1_000;
+
+/** Deletes expired rows of sign-ins every ten minutes. Returns the number of deleted rows of each kind. */
+export const pruneSignInJob = defineJob({
+  name: "steward.prune-sign-in",
+  args: z.object({}),
+  cron: "*/10 * * * *",
+  maxRetries: 0,
+  run: (_args, { db, signal }) => pruneSignIn(db, signal),
+});
+
+/**
+ * Deletes expired rows in batches. Sessions and refresh tokens are deleted a day after they end or expire, so that until
+ * then an old token is recognised and gets a precise error. Password resets, failed sign-ins and OpenID flows are
+ * deleted when they expire.
+ */
+export async function pruneSignIn(sql: Sql, signal: AbortSignal): Promise<Record<string, number>> {
+  const batches: Record<string, () => PromiseLike<{ count: number }>> = {
+    sessions: () =>
+      sql`delete from sessions where id in (
+        select id from sessions where expires_at < now() - interval '1 day'
+        union all select id from sessions where revoked_at < now() - interval '1 day' limit ${BATCH})`,
+    refreshTokens: () =>
+      sql`delete from refresh_tokens where token_hash in (
+        select token_hash from refresh_tokens where expires_at < now() - interval '1 day' limit ${BATCH})`,
+    passwordResets: () =>
+      sql`delete from password_resets where token_hash in (
+        select token_hash from password_resets where expires_at < now() limit ${BATCH})`,
+    failedSignIns: () =>
+      sql`delete from failed_sign_ins where subject in (
+        select subject from failed_sign_ins where last_failed_at < now() - interval '15 minutes' limit ${BATCH})`,
+    oidcFlows: () =>
+      sql`delete from oidc_flows where state_hash in (
+        select state_hash from oidc_flows where expires_at < now() limit ${BATCH})`,
+    oidcHandovers: () =>
+      sql`delete from oidc_handovers where code_hash in (
+        select code_hash from oidc_handovers where expires_at < now() limit ${BATCH})`,
+  };
+  const pruned: Record<string, number> = {};
+  for (const [kind, deleteBatch] of Object.entries(batches)) {
+    let count = BATCH;
+    pruned[kind] = 0;
+    while (count >= BATCH && !signal.aborted) {
+      ({ count } = await deleteBatch());
+      pruned[kind] += count;
+    }
+  }
+  return pruned;
+}

@@ -1,0 +1,154 @@
+import type { Tx } from "../../../infra/postgres/postgres.ts";
+import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
+import { problem } from "../../problems/problem.ts";
+import { accessChanged } from "../../rights/authenticate.ts";
+import { newId } from "../../shared/ids.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
+
+export const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
+
+/** Tokens that a sign-in, refresh or tenant switch returns. Lifetimes are in seconds. */
+export interface TokenPair {
+  accessToken: string;
+  tokenType: "Bearer";
+  expiresIn: number;
+  refreshToken: string;
+  refreshExpiresIn: number;
+}
+
+/** The user of a session, with the security version of the session. */
+interface SessionUser {
+  id: string;
+  securityVersion: number;
+}
+
+/**
+ * Opens a session and issues its first tokens.
+ * @param o.user read under a row lock in this transaction. So a concurrent change of permissions waits for this session
+ * and then ends it.
+ */
+export async function openSession(
+  p: Pick<Platform, "tokens">,
+  tx: Tx,
+  o: { user: SessionUser; tenantId: string | null; ip: string | null; userAgent: string | null },
+): Promise<TokenPair> {
+  const sessionId = newId();
+  await tx`insert into sessions (id, user_id, security_version, expires_at, ip, user_agent)
+    values (${sessionId}, ${o.user.id}, ${o.user.securityVersion},
+      now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${o.ip}, ${o.userAgent})`;
+  return await issueTokens(p, tx, { user: o.user, sessionId, tenantId: o.tenantId });
+}
+
+/**
+ * Issues new tokens for a session and extends the session until the new refresh token expires.
+ * @param o.user has the session's security version, not the user's current one. Otherwise a concurrent change of
+ * permissions would not end these tokens.
+ */
+export async function issueTokens(
+  p: Pick<Platform, "tokens">,
+  tx: Tx,
+  o: { user: SessionUser; sessionId: string; tenantId: string | null },
+): Promise<TokenPair> {
+  const refreshToken = newSecret();
+  await tx`
+    with prolonged as (
+      update sessions set expires_at = now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}) where id = ${o.sessionId}
+    )
+    insert into refresh_tokens (token_hash, session_id, tenant_id, expires_at)
+    values (${
+    digest(refreshToken)
+  }, ${o.sessionId}, ${o.tenantId}, now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}))`;
+  const accessToken = await p.tokens.sign({
+    sub: o.user.id,
+    sid: o.sessionId,
+    tenantId: o.tenantId,
+    ver: o.user.securityVersion,
+  });
+  return {
+    accessToken,
+    tokenType: "Bearer",
+    expiresIn: ACCESS_TOKEN_SECONDS,
+    refreshToken,
+    refreshExpiresIn: REFRESH_TOKEN_SECONDS,
+  };
+}
+
+/** The session of a consumed refresh token. */
+export interface RefreshedSession {
+  user: SessionUser;
+  sessionId: string;
+  tenantId: string | null;
+}
+
+/**
+ * Marks a refresh token as used. Call it in the transaction that issues the next tokens: a crash in between would leave
+ * the client with a used token, and using that again ends the session.
+ * @returns null if the token was already used. Two parties then have the token and one may be a thief, so this function
+ * ends the session. The caller must commit that.
+ * @throws TOKEN_INVALID (unknown), TOKEN_EXPIRED, TOKEN_REVOKED (session ended), SESSION_INVALIDATED
+ */
+export async function consumeRefreshToken(
+  p: Pick<Platform, "rights">,
+  tx: Tx,
+  token: string,
+): Promise<RefreshedSession | null> {
+  const [row] = await tx<{
+    sessionId: string;
+    tenantId: string | null;
+    userId: string;
+    securityVersion: number;
+    usable: boolean;
+    isCurrent: boolean;
+    ended: boolean;
+    expired: boolean;
+    usedBefore: boolean;
+  }[]>`
+    select r.session_id, r.tenant_id, u.id as user_id, s.security_version,
+      s.security_version = u.security_version as is_current,
+      u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
+      r.expires_at < now() as expired, r.used_at is not null as used_before
+    from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
+    where r.token_hash = ${digest(token)} for update of r`;
+  if (!row) {
+    throw problem(
+      "TOKEN_INVALID",
+      "The refresh token is unknown; expected one from a sign-in, refresh or tenant switch.",
+    );
+  }
+  const { sessionId, userId, tenantId, securityVersion } = row;
+  if (row.ended) throw problem("TOKEN_REVOKED", "The session of this refresh token has ended.");
+  if (row.usedBefore) {
+    await endSessions(p, tx, { userId, sessionId, reason: "refresh token used twice" });
+    return null;
+  }
+  if (row.expired) throw problem("TOKEN_EXPIRED", "The refresh token has expired; sign in again.");
+  if (!row.usable) throw problem("SESSION_INVALIDATED", "The user is not active.");
+  if (!row.isCurrent) throw accessChanged();
+  await tx`update refresh_tokens set used_at = now() where token_hash = ${digest(token)}`;
+  return { user: { id: userId, securityVersion }, sessionId, tenantId };
+}
+
+/**
+ * Ends one, all but one, or all sessions of a user. Their tokens are rejected from the next request on.
+ * @returns how many sessions were open.
+ */
+export async function endSessions(
+  p: Pick<Platform, "rights">,
+  tx: Tx,
+  o: { userId: string; sessionId?: string; exceptSessionId?: string; reason: string },
+): Promise<number> {
+  const { count } = await tx`
+    update sessions set revoked_at = now(), revoked_reason = ${o.reason}
+    where user_id = ${o.userId} and revoked_at is null
+      and security_version = (select security_version from users where id = ${o.userId})
+      and (${o.sessionId ?? null}::uuid is null or id = ${o.sessionId ?? null})
+      and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
+  p.rights.invalidateAfterCommit(tx, [o.userId]);
+  return count;
+}
+
+/** Marks all unused refresh tokens of a session as used. */
+export async function markRefreshTokensUsed(tx: Tx, sessionId: string): Promise<void> {
+  await tx`update refresh_tokens set used_at = now() where session_id = ${sessionId} and used_at is null`;
+}

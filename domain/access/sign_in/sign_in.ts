@@ -1,0 +1,164 @@
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import {
+  hashesWaiting,
+  hashPassword,
+  needsRehash,
+  verifyDecoy,
+  verifyPassword,
+} from "../../../infra/passwords.ts";
+import { accessChanged } from "../../rights/authenticate.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { type Problem, problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { addressKey } from "./address.ts";
+import {
+  clearFailedSignIns,
+  countFailedSignIn,
+  requireAddressBelowLimit,
+  requireUnlocked,
+  type TriedAccount,
+  unknownEmailLockEnd,
+} from "./failed_sign_ins.ts";
+import {
+  consumeRefreshToken,
+  endSessions,
+  issueTokens,
+  markRefreshTokensUsed,
+  openSession,
+  type TokenPair,
+} from "./sessions.ts";
+import { chooseTenant, requireActiveLink, type WantedTenant } from "./tenant_choice.ts";
+
+/** Limit of sign-ins that wait for a password hash. With more, the last ones would time out. */
+const MAX_WAITING = 500;
+
+/** Client of a sign-in, stored with its session. */
+export interface Origin {
+  ip: string | null;
+  userAgent: string | null;
+}
+
+export interface SignIn extends WantedTenant, Origin {
+  email: string;
+  password: string;
+}
+
+/** New tokens with their user and tenant. */
+export interface SignedIn {
+  tokens: TokenPair;
+  userId: string;
+  tenantId: string | null;
+}
+
+/** The account of an email; if no user has the email, only its lock. */
+interface Account extends TriedAccount {
+  passwordHash: string | null;
+  usable: boolean | null;
+  lockedForSeconds: number | null;
+}
+
+/**
+ * Signs in by email and password. Unknown email, wrong password and inactive user get the same answer, take the same
+ * time and lock in the same way. An imported password hash is replaced by one with the service's own parameters.
+ * @throws CREDENTIALS_INVALID_UNAUTHORIZED, ACCOUNT_LOCKED_UNAUTHORIZED and RATE_LIMITED (with Retry-After),
+ * SIGN_IN_BUSY_UNAVAILABLE, TENANT_FORBIDDEN
+ */
+export async function signIn(p: Platform, o: SignIn): Promise<SignedIn> {
+  const address = addressKey(o.ip);
+  await requireAddressBelowLimit(p.sql, address);
+  if (hashesWaiting() >= MAX_WAITING) throw busy();
+  const account = await readAccount(p.sql, o.email);
+  const { id } = account;
+  const isLocked = (account.lockedForSeconds ?? 0) > 0;
+  const stored = isLocked ? null : account.passwordHash;
+  const matches = stored === null ? await verifyDecoy(o.password) : await verifyPassword(stored, o.password);
+  if (id === null || !matches || !account.usable) {
+    await countFailedSignIn(p, { address, tried: isLocked || matches ? null : account });
+    requireUnlocked(account);
+    throw wrongCredentials();
+  }
+  const renewed = stored && needsRehash(stored) ? await hashPassword(o.password) : null;
+  return await transact(p.sql, async (tx) => {
+    // Check again: while the hash was computed, concurrent attempts may have reached the lock or the limit, and the
+    // password may have changed. Then even the right password must fail.
+    await requireAddressBelowLimit(tx, address);
+    const [user] = await tx<{ id: string; securityVersion: number }[]>`
+      update users set lockout_expires_at = null, last_login_at = now(),
+        password_hash = coalesce(${renewed}, password_hash)
+      where id = ${id} and is_active and deleted_at is null and password_hash = ${stored}
+        and (lockout_expires_at is null or lockout_expires_at <= now())
+      returning id, security_version`;
+    if (!user) {
+      requireUnlocked(await readAccount(tx, o.email));
+      throw wrongCredentials();
+    }
+    await clearFailedSignIns(tx, user.id);
+    const tenantId = await chooseTenant(tx, user.id, o);
+    const tokens = await openSession(p, tx, { user, tenantId, ip: o.ip, userAgent: o.userAgent });
+    return { tokens, userId: user.id, tenantId };
+  });
+}
+
+/**
+ * Exchanges a refresh token for new tokens of the same tenant.
+ * @throws TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, SESSION_INVALIDATED
+ */
+export async function refresh(p: Platform, refreshToken: string): Promise<SignedIn> {
+  const refreshed = await transact(p.sql, async (tx) => {
+    const session = await consumeRefreshToken(p, tx, refreshToken);
+    if (!session) return null;
+    const tokens = await issueTokens(p, tx, session);
+    return { tokens, userId: session.user.id, tenantId: session.tenantId };
+  });
+  if (refreshed) return refreshed;
+  throw problem("TOKEN_REVOKED", "The refresh token was already used, so its session was ended.");
+}
+
+/**
+ * Issues tokens of the caller's session for another tenant and marks its refresh tokens as used.
+ * @throws TENANT_FORBIDDEN (no active link, regardless of permissions), SESSION_INVALIDATED (a concurrent change of the
+ * user's permissions)
+ */
+export async function switchTenant(p: Platform, caller: Caller, tenantId: string): Promise<SignedIn> {
+  return await transact(p.sql, async (tx) => {
+    await requireActiveLink(tx, caller.userId, tenantId);
+    const [user] = await tx<{ id: string; securityVersion: number }[]>`
+      select u.id, s.security_version from sessions s
+      join users u on u.id = s.user_id and u.security_version = s.security_version
+      where s.id = ${caller.sessionId} and u.id = ${caller.userId}`;
+    if (!user) throw accessChanged();
+    await markRefreshTokensUsed(tx, caller.sessionId);
+    const tokens = await issueTokens(p, tx, { user, sessionId: caller.sessionId, tenantId });
+    return { tokens, userId: user.id, tenantId };
+  });
+}
+
+/** Ends the caller's session. */
+export async function signOut(p: Platform, caller: Caller): Promise<void> {
+  const { userId, sessionId } = caller;
+  await transact(p.sql, (tx) => endSessions(p, tx, { userId, sessionId, reason: "signed out" }));
+}
+
+async function readAccount(q: Sql, email: string): Promise<Account> {
+  const [account] = await q<Account[]>`
+    select u.id, asked.email, u.password_hash, u.is_active and u.deleted_at is null as usable,
+      ceil(extract(epoch from case when u.id is null then (${
+    unknownEmailLockEnd(q, email)
+  }) else u.lockout_expires_at end
+        - now()))::int as locked_for_seconds
+    from (select ${email}::text as email) asked left join users u on lower(u.email) = lower(asked.email)`;
+  if (!account) throw new Error("a left join of one row returned no row");
+  return account;
+}
+
+const wrongCredentials = (): Problem =>
+  problem("CREDENTIALS_INVALID_UNAUTHORIZED", "No active user has this email and password.");
+
+const busy = (): Problem =>
+  problem(
+    "SIGN_IN_BUSY_UNAVAILABLE",
+    `The sign-in was not tried: ${MAX_WAITING} or more sign-ins are waiting on this instance.`,
+    {
+      headers: { "retry-after": "5" },
+    },
+  );

@@ -1,0 +1,200 @@
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { invalid, problem } from "../../problems/problem.ts";
+import { newId } from "../../shared/ids.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { requireVersion } from "../../shared/version.ts";
+import { createCatalogRoles } from "../bootstrap.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import { invalidateTenantUsers } from "../../rights/invalidation.ts";
+import { requireSystemAdminLeft } from "../users/last_system_admin.ts";
+import { requireWithinReach, type TenantReach } from "./tenant_reach.ts";
+import { readTenant, type Tenant, tenantNotFound, type TenantType } from "./tenants.ts";
+import type { Versioned } from "../../shared/versioned.ts";
+
+export interface NewTenant {
+  name: string;
+  type: TenantType;
+  parentTenantId: string | null;
+  maxUsers: number | null;
+  isActive: boolean;
+}
+
+/** Fields to change; absent ones keep their value, null removes the parent or the limit. */
+export interface TenantChange {
+  name?: string | undefined;
+  parentTenantId?: string | null | undefined;
+  maxUsers?: number | null | undefined;
+  isActive?: boolean | undefined;
+}
+
+type LockedTenant = Pick<Tenant, "id" | "name" | "type" | "isActive" | "parentTenantId" | "maxUsers"> & {
+  version: number;
+};
+
+/**
+ * Creates a tenant with its catalog roles.
+ * @throws CROSS_TENANT_FORBIDDEN, TENANT_PLATFORM_CONFLICT, TENANT_NOT_FOUND (the parent), VALIDATION_ERROR,
+ * TENANT_ALREADY_EXISTS
+ */
+export async function createTenant(
+  p: Pick<Platform, "sql">,
+  caller: TenantCaller,
+  reach: TenantReach,
+  tenant: NewTenant,
+): Promise<Versioned<Tenant>> {
+  return await transact(p.sql, async (tx) => {
+    if (!reach.everywhere && (tenant.parentTenantId === null || tenant.parentTenantId !== reach.childrenOf)) {
+      throw problem(
+        "CROSS_TENANT_FORBIDDEN",
+        "The caller may only create children of their own group; creating other tenants needs manage:all-tenants.",
+      );
+    }
+    if (tenant.type === "Platform") {
+      throw problem(
+        "TENANT_PLATFORM_CONFLICT",
+        "A second platform tenant cannot be created; the only one is created at the first start.",
+      );
+    }
+    if (tenant.parentTenantId !== null) await requireParent(tx, tenant.type, tenant.parentTenantId);
+    const id = newId();
+    await tx`insert into tenants (id, name, type, is_active, parent_tenant_id, max_users)
+      values (${id}, ${tenant.name}, ${tenant.type}, ${tenant.isActive}, ${tenant.parentTenantId}, ${tenant.maxUsers})`;
+    await createCatalogRoles(tx, id, tenant.type);
+    await recordAudit(tx, caller, {
+      action: "tenant.create",
+      targetType: "tenant",
+      targetId: id,
+      after: tenant,
+    });
+    return await readTenant(tx, reach, id);
+  });
+}
+
+/**
+ * Changes a tenant. Activating or deactivating it invalidates its users' tokens.
+ * @throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN, PRECONDITION_FAILED, TENANT_PLATFORM_CONFLICT, VALIDATION_ERROR,
+ * TENANT_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function updateTenant(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: TenantCaller,
+  reach: TenantReach,
+  id: string,
+  change: TenantChange,
+  ifMatch: string | null,
+): Promise<Versioned<Tenant>> {
+  return await transact(p.sql, async (tx) => {
+    const [tenant] = await tx<LockedTenant[]>`
+      select id, name, type, is_active, parent_tenant_id, max_users, version
+      from tenants where id = ${id} and deleted_at is null for no key update`;
+    const { version, ...before } = requireChangeable(tenant, reach, id, ifMatch);
+    const set = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    const after: typeof before = { ...before, ...set };
+    if (before.type === "Platform" && (!after.isActive || after.parentTenantId !== null)) {
+      throw problem("TENANT_PLATFORM_CONFLICT", "The platform tenant cannot be deactivated or get a parent.");
+    }
+    if (after.parentTenantId !== before.parentTenantId) await requireMove(tx, reach, after);
+    if (JSON.stringify(after) !== JSON.stringify(before)) {
+      await tx`update tenants set name = ${after.name}, parent_tenant_id = ${after.parentTenantId},
+        max_users = ${after.maxUsers}, is_active = ${after.isActive}, version = ${
+        version + 1
+      }, updated_at = now()
+        where id = ${id}`;
+      await recordAudit(tx, caller, {
+        action: "tenant.update",
+        targetType: "tenant",
+        targetId: id,
+        before,
+        after,
+      });
+    }
+    if (after.isActive !== before.isActive) {
+      await invalidateTenantUsers(p, tx, id);
+      if (!after.isActive) await keepSystemAdmin(tx, id);
+    }
+    return await readTenant(tx, reach, id);
+  });
+}
+
+/**
+ * Soft-deletes a tenant without children and invalidates its users' tokens.
+ * @throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN, PRECONDITION_FAILED, TENANT_PLATFORM_CONFLICT,
+ * TENANT_HAS_CHILDREN_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function deleteTenant(
+  p: Pick<Platform, "sql" | "rights">,
+  caller: TenantCaller,
+  reach: TenantReach,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    // `for update` also blocks concurrent inserts of children, whose foreign key check locks the parent.
+    const [tenant] = await tx<LockedTenant[]>`
+      select id, name, type, is_active, parent_tenant_id, max_users, version
+      from tenants where id = ${id} and deleted_at is null for update`;
+    const { version: _, ...before } = requireChangeable(tenant, reach, id, ifMatch);
+    if (before.type === "Platform") {
+      throw problem("TENANT_PLATFORM_CONFLICT", "The platform tenant cannot be deleted.");
+    }
+    const [children] = await tx<{ total: number }[]>`
+      select count(*) as total from tenants where parent_tenant_id = ${id} and deleted_at is null`;
+    if (children && children.total > 0) {
+      throw problem(
+        "TENANT_HAS_CHILDREN_CONFLICT",
+        `Group ${id} cannot be deleted: it has ${children.total} child tenants. Delete or move them first.`,
+      );
+    }
+    await tx`update tenants set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;
+    await recordAudit(tx, caller, { action: "tenant.delete", targetType: "tenant", targetId: id, before });
+    await invalidateTenantUsers(p, tx, id);
+    await keepSystemAdmin(tx, id);
+  });
+}
+
+function requireChangeable(
+  tenant: LockedTenant | undefined,
+  reach: TenantReach,
+  id: string,
+  ifMatch: string | null,
+): LockedTenant {
+  if (!tenant) throw tenantNotFound(id);
+  requireWithinReach(reach, tenant);
+  requireVersion(ifMatch, tenant.version);
+  return tenant;
+}
+
+/** Checks a change of parent. It moves the tenant out of one group's reach into another's, so it needs platform reach. */
+async function requireMove(
+  tx: Tx,
+  reach: TenantReach,
+  { type, parentTenantId }: Pick<Tenant, "type" | "parentTenantId">,
+): Promise<void> {
+  if (!reach.everywhere) {
+    throw problem(
+      "CROSS_TENANT_FORBIDDEN",
+      "Moving a tenant into or out of a group needs manage:all-tenants.",
+    );
+  }
+  if (parentTenantId !== null) await requireParent(tx, type, parentTenantId);
+}
+
+/** Checks that the parent is an existing group and the child is not a group: the hierarchy has one level. */
+async function requireParent(tx: Tx, type: TenantType, parentTenantId: string): Promise<void> {
+  if (type === "Group") throw invalid({ parentTenantId: ["a Group tenant cannot have a parent"] });
+  const [parent] = await tx<{ type: TenantType }[]>`
+    select type from tenants where id = ${parentTenantId} and deleted_at is null for key share`;
+  if (!parent) throw tenantNotFound(parentTenantId);
+  if (parent.type !== "Group") {
+    throw invalid({ parentTenantId: [`expected a Group tenant, found a ${parent.type} one`] });
+  }
+}
+
+/** Checks that an active holder of admin:system remains. Skips the check if no role of the tenant has admin:system. */
+async function keepSystemAdmin(tx: Tx, tenantId: string): Promise<void> {
+  const granting = await tx`
+    select from roles r join role_permissions rp on rp.role_id = r.id join permissions p on p.id = rp.permission_id
+    where r.tenant_id = ${tenantId} and p.code = 'admin:system' limit 1`;
+  if (granting.length > 0) await requireSystemAdminLeft(tx);
+}

@@ -1,0 +1,164 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { requireWithinReach, type TenantReach, withinReach } from "./tenant_reach.ts";
+import { type Versioned, versioned } from "../../shared/versioned.ts";
+
+export const TENANT_TYPES = ["Platform", "Group", "Standard"] as const;
+export type TenantType = typeof TENANT_TYPES[number];
+
+/** `grouped`: has a parent; `groups`: may have children; `standalone`: neither. */
+export const HIERARCHY_SCOPES = ["all", "grouped", "groups", "standalone"] as const;
+export type HierarchyScope = typeof HIERARCHY_SCOPES[number];
+
+/** SQL expression of each sort key. */
+const SORTS = {
+  name: "lower(t.name)",
+  type: "t.type::text",
+  createdAt: "t.created_at",
+  userCount: "t.user_count",
+};
+export const TENANT_SORTS = ["name", "type", "createdAt", "userCount"] as const;
+
+export interface Tenant {
+  id: string;
+  name: string;
+  type: TenantType;
+  isActive: boolean;
+  parentTenantId: string | null;
+  /** Maximum number of active users; null: no limit. */
+  maxUsers: number | null;
+  userCount: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+export type TenantLookupItem = Pick<Tenant, "id" | "name" | "type" | "isActive" | "parentTenantId">;
+
+/** Filter of tenants; absent members do not filter. */
+export interface TenantFilter {
+  search?: string | undefined;
+  isActive?: boolean | undefined;
+  type?: TenantType | undefined;
+  hierarchyScope?: HierarchyScope | undefined;
+  parentTenantId?: string | undefined;
+  includeDeleted?: boolean | undefined;
+  ids?: string[] | undefined;
+}
+
+export interface TenantListRequest extends TenantFilter, PageRequest {
+  sortBy?: typeof TENANT_SORTS[number] | undefined;
+  sortDirection: SortDirection;
+}
+
+const tenantColumns = (q: Sql) =>
+  q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id, t.max_users, t.user_count, t.created_at, t.updated_at`;
+
+/** Reads a tenant within reach. Throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN. */
+export async function readTenant(q: Sql, reach: TenantReach, id: string): Promise<Versioned<Tenant>> {
+  const [row] = await q<(Tenant & { version: number })[]>`
+    select ${tenantColumns(q)}, t.version from tenants t where t.id = ${id} and t.deleted_at is null`;
+  const tenant = versioned(row, () => tenantNotFound(id));
+  requireWithinReach(reach, tenant.value);
+  return tenant;
+}
+
+/** Lists the matching tenants within reach, sorted by name unless `sortBy` is given. */
+export async function listTenants(
+  sql: Sql,
+  reach: TenantReach,
+  request: TenantListRequest,
+): Promise<PagedResult<Tenant>> {
+  const chosen = where(sql, reach, request);
+  const [total, items] = await Promise.all([
+    countTenants(sql, chosen),
+    sql<Tenant[]>`select ${tenantColumns(sql)} from tenants t where ${chosen}
+      ${orderBy(sql, SORTS[request.sortBy ?? "name"], "t.id", request.sortDirection)}
+      ${pageOf(sql, request)}`,
+  ]);
+  return pagedResult<Tenant>([...items], total, request);
+}
+
+/** Lists names of matching tenants within reach for selection lists, sorted by name. */
+export async function lookUpTenants(
+  sql: Sql,
+  reach: TenantReach,
+  request: TenantFilter & PageRequest,
+): Promise<PagedResult<TenantLookupItem>> {
+  const chosen = where(sql, reach, request);
+  const [total, items] = await Promise.all([
+    countTenants(sql, chosen),
+    sql<TenantLookupItem[]>`select t.id, t.name, t.type, t.is_active, t.parent_tenant_id from tenants t
+      where ${chosen} ${orderBy(sql, SORTS.name, "t.id", "Ascending")}
+      ${pageOf(sql, request)}`,
+  ]);
+  return pagedResult<TenantLookupItem>([...items], total, request);
+}
+
+export interface TenantsSummary {
+  totalTenants: number;
+  activeTenants: number;
+  inactiveTenants: number;
+  groupTenants: number;
+  groupedTenants: number;
+  standaloneTenants: number;
+  /** Number of active links: a user of two tenants counts twice. */
+  totalUsers: number;
+  tenantsAtCapacity: number;
+}
+
+/** Counts the matching tenants within reach. */
+export async function summarizeTenants(
+  sql: Sql,
+  reach: TenantReach,
+  filter: TenantFilter,
+): Promise<TenantsSummary> {
+  const [row] = await sql<TenantsSummary[]>`
+    select count(*) as total_tenants,
+      count(*) filter (where t.is_active) as active_tenants,
+      count(*) filter (where not t.is_active) as inactive_tenants,
+      count(*) filter (where ${inScope(sql, "groups")}) as group_tenants,
+      count(*) filter (where ${inScope(sql, "grouped")}) as grouped_tenants,
+      count(*) filter (where ${inScope(sql, "standalone")}) as standalone_tenants,
+      coalesce(sum(t.user_count), 0) as total_users,
+      count(*) filter (where t.user_count >= t.max_users) as tenants_at_capacity
+    from tenants t where ${where(sql, reach, filter)}`;
+  if (!row) throw new Error("an aggregate query returned no row");
+  return row;
+}
+
+/** The error for an unknown or deleted tenant. */
+export const tenantNotFound = (id: string) =>
+  problem("TENANT_NOT_FOUND", `There is no tenant ${id}; the id may be wrong or the tenant deleted.`);
+
+async function countTenants(sql: Sql, chosen: ReturnType<typeof where>): Promise<number> {
+  const [row] = await sql<{ total: number }[]>`select count(*) as total from tenants t where ${chosen}`;
+  return row?.total ?? 0;
+}
+
+function where(q: Sql, reach: TenantReach, o: TenantFilter) {
+  const all = [
+    withinReach(q, reach),
+    ...o.includeDeleted ? [] : [q`t.deleted_at is null`],
+    ...o.isActive === undefined ? [] : [q`t.is_active = ${o.isActive}`],
+    ...o.type === undefined ? [] : [q`t.type = ${o.type}`],
+    ...o.parentTenantId === undefined ? [] : [q`t.parent_tenant_id = ${o.parentTenantId}`],
+    ...o.ids === undefined ? [] : [q`t.id = any(${o.ids}::uuid[])`],
+    inScope(q, o.hierarchyScope ?? "all"),
+    matches(q, "t.search_text", o.search),
+  ];
+  return all.reduce((left, right) => q`${left} and ${right}`);
+}
+
+function inScope(q: Sql, scope: HierarchyScope) {
+  switch (scope) {
+    case "all":
+      return q`true`;
+    case "grouped":
+      return q`t.parent_tenant_id is not null`;
+    case "groups":
+      return q`t.type = 'Group'`;
+    case "standalone":
+      return q`(t.parent_tenant_id is null and t.type <> 'Group')`;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Tx } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+
+/** Key of the advisory lock that serializes changes which revoke admin:system. Any fixed number will do. */
+const LOCK = 7_315_027_813;
+
+/**
+ * Runs a change of a user. If the user held admin:system, checks that an active user still holds it afterwards.
+ * @throws LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function keepSystemAdmin<T>(tx: Tx, userId: string, change: () => Promise<T>): Promise<T> {
+  const held = await tx`select from (${activeHolders(tx)}) holder where holder.user_id = ${userId} limit 1`;
+  const result = await change();
+  if (held.length > 0) await requireSystemAdminLeft(tx);
+  return result;
+}
+
+/**
+ * Checks that at least one active user holds admin:system. Call it after the change, in the same transaction. The lock
+ * serializes concurrent changes, so two of them cannot each remove one of the last two administrators.
+ * @throws LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function requireSystemAdminLeft(tx: Tx): Promise<void> {
+  await tx`select pg_advisory_xact_lock(${LOCK})`;
+  const left = await tx`${activeHolders(tx)} limit 1`;
+  if (left.length > 0) return;
+  throw problem(
+    "LAST_SYSTEM_ADMIN_CONFLICT",
+    "The change would leave no active user with admin:system; at least one must remain.",
+  );
+}
+
+const activeHolders = (tx: Tx) =>
+  tx`
+  select h.user_id from permissions p
+  join role_permissions rp on rp.permission_id = p.id
+  join roles r on r.id = rp.role_id and r.deleted_at is null
+  join user_tenant_roles h on h.role_id = r.id
+  join user_tenants l on l.user_id = h.user_id and l.tenant_id = h.tenant_id and l.is_active
+  join tenants t on t.id = l.tenant_id and t.is_active and t.deleted_at is null
+  join users u on u.id = l.user_id and u.is_active and u.deleted_at is null
+  where p.code = 'admin:system' and p.tenant_id is null`;

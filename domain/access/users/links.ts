@@ -1,0 +1,185 @@
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import { type Caller, holds } from "../../rights/caller.ts";
+import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
+import {
+  type Assignment,
+  lockLinks,
+  lockLinkTargets,
+  requireCapacity,
+  requireTargets,
+} from "./link_targets.ts";
+import { userNotFound } from "./user_details.ts";
+import { emitLinksChanged } from "./user_events.ts";
+import { lockUser, type UserPlatform, userRightsChanged } from "./user_lock.ts";
+
+/**
+ * Checks that the caller may add existing users to a tenant: with create:users in that tenant, or with platform reach.
+ * Others get the same error whether the tenant exists or not.
+ * @throws FORBIDDEN, MISSING_PERMISSION, CROSS_TENANT_FORBIDDEN
+ */
+export function requireMayAddUsers(caller: Caller, tenantId: string): void {
+  if (holds(caller, "manage:all-users") || holds(caller, "manage:all-tenants")) return;
+  if (caller.tenantId === null) {
+    throw problem("FORBIDDEN", "The route needs a tenant, but the token is global.");
+  }
+  if (!holds(caller, "create:users")) {
+    throw problem("MISSING_PERMISSION", "The route needs create:users, which the caller does not hold.");
+  }
+  if (caller.tenantId !== tenantId) {
+    throw problem(
+      "CROSS_TENANT_FORBIDDEN",
+      `Adding users to tenant ${tenantId} needs manage:all-users or manage:all-tenants; the caller acts in ${caller.tenantId}.`,
+    );
+  }
+}
+
+/**
+ * Links a user to one more tenant without changing other links, and invalidates the user's tokens. The checks run in
+ * the order documented in README.md. An error writes nothing.
+ * @param read reads the answer in the same transaction, before another request can change the user again.
+ * @throws USER_NOT_FOUND, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
+ * CROSS_TENANT_FORBIDDEN (moving the default from another tenant without platform reach), USER_ALREADY_ASSIGNED,
+ * TENANT_CAPACITY_REACHED
+ */
+export async function linkUserToTenant<T>(
+  p: UserPlatform,
+  acting: Acting,
+  userId: string,
+  assignment: Assignment,
+  read: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  const { tenantId, roleIds, isDefault } = assignment;
+  return await transact(p.sql, async (tx) => {
+    await lockLinks(tx, userId);
+    const targets = await lockLinkTargets(tx, [assignment]);
+    const user = await lockUser(tx, userId);
+    if (!user) throw userNotFound(userId);
+    requireTargets(targets, [assignment]);
+    await requireMayAssignRoles(tx, acting, roleIds);
+    const links = await tx<{ tenantId: string; isDefault: boolean; isActive: boolean }[]>`
+      select l.tenant_id, l.is_default, l.is_active from user_tenants l
+      join tenants t on t.id = l.tenant_id and t.deleted_at is null where l.user_id = ${userId}`;
+    const takesDefault = isDefault && links.some((l) => l.isDefault && l.isActive && l.tenantId !== tenantId);
+    if (takesDefault && acting && !holds(acting, "manage:all-users")) {
+      throw problem(
+        "CROSS_TENANT_FORBIDDEN",
+        "Another tenant is the user's default; changing the default needs manage:all-users or admin:system.",
+      );
+    }
+    if (links.some((l) => l.tenantId === tenantId)) {
+      throw problem(
+        "USER_ALREADY_ASSIGNED",
+        `User ${userId} is already linked to tenant ${tenantId}; nothing was changed.`,
+      );
+    }
+    if (assignment.isActive) requireCapacity(targets, [tenantId]);
+    await insertLinks(tx, userId, [assignment]);
+    await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
+    await userRightsChanged(p, tx, userId);
+    await recordAudit(tx, acting && { ...acting, tenantId }, {
+      action: "user.link",
+      targetType: "user",
+      targetId: userId,
+      after: assignment,
+    });
+    await emitLinksChanged(p, tx, userId, { before: [], after: [assignment] });
+    return await read(tx);
+  });
+}
+
+/** Inserts links the user does not have yet. The caller has locked and checked tenants and roles. */
+export async function insertLinks(tx: Tx, userId: string, links: Assignment[]): Promise<void> {
+  if (links.length === 0) return;
+  if (links.some((l) => l.isDefault)) {
+    await tx`update user_tenants set is_default = false where user_id = ${userId} and is_default`;
+  }
+  await tx`insert into user_tenants ${
+    tx(links.map((l) => ({
+      user_id: userId,
+      tenant_id: l.tenantId,
+      is_active: l.isActive,
+      is_default: l.isDefault,
+    })))
+  }`;
+  await insertLinkRoles(tx, userId, links);
+}
+
+/** Assigns roles on existing links of the user. The caller has locked and checked tenants and roles. */
+export async function insertLinkRoles(
+  tx: Tx,
+  userId: string,
+  links: Pick<Assignment, "tenantId" | "roleIds">[],
+): Promise<void> {
+  const pairs = links.flatMap((l) => l.roleIds.map((roleId) => ({ tenantId: l.tenantId, roleId })));
+  if (pairs.length === 0) return;
+  await tx`insert into user_tenant_roles (user_id, tenant_id, role_id)
+    select ${userId}, tenant_id, role_id from unnest(${pairs.map((x) => x.tenantId)}::uuid[], ${
+    pairs.map((x) => x.roleId)
+  }::uuid[]) as pair (tenant_id, role_id)
+    on conflict do nothing`;
+}
+
+/**
+ * Replaces the user's links with `wanted`. The caller has locked the targets, then the user. Links that stay keep their
+ * creation date. The default changes only if a wanted link takes it or its link is removed. Roles that the user already
+ * holds on an active link need no permissions of the acting caller.
+ * @returns whether anything changed, and the links before the change.
+ */
+export async function replaceLinks(
+  tx: Tx,
+  acting: Acting,
+  userId: string,
+  wanted: Assignment[],
+  targets: Awaited<ReturnType<typeof lockLinkTargets>>,
+): Promise<{ changed: boolean; before: Assignment[] }> {
+  requireTargets(targets, wanted);
+  const before = await tx<Assignment[]>`
+    select l.tenant_id, l.is_active, l.is_default,
+      array(select r.role_id from user_tenant_roles r
+        where r.user_id = l.user_id and r.tenant_id = l.tenant_id order by r.role_id) as role_ids
+    from user_tenants l where l.user_id = ${userId} order by l.created_at, l.tenant_id`;
+  const existing = new Map(before.map((link) => [link.tenantId, link]));
+  const newRoleIds = wanted.flatMap((link) => {
+    const now = existing.get(link.tenantId);
+    const held = now && (now.isActive || !link.isActive) ? now.roleIds : [];
+    return link.roleIds.filter((roleId) => !held.includes(roleId));
+  });
+  await requireMayAssignRoles(tx, acting, newRoleIds);
+  requireCapacity(
+    targets,
+    wanted.filter((l) => l.isActive && !existing.get(l.tenantId)?.isActive).map((l) => l.tenantId),
+  );
+
+  const kept = wanted.filter((link) => existing.has(link.tenantId));
+  const added = wanted.filter((link) => !existing.has(link.tenantId));
+  const removed = before.filter((link) => !wanted.some((l) => l.tenantId === link.tenantId));
+  const toggled = kept.filter((link) => existing.get(link.tenantId)?.isActive !== link.isActive);
+  const revoked = kept.flatMap((link) =>
+    (existing.get(link.tenantId)?.roleIds ?? []).filter((id) => !link.roleIds.includes(id))
+  );
+  const granted = kept.some((link) =>
+    link.roleIds.some((id) => !existing.get(link.tenantId)?.roleIds.includes(id))
+  );
+  const movesDefault = wanted.some((link) => link.isDefault && !existing.get(link.tenantId)?.isDefault);
+  const changed = added.length + removed.length + toggled.length + revoked.length > 0 || granted ||
+    movesDefault;
+  if (!changed) return { changed, before };
+
+  await tx`delete from user_tenants where user_id = ${userId} and tenant_id = any(${
+    removed.map((l) => l.tenantId)
+  }::uuid[])`;
+  await tx`update user_tenants set is_active = not is_active
+    where user_id = ${userId} and tenant_id = any(${toggled.map((l) => l.tenantId)}::uuid[])`;
+  await tx`delete from user_tenant_roles where user_id = ${userId} and role_id = any(${revoked}::uuid[])`;
+  await insertLinkRoles(tx, userId, kept);
+  const keptDefault = kept.find((link) => link.isDefault);
+  if (keptDefault && movesDefault) {
+    await tx`update user_tenants set is_default = false where user_id = ${userId} and is_default`;
+    await tx`update user_tenants set is_default = true
+      where user_id = ${userId} and tenant_id = ${keptDefault.tenantId}`;
+  }
+  await insertLinks(tx, userId, added);
+  return { changed, before };
+}

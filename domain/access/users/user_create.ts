@@ -1,0 +1,88 @@
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import { newId } from "../../shared/ids.ts";
+import { holds, type TenantCaller } from "../../rights/caller.ts";
+import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
+import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
+import { insertLinks } from "./links.ts";
+import { invalidateCounts } from "../../shared/count_cache.ts";
+import { readUser, type User } from "./user_details.ts";
+import { emitUserCreated } from "./user_events.ts";
+import type { UserPlatform } from "./user_lock.ts";
+import { storedPassword } from "./user_password.ts";
+import type { Versioned } from "../../shared/versioned.ts";
+
+/** A user to create. */
+export interface NewUser {
+  email: string;
+  /** Plain text, or a hash from another system if `isPasswordEncrypted`. */
+  password: string;
+  isPasswordEncrypted: boolean;
+  firstName: string;
+  lastName: string;
+  phoneNumber: string | null;
+  appIds: string[];
+  isActive: boolean;
+  tenants: Assignment[];
+}
+
+/**
+ * Creates a user, with or without links to tenants.
+ * @param o.audited tenant of the audit row; null: none.
+ * @param o.rolesOf tenant whose role names the result shows.
+ * @throws VALIDATION_ERROR, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
+ * USER_ALREADY_EXISTS (also if a deleted user has the email), TENANT_CAPACITY_REACHED
+ */
+export async function createUser(
+  p: UserPlatform,
+  acting: Acting,
+  user: NewUser,
+  o: { audited: string | null; rolesOf: string | null },
+): Promise<Versioned<User>> {
+  const passwordHash = await storedPassword(user);
+  return await transact(p.sql, async (tx) => {
+    const targets = await lockLinkTargets(tx, user.tenants);
+    requireTargets(targets, user.tenants);
+    await requireMayAssignRoles(tx, acting, user.tenants.flatMap((link) => link.roleIds));
+    const id = newId();
+    await tx`insert into users (id, email, password_hash, first_name, last_name, phone_number, app_ids, is_active)
+      values (${id}, ${user.email}, ${passwordHash}, ${user.firstName}, ${user.lastName}, ${user.phoneNumber},
+        ${user.appIds}::text[], ${user.isActive})`;
+    requireCapacity(targets, user.tenants.filter((link) => link.isActive).map((link) => link.tenantId));
+    await insertLinks(tx, id, user.tenants);
+    invalidateCounts(tx);
+    const { password: _, isPasswordEncrypted: __, ...after } = user;
+    await recordAudit(tx, acting && { ...acting, tenantId: o.audited }, {
+      action: "user.create",
+      targetType: "user",
+      targetId: id,
+      after,
+    });
+    await emitUserCreated(p, tx, { id, ...user }, user.tenants);
+    return await readUser(tx, id, o.rolesOf);
+  });
+}
+
+/**
+ * Creates a user on behalf of a caller in a tenant. If `tenants` is empty, links the user to the caller's tenant, as
+ * default and without roles.
+ * @throws CROSS_TENANT_FORBIDDEN (a link to another tenant without manage:all-users), and errors of `createUser`
+ */
+export async function createTenantUser(
+  p: UserPlatform,
+  caller: TenantCaller,
+  user: NewUser,
+): Promise<Versioned<User>> {
+  const { tenantId } = caller;
+  const foreign = user.tenants.find((link) => link.tenantId !== tenantId);
+  if (foreign && !holds(caller, "manage:all-users")) {
+    throw problem(
+      "CROSS_TENANT_FORBIDDEN",
+      `Linking the user to tenant ${foreign.tenantId} needs manage:all-users; the caller acts in ${tenantId}.`,
+    );
+  }
+  const own = { tenantId, roleIds: [], isDefault: true, isActive: true };
+  const tenants = user.tenants.length > 0 ? user.tenants : [own];
+  return await createUser(p, caller, { ...user, tenants }, { audited: tenantId, rolesOf: tenantId });
+}

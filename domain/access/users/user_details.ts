@@ -1,0 +1,185 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { permissionCodes } from "../../rights/held_permissions.ts";
+import { problem } from "../../problems/problem.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import { grantColumns, type Role } from "../roles/roles.ts";
+import { type Versioned, versioned } from "../../shared/versioned.ts";
+
+/** A user as tenant routes return it; `roles` are the role names in one tenant. */
+export interface User {
+  id: string;
+  email: string;
+  firstName: string;
+  lastName: string;
+  phoneNumber: string | null;
+  isActive: boolean;
+  isLockedOut: boolean;
+  lockoutExpiresAt: Date | null;
+  appIds: string[];
+  roles: string[];
+  lastLoginAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A user as administration routes return it, with all links and their roles. */
+export interface AdminUser extends Omit<User, "roles" | "lastLoginAt"> {
+  tenants: { tenantId: string; roleIds: string[]; isDefault: boolean; isActive: boolean }[];
+}
+
+/** A link of a user, with its tenant and roles. */
+export interface UserTenant {
+  tenantId: string;
+  tenantName: string;
+  tenantType: string;
+  isTenantActive: boolean;
+  isActive: boolean;
+  isDefault: boolean;
+  roles: { id: string; name: string }[];
+  createdAt: Date;
+}
+
+/** Columns of `User` over `users u`; role names are those in `tenantId`, none if it is null. */
+export const userColumns = (q: Sql, tenantId: string | null) =>
+  q`
+  u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
+  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids,
+  array(select r.name from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
+    where l.user_id = u.id and l.tenant_id = ${tenantId} order by lower(r.name)) as roles,
+  u.last_login_at, u.created_at, u.updated_at`;
+
+/** Columns of `AdminUser` over `users u`. */
+export const adminUserColumns = (q: Sql) =>
+  q`
+  u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
+  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids,
+  coalesce((
+    select jsonb_agg(jsonb_build_object(
+      'tenantId', l.tenant_id,
+      'roleIds', array(select r.role_id from user_tenant_roles r
+        where r.user_id = l.user_id and r.tenant_id = l.tenant_id order by r.role_id),
+      'isDefault', l.is_default,
+      'isActive', l.is_active) order by l.created_at, l.tenant_id)
+    from user_tenants l
+    where l.user_id = u.id and (select t.deleted_at is null from tenants t where t.id = l.tenant_id)
+  ), '[]') as tenants,
+  u.created_at, u.updated_at`;
+
+/** Reads a user of any tenants; role names are those in `tenantId`. Throws USER_NOT_FOUND. */
+export async function readUser(
+  q: Sql,
+  userId: string,
+  tenantId: string | null,
+): Promise<Versioned<User>> {
+  const [row] = await q<(User & { version: number })[]>`
+    select ${
+    userColumns(q, tenantId)
+  }, u.version from users u where u.id = ${userId} and u.deleted_at is null`;
+  return versioned(row, () => userNotFound(userId));
+}
+
+/** Reads a user linked to the tenant. Throws USER_NOT_FOUND for any other user. */
+export async function readTenantUser(
+  q: Sql,
+  userId: string,
+  tenantId: string,
+): Promise<Versioned<User>> {
+  const [row] = await q<(User & { version: number })[]>`
+    select ${userColumns(q, tenantId)}, u.version
+    from users u join user_tenants m on m.user_id = u.id and m.tenant_id = ${tenantId}
+    where u.id = ${userId} and u.deleted_at is null`;
+  return versioned(row, () => userNotFound(userId));
+}
+
+/** Reads a user linked to the tenant by email, in any letter case. Throws USER_NOT_FOUND. */
+export async function readTenantUserByEmail(
+  q: Sql,
+  email: string,
+  tenantId: string,
+): Promise<Versioned<User>> {
+  const [row] = await q<(User & { version: number })[]>`
+    select ${userColumns(q, tenantId)}, u.version
+    from users u join user_tenants m on m.user_id = u.id and m.tenant_id = ${tenantId}
+    where lower(u.email) = lower(${email}) and u.deleted_at is null`;
+  return versioned(row, () => userNotFound(email));
+}
+
+/** Reads a user with all their links. Throws USER_NOT_FOUND. */
+export async function readAdminUser(q: Sql, userId: string): Promise<Versioned<AdminUser>> {
+  const [row] = await q<(AdminUser & { version: number })[]>`
+    select ${adminUserColumns(q)}, u.version from users u where u.id = ${userId} and u.deleted_at is null`;
+  return versioned(row, () => userNotFound(userId));
+}
+
+/** Reads all links of a user, the default first. Throws USER_NOT_FOUND. */
+export async function readUserTenants(q: Sql, userId: string): Promise<UserTenant[]> {
+  await requireUser(q, userId, null);
+  return await readLinks(q, userId, null);
+}
+
+/**
+ * Reads all links of a user of the caller's tenant, the default first. An API key gets only the link to its own tenant.
+ * Throws USER_NOT_FOUND for any other user.
+ */
+export async function readUserTenantsAs(
+  q: Sql,
+  caller: TenantCaller,
+  userId: string,
+): Promise<UserTenant[]> {
+  await requireUser(q, userId, caller.tenantId);
+  return await readLinks(q, userId, caller.apiKeyId === null ? null : caller.tenantId);
+}
+
+/** Reads the user's link to one tenant. Throws USER_NOT_FOUND if there is none. */
+export async function readUserTenant(q: Sql, userId: string, tenantId: string): Promise<UserTenant> {
+  const [link] = await readLinks(q, userId, tenantId);
+  if (!link) throw userNotFound(userId);
+  return link;
+}
+
+async function readLinks(
+  q: Sql,
+  userId: string,
+  onlyTenantId: string | null,
+): Promise<UserTenant[]> {
+  return await q<UserTenant[]>`
+    select t.id as tenant_id, t.name as tenant_name, t.type as tenant_type, t.is_active as is_tenant_active,
+      l.is_active, l.is_default, l.created_at,
+      coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by lower(r.name))
+        from user_tenant_roles h join roles r on r.id = h.role_id and r.deleted_at is null
+        where h.user_id = l.user_id and h.tenant_id = l.tenant_id), '[]') as roles
+    from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null
+    where l.user_id = ${userId} and (${onlyTenantId}::uuid is null or l.tenant_id = ${onlyTenantId})
+    order by l.is_default desc, l.created_at, t.id`;
+}
+
+/** Reads the roles of a user in the tenant, sorted by name. Throws USER_NOT_FOUND. */
+export async function readUserRoles(q: Sql, userId: string, tenantId: string): Promise<Role[]> {
+  await requireUser(q, userId, tenantId);
+  return await q<Role[]>`
+    select ${
+    grantColumns(q)
+  } from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
+    where l.user_id = ${userId} and l.tenant_id = ${tenantId} order by lower(r.name), r.id`;
+}
+
+/**
+ * Reads the codes of a user's permissions in the tenant; none while the link or the tenant is not active.
+ * @throws USER_NOT_FOUND
+ */
+export async function readUserPermissions(q: Sql, userId: string, tenantId: string): Promise<string[]> {
+  await requireUser(q, userId, tenantId);
+  const rows = await q<{ code: string }[]>`${permissionCodes(q, userId, tenantId)}`;
+  return rows.map((row) => row.code);
+}
+
+/** The same error for an unknown, deleted or other tenant's user, so that callers cannot tell them apart. */
+export const userNotFound = (idOrEmail: string) =>
+  problem("USER_NOT_FOUND", `There is no user ${idOrEmail} here; the id may be wrong or the user deleted.`);
+
+async function requireUser(q: Sql, userId: string, tenantId: string | null): Promise<void> {
+  const rows = await q`select from users u where u.id = ${userId} and u.deleted_at is null
+    and (${tenantId}::uuid is null
+      or exists (select from user_tenants m where m.user_id = u.id and m.tenant_id = ${tenantId}))`;
+  if (rows.length === 0) throw userNotFound(userId);
+}

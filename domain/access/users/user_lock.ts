@@ -1,0 +1,69 @@
+import type { Tx } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { invalidateUsers } from "../../rights/invalidation.ts";
+import { invalidateCounts } from "../../shared/count_cache.ts";
+import { userNotFound } from "./user_details.ts";
+
+/** The parts of the platform that changing users needs. CLI scripts have no `wakeUps`; workers find events by polling. */
+export type UserPlatform = Pick<Platform, "sql" | "rights"> & Partial<Pick<Platform, "wakeUps">>;
+
+/** A user row, read when it was locked. */
+export interface LockedUser {
+  id: string;
+  email: string;
+  firstName: string;
+  lastName: string;
+  phoneNumber: string | null;
+  appIds: string[];
+  isActive: boolean;
+  version: number;
+}
+
+/** Locks a user until the transaction ends; null if the user does not exist or is deleted. */
+export async function lockUser(tx: Tx, userId: string): Promise<LockedUser | null> {
+  const [user] = await tx<LockedUser[]>`
+    select id, email, first_name, last_name, phone_number, app_ids, is_active, version from users
+    where id = ${userId} and deleted_at is null for no key update`;
+  return user ?? null;
+}
+
+/** Like `lockUser`, but throws USER_NOT_FOUND. */
+export async function lockExistingUser(tx: Tx, userId: string): Promise<LockedUser> {
+  const user = await lockUser(tx, userId);
+  if (!user) throw userNotFound(userId);
+  return user;
+}
+
+/** A locked user of one tenant. The numbers decide whether a caller in that tenant may change the user. */
+export interface LockedTenantUser extends LockedUser {
+  /** Active links to other tenants that are not deleted. */
+  otherActiveLinks: number;
+  /** Active and deactivated links to other tenants that are not deleted. */
+  otherLinks: number;
+}
+
+/** Locks a user linked to the tenant. Throws USER_NOT_FOUND for any other user. */
+export async function lockTenantUser(tx: Tx, userId: string, tenantId: string): Promise<LockedTenantUser> {
+  const user = await lockUser(tx, userId);
+  const [links] = await tx<{ own: number; others: number; activeOthers: number }[]>`
+    select count(*) filter (where l.tenant_id = ${tenantId})::int as own,
+      count(*) filter (where l.tenant_id <> ${tenantId})::int as others,
+      count(*) filter (where l.tenant_id <> ${tenantId} and l.is_active)::int as active_others
+    from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null where l.user_id = ${userId}`;
+  if (!user || !links?.own) throw userNotFound(userId);
+  return { ...user, otherLinks: links.others, otherActiveLinks: links.activeOthers };
+}
+
+/** Prevents callers from deleting or deactivating themselves. Throws USER_SELF_CONFLICT. */
+export function requireNotSelf(acting: Pick<Caller, "userId"> | null, userId: string, attempt: string): void {
+  if (acting?.userId !== userId) return;
+  throw problem("USER_SELF_CONFLICT", `The caller cannot ${attempt} their own user ${userId}.`);
+}
+
+/** Invalidates the user's tokens and the cached totals when `tx` commits. */
+export async function userRightsChanged(p: UserPlatform, tx: Tx, userId: string): Promise<void> {
+  await invalidateUsers(p, tx, [userId]);
+  invalidateCounts(tx);
+}

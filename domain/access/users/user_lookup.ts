@@ -1,0 +1,43 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+
+/** The user data that other areas need to send a message to a user. */
+export interface AddressedUser {
+  id: string;
+  email: string;
+  phoneNumber: string | null;
+  firstName: string;
+  lastName: string;
+}
+
+/**
+ * Returns the users of `ids` that are active and have an active link to the tenant. Leaves out all others, so that
+ * callers cannot tell unknown users from users of another tenant.
+ * @param tenantId null: no link is needed.
+ */
+export async function findUsersInTenant(
+  q: Sql,
+  tenantId: string | null,
+  ids: string[],
+): Promise<AddressedUser[]> {
+  if (ids.length === 0) return [];
+  return await q<AddressedUser[]>`
+    select u.id, u.email, u.phone_number, u.first_name, u.last_name from users u
+    where u.id = any(${ids}::uuid[]) and u.is_active and u.deleted_at is null
+      and (${tenantId}::uuid is null or exists (
+        select from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active))`;
+}
+
+/** Like `findUsersInTenant`, by email in any letter case. */
+export async function findUsersByEmail(
+  q: Sql,
+  tenantId: string | null,
+  emails: string[],
+): Promise<AddressedUser[]> {
+  if (emails.length === 0) return [];
+  return await q<AddressedUser[]>`
+    select u.id, u.email, u.phone_number, u.first_name, u.last_name from users u
+    where lower(u.email) = any(array(select lower(email) from unnest(${emails}::text[]) as given (email)))
+      and u.is_active and u.deleted_at is null
+      and (${tenantId}::uuid is null or exists (
+        select from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active))`;
+}

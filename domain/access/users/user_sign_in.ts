@@ -1,0 +1,72 @@
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
+import { listOwnSessions, type OwnSession } from "../account/own_sessions.ts";
+import { endSessions } from "../sign_in/sessions.ts";
+import { problem } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { readAdminUser } from "./user_details.ts";
+import { lockExistingUser, type UserPlatform } from "./user_lock.ts";
+
+/** Lists the open sessions of any user, newest first, at most 100. Throws USER_NOT_FOUND. */
+export async function listUserSessions(
+  p: Pick<UserPlatform, "sql">,
+  caller: Caller,
+  userId: string,
+): Promise<OwnSession[]> {
+  await readAdminUser(p.sql, userId);
+  return await listOwnSessions(p.sql, { userId, sessionId: caller.sessionId });
+}
+
+/**
+ * Ends one open session of a user, or all of them. Their tokens are rejected from the next request on.
+ * @param sessionId null: all sessions; the user may have none.
+ * @returns how many sessions ended.
+ * @throws USER_NOT_FOUND, SESSION_NOT_FOUND
+ */
+export async function endUserSessions(
+  p: UserPlatform,
+  caller: Caller,
+  userId: string,
+  sessionId: string | null,
+): Promise<number> {
+  return await transact(p.sql, async (tx) => {
+    await lockExistingUser(tx, userId);
+    const ended = await endSessions(p, tx, {
+      userId,
+      ...sessionId === null ? {} : { sessionId },
+      reason: "ended by an administrator",
+    });
+    if (ended === 0 && sessionId !== null) {
+      throw problem("SESSION_NOT_FOUND", `User ${userId} has no open session ${sessionId}.`);
+    }
+    if (ended > 0) {
+      await recordAudit(tx, { ...caller, tenantId: null }, {
+        action: "user.end-sessions",
+        targetType: "user",
+        targetId: userId,
+        after: { sessionId, ended },
+      });
+    }
+    return ended;
+  });
+}
+
+/**
+ * Ends a user's lockout and deletes the record of failed sign-ins. Writes an audit row only if the user was locked out.
+ * @throws USER_NOT_FOUND
+ */
+export async function unlockUser(p: UserPlatform, caller: Caller, userId: string): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    await lockExistingUser(tx, userId);
+    const unlocked = await tx`update users set lockout_expires_at = null
+      where id = ${userId} and lockout_expires_at > now()`;
+    await clearFailedSignIns(tx, userId);
+    if (unlocked.count === 0) return;
+    await recordAudit(tx, { ...caller, tenantId: null }, {
+      action: "user.unlock",
+      targetType: "user",
+      targetId: userId,
+    });
+  });
+}

@@ -1,0 +1,139 @@
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import { requireVersion } from "../../shared/version.ts";
+import { holds, type TenantCaller } from "../../rights/caller.ts";
+import type { Acting } from "../roles/escalation.ts";
+import { keepSystemAdmin } from "./last_system_admin.ts";
+import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";
+import { replaceLinks } from "./links.ts";
+import { type AdminUser, readAdminUser, readTenantUser, type User, userNotFound } from "./user_details.ts";
+import { emitLinksChanged, emitUserUpdated } from "./user_events.ts";
+import {
+  type LockedTenantUser,
+  type LockedUser,
+  lockTenantUser,
+  lockUser,
+  requireNotSelf,
+  type UserPlatform,
+  userRightsChanged,
+} from "./user_lock.ts";
+import type { Versioned } from "../../shared/versioned.ts";
+
+/** Fields to change; absent ones keep their value. */
+export interface UserChange {
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  /** Null removes it. */
+  phoneNumber?: string | null | undefined;
+  appIds?: string[] | undefined;
+  isActive?: boolean | undefined;
+}
+
+/**
+ * Changes a user of the caller's tenant.
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function updateTenantUser(
+  p: UserPlatform,
+  caller: TenantCaller,
+  userId: string,
+  change: UserChange,
+  ifMatch: string | null,
+): Promise<Versioned<User>> {
+  return await transact(p.sql, async (tx) => {
+    const user = await lockTenantUser(tx, userId, caller.tenantId);
+    requireReach(caller, user);
+    requireVersion(ifMatch, user.version);
+    if (change.isActive === false) requireNotSelf(caller, userId, "deactivate");
+    await keepSystemAdmin(tx, userId, () => writeUser(p, tx, caller, user, change));
+    return await readTenantUser(tx, userId, caller.tenantId);
+  });
+}
+
+/**
+ * Activates or deactivates a user of the caller's tenant. Does nothing if the user already is in that state.
+ * @throws USER_NOT_FOUND, USER_SELF_CONFLICT, CROSS_TENANT_FORBIDDEN, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function setTenantUserActive(
+  p: UserPlatform,
+  caller: TenantCaller,
+  userId: string,
+  isActive: boolean,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const user = await lockTenantUser(tx, userId, caller.tenantId);
+    if (!isActive) requireNotSelf(caller, userId, "deactivate");
+    requireReach(caller, user);
+    await keepSystemAdmin(tx, userId, () => writeUser(p, tx, caller, user, { isActive }));
+  });
+}
+
+/**
+ * Changes a user. If `tenants` is not null, it replaces all links and their roles.
+ * @throws USER_NOT_FOUND, PRECONDITION_FAILED, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
+ * TENANT_CAPACITY_REACHED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function updateUser(
+  p: UserPlatform,
+  acting: Acting,
+  userId: string,
+  change: UserChange & { tenants: Assignment[] | null },
+  ifMatch: string | null,
+): Promise<Versioned<AdminUser>> {
+  const { tenants, ...fields } = change;
+  return await transact(p.sql, async (tx) => {
+    const linked = tenants === null ? [] : await lockLinks(tx, userId);
+    const targets = await lockLinkTargets(tx, tenants ?? [], linked);
+    const user = await lockUser(tx, userId);
+    if (!user) throw userNotFound(userId);
+    requireVersion(ifMatch, user.version);
+    if (fields.isActive === false) requireNotSelf(acting, userId, "deactivate");
+    await keepSystemAdmin(tx, userId, async () => {
+      const links = tenants === null ? null : await replaceLinks(tx, acting, userId, tenants, targets);
+      const matrix = links?.changed && tenants ? { before: links.before, after: tenants } : null;
+      await writeUser(p, tx, acting && { ...acting, tenantId: null }, user, fields, matrix);
+    });
+    return await readAdminUser(tx, userId);
+  });
+}
+
+/** Checks who may change a user with active links to other tenants: only callers with manage:all-users. */
+function requireReach(caller: TenantCaller, user: LockedTenantUser): void {
+  if (user.otherActiveLinks === 0 || holds(caller, "manage:all-users")) return;
+  throw problem(
+    "CROSS_TENANT_FORBIDDEN",
+    `User ${user.id} is active in other tenants; changing them needs manage:all-users or admin:system.`,
+  );
+}
+
+/** Writes the changed fields. Invalidates the user's tokens if `isActive` or links changed. */
+async function writeUser(
+  p: UserPlatform,
+  tx: Tx,
+  acting: Acting,
+  user: LockedUser,
+  change: UserChange,
+  links: { before: Assignment[]; after: Assignment[] } | null = null,
+): Promise<void> {
+  const fields = ["firstName", "lastName", "phoneNumber", "appIds", "isActive"] as const;
+  const differing = fields.filter((name) =>
+    change[name] !== undefined && JSON.stringify(change[name]) !== JSON.stringify(user[name])
+  );
+  if (differing.length === 0 && !links) return;
+  const next = { ...user, ...Object.fromEntries(differing.map((name) => [name, change[name]])) };
+  await tx`update users set first_name = ${next.firstName}, last_name = ${next.lastName},
+      phone_number = ${next.phoneNumber}, app_ids = ${next.appIds}::text[], is_active = ${next.isActive},
+      version = version + 1, updated_at = now() where id = ${user.id}`;
+  if (links || differing.includes("isActive")) await userRightsChanged(p, tx, user.id);
+  const picked = (of: UserChange) => Object.fromEntries(differing.map((name) => [name, of[name]]));
+  await recordAudit(tx, acting, {
+    action: "user.update",
+    targetType: "user",
+    targetId: user.id,
+    before: { ...picked(user), ...(links ? { tenants: links.before } : {}) },
+    after: { ...picked(next), ...(links ? { tenants: links.after } : {}) },
+  });
+  if (links) await emitLinksChanged(p, tx, user.id, links);
+  if (differing.length > 0) await emitUserUpdated(p, tx, next, differing);
+}

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { pruneSignIn } from "../../../../domain/access/sign_in/pruning.ts";
+import { newId } from "../../../../domain/shared/ids.ts";
+import { setup } from "../../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql, jobTypes } = t.steward.platform;
+const { userId } = t.systemAdmin;
+const signal = new AbortController().signal;
+
+Deno.test("the service enqueues the pruning job; callers cannot", () => {
+  assert.equal(jobTypes.get("steward.prune-sign-in")?.cron, "*/10 * * * *");
+  assert.ok(!jobTypes.exposedNames().includes("steward.prune-sign-in"));
+  assert.ok(!jobTypes.exposedNames().includes("steward.password-reset-mail"));
+});
+
+Deno.test("pruning deletes expired rows and keeps the others", async () => {
+  const session = async (expires: string, revoked: string | null) => {
+    const id = newId();
+    await sql`insert into sessions (id, user_id, security_version, expires_at, revoked_at)
+      values (${id}, ${userId}, 1, now() + ${expires}::interval, now() + ${revoked}::interval)`;
+    return id;
+  };
+  const sessions = {
+    open: await session("1 hour", null),
+    justOver: await session("-1 hour", null),
+    justRevoked: await session("1 day", "-1 hour"),
+    over: await session("-25 hours", null),
+    revoked: await session("10 days", "-25 hours"),
+  };
+  const token = async (hash: string, expires: string) => {
+    await sql`insert into refresh_tokens (token_hash, session_id, expires_at, used_at)
+      values (${new TextEncoder().encode(hash)}, ${sessions.open}, now() + ${expires}::interval, now())`;
+  };
+  await token("used, must be recognised", "1 day");
+  await token("over", "-25 hours");
+  await sql`insert into password_resets (token_hash, user_id, expires_at) values
+    ('live', ${userId}, now() + interval '1 minute'), ('over', ${userId}, now() - interval '1 minute')`;
+  await sql`insert into failed_sign_ins (subject, failed_at, last_failed_at) values
+    ('address:new', array[now()], now()), ('address:old', array[now()], now() - interval '16 minutes')`;
+  await sql`insert into oidc_flows (state_hash, browser_hash, provider, nonce, code_verifier, is_global, expires_at) values
+    ('live', '', 'x', '', '', false, now() + interval '1 minute'), ('over', '', 'x', '', '', false, now())`;
+  await sql`insert into oidc_handovers (code_hash, user_id, is_global, expires_at) values
+    ('live', ${userId}, false, now() + interval '1 minute'), ('over', ${userId}, false, now())`;
+  assert.deepEqual(await pruneSignIn(sql, signal), {
+    sessions: 2,
+    refreshTokens: 1,
+    passwordResets: 1,
+    failedSignIns: 1,
+    oidcFlows: 1,
+    oidcHandovers: 1,
+  });
+  const left = await sql<{ id: string }[]>`select id from sessions where id = any(${
+    Object.values(sessions)
+  })`;
+  assert.deepEqual(
+    left.map(({ id }) => id).sort(),
+    [sessions.open, sessions.justOver, sessions.justRevoked].sort(),
+  );
+  assert.deepEqual(Object.values(await pruneSignIn(sql, signal)), [0, 0, 0, 0, 0, 0]);
+  assert.equal((await t.systemAdmin.get("/auth/me")).status, 200);
+});
+
+Deno.test("pruning deletes in several batches and stops between them when aborted", async () => {
+  await sql`insert into password_resets (token_hash, user_id, expires_at)
+    select sha256(n::text::bytea), ${userId}, now() from generate_series(1, 2500) n`;
+  assert.equal((await pruneSignIn(sql, AbortSignal.abort())).passwordResets, 0);
+  assert.equal((await pruneSignIn(sql, signal)).passwordResets, 2500);
+});
