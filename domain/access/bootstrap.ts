@@ -3,25 +3,41 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
-import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "../rights/catalog.ts";
+import { CATALOG_PERMISSIONS, CATALOG_ROLES, type CatalogPermission } from "../rights/catalog.ts";
 
 /** Key of the advisory lock that serializes instances which start at the same time. Any fixed number will do. */
 const LOCK = 7_315_027_812;
+
+/** What extensions add to the catalog. */
+export interface CatalogAdditions {
+  permissions: readonly CatalogPermission[];
+  roleGrants: readonly RoleGrant[];
+}
+
+/** A permission that the catalog role with this name has in every tenant. */
+export interface RoleGrant {
+  roleName: string;
+  code: string;
+}
 
 /**
  * Updates the catalog. In a database without a platform tenant, also creates that tenant and its first administrator.
  * Safe to run at every start and from many instances at once.
  * @returns true if this call created the platform tenant.
  */
-export async function bootstrap(p: Pick<Platform, "sql" | "config">): Promise<boolean> {
+export async function bootstrap(
+  p: Pick<Platform, "sql" | "config">,
+  additions: CatalogAdditions = { permissions: [], roleGrants: [] },
+): Promise<boolean> {
   return await transact(p.sql, async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK})`;
-    await syncCatalogPermissions(tx);
+    await addCatalogPermissions(tx, [...CATALOG_PERMISSIONS, ...additions.permissions]);
+    const builtIn = CATALOG_ROLES.flatMap(({ name, permissions }) =>
+      permissions.map((code) => ({ roleName: name, code }))
+    );
+    await addRoleGrants(tx, [...builtIn, ...additions.roleGrants]);
     const [platform] = await tx<{ id: string }[]>`select id from tenants where type = 'Platform'`;
-    if (platform) {
-      await syncCatalogRoles(tx);
-      return false;
-    }
+    if (platform) return false;
     const tenantId = newId();
     await tx`insert into tenants (id, name, type) values (${tenantId}, 'Platform', 'Platform')`;
     await createCatalogRoles(tx, tenantId, "Platform");
@@ -46,35 +62,33 @@ export async function createCatalogRoles(tx: Tx, tenantId: string, type: string)
     is_system: true,
   }));
   await tx`insert into roles ${tx(rows)}`;
-  const grants = roles.flatMap(({ name, permissions }) => permissions.map((code) => ({ name, code })));
   await tx`
     insert into role_permissions (role_id, permission_id)
-    select r.id, p.id from unnest(${grants.map((g) => g.name)}::text[], ${
-    grants.map((g) => g.code)
-  }::text[]) g (name, code)
-    join roles r on r.tenant_id = ${tenantId} and r.name = g.name and r.is_system
-    join permissions p on p.code = g.code and p.tenant_id is null`;
+    select r.id, p.id from default_role_permissions d
+    join roles r on r.tenant_id = ${tenantId} and r.name = d.role_name and r.is_system
+    join permissions p on p.code = d.permission_code and p.tenant_id is null and p.deleted_at is null`;
 }
 
-async function syncCatalogPermissions(tx: Tx): Promise<void> {
-  const rows = CATALOG_PERMISSIONS.map((permission) => ({ id: newId(), ...permission, is_system: true }));
+async function addCatalogPermissions(tx: Tx, permissions: CatalogPermission[]): Promise<void> {
+  const rows = permissions.map((permission) => ({ id: newId(), ...permission, is_system: true }));
   await tx`insert into permissions ${tx(rows)}
     on conflict (code, coalesce(tenant_id, '00000000-0000-0000-0000-000000000000')) where deleted_at is null
     do nothing`;
 }
 
-/** Adds permissions that are new in the catalog to the catalog roles of all tenants. */
-async function syncCatalogRoles(tx: Tx): Promise<void> {
-  const grants = CATALOG_ROLES.flatMap(({ name, permissions }) =>
-    permissions.map((code) => ({ name, code }))
-  );
+/** Stores the grants, and adds those that are new to the catalog roles of all tenants. */
+async function addRoleGrants(tx: Tx, grants: RoleGrant[]): Promise<void> {
+  const roleNames = grants.map(({ roleName }) => roleName);
+  const codes = grants.map(({ code }) => code);
   await tx`
+    with added as (
+      insert into default_role_permissions (role_name, permission_code)
+      select * from unnest(${roleNames}::text[], ${codes}::text[])
+      on conflict do nothing returning role_name, permission_code)
     insert into role_permissions (role_id, permission_id)
-    select r.id, p.id from unnest(${grants.map((g) => g.name)}::text[], ${
-    grants.map((g) => g.code)
-  }::text[]) g (name, code)
-    join roles r on r.name = g.name and r.is_system and r.deleted_at is null
-    join permissions p on p.code = g.code and p.tenant_id is null
+    select r.id, p.id from added a
+    join roles r on r.name = a.role_name and r.is_system and r.deleted_at is null
+    join permissions p on p.code = a.permission_code and p.tenant_id is null and p.deleted_at is null
     on conflict do nothing`;
 }
 
