@@ -15,8 +15,7 @@ import { reportsRoutes } from "./reports/mod.ts";
 import { resourcesRoutes } from "./resources/mod.ts";
 import type { Endpoint } from "./shared/endpoint.ts";
 
-/** Every route of the service. */
-export const ENDPOINTS: readonly Endpoint[] = [
+const OPERATIONS = [
   ...authRoutes,
   ...accessRoutes,
   ...reportsRoutes,
@@ -31,8 +30,14 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...problemRoutes,
   ...outboxRoutes,
   ...docsRoutes,
-];
+] as const;
+
+/** Every route by its operation id, with the types of its parameters, body and answer. */
+export type Operations = { [O in typeof OPERATIONS[number] as O["id"]]: O };
+
+/** Every route of the service. */
+export const ENDPOINTS: readonly Endpoint[] = OPERATIONS;
 
 /** The routes that a service answers: `/dev/outbox` only if it has an outbox. */
 export const endpointsOf = ({ outbox }: Pick<Platform, "outbox">): readonly Endpoint[] =>
-  outbox ? ENDPOINTS : ENDPOINTS.filter((spec) => !outboxRoutes.includes(spec));
+  outbox ? ENDPOINTS : ENDPOINTS.filter((spec) => !outboxRoutes.some(({ id }) => id === spec.id));

@@ -6,9 +6,9 @@ import { tableSource } from "./table_source.ts";
 
 type Shape = z.ZodObject;
 
-interface Common {
-  one: string;
-  many: string;
+interface Common<One extends string, Many extends string> {
+  one: One;
+  many: Many;
   path?: string;
   showsSecret?: true;
   isPrivate?: true;
@@ -54,9 +54,15 @@ const SERVICE_FIELDS = { id: true, createdAt: true, updatedAt: true } as const;
  * Declares a resource with separate schemas, stored in a table or handled by `commands`. Each field of `query`
  * filters by equality on its column.
  */
-export function defineResource<R extends Shape, C extends Shape, U extends Shape>(
-  d: Common & SeparateShapes<R, C, U> & (InTable | ByCommands<R, C, U>),
-): Resource<R, C, U> {
+export function defineResource<
+  R extends Shape,
+  C extends Shape,
+  U extends Shape,
+  One extends string,
+  Many extends string,
+>(
+  d: Common<One, Many> & SeparateShapes<R, C, U> & (InTable | ByCommands<R, C, U>),
+): Resource<R, C, U, One, Many> {
   const query = d.query ?? z.object({});
   const notFound = d.notFound ?? deriveNotFound(d.one);
   for (const code of d.problems) {
@@ -85,7 +91,9 @@ export function defineResource<R extends Shape, C extends Shape, U extends Shape
 }
 
 /** Declares a resource with one schema: the request body has the fields of the response without id and timestamps. */
-export function defineSimpleResource<S extends Shape>(d: Common & { shape: S } & InTable) {
+export function defineSimpleResource<S extends Shape, One extends string, Many extends string>(
+  d: Common<One, Many> & { shape: S } & InTable,
+) {
   const name = String(d.shape.meta()?.id ?? d.one);
   const body = d.shape.omit(SERVICE_FIELDS).meta({ id: `${name}Body` });
   const update = z.object(Object.fromEntries(

@@ -44,10 +44,16 @@ export interface ResourceSource<Result, Create, Update> {
 type Shape = z.ZodObject;
 
 /** A resource with the data that its generic routes need. */
-export interface Resource<R extends Shape = Shape, C extends Shape = Shape, U extends Shape = Shape> {
+export interface Resource<
+  R extends Shape = Shape,
+  C extends Shape = Shape,
+  U extends Shape = Shape,
+  One extends string = string,
+  Many extends string = string,
+> {
   /** Singular and plural name, such as `application` and `applications`; used in ids, paths and audit rows. */
-  one: string;
-  many: string;
+  one: One;
+  many: Many;
   /** Last segment of the path; absent: `many`. */
   path?: string;
   /** Create returns a secret that is shown only once, so an Idempotency-Key is refused. */

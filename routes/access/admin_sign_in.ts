@@ -3,14 +3,14 @@ import { acrossTenants } from "../../domain/rights/checks.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/users/user_sign_in.ts";
 import { OwnSessionDto } from "../auth/shapes.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { userIdPath } from "./user_shapes.ts";
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
 
 /** Open sessions of a user, and the lockout after wrong passwords. */
-export const adminSignInRoutes: Endpoint[] = [
+export const adminSignInRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/users/{id}/sessions",
@@ -71,4 +71,4 @@ export const adminSignInRoutes: Endpoint[] = [
       return okEmpty();
     },
   }),
-];
+] as const;

@@ -4,7 +4,7 @@ import { listRolesOfTenant, lookUpRolesOfTenant } from "../../domain/access/role
 import { EVERYWHERE } from "../../domain/access/tenants/tenant_reach.ts";
 import { lookUpTenants, summarizeTenants } from "../../domain/access/tenants/tenants.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { RoleLookupPage, roleLookupQuery, RolePage, rolesQuery } from "./role_shapes.ts";
 import {
@@ -17,7 +17,7 @@ import {
 const params = z.object({ tenantId: uuid });
 
 /** Tenants and their roles, across all tenants. */
-export const adminTenantRoutes: Endpoint[] = [
+export const adminTenantRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/tenants/summary",
@@ -68,4 +68,4 @@ export const adminTenantRoutes: Endpoint[] = [
     problems: ["TENANT_NOT_FOUND"],
     run: async ({ db, params, query }) => ok(await lookUpRolesOfTenant(db, params.tenantId, query)),
   }),
-];
+] as const;

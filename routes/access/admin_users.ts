@@ -7,7 +7,7 @@ import { readAdminUser, readUserTenants } from "../../domain/access/users/user_d
 import { listAllUsers } from "../../domain/access/users/user_list.ts";
 import { updateUser } from "../../domain/access/users/user_update.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../shared/validation.ts";
 import { versionedAnswer } from "./answers.ts";
@@ -29,7 +29,7 @@ const oneUser = {
 const locationOf = (id: string) => `/api/v1/admin/users/${id}`;
 
 /** Users of all tenants, with all their links and roles. */
-export const adminUsersRoutes: Endpoint[] = [
+export const adminUsersRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/users",
@@ -162,4 +162,4 @@ export const adminUsersRoutes: Endpoint[] = [
       return created(value, locationOf(params.id));
     },
   }),
-];
+] as const;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { readAuditLog } from "../../domain/audit/audit_log.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryInstant, uuid } from "../shared/validation.ts";
 
@@ -23,7 +23,7 @@ const AuditEntryDto = z.object({
 }).meta({ id: "AuditEntryDto" });
 
 /** The audit log: who changed what. */
-export const auditLogRoutes: Endpoint[] = [
+export const auditLogRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/audit-log",
@@ -50,4 +50,4 @@ export const auditLogRoutes: Endpoint[] = [
     problems: ["FORBIDDEN"],
     run: async ({ db, caller, query }) => ok(await readAuditLog(db, caller, query)),
   }),
-];
+] as const;

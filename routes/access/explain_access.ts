@@ -2,7 +2,7 @@ import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
 import { explainAccess } from "../../domain/access/permissions/explain_access.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { userIdPath } from "./user_shapes.ts";
 
@@ -36,7 +36,7 @@ const AccessExplanationDto = z.object({
 }).meta({ id: "AccessExplanationDto" });
 
 /** Explains why a user has a permission or lacks it. */
-export const explainAccessRoutes: Endpoint[] = [
+export const explainAccessRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/admin/users/{id}/access",
@@ -60,4 +60,4 @@ export const explainAccessRoutes: Endpoint[] = [
         }),
       ),
   }),
-];
+] as const;

@@ -1,4 +1,3 @@
-import type { Endpoint } from "../shared/endpoint.ts";
 import { adminSignInRoutes } from "./admin_sign_in.ts";
 import { adminTenantRoutes } from "./admin_tenants.ts";
 import { adminUsersRoutes } from "./admin_users.ts";
@@ -12,7 +11,7 @@ import { tenantRoutes } from "./tenants.ts";
 import { usersRoutes } from "./users.ts";
 
 /** Every route of the access area. */
-export const accessRoutes: Endpoint[] = [
+export const accessRoutes = [
   ...usersRoutes,
   ...adminUsersRoutes,
   ...adminSignInRoutes,
@@ -24,4 +23,4 @@ export const accessRoutes: Endpoint[] = [
   ...permissionRoutes,
   ...permissionImportRoutes,
   ...auditLogRoutes,
-];
+] as const;

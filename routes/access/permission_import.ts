@@ -3,7 +3,7 @@ import { importPermissionsAs } from "../../domain/access/permissions/permission_
 import { rowsOfDocument, rowsOfFile } from "../../domain/access/permissions/permission_import_rows.ts";
 import { importTemplate } from "../../domain/access/permissions/permission_import_template.ts";
 import { ok, text } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import {
   ImportItems,
   importQuery,
@@ -16,7 +16,7 @@ const IMPORT_LIMIT = 10 * 1024 * 1024;
 const outcome = { 200: { description: "The result of every row", schema: PermissionImportResultDto } };
 
 /** Import of many permissions from a JSON body or an uploaded CSV or JSON file. */
-export const permissionImportRoutes: Endpoint[] = [
+export const permissionImportRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/permissions/import/template",
@@ -83,4 +83,4 @@ export const permissionImportRoutes: Endpoint[] = [
       return ok(await importPermissionsAs(platform, caller, rows, options));
     },
   }),
-];
+] as const;

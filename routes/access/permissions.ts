@@ -15,7 +15,7 @@ import {
   readPermissionByCode,
 } from "../../domain/access/permissions/permissions.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
@@ -36,7 +36,7 @@ const onePermission = {
 };
 
 /** Permissions of the catalog and of the token's tenant. Those of other tenants answer PERMISSION_NOT_FOUND. */
-export const permissionRoutes: Endpoint[] = [
+export const permissionRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/permissions",
@@ -154,4 +154,4 @@ export const permissionRoutes: Endpoint[] = [
       return okEmpty();
     },
   }),
-];
+] as const;

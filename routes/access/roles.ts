@@ -10,7 +10,7 @@ import {
   summarizeRoles,
 } from "../../domain/access/roles/roles.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
@@ -35,7 +35,7 @@ const oneRole = {
 };
 
 /** Roles of the token's tenant. Those of other tenants answer ROLE_NOT_FOUND. */
-export const roleRoutes: Endpoint[] = [
+export const roleRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/roles",
@@ -190,4 +190,4 @@ export const roleRoutes: Endpoint[] = [
     run: async ({ platform, caller, params, call }) =>
       versionedAnswer(await revokePermission(platform, caller, params.id, params.permId, call.ifMatch)),
   }),
-];
+] as const;

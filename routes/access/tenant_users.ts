@@ -3,12 +3,12 @@ import { signedIn } from "../../domain/rights/checks.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";
 import { readUserTenant } from "../../domain/access/users/user_details.ts";
 import { created } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { AddTenantUserRequest, UserTenantDto } from "./user_shapes.ts";
 
 /** Links existing users to a tenant. */
-export const tenantUsersRoutes: Endpoint[] = [
+export const tenantUsersRoutes = [
   endpoint({
     method: "post",
     path: "/api/v1/tenants/{id}/users",
@@ -47,4 +47,4 @@ export const tenantUsersRoutes: Endpoint[] = [
       return created(link, `/api/v1/users/${userId}/tenants`);
     },
   }),
-];
+] as const;

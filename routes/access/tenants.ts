@@ -13,7 +13,7 @@ import {
   summarizeTenants,
 } from "../../domain/access/tenants/tenants.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
@@ -35,7 +35,7 @@ const oneTenant = { 200: { etag: true as const, description: "The tenant", schem
  * Tenants that the caller reaches: the own tenant; with a group tenant also its children; with a permission across
  * tenants all. The permission that a change needs depends on the tenant, so the reach is checked before the body.
  */
-export const tenantRoutes: Endpoint[] = [
+export const tenantRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/tenants",
@@ -159,4 +159,4 @@ export const tenantRoutes: Endpoint[] = [
       return okEmpty();
     },
   }),
-];
+] as const;

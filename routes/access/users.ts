@@ -13,7 +13,7 @@ import { listTenantUsers } from "../../domain/access/users/user_list.ts";
 import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/users/user_update.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { versionedAnswer } from "./answers.ts";
 import { RoleDto } from "./role_shapes.ts";
@@ -31,7 +31,7 @@ import {
 const oneUser = { 200: { etag: true as const, description: "The user", schema: UserDto } };
 
 /** Users of the token's tenant. Other users answer USER_NOT_FOUND. */
-export const usersRoutes: Endpoint[] = [
+export const usersRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/users",
@@ -210,4 +210,4 @@ export const usersRoutes: Endpoint[] = [
       },
     })
   ),
-];
+] as const;

@@ -11,7 +11,7 @@ import {
   revokeApiKey,
 } from "../../domain/access/account/api_keys.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { instant, uuid } from "../shared/validation.ts";
 
@@ -42,7 +42,7 @@ const access = byPerson(inTenant("manage:api-keys"));
 const params = z.object({ id: uuid });
 
 /** API keys: machines authenticate with them. */
-export const apiKeyRoutes: Endpoint[] = [
+export const apiKeyRoutes = [
   endpoint({
     ...{ method: "get", path, area, id: "listApiKeys", access },
     summary: "List the tenant's API keys",
@@ -91,4 +91,4 @@ export const apiKeyRoutes: Endpoint[] = [
       return noContent();
     },
   }),
-];
+] as const;

@@ -1,10 +1,10 @@
 import { anyone } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { JsonWebKeySet } from "./shapes.ts";
 
 /** The public keys that verify access tokens. Caches keep them for a short time, so that a new key is soon used. */
-export const keyRoutes: Endpoint[] = [
+export const keyRoutes = [
   endpoint({
     method: "get",
     path: "/.well-known/jwks.json",
@@ -16,4 +16,4 @@ export const keyRoutes: Endpoint[] = [
     problems: [],
     run: ({ platform }) => ok(platform.tokens.publicKeys(), { "cache-control": "public, max-age=300" }),
   }),
-];
+] as const;

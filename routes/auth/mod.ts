@@ -1,4 +1,3 @@
-import type { Endpoint } from "../shared/endpoint.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
 import { keyRoutes } from "./keys.ts";
 import { oidcRoutes } from "./oidc.ts";
@@ -7,11 +6,11 @@ import { passwordResetRoutes } from "./password_reset.ts";
 import { signInRoutes } from "./sign_in.ts";
 
 /** Every route of sign-in. */
-export const authRoutes: Endpoint[] = [
+export const authRoutes = [
   ...signInRoutes,
   ...ownAccountRoutes,
   ...passwordResetRoutes,
   ...oidcRoutes,
   ...apiKeyRoutes,
   ...keyRoutes,
-];
+] as const;

@@ -5,7 +5,7 @@ import { finishOpenIdSignIn, redeemHandover } from "../../domain/access/sign_in/
 import type { Platform } from "../../domain/shared/platform.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { cookiesOf } from "../shared/cookies.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { queryBoolean, uuid } from "../shared/validation.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 import { OpenIdProviderDto } from "./shapes.ts";
@@ -13,7 +13,7 @@ import { OpenIdProviderDto } from "./shapes.ts";
 const provider = z.object({ provider: z.string().min(1).max(40) });
 
 /** Sign-in with an OpenID provider: list of providers, start, callback, and exchange of the code for tokens. */
-export const oidcRoutes: Endpoint[] = [
+export const oidcRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/auth/oidc",
@@ -128,7 +128,7 @@ export const oidcRoutes: Endpoint[] = [
     run: async ({ platform, db, body, call }) =>
       await signedInAnswer(db, await redeemHandover(platform, body.code, originOf(call))),
   }),
-];
+] as const;
 
 const redirect = (status: 302 | 303, location: string, setCookie: string): Answer => ({
   status,

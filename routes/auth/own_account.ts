@@ -5,14 +5,14 @@ import { endOwnSession, listOwnSessions } from "../../domain/access/account/own_
 import { changePassword } from "../../domain/access/account/password_change.ts";
 import { readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
 import { noContent, ok, okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { OwnSessionDto, ProfileDto } from "./shapes.ts";
 
 const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
 
 /** The signed-in user's own profile, password and sessions. */
-export const ownAccountRoutes: Endpoint[] = [
+export const ownAccountRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/auth/me",
@@ -96,4 +96,4 @@ export const ownAccountRoutes: Endpoint[] = [
       return noContent();
     },
   }),
-];
+] as const;

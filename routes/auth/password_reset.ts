@@ -2,11 +2,11 @@ import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { requestPasswordReset, resetPassword } from "../../domain/access/account/password_reset.ts";
 import { noContent, text } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { RESET_PAGE, RESET_PAGE_POLICY } from "./reset_page.ts";
 
 /** Password reset with a mailed link. */
-export const passwordResetRoutes: Endpoint[] = [
+export const passwordResetRoutes = [
   endpoint({
     method: "post",
     path: "/api/v1/auth/forgot-password",
@@ -55,4 +55,4 @@ export const passwordResetRoutes: Endpoint[] = [
         "referrer-policy": "no-referrer",
       }),
   }),
-];
+] as const;

@@ -2,14 +2,14 @@ import { z } from "zod";
 import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
 import { noContent } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 
 const RefreshRequest = z.object({ refreshToken: z.string() }).meta({ id: "RefreshRequest" });
 
 /** Sign-in, sign-out, token refresh, change of tenant. Every route is also served under `/auth`. */
-export const signInRoutes: Endpoint[] = [
+export const signInRoutes = [
   endpoint({
     method: "post",
     path: "/api/v1/auth/login",
@@ -83,4 +83,4 @@ export const signInRoutes: Endpoint[] = [
       return noContent();
     },
   }),
-];
+] as const;

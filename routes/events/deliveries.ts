@@ -4,7 +4,7 @@ import { inTenant } from "../../domain/rights/checks.ts";
 import { DELIVERY_STATUSES, listDeliveries, redeliver, sendPing } from "../../domain/events/deliveries.ts";
 import { rotateSecret, signingSecret } from "../../domain/events/endpoints.ts";
 import { accepted, ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, uuid } from "../shared/validation.ts";
 
@@ -37,7 +37,7 @@ const params = z.object({ id: uuid });
 const deliveriesOf = (id: string) => `/api/v1/webhook-endpoints/${id}/deliveries`;
 
 /** Deliveries of a webhook endpoint, redelivery, ping, and rotation of the secret. */
-export const deliveryRoutes: Endpoint[] = [
+export const deliveryRoutes = [
   endpoint({
     ...{ method: "get", path: `${path}/deliveries`, area, id: "listWebhookDeliveries", access, params },
     summary: "List the deliveries of the last 30 days, newest first",
@@ -89,4 +89,4 @@ export const deliveryRoutes: Endpoint[] = [
     run: async ({ db, caller, params: { id } }) =>
       ok(await transact(db, (tx) => rotateSecret(tx, caller, id))),
   }),
-];
+] as const;

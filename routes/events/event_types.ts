@@ -2,7 +2,7 @@ import { z } from "zod";
 import { signedIn } from "../../domain/rights/checks.ts";
 import { EVENT_TYPES } from "../../domain/events/event_types.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 
 export const EventTypeDto = z.object({
   type: z.string(),
@@ -14,7 +14,7 @@ export const EventTypeDto = z.object({
 const timestamp = "2026-01-31T12:00:00.000Z";
 
 /** The types of events. */
-export const eventTypeRoutes: Endpoint[] = [
+export const eventTypeRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/webhook-events/types",
@@ -33,4 +33,4 @@ export const eventTypeRoutes: Endpoint[] = [
         })),
       ),
   }),
-];
+] as const;

@@ -6,7 +6,7 @@ import { listFiles } from "../../domain/files/list.ts";
 import { listReferences } from "../../domain/files/references.ts";
 import { ok } from "../shared/answer.ts";
 import { parse } from "../shared/call.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInstant, uuid } from "../shared/validation.ts";
 import { FileId, FileProfileDto, FileRecordDto, FileReferenceDto } from "./shapes.ts";
@@ -21,7 +21,7 @@ const LatePageQuery = z.object({
 });
 
 /** Lists of files, upload profiles and references of a file. */
-export const listRoutes: Endpoint[] = [
+export const listRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/files",
@@ -78,4 +78,4 @@ export const listRoutes: Endpoint[] = [
       return ok(await listReferences(db, caller, file, parse(PageQuery, query)));
     },
   }),
-];
+] as const;

@@ -1,4 +1,3 @@
-import type { Endpoint } from "../shared/endpoint.ts";
 import { listRoutes } from "./list.ts";
 import { readRoutes } from "./read.ts";
 import { referenceRoutes } from "./references.ts";
@@ -6,10 +5,10 @@ import { retentionRoutes } from "./retention.ts";
 import { uploadRoutes } from "./upload.ts";
 
 /** Every route of the files area. */
-export const filesRoutes: Endpoint[] = [
+export const filesRoutes = [
   ...listRoutes,
   ...readRoutes,
   ...uploadRoutes,
   ...referenceRoutes,
   ...retentionRoutes,
-];
+] as const;

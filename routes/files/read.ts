@@ -6,7 +6,7 @@ import { readScannerStatus } from "../../domain/files/scanner_status.ts";
 import { z } from "zod";
 import { ok, okVersioned } from "../shared/answer.ts";
 import { parse } from "../shared/call.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import {
   DownloadQuery,
   FileDownload,
@@ -22,7 +22,7 @@ import {
 const access = inFileModule("read:files");
 
 /** Reads a file record, its scan attempts and its download URL. */
-export const readRoutes: Endpoint[] = [
+export const readRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/files/scanner-status",
@@ -88,4 +88,4 @@ export const readRoutes: Endpoint[] = [
       return ok(await listScanAttempts(db, file.id, parse(ScanAttemptsQuery, query)));
     },
   }),
-];
+] as const;

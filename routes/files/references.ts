@@ -3,13 +3,13 @@ import { readVisibleFile } from "../../domain/files/file.ts";
 import { referenceFile, releaseReference } from "../../domain/files/references.ts";
 import { created, noContent } from "../shared/answer.ts";
 import { parse } from "../shared/call.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { FileId, FileReferenceDto, FileReferenceId, ReferenceId, ReferenceRequest } from "./shapes.ts";
 
 const access = inFileModule("upload:files");
 
 /** References of a file. A file with a reference is neither collected nor purged. */
-export const referenceRoutes: Endpoint[] = [
+export const referenceRoutes = [
   endpoint({
     method: "post",
     path: "/api/v1/files/{id}/references",
@@ -54,4 +54,4 @@ export const referenceRoutes: Endpoint[] = [
       return noContent();
     },
   }),
-];
+] as const;

@@ -3,11 +3,11 @@ import { fileRecord, readVisibleFile } from "../../domain/files/file.ts";
 import { purgeFile } from "../../domain/files/purge_file.ts";
 import { changeRetention } from "../../domain/files/retention.ts";
 import { ok, okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { FileId, FileRecordDto, PurgeRequest, RetentionRequest } from "./shapes.ts";
 
 /** Retention and purge of a file. The body is read after the file was found for the caller. */
-export const retentionRoutes: Endpoint[] = [
+export const retentionRoutes = [
   endpoint({
     method: "put",
     path: "/api/v1/files/{id}/retention",
@@ -57,4 +57,4 @@ export const retentionRoutes: Endpoint[] = [
       return ok(await purgeFile(platform, caller, id, reason));
     },
   }),
-];
+] as const;

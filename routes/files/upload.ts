@@ -3,11 +3,11 @@ import { completeFile } from "../../domain/files/complete.ts";
 import { fileRecord } from "../../domain/files/file.ts";
 import { reserveFile } from "../../domain/files/reserve.ts";
 import { created, okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { CompleteFileRequest, FileId, FileRecordDto, FileReservation, ReserveFileRequest } from "./shapes.ts";
 
 /** Reserves and confirms uploads. The client sends the content directly to storage. */
-export const uploadRoutes: Endpoint[] = [
+export const uploadRoutes = [
   endpoint({
     method: "post",
     path: "/api/v1/files",
@@ -63,4 +63,4 @@ export const uploadRoutes: Endpoint[] = [
       return okVersioned(fileRecord(file), file.version);
     },
   }),
-];
+] as const;

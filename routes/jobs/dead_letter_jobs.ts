@@ -5,7 +5,7 @@ import { listDeadLetters, readDeadLetter } from "../../domain/jobs/dead_letter_l
 import { purgeDeadLetters, retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryBoolean, uuid } from "../shared/validation.ts";
 import {
@@ -21,7 +21,7 @@ import {
 const access = inTenantOrService();
 
 /** Dead letters: jobs that used up their retries. */
-export const deadLetterRoutes: Endpoint[] = [
+export const deadLetterRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/dead-letter-jobs",
@@ -123,4 +123,4 @@ export const deadLetterRoutes: Endpoint[] = [
     problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"],
     run: async ({ platform, caller, params }) => ok(await retryDeadLetter(platform, caller, params.id)),
   }),
-];
+] as const;

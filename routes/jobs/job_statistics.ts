@@ -9,7 +9,7 @@ import { readThroughput, THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput
 import { describeJobTypes } from "../../domain/jobs/type_catalog.ts";
 import { listWorkers } from "../../domain/jobs/workers.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { enumName } from "../shared/validation.ts";
 import {
   JobDashboardStatsDto,
@@ -25,7 +25,7 @@ import {
 const access = inTenantOrService();
 
 /** Statistics of all jobs. They must be registered before `/jobs/{id}`, which matches their paths too. */
-export const jobStatisticsRoutes: Endpoint[] = [
+export const jobStatisticsRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/jobs/dashboard/stats",
@@ -104,4 +104,4 @@ export const jobStatisticsRoutes: Endpoint[] = [
     problems: [],
     run: async ({ db }) => ok(await listWorkers(db)),
   }),
-];
+] as const;

@@ -11,7 +11,7 @@ import { listContinuations } from "../../domain/jobs/related_jobs.ts";
 import { retryJobNow } from "../../domain/jobs/retry_now.ts";
 import { created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
 import { requireKnownArgs } from "./known_args.ts";
@@ -33,7 +33,7 @@ const theJob = { 200: { description: "The job", schema: JobSummaryDto } };
 const order = enumName(JOB_ORDERS);
 
 /** Jobs: enqueue, list, read, cancel, retry now. */
-export const jobRoutes: Endpoint[] = [
+export const jobRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/jobs",
@@ -174,4 +174,4 @@ export const jobRoutes: Endpoint[] = [
     problems: ["JOB_NOT_FOUND", "JOB_CANNOT_RETRY"],
     run: async ({ platform, caller, params }) => ok(await retryJobNow(platform, caller, params.id)),
   }),
-];
+] as const;

@@ -4,13 +4,14 @@ import { deadLetterRoutes } from "./dead_letter_jobs.ts";
 import { jobRoutes } from "./jobs.ts";
 import { recurringJobRoutes } from "./recurring_jobs.ts";
 
-/** Every route of the jobs area. All of them mask the arguments that a job type declares secret. */
-export const jobsRoutes: Endpoint[] = [...jobRoutes, ...recurringJobRoutes, ...deadLetterRoutes].map((
-  spec,
-) => ({
+/** A route whose answer masks the arguments that a job type declares secret. */
+const masked = <E extends Endpoint>(spec: E): E => ({
   ...spec,
-  async run(input) {
+  async run(input: Parameters<E["run"]>[0]) {
     const answer = await spec.run(input);
     return { ...answer, body: withoutSecrets((name) => input.platform.jobTypes.get(name), answer.body) };
   },
-}));
+});
+
+/** Every route of the jobs area. */
+export const jobsRoutes = [...jobRoutes, ...recurringJobRoutes, ...deadLetterRoutes].map(masked);

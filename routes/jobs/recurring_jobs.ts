@@ -16,7 +16,7 @@ import {
   triggerRecurringJob,
 } from "../../domain/jobs/recurring_control.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryInteger } from "../shared/validation.ts";
 import { requireKnownArgs } from "./known_args.ts";
@@ -41,7 +41,7 @@ const theRecurringJob = { 200: { description: "The recurring job", schema: Recur
 const control = { method: "post", area: "Jobs", access, params: byId } as const;
 
 /** Recurring jobs: a cron expression in a time zone and the job it enqueues. */
-export const recurringJobRoutes: Endpoint[] = [
+export const recurringJobRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/recurring-jobs",
@@ -184,7 +184,7 @@ export const recurringJobRoutes: Endpoint[] = [
     problems: ["JOB_RECURRING_NOT_FOUND"],
     run: async ({ platform, caller, params }) => ok(await triggerRecurringJob(platform, caller, params.id)),
   }),
-];
+] as const;
 
 /** The fields that were sent. */
 function given<T extends object>(body: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

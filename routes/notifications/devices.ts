@@ -3,7 +3,7 @@ import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { listDevices, registerDevice, removeDevice } from "../../domain/notifications/devices.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { noContent, ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { optionalText, uuid } from "../shared/validation.ts";
 import { UserDeviceDto } from "./shapes.ts";
 
@@ -17,7 +17,7 @@ const RegisterDeviceRequest = z.object({
 }).meta({ id: "RegisterDeviceRequest" });
 
 /** Devices that receive a user's push messages. */
-export const deviceRoutes: Endpoint[] = [
+export const deviceRoutes = [
   endpoint({
     ...{ method: "post", path, area, id: "registerUserDevice", access, query },
     summary: "Register a device for a user's push messages; a known token is moved to this user",
@@ -52,4 +52,4 @@ export const deviceRoutes: Endpoint[] = [
       return noContent();
     },
   }),
-];
+] as const;

@@ -3,7 +3,7 @@ import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/direct.ts";
 import type { NotificationResult } from "../../domain/notifications/status.ts";
 import { type Answer, ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { optionalText, requiredText, uuid } from "../shared/validation.ts";
 import { addressList, bodyText, NotificationResultDto } from "./shapes.ts";
 
@@ -25,7 +25,7 @@ const sent = (result: NotificationResult): Answer => ({
 });
 
 /** Direct messages: the request waits until they are sent. */
-export const directRoutes: Endpoint[] = [
+export const directRoutes = [
   endpoint({
     method: "post",
     path: "/api/v1/notifications/email",
@@ -69,4 +69,4 @@ export const directRoutes: Endpoint[] = [
     problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
     run: async ({ platform, caller, body, once }) => sent(await sendDirectPush(platform, caller, body, once)),
   }),
-];
+] as const;

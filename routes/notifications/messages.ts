@@ -9,7 +9,7 @@ import { scheduleMessage, sendMessage } from "../../domain/notifications/send.ts
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { instant, queryInstant, uuid } from "../shared/validation.ts";
 import {
@@ -33,7 +33,7 @@ const refusals: ProblemCode[] = [
 const result = (description: string) => ({ 200: { description, schema: NotificationResultDto } });
 
 /** Sends, schedules, cancels and retries messages; lists and reads them with their delivery attempts. */
-export const messageRoutes: Endpoint[] = [
+export const messageRoutes = [
   endpoint({
     method: "post",
     path: "/api/v1/notifications/send",
@@ -133,4 +133,4 @@ export const messageRoutes: Endpoint[] = [
       return ok(detail, { etag: contentTag(detail) });
     },
   }),
-];
+] as const;

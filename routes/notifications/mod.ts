@@ -1,4 +1,3 @@
-import type { Endpoint } from "../shared/endpoint.ts";
 import { deviceRoutes } from "./devices.ts";
 import { directRoutes } from "./direct.ts";
 import { messageRoutes } from "./messages.ts";
@@ -10,7 +9,7 @@ import { unsubscribeRoutes } from "./unsubscribe.ts";
 import { userNotificationRoutes } from "./user_notifications.ts";
 
 /** Every route of the notifications area. */
-export const notificationsRoutes: Endpoint[] = [
+export const notificationsRoutes = [
   ...unsubscribeRoutes, // before the routes whose `{id}` matches their paths too
   ...messageRoutes,
   ...directRoutes,
@@ -20,4 +19,4 @@ export const notificationsRoutes: Endpoint[] = [
   ...preferenceRoutes,
   ...suppressionRoutes,
   ...streamRoutes,
-];
+] as const;

@@ -3,7 +3,7 @@ import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { readPreferences, writePreferences } from "../../domain/notifications/preferences.ts";
 import { okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 
 const path = "/api/v1/user-notifications/preferences";
@@ -43,7 +43,7 @@ export const NotificationPreferencesDto = z.object({
 }).meta({ id: "NotificationPreferencesDto" });
 
 /** Preferences of a user: categories, channels, quiet hours and digest. */
-export const preferenceRoutes: Endpoint[] = [
+export const preferenceRoutes = [
   endpoint({
     ...{ method: "get", path, area, id: "readNotificationPreferences", access, query },
     summary: "Read a user's categories, channels, quiet hours and digest",
@@ -68,4 +68,4 @@ export const preferenceRoutes: Endpoint[] = [
       return okVersioned(preferences, version);
     },
   }),
-];
+] as const;

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 
 /** Streams new in-app notifications. */
-export const streamRoutes: Endpoint[] = [
+export const streamRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/user-notifications/stream",
@@ -33,4 +33,4 @@ export const streamRoutes: Endpoint[] = [
       };
     },
   }),
-];
+] as const;

@@ -10,7 +10,7 @@ import {
   SUPPRESSION_VERSION,
 } from "../../domain/notifications/suppression.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, optionalText, uuid } from "../shared/validation.ts";
 import { address } from "./shapes.ts";
@@ -33,7 +33,7 @@ export const NotificationSuppressionDto = z.object({
 }).meta({ id: "NotificationSuppressionDto" });
 
 /** Suppressed addresses: the tenant's messages are not sent to them. */
-export const suppressionRoutes: Endpoint[] = [
+export const suppressionRoutes = [
   endpoint({
     ...{ method: "get", path, area, id: "listNotificationSuppressions", access },
     summary: "List the tenant's suppressed addresses, newest first",
@@ -82,4 +82,4 @@ export const suppressionRoutes: Endpoint[] = [
       return noContent();
     },
   }),
-];
+] as const;

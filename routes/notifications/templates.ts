@@ -18,7 +18,7 @@ import {
 import { listTemplateVersions, readTemplateVersion } from "../../domain/notifications/templates/versions.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { optionalText, queryBoolean, queryInteger, requiredText, uuid } from "../shared/validation.ts";
 import {
@@ -59,7 +59,7 @@ const detailOf = ({ tenantId, changedBy: _, ...rest }: StoredTemplate) => ({
 });
 
 /** Templates with variables, their versions, and rendering without sending. */
-export const templateRoutes: Endpoint[] = [
+export const templateRoutes = [
   endpoint({
     method: "post",
     path: "/api/v1/notification-templates",
@@ -268,7 +268,7 @@ export const templateRoutes: Endpoint[] = [
     run: async ({ db, caller, body, call }) =>
       settingsAnswer(await setDefaultLocale(db, caller.tenantId, body.defaultLocale, call.ifMatch)),
   }),
-];
+] as const;
 
 const settingsAnswer = (defaultLocale: string | null) =>
   ok({ defaultLocale }, { etag: contentTag(defaultLocale) });

@@ -7,14 +7,14 @@ import {
 } from "../../domain/notifications/unsubscribe.ts";
 import { text } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { UNSUBSCRIBE_PAGE_POLICY, unsubscribePage } from "./unsubscribe_page.ts";
 
 const query = z.object({ token: z.string().max(1_000) });
 const area = "Notifications";
 
 /** The unsubscribe link of a mail. It stops mail of the category, without a sign-in. */
-export const unsubscribeRoutes: Endpoint[] = [
+export const unsubscribeRoutes = [
   endpoint({
     ...{ method: "get", path: UNSUBSCRIBE_PATH, area, id: "showUnsubscribePage", access: anyone, query },
     summary: "The page of an unsubscribe link; it asks for confirmation and changes nothing",
@@ -35,7 +35,7 @@ export const unsubscribeRoutes: Endpoint[] = [
       return answerPage(call, { is: "done", category });
     },
   }),
-];
+] as const;
 
 const answerPage = (call: Call, state: Parameters<typeof unsubscribePage>[0]) =>
   text(unsubscribePage(state, call.request.headers.get("accept-language")), "text/html; charset=utf-8", {

@@ -4,7 +4,7 @@ import { deleteUserNotification, markAllRead, markRead } from "../../domain/noti
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { countUserNotifications, listUserNotifications } from "../../domain/notifications/in_app/read.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryBoolean, uuid } from "../shared/validation.ts";
 import { UserNotificationDto } from "./shapes.ts";
@@ -15,7 +15,7 @@ const params = z.object({ id: uuid });
 const ofUser = { userId: uuid };
 
 /** In-app notifications of a user. */
-export const userNotificationRoutes: Endpoint[] = [
+export const userNotificationRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/user-notifications",
@@ -104,4 +104,4 @@ export const userNotificationRoutes: Endpoint[] = [
       return okEmpty();
     },
   }),
-];
+] as const;

@@ -47,7 +47,7 @@ function documentOf(platform: Platform, endpoints: readonly Endpoint[]): OpenApi
 }
 
 /** `/openapi.json` and the interactive reference `/docs`, which loads nothing from other origins. */
-export const docsRoutes: Endpoint[] = [
+export const docsRoutes = [
   endpoint({
     method: "get",
     path: "/openapi.json",
@@ -88,4 +88,4 @@ export const docsRoutes: Endpoint[] = [
       return text(await asset.read(), asset.contentType, { "cache-control": "public, max-age=3600" });
     },
   }),
-];
+] as const;

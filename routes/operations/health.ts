@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 
 const Health = z.object({ status: z.enum(["ok", "stuck"]) }).meta({ id: "Health" });
 const Readiness = z.object({
@@ -11,7 +11,7 @@ const Readiness = z.object({
 }).meta({ id: "Readiness" });
 
 /** `/healthz`: whether the process must be replaced. `/readyz`: whether the instance can work; the log says why not. */
-export const healthRoutes: Endpoint[] = [
+export const healthRoutes = [
   endpoint({
     method: "get",
     path: "/healthz",
@@ -57,4 +57,4 @@ export const healthRoutes: Endpoint[] = [
       return { ...ok({ status, checks: outcome, ...notices }), status: unavailable ? 503 : 200 };
     },
   }),
-];
+] as const;

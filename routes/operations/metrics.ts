@@ -5,12 +5,12 @@ import { metricsPage } from "../../domain/operations/metrics_page.ts";
 import { problem } from "../../domain/problems/problem.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { text } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** `/metrics` for Prometheus: with METRICS_TOKEN as the bearer token, or public with METRICS_PUBLIC. */
-export const metricsRoutes: Endpoint[] = [
+export const metricsRoutes = [
   endpoint({
     method: "get",
     path: "/metrics",
@@ -26,7 +26,7 @@ export const metricsRoutes: Endpoint[] = [
       return text(await metricsPage(platform), CONTENT_TYPE);
     },
   }),
-];
+] as const;
 
 /** @throws ROUTE_NOT_FOUND if neither METRICS_TOKEN nor METRICS_PUBLIC is set; TOKEN_MISSING, TOKEN_INVALID */
 function requireScraper(

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import type { OutboxMessage } from "../../infra/mail/outbox.ts";
 import { ok, text } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { escapeHtml, page } from "./page.ts";
 
 const OutboxMessageDto = z.object({
@@ -17,7 +17,7 @@ const OutboxMessageDto = z.object({
 }).meta({ id: "OutboxMessageDto" });
 
 /** `GET /dev/outbox`: the messages that development keeps instead of sending them. Served only if there is an outbox. */
-export const outboxRoutes: Endpoint[] = [
+export const outboxRoutes = [
   endpoint({
     method: "get",
     path: "/dev/outbox",
@@ -40,7 +40,7 @@ export const outboxRoutes: Endpoint[] = [
       return text(page("Outbox", `<h1>Outbox</h1>${articles}`), "text/html; charset=utf-8");
     },
   }),
-];
+] as const;
 
 function article(message: OutboxMessage): string {
   const attachments = message.attachments.map(({ fileName, contentType, sizeBytes }) =>

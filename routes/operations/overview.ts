@@ -8,7 +8,7 @@ import { ScannerStatusDto } from "../files/shapes.ts";
 import { JobDashboardStatsDto, JobQueueDto, JobThroughputDto, JobWorkerDto } from "../jobs/shapes.ts";
 import { NotificationStatsDto } from "../notifications/shapes.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
@@ -49,7 +49,7 @@ export const OverviewDto = z.object({
 }).meta({ id: "OverviewDto", description: "State of the service, as far as the caller may see it" });
 
 /** The overview of the service. */
-export const overviewRoutes: Endpoint[] = [
+export const overviewRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/operations/overview",
@@ -65,4 +65,4 @@ export const overviewRoutes: Endpoint[] = [
     problems: [],
     run: async ({ platform, caller, query }) => ok(await readOverview(platform, caller, query)),
   }),
-];
+] as const;

@@ -3,7 +3,7 @@ import { anyone } from "../../domain/rights/checks.ts";
 import { CATALOGUE, isProblemCode } from "../../domain/problems/catalogue.ts";
 import { problem } from "../../domain/problems/problem.ts";
 import { ok, text } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { page } from "./page.ts";
 
 const ProblemPage = z.object({
@@ -15,7 +15,7 @@ const ProblemPage = z.object({
 }).meta({ id: "ProblemPage" });
 
 /** `GET /problems/{CODE}`: the page of a problem's `type` URL, as JSON or HTML depending on Accept. */
-export const problemRoutes: Endpoint[] = [
+export const problemRoutes = [
   endpoint({
     method: "get",
     path: "/problems/{code}",
@@ -39,4 +39,4 @@ export const problemRoutes: Endpoint[] = [
       return text(page(title, body), "text/html; charset=utf-8");
     },
   }),
-];
+] as const;

@@ -7,7 +7,7 @@ import { downloadReport } from "../../domain/reports/download_report.ts";
 import { listDeliveries, listExecutions, readVisibleExecution } from "../../domain/reports/execution.ts";
 import { visibleTemplates } from "../../domain/reports/registry.ts";
 import { accepted, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { queryBoolean, queryInstant, queryInteger, uuid } from "../shared/validation.ts";
 import {
@@ -28,7 +28,7 @@ import {
 const access = inTenantOrService();
 
 /** Report templates, executions, and the download of their documents. */
-export const executionRoutes: Endpoint[] = [
+export const executionRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/reports",
@@ -146,4 +146,4 @@ export const executionRoutes: Endpoint[] = [
       return noContent();
     },
   }),
-];
+] as const;

@@ -4,7 +4,7 @@ import { requestBurst } from "../../domain/reports/burst.ts";
 import { generateNow } from "../../domain/reports/generate_now.ts";
 import { requestReport } from "../../domain/reports/request_report.ts";
 import { accepted, created } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import {
   AsyncGenerationRequest,
   GenerationRequest,
@@ -24,7 +24,7 @@ const refusals: ProblemCode[] = [
 ];
 
 /** Generates reports, within the request or in the background. */
-export const generationRoutes: Endpoint[] = [
+export const generationRoutes = [
   endpoint({
     method: "post",
     path: "/api/v1/reports/generate",
@@ -65,4 +65,4 @@ export const generationRoutes: Endpoint[] = [
       return accepted(tracking(platform, execution), reportLocation(execution.id));
     },
   }),
-];
+] as const;

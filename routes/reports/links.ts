@@ -3,11 +3,11 @@ import { anyone } from "../../domain/rights/checks.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import { followReportLink, LINK_PATH } from "../../domain/reports/delivery/link.ts";
 import { text } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { linkRefusedPage } from "./link_page.ts";
 
 /** The report links in mail and webhooks. */
-export const linkRoutes: Endpoint[] = [
+export const linkRoutes = [
   endpoint({
     method: "get",
     path: `${LINK_PATH}/{token}`,
@@ -40,4 +40,4 @@ export const linkRoutes: Endpoint[] = [
       }
     },
   }),
-];
+] as const;

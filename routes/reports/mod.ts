@@ -1,13 +1,12 @@
-import type { Endpoint } from "../shared/endpoint.ts";
 import { executionRoutes } from "./executions.ts";
 import { generationRoutes } from "./generation.ts";
 import { linkRoutes } from "./links.ts";
 import { scheduleRoutes } from "./schedules.ts";
 
 /** Every route of the reports area. */
-export const reportsRoutes: Endpoint[] = [
+export const reportsRoutes = [
   ...generationRoutes,
   ...scheduleRoutes, // before `/reports/{id}`, which matches their paths too
   ...executionRoutes,
   ...linkRoutes,
-];
+] as const;

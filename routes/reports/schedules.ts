@@ -13,7 +13,7 @@ import {
 import { triggerSchedule } from "../../domain/reports/schedule_runs.ts";
 import { listSchedules, readVisibleSchedule } from "../../domain/reports/schedule.ts";
 import { accepted, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { queryBoolean } from "../shared/validation.ts";
 import {
@@ -36,7 +36,7 @@ const common = { area: "Reports", access } as const;
 const written = { area: "Reports", access: byPerson(access) } as const;
 
 /** Schedules of reports. A run has the permissions that the creator has at that time. */
-export const scheduleRoutes: Endpoint[] = [
+export const scheduleRoutes = [
   endpoint({
     ...common,
     method: "get",
@@ -167,4 +167,4 @@ export const scheduleRoutes: Endpoint[] = [
       return noContent();
     },
   }),
-];
+] as const;

@@ -2,17 +2,14 @@ import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { listApplicationUsage } from "../../domain/resources/application_usage.ts";
 import { applications } from "../../domain/resources/applications.ts";
-import type { Resource } from "../../domain/resources/resource.ts";
 import { settings } from "../../domain/resources/settings.ts";
 import { ok } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { endpoint } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";
 import { operationList, operationResponseOf } from "./operation_response.ts";
 import { resourceRoutes } from "./resource_routes.ts";
 
 /** All generic resources. To add one, declare it in domain/resources and list it here. */
-export const RESOURCES: Resource[] = [applications, settings] as unknown as Resource[];
-
 const ApplicationUsageDto = z.object({
   id: z.uuid(),
   code: z.string(),
@@ -21,7 +18,7 @@ const ApplicationUsageDto = z.object({
 }).meta({ id: "ApplicationUsageDto" });
 
 /** Every route of the resources, with additional lists of some resources. */
-export const resourcesRoutes: Endpoint[] = [
+export const resourcesRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/applications/usage",
@@ -40,5 +37,6 @@ export const resourcesRoutes: Endpoint[] = [
         sortDirection: "Ascending",
       })),
   }),
-  ...RESOURCES.flatMap((resource) => resourceRoutes(resource)),
-];
+  ...resourceRoutes(applications),
+  ...resourceRoutes(settings),
+] as const;

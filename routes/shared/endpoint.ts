@@ -112,12 +112,23 @@ export type Endpoint = EndpointSpec<
   z.ZodType | undefined
 >;
 
+/** An endpoint with the types of its id, shapes and answers, for typed calls of it. */
+export interface Operation<Id extends string, P, Q, B, A> extends Endpoint {
+  id: Id;
+  types?: { params: P; query: Q; body: B; answers: A };
+}
+
 /** Declares a route. The input types of `run` follow from the shapes. */
 export function endpoint<
   C,
+  const Id extends string,
+  A extends Record<number, AnswerSpec>,
   P extends z.ZodType | undefined = undefined,
   Q extends z.ZodType | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
->(spec: EndpointSpec<C, P, Q, B>): Endpoint {
-  return spec as unknown as Endpoint;
+  L extends z.ZodType | undefined = undefined,
+>(
+  spec: EndpointSpec<C, P, Q, B> & { id: Id; answers: A; lateBody?: L },
+): Operation<Id, P, Q, B extends undefined ? L : B, A> {
+  return spec as unknown as Operation<Id, P, Q, B extends undefined ? L : B, A>;
 }
