@@ -112,7 +112,16 @@ function deriveNotFound(one: string): ProblemCode {
   const words = name.replaceAll("_", " ").toLowerCase();
   if (!isProblemCode(code)) {
     const meaning = `The ${words} does not exist, is deleted, or belongs to another tenant.`;
-    Object.assign(CATALOGUE, { [code]: entry(404, `No such ${words}`, meaning, "Check the id.") });
+    Object.assign(CATALOGUE, {
+      [code]: entry(
+        404,
+        `No such ${words}`,
+        meaning,
+        "Check the id.",
+        `${meaning} Reload the list.`,
+        "O recurso não existe, foi eliminado ou pertence a outro inquilino. Recarregue a lista.",
+      ),
+    });
   }
   return code as ProblemCode;
 }

@@ -93,6 +93,7 @@ export async function createConsole(
         "user-agent": request.headers.get("user-agent") ?? "",
         ...traceparent ? { traceparent } : {},
       },
+      locale: state.locale,
     });
     const viewer = await readViewer(api);
     const v: Visit = {
@@ -147,15 +148,11 @@ export async function createConsole(
       if (form.get("csrf") !== v.csrf) return await stale();
       return await answer(await page.post(v, form));
     } catch (thrown) {
-      const failure = thrown instanceof Problem ? refusalOf(thrown) : thrown;
+      const failure = thrown instanceof Problem ? refusalOf(thrown, v.locale) : thrown;
       if (!(failure instanceof Refusal)) throw failure;
       if (failure.status === 401) return toSignIn(request, failure.code);
       if (request.method === "POST") {
-        const flash = {
-          tone: "bad" as const,
-          text: t.refused(failure.detail, failure.code ?? String(failure.status)),
-        };
-        return goTo(backTo(request, base()), [cookies.flash(flash)]);
+        return goTo(backTo(request, base()), [cookies.flash(failure.flash)]);
       }
       return await show(refusalView(failure, v));
     }
@@ -177,7 +174,7 @@ export async function createConsole(
       <BarePage urls={urls()} v={{ locale, theme }} title={t.failed}>
         <h1>{t.failed}</h1>
         <p>
-          {refusal ? refusal.detail : (
+          {refusal ? refusal.text : (
             <>
               {t.failedText} <code>{trace}</code>
             </>
@@ -244,14 +241,19 @@ function refusalView(refusal: Refusal, v: Visit): View {
     return {
       title: t.forbidden,
       status: 403,
-      body: <Notice tone="info" title={t.forbiddenByApi}>{refusal.detail}</Notice>,
+      body: (
+        <Notice tone="info" title={refusal.text}>
+          <span lang="en">{refusal.detail}</span>
+        </Notice>
+      ),
     };
   }
   return {
     title: refusal.status >= 500 ? t.unavailable : t.failed,
     status: refusal.status,
     body: (
-      <Notice tone="bad" title={refusal.detail}>
+      <Notice tone="bad" title={refusal.text}>
+        <p lang="en">{refusal.detail}</p>
         <code>{refusal.code ?? refusal.status}</code> {refusal.traceId && <code>{refusal.traceId}</code>}
       </Notice>
     ),

@@ -1,12 +1,14 @@
 import type { Child } from "hono/jsx";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
+import { CATALOGUE } from "../../../domain/problems/catalogue.ts";
+import { Problem } from "../../../domain/problems/problem.ts";
 import type { Platform } from "../../../domain/shared/platform.ts";
 import { TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { Handle } from "../../app.ts";
-import { Api, Refusal } from "../shared/api.ts";
+import { Api, Refusal, refusalOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "../shared/cookies.ts";
 import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
@@ -44,6 +46,7 @@ export function createSignIn(o: {
       token: null,
       ip,
       headers: { "user-agent": request.headers.get("user-agent") ?? "" },
+      locale: readCookies(request.headers).locale,
     });
 
   async function show(
@@ -163,22 +166,16 @@ export function createSignIn(o: {
       const secret = await openBrowserSession(o.p, accessToken);
       const to = destination(new URL(request.url).searchParams.get("to"));
       return o.goTo(to, [cookieWriter(o.baseUrl()).session(secret)]);
-    } catch (refusal) {
+    } catch (thrown) {
+      const refusal = thrown instanceof Problem ? refusalOf(thrown, locale) : thrown;
       if (!(refusal instanceof Refusal)) throw refusal;
-      const isWrong = refusal.code === "CREDENTIALS_INVALID_UNAUTHORIZED" ||
-        refusal.code === "VALIDATION_ERROR";
-      return await show(
-        request,
-        ip,
-        isWrong ? { tone: "bad", text: t.wrong } : { tone: "bad", text: t.signIn, detail: refusal.detail },
-        email,
-      );
+      return await show(request, ip, refusal.flash, email);
     }
   }
 
   async function open(request: Request, ip: string | null): Promise<Response> {
     const hasLostAccess = new URL(request.url).searchParams.get("reason") === ACCESS_CHANGED;
-    const text = accountTexts[readCookies(request.headers).locale].accessChanged;
+    const text = CATALOGUE.SESSION_INVALIDATED.user[readCookies(request.headers).locale];
     return await show(request, ip, hasLostAccess ? { tone: "info", text } : null);
   }
 

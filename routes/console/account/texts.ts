@@ -2,7 +2,6 @@ import { defineTexts } from "../shared/languages.ts";
 
 export const accountTexts = defineTexts({
   signIn: "Sign in",
-  accessChanged: "Your access has changed. Sign in again.",
   intro: "Steward operator console",
   email: "Email",
   password: "Password",
@@ -11,7 +10,6 @@ export const accountTexts = defineTexts({
   forgotText: "Enter your email. If it belongs to an account, we send a link to set a new password.",
   sendLink: "Send the link",
   linkSent: "If the email belongs to an account, a link was sent to it.",
-  wrong: "The email or the password is wrong, or the account is inactive. Check them and try again.",
   account: "Your account",
   profile: "Profile",
   firstName: "First name",
@@ -37,7 +35,6 @@ export const accountTexts = defineTexts({
   noPermissions: "You hold no permissions in this tenant.",
 }, {
   signIn: "Iniciar sessão",
-  accessChanged: "O seu acesso mudou. Inicie sessão de novo.",
   intro: "Consola de operação do Steward",
   email: "Email",
   password: "Palavra-passe",
@@ -47,7 +44,6 @@ export const accountTexts = defineTexts({
     "Indique o seu email. Se pertencer a uma conta, enviamos uma ligação para definir uma nova palavra-passe.",
   sendLink: "Enviar a ligação",
   linkSent: "Se o email pertencer a uma conta, foi enviada uma ligação.",
-  wrong: "O email ou a palavra-passe estão errados, ou a conta está inativa. Verifique-os e tente de novo.",
   account: "A sua conta",
   profile: "Perfil",
   firstName: "Nome próprio",

@@ -212,9 +212,11 @@ export function CheckField(
 /** The error above a form that is shown again. Messages of `known` fields are left out: the fields show them. */
 export function FormRefusal({ refusal, known }: { refusal: Refusal | null; known: string[] }) {
   if (!refusal) return null;
-  const others = Object.entries(refusal.fields).filter(([name]) => !known.includes(name));
+  const { text, detail, fields, code } = refusal;
+  const others = Object.entries(fields).filter(([name]) => !known.includes(name));
   return (
-    <Notice tone="bad" title={refusal.detail}>
+    <Notice tone="bad" title={text}>
+      {detail !== text && Object.keys(fields).length === 0 && <p lang="en">{detail}</p>}
       {others.length > 0 && (
         <ul>
           {others.flatMap(([name, messages]) =>
@@ -222,7 +224,7 @@ export function FormRefusal({ refusal, known }: { refusal: Refusal | null; known
           )}
         </ul>
       )}
-      {refusal.code && <code>{refusal.code}</code>}
+      {code && <code>{code}</code>}
     </Notice>
   );
 }

@@ -3,7 +3,6 @@ import { Refusal } from "../shared/api.ts";
 import { type ConsoleSection, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
 import { filePage } from "./detail.tsx";
 import { filesPage } from "./list.tsx";
-import { refusalText } from "./model.tsx";
 import { scannerPage } from "./scanner.tsx";
 import { complete, reserve, uploadPage } from "./upload.tsx";
 import { fileTexts } from "./texts.ts";
@@ -41,8 +40,7 @@ async function download(v: Visit): Promise<Outcome> {
     return new Response(null, { status: 303, headers: { location: url, "cache-control": "no-store" } });
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.status !== 409) throw refusal;
-    const text = refusalText(v.locale, refusal.code) ?? refusal.detail;
-    return { goTo: `files/${v.params.id}`, flash: { tone: "bad", text } };
+    return { goTo: `files/${v.params.id}`, flash: refusal.flash };
   }
 }
 
@@ -53,7 +51,7 @@ async function confirm(v: Visit): Promise<Outcome> {
     return { goTo, flash: { tone: "ok", text: fileTexts[v.locale].uploadConfirmed } };
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
-    return { goTo, flash: { tone: "bad", text: refusalText(v.locale, refusal.code) ?? refusal.detail } };
+    return { goTo, flash: refusal.flash };
   }
 }
 

@@ -8,10 +8,9 @@ import type {
 } from "../../files/shapes.ts";
 import { Notice, type Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import type { Refusal } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
 import type { Locale } from "../shared/languages.ts";
-import { fileErrorTexts, fileStatusTexts } from "./status_texts.ts";
+import { fileStatusTexts } from "./status_texts.ts";
 
 export type File = z.output<typeof FileRecordDto>;
 export type FileReference = z.output<typeof FileReferenceDto>;
@@ -74,34 +73,4 @@ function purgeText(locale: Locale, reason: string | null): string {
     default:
       return t.purgedByPerson;
   }
-}
-
-/** The explanation of an error code of the file API; undefined if there is none. */
-export function refusalText(locale: Locale, code: string | null): string | undefined {
-  const known = Object.entries(fileErrorTexts[locale]).find(([name]) => name === code);
-  return known?.[1];
-}
-
-/** The error above the form that the API refused. `listed` is the label of the items that the error lists. */
-export function FileRefusal({ v, refusal, listed }: { v: Visit; refusal: Refusal | null; listed?: string }) {
-  if (!refusal) return null;
-  const text = refusalText(v.locale, refusal.code);
-  const rest = refusal.fields[""] ?? [];
-  return (
-    <Notice tone="bad" title={text ?? refusal.detail}>
-      {rest.length > 0 && (
-        <p>
-          {listed && `${listed}: `}
-          {rest.map((item, index) => (
-            <>
-              {index > 0 && ", "}
-              <code>{item}</code>
-            </>
-          ))}
-        </p>
-      )}
-      {text && <p class="muted">{refusal.detail}</p>}
-      {refusal.code && <code>{refusal.code}</code>}
-    </Notice>
-  );
 }

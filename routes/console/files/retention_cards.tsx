@@ -1,5 +1,12 @@
 import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
-import { ActionButton, CheckField, CsrfField, SelectField, TextField } from "../components/forms.tsx";
+import {
+  ActionButton,
+  CheckField,
+  CsrfField,
+  FormRefusal,
+  SelectField,
+  TextField,
+} from "../components/forms.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
@@ -8,7 +15,7 @@ import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { field, may, mayInFiles, type Visit } from "../shared/page.ts";
 import type { FileForms } from "./detail.tsx";
-import { type File, type FileReference, FileRefusal } from "./model.tsx";
+import type { File, FileReference } from "./model.tsx";
 import { retentionTexts } from "./status_texts.ts";
 import { fileTexts } from "./texts.ts";
 
@@ -65,7 +72,7 @@ export function RetentionCard({ v, file, version, forms }: CardProps & { version
   const given = (name: string, now: string) => refusal && values ? field(values, name) : now;
   return (
     <Card title={t.retention} id="retention">
-      <FileRefusal v={v} refusal={refusal ?? null} />
+      <FormRefusal refusal={refusal ?? null} known={[]} />
       <form method="post" action={`files/${file.id}/retention`} class="form">
         <CsrfField v={v} />
         <input type="hidden" name="version" value={version} />
@@ -116,7 +123,7 @@ export function PurgeCard({ v, file, forms }: CardProps) {
   const { purge: refusal, values } = forms;
   return (
     <Card title={t.purge} id="purge">
-      <FileRefusal v={v} refusal={refusal ?? null} listed={t.holdingScopes} />
+      <FormRefusal refusal={refusal ?? null} known={[]} />
       {!refusal && file.legalHold && <Notice tone="warn">{t.purgeOnHold}</Notice>}
       {!refusal && !file.legalHold && file.referenceCount > 0 && (
         <Notice tone="info">{t.purgeReferenced(file.referenceCount)}</Notice>

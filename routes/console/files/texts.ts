@@ -70,7 +70,6 @@ export const fileTexts = defineTexts({
   purgeConfirm: "Delete the content of this file permanently?",
   purgeReasonHint: "Why the content is deleted. It is shown on the file record.",
   purged: "The content was purged.",
-  holdingScopes: "Referenced by",
   scanner: "Scanner",
   scannerUnavailable:
     "The scan engine is unavailable. Uploaded files wait until it answers. Check that the scanner is running.",
@@ -170,7 +169,6 @@ export const fileTexts = defineTexts({
   purgeConfirm: "Eliminar o conteúdo deste ficheiro para sempre?",
   purgeReasonHint: "Porque é eliminado o conteúdo. É mostrado no registo do ficheiro.",
   purged: "O conteúdo foi eliminado.",
-  holdingScopes: "Referenciado por",
   scanner: "Antivírus",
   scannerUnavailable:
     "O motor de análise está indisponível. Os ficheiros enviados esperam até responder. Verifique se o antivírus está a funcionar.",

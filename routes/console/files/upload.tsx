@@ -2,9 +2,8 @@ import { CheckField, CsrfField } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { bytes } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { field, may, type View, type Visit } from "../shared/page.ts";
-import { type FileProfile, refusalText } from "./model.tsx";
+import type { FileProfile } from "./model.tsx";
 import { declaredType, shortType } from "./types.ts";
 import { fileTexts } from "./texts.ts";
 
@@ -79,7 +78,7 @@ export async function uploadPage(v: Visit): Promise<View> {
 export async function reserve(v: Visit, form: FormData): Promise<Response> {
   const fileName = field(form, "fileName");
   const sizeBytes = Number(field(form, "sizeBytes"));
-  return await answerJson(v, () =>
+  return await answerJson(() =>
     v.api.send("POST", "files", {
       profile: field(form, "profile"),
       fileName,
@@ -87,27 +86,27 @@ export async function reserve(v: Visit, form: FormData): Promise<Response> {
       sizeBytes,
       isProduct: field(form, "isProduct") === "true",
       ...sizeBytes > PARTS_FROM_BYTES ? { parts: true } : {},
-    }));
+    })
+  );
 }
 
 /** Confirms the upload that the page's script has sent. */
 export async function complete(v: Visit, form: FormData): Promise<Response> {
   const etags = form.getAll("etag").map(String); // in part order; empty if the file was sent in one request
-  return await answerJson(v, async () => {
+  return await answerJson(async () => {
     const parts = etags.map((etag, index) => ({ partNumber: index + 1, etag }));
     await v.api.send("POST", `files/${v.params.id}/complete`, parts.length > 0 ? { parts } : undefined);
     return { goTo: `files/${v.params.id}` };
   });
 }
 
-async function answerJson(v: Visit, run: () => Promise<unknown>): Promise<Response> {
+async function answerJson(run: () => Promise<unknown>): Promise<Response> {
   const headers = { "cache-control": "no-store" };
   try {
     return Response.json(await run(), { headers });
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
-    const text = refusalText(v.locale, refusal.code);
-    const problem = [text ?? commonTexts[v.locale].failed, refusal.detail].join(" ");
-    return Response.json({ problem }, { status: refusal.status, headers });
+    const { status, text, detail } = refusal;
+    return Response.json({ problem: `${text} ${detail}` }, { status, headers });
   }
 }

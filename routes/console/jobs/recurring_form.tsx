@@ -1,5 +1,5 @@
 import { CsrfField, FormButtons, FormRefusal, TextField } from "../components/forms.tsx";
-import { Card, Empty, Notice } from "../components/notice.tsx";
+import { Card, Empty } from "../components/notice.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { field, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
@@ -140,9 +140,7 @@ function formView(v: Visit, shown: Shown, choice?: View["body"]): View {
           <CsrfField v={v} />
           <input type="hidden" name="jobTypeName" value={jobTypeName} />
           {!isNew && <input type="hidden" name="etag" value={etag} />}
-          {refusal?.code === "PRECONDITION_FAILED"
-            ? <Notice tone="bad">{t.changedMeanwhile}</Notice>
-            : <FormRefusal refusal={refusal} known={[...FIELDS, "serializedArgs"]} />}
+          <FormRefusal refusal={refusal} known={[...FIELDS, "serializedArgs"]} />
           {isNew && (
             <TextField
               label={t.id}

@@ -33,7 +33,6 @@ export const recurringJobTexts = defineTexts({
   empty: "No recurring jobs yet",
   emptyText: "A recurring job runs a job type on a schedule.",
   noRuns: "No runs yet",
-  changedMeanwhile: "Someone else changed this recurring job. Reload the page, then change it again.",
   neverDue: "No more runs. Check the cron expression.",
 }, {
   title: "Tarefas recorrentes",
@@ -68,6 +67,5 @@ export const recurringJobTexts = defineTexts({
   empty: "Ainda não há tarefas recorrentes",
   emptyText: "Uma tarefa recorrente executa um tipo de tarefa segundo um horário.",
   noRuns: "Ainda sem execuções",
-  changedMeanwhile: "Alguém alterou esta tarefa recorrente. Recarregue a página e altere-a de novo.",
   neverDue: "Sem mais execuções. Verifique a expressão cron.",
 });

@@ -43,7 +43,7 @@ export function jsonField(v: Visit, form: FormData, name: string): Record<string
 }
 
 const invalidField = (name: string, message: string): Refusal =>
-  new Refusal(400, null, message, { [name]: [message] }, null);
+  new Refusal({ status: 400, detail: message, errors: { [name]: [message] } });
 
 /** The message and the send time from the form. @throws Refusal if a field cannot be read */
 export function messageOf(v: Visit, form: FormData) {

@@ -70,7 +70,8 @@ export async function generate(v: Visit, form: FormData): Promise<Outcome> {
   const isNow = field(form, "when") === "now";
   try {
     if (isNow && (asked.delivery || asked.burst)) {
-      throw new Refusal(422, null, t.needsBackground, { when: [t.needsBackground] }, null);
+      const detail = t.needsBackground;
+      throw new Refusal({ status: 422, detail, errors: { when: [detail] } });
     }
     if (isNow) {
       const { format, parameters } = asked;

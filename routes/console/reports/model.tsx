@@ -1,3 +1,4 @@
+import { problem } from "../../../domain/problems/problem.ts";
 import type { z } from "zod";
 import type {
   ExecutionDetailDto,
@@ -7,7 +8,6 @@ import type {
 } from "../../reports/shapes.ts";
 import type { Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import { Refusal } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Visit } from "../shared/page.ts";
 import type { Locale } from "../shared/languages.ts";
@@ -53,11 +53,11 @@ export async function readTemplates(v: Visit): Promise<Template[]> {
   return templates.map((each) => ({ ...translate(each), parameters: each.parameters.map(translate) }));
 }
 
-/** @throws Refusal 404 if the template does not exist or the viewer may not use it. */
+/** @throws Problem 404 if the template does not exist or the viewer may not use it. */
 export async function readTemplate(v: Visit, templateId: string): Promise<Template> {
   const template = (await readTemplates(v)).find((each) => each.templateId === templateId);
   if (template) return template;
-  throw new Refusal(404, "REPORT_TEMPLATE_NOT_FOUND", `No report ${templateId}`, undefined, null);
+  throw problem("REPORT_TEMPLATE_NOT_FOUND", `No report ${templateId}`);
 }
 
 /** The name of a template; its id if the viewer may not use it. */

@@ -169,9 +169,7 @@ export async function downloadRun(v: Visit): Promise<Outcome> {
     return new Response(null, { status: 303, headers: { location: url, "cache-control": "no-store" } });
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || ![400, 409, 422].includes(refusal.status)) throw refusal;
-    const isScanned = refusal.code !== "FILE_NOT_AVAILABLE_CONFLICT";
-    const text = isScanned ? refusal.detail : reportTexts[v.locale].notYet;
-    return { goTo: `report-runs/${v.params.id}`, flash: { tone: "bad", text } };
+    return { goTo: `report-runs/${v.params.id}`, flash: refusal.flash };
   }
 }
 

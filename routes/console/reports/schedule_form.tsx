@@ -100,7 +100,6 @@ const isShownOnForm = (refusal: unknown): refusal is Refusal =>
 function formView(v: Visit, template: Template, form: FormData, refusal: Refusal | null): View {
   const t = scheduleTexts[v.locale];
   const { id } = v.params;
-  const stale = refusal?.status === 412 ? new Refusal(412, refusal.code, t.stale, undefined, null) : refusal;
   const path = id ? `report-schedules/${id}/edit` : "report-schedules/new";
   return {
     title: id ? t.edit : t.newOf(template.displayName),
@@ -111,7 +110,7 @@ function formView(v: Visit, template: Template, form: FormData, refusal: Refusal
     status: refusal ? 422 : 200,
     body: (
       <Card>
-        <FormRefusal refusal={stale} known={shownFields(refusal)} />
+        <FormRefusal refusal={refusal} known={shownFields(refusal)} />
         <form
           method="post"
           action={id ? path : `${path}?template=${encodeURIComponent(template.templateId)}`}

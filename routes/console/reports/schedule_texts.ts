@@ -42,7 +42,6 @@ export const scheduleTexts = defineTexts({
   deleted: "The schedule was deleted.",
   recent: "Latest runs",
   all: "All runs",
-  stale: "Someone else changed this schedule. Reload the page, then change it again.",
 }, {
   schedules: "Agendamentos de relatórios",
   caption: "Agendamentos, os mais recentes primeiro",
@@ -84,5 +83,4 @@ export const scheduleTexts = defineTexts({
   deleted: "O agendamento foi eliminado.",
   recent: "Últimas execuções",
   all: "Todas as execuções",
-  stale: "Alguém alterou este agendamento. Recarregue a página e altere-o de novo.",
 });

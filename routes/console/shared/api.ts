@@ -1,5 +1,8 @@
+import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts";
 import type { Problem } from "../../../domain/problems/problem.ts";
 import type { Handle } from "../../app.ts";
+import type { Locale } from "./languages.ts";
+import type { Flash } from "./page.ts";
 
 /** Query parameters. Undefined, null and empty values are left out. An array becomes a repeated parameter. */
 export type Query = Record<string, string | number | boolean | null | undefined | string[]>;
@@ -15,33 +18,60 @@ export interface Page<T> {
   hasPrevious: boolean;
 }
 
-/** An error response of the API (problem document). */
+/** An error response of the API (problem document), explained in the viewer's language. */
 export class Refusal extends Error {
   override name = "Refusal";
+  readonly status: number;
+  readonly code: string | null;
+  /** The API's English detail with names, values and limits. */
+  readonly detail: string;
+  readonly traceId: string | null;
+  /** What happened and what to do next, from the catalogue. Without a code, the detail. */
+  readonly text: string;
   /** Messages by field. Messages that belong to no field are under "". */
   readonly fields: Record<string, string[]>;
 
   constructor(
-    readonly status: number,
-    readonly code: string | null,
-    readonly detail: string,
-    errors: unknown,
-    readonly traceId: string | null,
+    { status, code = null, detail, errors, traceId = null }: {
+      status: number;
+      code?: string | null;
+      detail: string;
+      errors?: unknown;
+      traceId?: string | null;
+    },
+    locale: Locale = "en",
   ) {
     super(`${status} ${code ?? ""}: ${detail}`);
+    this.status = status;
+    this.code = code;
+    this.detail = detail;
+    this.traceId = traceId;
+    this.text = code !== null && isProblemCode(code) ? CATALOGUE[code].user[locale] : detail;
     this.fields = byField(errors);
+  }
+
+  /** The message on the page after the refused action. */
+  get flash(): Flash {
+    const { code, detail, text } = this;
+    return { tone: "bad", text, ...code && { detail: `${detail.slice(0, 1_000)} (${code})` } };
   }
 }
 
 /** Turns a domain problem into a refusal, for pages that call the domain without the API. */
-export const refusalOf = ({ status, code, message }: Problem): Refusal =>
-  new Refusal(status, code, message, null, null);
+export const refusalOf = ({ status, code, message, extras }: Problem, locale: Locale): Refusal =>
+  new Refusal({ status, code, detail: message, errors: extras.errors }, locale);
 
 /** Client for the service's own API, called in process with the viewer's token. The API's permission checks apply. */
 export class Api {
   constructor(
     private readonly handle: Handle,
-    private readonly o: { token: string | null; ip: string | null; headers: Record<string, string> },
+    private readonly o: {
+      token: string | null;
+      ip: string | null;
+      headers: Record<string, string>;
+      /** The language of the errors. */
+      locale: Locale;
+    },
   ) {}
 
   /** GET of a path under /api/v1/. @throws Refusal */
@@ -85,13 +115,13 @@ export class Api {
     const answer = await this.handle(request, ip);
     if (answer.status < 400) return answer;
     const problem = await answer.json().catch(() => ({}));
-    throw new Refusal(
-      answer.status,
-      typeof problem.code === "string" ? problem.code : null,
-      String(problem.detail ?? problem.title ?? answer.statusText),
-      problem.errors,
-      typeof problem.traceId === "string" ? problem.traceId : null,
-    );
+    throw new Refusal({
+      status: answer.status,
+      code: typeof problem.code === "string" ? problem.code : null,
+      detail: String(problem.detail ?? problem.title ?? answer.statusText),
+      errors: problem.errors,
+      traceId: typeof problem.traceId === "string" ? problem.traceId : null,
+    }, this.o.locale);
   }
 }
 

@@ -46,14 +46,12 @@ export const commonTexts = defineTexts({
   forbidden: "No access",
   forbiddenText: (permissions: string, tenant: string | null) =>
     `You need ${permissions}${tenant === null ? "" : ` in ${tenant}`}. Ask an administrator for access.`,
-  forbiddenByApi: "You do not have the permission for this page. Ask an administrator for access.",
   needsTenant: "Choose a tenant",
   needsTenantText: "This page shows the data of one tenant. Choose a tenant in the menu above.",
   failed: "Something went wrong",
   failedText:
     "The page could not be shown. Try again. If it fails again, give an administrator this trace id from the service log:",
   unavailable: "Temporarily unavailable",
-  refused: (detail: string, code: string) => `Refused: ${detail} (${code})`,
   stale:
     "The form was not sent from this console, or your session has changed. Reload the page and try again.",
   now: "now",
@@ -108,14 +106,12 @@ export const commonTexts = defineTexts({
   forbidden: "Sem acesso",
   forbiddenText: (permissions: string, tenant: string | null) =>
     `Precisa de ${permissions}${tenant === null ? "" : ` em ${tenant}`}. Peça acesso a um administrador.`,
-  forbiddenByApi: "Não tem a permissão para esta página. Peça acesso a um administrador.",
   needsTenant: "Escolha um inquilino",
   needsTenantText: "Esta página mostra os dados de um inquilino. Escolha um inquilino no menu acima.",
   failed: "Algo correu mal",
   failedText:
     "Não foi possível mostrar a página. Tente de novo. Se voltar a falhar, indique a um administrador este identificador do registo do serviço:",
   unavailable: "Temporariamente indisponível",
-  refused: (detail: string, code: string) => `Recusado: ${detail} (${code})`,
   stale: "O formulário não veio desta consola, ou a sua sessão mudou. Recarregue a página e tente de novo.",
   now: "agora",
   never: "nunca",

@@ -68,8 +68,7 @@ function readFlash(value: string | undefined): Flash | null {
   if (!value) return null;
   try {
     const flash = JSON.parse(Buffer.from(value, "base64url").toString());
-    const { tone, text } = flash;
-    return (tone === "ok" || tone === "bad") && typeof text === "string" ? { tone, text } : null;
+    return ["ok", "bad"].includes(flash.tone) && typeof flash.text === "string" ? flash : null;
   } catch {
     return null; // truncated or not set by this console
   }

@@ -1,6 +1,5 @@
-import { Problem } from "../../../domain/problems/problem.ts";
+import { Problem, problem } from "../../../domain/problems/problem.ts";
 import { Call } from "../../shared/call.ts";
-import { Refusal, refusalOf } from "./api.ts";
 
 /** Size limit of a signed-in viewer's form. The largest form contains a permission import file. */
 export const PAGE_FORM_BYTES = 12 * 1024 * 1024;
@@ -9,7 +8,7 @@ export const SIGN_IN_FORM_BYTES = 64 * 1024;
 
 /**
  * Reads a submitted form. A body of another content type counts as an empty form.
- * @throws Refusal if the body is too large, too slow or malformed.
+ * @throws Problem if the body is too large, too slow or malformed.
  */
 export async function readForm(
   request: Request,
@@ -22,13 +21,7 @@ export async function readForm(
     const bytes = await new Call(request, "", null, limits).bytes();
     return await new Response(bytes, { headers: { "content-type": type } }).formData();
   } catch (error) {
-    if (error instanceof Problem) throw refusalOf(error);
-    throw new Refusal(
-      400,
-      "VALIDATION_ERROR",
-      `The form is malformed: ${(error as Error).message}`,
-      null,
-      null,
-    );
+    if (error instanceof Problem) throw error;
+    throw problem("VALIDATION_ERROR", `The form is malformed: ${(error as Error).message}`);
   }
 }

@@ -91,7 +91,9 @@ export function Layout(
           <PageHead view={view} breadcrumb={t.breadcrumb} />
           {v.flash && (
             <div tabindex={-1} data-flash>
-              <Notice tone={v.flash.tone}>{v.flash.text}</Notice>
+              <Notice tone={v.flash.tone} title={v.flash.detail && v.flash.text}>
+                {v.flash.detail ? <span lang="en">{v.flash.detail}</span> : v.flash.text}
+              </Notice>
             </div>
           )}
           {view.body}

@@ -42,6 +42,8 @@ export interface Visit {
 export interface Flash {
   tone: "ok" | "bad";
   text: string;
+  /** The API's English detail of an error. */
+  detail?: string;
 }
 
 /** A page to show. */

@@ -125,7 +125,7 @@ inBrowser(
     await page.getByText("1 reference uses this file").waitFor();
     await purge();
     await page.getByText("The file still has references").waitFor();
-    await page.getByText("Referenced by: invoice").waitFor();
+    await page.locator(".notice li", { hasText: "invoice" }).waitFor();
     viewing.forgive();
     await viewing.requireAccessible();
     await page.getByRole("button", { name: "Release" }).click();

@@ -167,7 +167,7 @@ inBrowser(
     await actor.put("/api/v1/recurring-jobs/reports.weekday", { queue: "meanwhile" });
     await page.getByLabel("Cron expression").fill("*/15 * * * *");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Someone else changed this recurring job.").waitFor();
+    await page.getByText("Someone else changed this while you were editing").waitFor();
     viewing.forgive();
     await viewing.open("recurring/reports.weekday/edit");
     await page.getByLabel("Cron expression").fill("*/15 * * * *");

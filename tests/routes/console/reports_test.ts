@@ -121,7 +121,7 @@ inBrowser("a schedule is created, runs, is paused, changed and deleted", async (
   await page.getByRole("link", { name: "Edit" }).click();
   await actor.put(`/api/v1/reports/schedules/${id}`, { description: "changed elsewhere" });
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Someone else changed this schedule").waitFor();
+  await page.getByText("Someone else changed this while you were editing").waitFor();
   viewing.forgive();
   await viewing.open(`report-schedules/${id}`);
   await page.getByRole("button", { name: "Delete" }).click();

@@ -1,10 +1,10 @@
-import { CsrfField, FormButtons, TextField } from "../../components/forms.tsx";
+import { CsrfField, FormButtons, FormRefusal, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, readVersioned } from "../access_queries.ts";
-import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
+import { submitForm } from "../actions.ts";
 import type { Permission } from "./list.tsx";
 import { permissionTexts } from "./texts.ts";
 
@@ -90,7 +90,7 @@ async function formView(v: Visit, o: {
     crumbs: [{ href: "permissions", label: t.permissions }],
     body: (
       <Card>
-        <ExplainedRefusal v={v} refusal={refusal} known={["code", "description", "category"]} />
+        <FormRefusal refusal={refusal} known={["code", "description", "category"]} />
         <form class="form" method="post" action={o.action}>
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag ?? ""} />

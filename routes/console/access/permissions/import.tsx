@@ -1,12 +1,11 @@
 import type { z } from "zod";
 import type { PermissionImportResultDto } from "../../../access/permission_shapes.ts";
-import { ButtonLink, CheckField, CsrfField } from "../../components/forms.tsx";
+import { ButtonLink, CheckField, CsrfField, FormRefusal } from "../../components/forms.tsx";
 import { Card, Notice, type Tone } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Badge, Figure, number } from "../../components/values.tsx";
 import { Refusal, searchOf } from "../../shared/api.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { ExplainedRefusal } from "../access_errors.tsx";
 import { permissionTexts } from "./texts.ts";
 
 type Result = z.output<typeof PermissionImportResultDto>;
@@ -32,7 +31,7 @@ export function importPage(v: Visit, refusal: Refusal | null = null): View {
     crumbs: crumbs(v),
     body: (
       <Card>
-        <ExplainedRefusal v={v} refusal={refusal} known={[]} />
+        <FormRefusal refusal={refusal} known={[]} />
         <form class="form" method="post" action="permissions/import" enctype="multipart/form-data">
           <CsrfField v={v} />
           <div class="field">
@@ -78,7 +77,7 @@ export async function importFile(v: Visit, form: FormData): Promise<Outcome> {
   const file = isPreview ? form.get("file") : previewedFile(form);
   if (!(file instanceof File)) return importPage(v);
   if (file.size > MAX_PREVIEW_BYTES) {
-    return { ...importPage(v, new Refusal(413, "BODY_TOO_LARGE", t.tooLarge, undefined, null)), status: 413 };
+    return { ...importPage(v, new Refusal({ status: 413, detail: t.tooLarge })), status: 413 };
   }
   const sent = new FormData();
   sent.set("file", file);

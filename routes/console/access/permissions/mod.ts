@@ -1,5 +1,5 @@
 import type { ConsolePage } from "../../shared/page.ts";
-import { runAction } from "../access_errors.tsx";
+import { runAction } from "../actions.ts";
 import { createPermission, editPermissionPage, newPermissionPage, savePermission } from "./form.tsx";
 import { importFile, importPage, importTemplate } from "./import.tsx";
 import { type Permission, permissionsPage } from "./list.tsx";
@@ -26,7 +26,7 @@ export const permissionsPages: ConsolePage[] = [
       const at = `permissions/${v.params.id}`;
       const { code } = await v.api.get<Permission>(at);
       const done = permissionTexts[v.locale].wasDeleted(code);
-      return await runAction(v, { back: "permissions", done }, () => v.api.send("DELETE", at));
+      return await runAction({ back: "permissions", done }, () => v.api.send("DELETE", at));
     },
   },
 ];

@@ -1,10 +1,10 @@
-import { CsrfField, FormButtons, TextField } from "../../components/forms.tsx";
+import { CsrfField, FormButtons, FormRefusal, TextField } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, readVersioned } from "../access_queries.ts";
-import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
+import { submitForm } from "../actions.ts";
 import { type Category, readCatalog, readGrants, type Role, roleCrumbs } from "./model.tsx";
 import { roleTexts } from "./texts.ts";
 
@@ -117,7 +117,7 @@ function RoleForm({ v, action, back, submitLabel, filled, held, catalog, refusal
   const t = roleTexts[v.locale];
   return (
     <form class="stack" method="post" action={action}>
-      <ExplainedRefusal v={v} refusal={refusal} known={FIELDS} />
+      <FormRefusal refusal={refusal} known={FIELDS} />
       <CsrfField v={v} />
       <input type="hidden" name="etag" value={etag} />
       <Card>

@@ -1,5 +1,5 @@
 import type { ConsolePage } from "../../shared/page.ts";
-import { runAction } from "../access_errors.tsx";
+import { runAction } from "../actions.ts";
 import { rolePage } from "./detail.tsx";
 import { createRole, editRolePage, newRolePage, saveRole } from "./form.tsx";
 import { rolesPage } from "./list.tsx";
@@ -21,7 +21,7 @@ export const rolesPages: ConsolePage[] = [
       const at = `roles/${v.params.id}`;
       const { name } = await v.api.get<Role>(at);
       const done = roleTexts[v.locale].wasDeleted(name);
-      return await runAction(v, { back: at, done, goTo: "roles" }, () => v.api.send("DELETE", at));
+      return await runAction({ back: at, done, goTo: "roles" }, () => v.api.send("DELETE", at));
     },
   },
 ];

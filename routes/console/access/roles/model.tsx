@@ -1,8 +1,9 @@
+import { problem } from "../../../../domain/problems/problem.ts";
 import type { z } from "zod";
 import type { PermissionCatalogPage } from "../../../access/permission_shapes.ts";
 import type { RoleDto, RolesSummaryDto, RoleWithUserCountDto } from "../../../access/role_shapes.ts";
 import { Badge } from "../../components/values.tsx";
-import { type Page, Refusal } from "../../shared/api.ts";
+import type { Page } from "../../shared/api.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import type { Visit } from "../../shared/page.ts";
 import { roleTexts } from "./texts.ts";
@@ -37,7 +38,7 @@ export async function readCatalog(v: Visit): Promise<Category[]> {
 export async function readGrants(v: Visit, id: string): Promise<RoleGrants["permissions"]> {
   const { items } = await v.api.get<Page<RoleGrants>>("roles/with-permissions", { ids: [id] });
   const [role] = items;
-  if (!role) throw new Refusal(404, "ROLE_NOT_FOUND", `No role ${id}.`, undefined, null);
+  if (!role) throw problem("ROLE_NOT_FOUND", `No role ${id}.`);
   return role.permissions;
 }
 

@@ -1,10 +1,17 @@
-import { type Choice, CsrfField, FormButtons, SelectField, TextField } from "../../components/forms.tsx";
+import {
+  type Choice,
+  CsrfField,
+  FormButtons,
+  FormRefusal,
+  SelectField,
+  TextField,
+} from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, managesAllTenants, readVersioned, tenantChoices } from "../access_queries.ts";
-import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
+import { submitForm } from "../actions.ts";
 import { mayCreate, type Tenant, tenantCrumbs } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";
 
@@ -49,7 +56,7 @@ export async function newTenantPage(
     crumbs: tenantCrumbs(v),
     body: (
       <Card>
-        <ExplainedRefusal v={v} refusal={refusal} known={FIELDS} />
+        <FormRefusal refusal={refusal} known={FIELDS} />
         <form class="form" method="post" action="tenants/new">
           <CsrfField v={v} />
           <NameField v={v} filled={filled} refusal={refusal} />
@@ -112,7 +119,7 @@ export async function editTenantPage(
     crumbs: tenantCrumbs(v, tenant),
     body: (
       <Card>
-        <ExplainedRefusal v={v} refusal={refusal} known={FIELDS} />
+        <FormRefusal refusal={refusal} known={FIELDS} />
         <form class="form" method="post" action={`tenants/${tenant.id}/edit`}>
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag} />

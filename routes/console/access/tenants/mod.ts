@@ -1,5 +1,5 @@
 import type { ConsolePage } from "../../shared/page.ts";
-import { runAction } from "../access_errors.tsx";
+import { runAction } from "../actions.ts";
 import { tenantPage } from "./detail.tsx";
 import { createTenant, editTenantPage, newTenantPage, saveTenant } from "./form.tsx";
 import { tenantsPage } from "./list.tsx";
@@ -17,7 +17,7 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
     const { name } = await v.api.get<Tenant>(at);
     const isActive = verb === "activate";
     const done = tenantTexts[v.locale][isActive ? "activated" : "deactivated"](name);
-    return await runAction(v, { back: at, done }, () => v.api.send("PUT", at, { isActive }));
+    return await runAction({ back: at, done }, () => v.api.send("PUT", at, { isActive }));
   },
 });
 
@@ -41,7 +41,7 @@ export const tenantsPages: ConsolePage[] = [
       const at = `tenants/${v.params.id}`;
       const { name } = await v.api.get<Tenant>(at);
       const done = tenantTexts[v.locale].wasDeleted(name);
-      return await runAction(v, { back: at, done, goTo: "tenants" }, () => v.api.send("DELETE", at));
+      return await runAction({ back: at, done, goTo: "tenants" }, () => v.api.send("DELETE", at));
     },
   },
 ];

@@ -1,5 +1,12 @@
 import type { Child } from "hono/jsx";
-import { CheckField, CsrfField, FormButtons, SelectField, TextField } from "../../components/forms.tsx";
+import {
+  CheckField,
+  CsrfField,
+  FormButtons,
+  FormRefusal,
+  SelectField,
+  TextField,
+} from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
@@ -11,7 +18,7 @@ import {
   roleChoices,
   tenantChoices,
 } from "../access_queries.ts";
-import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
+import { submitForm } from "../actions.ts";
 import { readUser, userCrumbs, usersPath } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
@@ -60,7 +67,7 @@ export async function newUserPage(
     crumbs: userCrumbs(v),
     body: (
       <Card>
-        <ExplainedRefusal v={v} refusal={refusal} known={FIELDS} />
+        <FormRefusal refusal={refusal} known={FIELDS} />
         {everywhere && (
           <form method="get" action="users/new" class="form">
             <SelectField
@@ -149,7 +156,7 @@ export async function editUserPage(
     crumbs: userCrumbs(v, user),
     body: (
       <Card title={user.email}>
-        <ExplainedRefusal v={v} refusal={refusal} known={FIELDS} />
+        <FormRefusal refusal={refusal} known={FIELDS} />
         <form class="form" method="post" action={`users/${user.id}/edit`}>
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag} />

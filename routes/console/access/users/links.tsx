@@ -1,4 +1,4 @@
-import { CheckField, CsrfField, FormButtons, SelectField } from "../../components/forms.tsx";
+import { CheckField, CsrfField, FormButtons, FormRefusal, SelectField } from "../../components/forms.tsx";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import { Refusal } from "../../shared/api.ts";
@@ -12,7 +12,7 @@ import {
   roleChoices,
   tenantChoices,
 } from "../access_queries.ts";
-import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
+import { submitForm } from "../actions.ts";
 import { RoleChecks } from "./form.tsx";
 import { type AdminUser, nameOf, userCrumbs, type UserLink } from "./model.tsx";
 import { userTexts } from "./texts.ts";
@@ -28,7 +28,7 @@ export async function linksPage(v: Visit, refusal: Refusal | null = null): Promi
     crumbs: userCrumbs(v, user),
     body: (
       <form class="stack" method="post" action={`users/${user.id}/links`}>
-        <ExplainedRefusal v={v} refusal={refusal} known={[]} />
+        <FormRefusal refusal={refusal} known={[]} />
         <Notice tone="info">{t.linksHint}</Notice>
         <CsrfField v={v} />
         <input type="hidden" name="etag" value={etag} />
@@ -131,7 +131,7 @@ export async function newLinkPage(
     crumbs: userCrumbs(v, user),
     body: (
       <Card title={nameOf(user)}>
-        <ExplainedRefusal v={v} refusal={refusal} known={[]} />
+        <FormRefusal refusal={refusal} known={[]} />
         {tenants.length === 0
           ? <Empty icon="tenants" title={t.noMoreTenants} />
           : (

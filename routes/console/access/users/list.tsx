@@ -5,7 +5,6 @@ import { type Page, Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, orNull, roleChoices, tenantChoices, tenantNames } from "../access_queries.ts";
-import { explain } from "../access_errors.tsx";
 import { type AnyUser, nameOf, usersPath, UserStatus } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
@@ -208,7 +207,7 @@ export async function changeSelected(v: Visit, form: FormData): Promise<Outcome>
       await setActive(v, id, isActive);
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
-      refusals.push(explain(v.locale, refusal));
+      refusals.push(refusal.text);
     }
   }
   const done = ids.length - refusals.length;

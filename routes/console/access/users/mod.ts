@@ -1,6 +1,6 @@
 import type { ConsolePage, Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
-import { runAction } from "../access_errors.tsx";
+import { runAction } from "../actions.ts";
 import { userPage } from "./detail.tsx";
 import { createUser, editUserPage, newUserPage, saveUser } from "./form.tsx";
 import { addLink, linksPage, newLinkPage, saveLinks } from "./links.tsx";
@@ -19,7 +19,6 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   async post(v) {
     const done = userTexts[v.locale][verb === "activate" ? "activated" : "deactivated"];
     return await runAction(
-      v,
       { back: page(v), done },
       () => setActive(v, v.params.id ?? "", verb === "activate"),
     );
@@ -59,7 +58,6 @@ export const usersPages: ConsolePage[] = [
     permissions: [ALL_USERS],
     post: async (v) =>
       await runAction(
-        v,
         { back: page(v), done: userTexts[v.locale].unlocked },
         () => v.api.send("POST", `admin/users/${v.params.id}/unlock`),
       ),
@@ -77,7 +75,6 @@ export const usersPages: ConsolePage[] = [
     permissions: [ALL_USERS],
     post: async (v) =>
       await runAction(
-        v,
         { back: page(v), done: userTexts[v.locale].sessionEnded },
         () => v.api.send("DELETE", `admin/users/${v.params.id}/sessions/${v.params.sessionId}`),
       ),
@@ -90,7 +87,7 @@ export const usersPages: ConsolePage[] = [
       const at = `${usersPath(v)}/${v.params.id}`;
       const { email } = await v.api.get<AnyUser>(at);
       const done = managesAllUsers(v) ? t.wasDeleted(email) : t.wasRemoved(email);
-      return await runAction(v, { back: page(v), done, goTo: "users" }, () => v.api.send("DELETE", at));
+      return await runAction({ back: page(v), done, goTo: "users" }, () => v.api.send("DELETE", at));
     },
   },
 ];

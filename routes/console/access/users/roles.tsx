@@ -1,10 +1,10 @@
-import { CsrfField, FormButtons, TextField } from "../../components/forms.tsx";
+import { CsrfField, FormButtons, FormRefusal, TextField } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import type { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { ifUnchanged, readVersioned, roleChoices } from "../access_queries.ts";
-import { ExplainedRefusal, submitForm } from "../access_errors.tsx";
+import { submitForm } from "../actions.ts";
 import { RoleChecks } from "./form.tsx";
 import { type TenantUser, userCrumbs, type UserLink } from "./model.tsx";
 import { userTexts } from "./texts.ts";
@@ -24,7 +24,7 @@ export async function ownRolesPage(v: Visit, refusal: Refusal | null = null): Pr
     crumbs: userCrumbs(v, user),
     body: (
       <Card title={user.email}>
-        <ExplainedRefusal v={v} refusal={refusal} known={[]} />
+        <FormRefusal refusal={refusal} known={[]} />
         <form class="form" method="post" action={`users/${user.id}/roles`}>
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={etag} />
@@ -65,7 +65,7 @@ export async function addExistingUserPage(
     crumbs: userCrumbs(v),
     body: (
       <Card>
-        <ExplainedRefusal v={v} refusal={refusal} known={["userId"]} />
+        <FormRefusal refusal={refusal} known={["userId"]} />
         <form class="form" method="post" action="users/bring-in">
           <CsrfField v={v} />
           <TextField
