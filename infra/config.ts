@@ -5,42 +5,13 @@ import { type Setting, SETTINGS } from "./settings.ts";
 export type { OpenIdSettings } from "./setting_shapes.ts";
 
 type Settings = typeof SETTINGS;
-type Raw = { [K in keyof Settings]: z.output<Settings[K]["schema"]> | null };
-export type Config =
-  & Raw
-  & {
-    [
-      K in
-        | "STEWARD_ENV"
-        | "PORT"
-        | "HOST"
-        | "DATA_DIR"
-        | "LOG_LEVEL"
-        | "DATABASE_POOL"
-        | "DATABASE_LISTEN"
-        | "MIGRATE_ON_START"
-        | "TOKEN_AUDIENCE"
-        | "TRUSTED_PROXIES"
-        | "RATE_LIMIT_PER_MINUTE"
-        | "RATE_LIMIT_ANONYMOUS_PER_MINUTE"
-        | "REQUEST_TIMEOUT_SECONDS"
-        | "DIRECT_SEND_SECONDS"
-        | "BODY_TIMEOUT_SECONDS"
-        | "S3_REGION"
-        | "S3_BUCKET"
-        | "S3_PATH_STYLE"
-        | "SCANNER"
-        | "CLAMD_PORT"
-        | "MAIL_FROM"
-        | "REPORT_CONCURRENCY"
-        | "REPORT_KEEP_DAYS"
-        | "REPORT_SCHEDULE_FAILURES"
-        | "JOB_CONCURRENCY"
-        | "JOB_LEASE_SECONDS"
-        | "JOB_RETENTION_DAYS"
-    ]: NonNullable<Raw[K]>;
-  }
-  & { isProduction: boolean };
+/** The value of a setting. Null if it may be absent in production, or if the service creates it in development. */
+type Value<S extends Setting> =
+  | z.output<S["schema"]>
+  | (S extends { optional: true } | { development: "" } ? null : never);
+
+/** The parsed settings by name. */
+export type Config = { [K in keyof Settings]: Value<Settings[K]> } & { isProduction: boolean };
 
 /** Thrown by `readConfig`. The message lists every mistake on a line of its own. */
 export class ConfigurationError extends Error {
@@ -61,18 +32,17 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const isProduction = mode === "production";
   const mistakes: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [name, { schema, ...rest }] of Object.entries<Setting>(SETTINGS)) {
-    const given = env[name]?.trim() || undefined;
-    const fallback = isProduction ? rest.production : rest.development;
-    const text = given ?? fallback;
-    if (text === undefined && isProduction && !rest.optional) {
-      mistakes.push(`${name} is missing; production needs it: ${rest.meaning}`);
+  for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
+    const fallback = isProduction ? setting.production : setting.development;
+    const text = env[name]?.trim() || (fallback ?? setting.default);
+    if (text === undefined && isProduction && !setting.optional) {
+      mistakes.push(`${name} is missing; production needs it: ${setting.meaning}`);
     }
     if (!text) {
       values[name] = null;
       continue;
     }
-    const parsed = schema.safeParse(text);
+    const parsed = setting.schema.safeParse(text);
     if (parsed.success) values[name] = parsed.data;
     else mistakes.push(`${name}: ${parsed.error.issues.map(describe).join("; ")}`);
   }

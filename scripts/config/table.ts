@@ -3,9 +3,13 @@ import { type Setting, SETTINGS } from "../../infra/settings.ts";
 /** Every setting as a Markdown table: name, meaning, and the values used if it is absent. */
 export function settingsTable(): string {
   const rows = Object.entries<Setting>(SETTINGS).map(
-    ([name, { meaning, development, production, optional }]) => {
-      const required = production === undefined ? (optional ? "" : "required") : absent(production);
-      return `| \`${name}\` | ${meaning.replaceAll("|", "\\|")} | ${absent(development)} | ${required} |`;
+    ([name, setting]) => {
+      const meaning = setting.meaning.replaceAll("|", "\\|");
+      const development = absent(setting.development ?? setting.default);
+      const inProduction = setting.production ?? setting.default;
+      const missing = setting.optional ? "" : "required";
+      const production = inProduction === undefined ? missing : absent(inProduction);
+      return `| \`${name}\` | ${meaning} | ${development} | ${production} |`;
     },
   );
   return [
