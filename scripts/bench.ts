@@ -1,30 +1,19 @@
 // Benchmarks. Most print the ratio to a baseline, measured alternately in the same run on the same Postgres.
-import { drain } from "./bench/drain.ts";
-import { enqueue } from "./bench/enqueue.ts";
+import { type BenchSetup, openBenchSetup } from "./bench/bench_setup.ts";
 import { filesScan } from "./bench/files_scan.ts";
 import { filesSweeps } from "./bench/files_sweeps.ts";
 import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
-import { fullLedger } from "./bench/full_ledger.ts";
-import { openBenchSetup } from "./bench/bench_setup.ts";
-import { idleMemory } from "./bench/idle_memory.ts";
-import { latency } from "./bench/latency.ts";
-import { listUsers } from "./bench/list_users.ts";
+import { idleMemory, startUp } from "./bench/instance.ts";
+import { drain, enqueue, fullLedger, latency, twoProcesses } from "./bench/jobs.ts";
 import { mixedLoad, mixedLoadTwice } from "./bench/mixed_load.ts";
-import { notificationsLists } from "./bench/notifications_lists.ts";
+import { notificationsLists, notificationsSend } from "./bench/notifications.ts";
 import { notificationsMail } from "./bench/notifications_mail.ts";
 import { notificationsRender } from "./bench/notifications_render.ts";
-import { notificationsSend } from "./bench/notifications_send.ts";
-import { readUser } from "./bench/read_user.ts";
-import { reportsCsv } from "./bench/reports_csv.ts";
-import { reportsPdf, reportsXlsx } from "./bench/reports_documents.ts";
-import { reportsLatency } from "./bench/reports_latency.ts";
-import { roleChange } from "./bench/role_change.ts";
-import { signIns } from "./bench/sign_ins.ts";
-import { startUp } from "./bench/start_up.ts";
-import { twoProcesses } from "./bench/two_processes.ts";
+import { reportsCsv, reportsLatency, reportsPdf, reportsXlsx } from "./bench/reports.ts";
+import { listUsers, readUser, roleChange, signIns } from "./bench/users.ts";
 import { readPlainArguments } from "./shared/plain_arguments.ts";
 
-const CASES = {
+const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "read-user": readUser,
   "list-users": listUsers,
   "role-change": roleChange,
@@ -58,6 +47,7 @@ Measures the service against a baseline in the same run. Without names, runs all
   Object.keys(CASES).join(", ")
 }.
 Everything runs on loopback in a temporary folder. Absolute figures depend on the machine; compare the ratios.
+BENCH_SCALE=0.05 reduces data and durations, to check quickly that a benchmark works.
 
 Example: deno task bench read-user list-users
 

@@ -2,6 +2,10 @@ import { join } from "node:path";
 import { startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
 import { migrate } from "../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
+import { startDeno } from "../shared/child_process.ts";
+
+/** Last line of the output of a process that is ready, with its port. */
+const READY = /(?:steward ready on http:\/\/[^:]+:|listening on )(\d+)\n/;
 
 /** A process started for a benchmark. */
 export interface MeasuredProcess {
@@ -14,10 +18,15 @@ export interface MeasuredProcess {
 export interface BenchSetup {
   databaseUrl: string;
   sql: Sql;
+  /** Temporary folder; `close` removes it. */
+  folder: string;
   /** Starts the service on the database of `sql`. */
   startService(env?: Record<string, string>): Promise<MeasuredProcess>;
   /** Starts a script of this folder that prints `listening on PORT`. */
   startPeer(script: string, args: string[]): Promise<MeasuredProcess>;
+  /** Starts an object store in a separate process; returns the settings of a service that uses it. */
+  startObjectStore(): Promise<Record<"S3_ENDPOINT" | "S3_ACCESS_KEY" | "S3_SECRET_KEY", string>>;
+  /** Stops all processes, the last one first. */
   close(): Promise<void>;
 }
 
@@ -25,35 +34,44 @@ export interface BenchSetup {
 export async function openBenchSetup(): Promise<BenchSetup> {
   const folder = await Deno.makeTempDir({ prefix: "steward-bench-" });
   const postgres = await startEmbeddedPostgres({ dir: join(folder, "postgres"), password: "bench" });
-  const migrating = connectPostgres(postgres.url, { max: 1 });
-  await migrate(migrating);
-  await migrating.end();
   const sql = connectPostgres(postgres.url, { max: 10 });
+  await migrate(sql);
   const started: MeasuredProcess[] = [];
-  const keep = async (starting: Promise<MeasuredProcess>) => {
-    const measured = await starting;
-    started.push(measured);
+  const start = async (args: string[], env: Record<string, string> = {}) => {
+    const { found, pid, stop } = await startDeno(args, env, READY);
+    const measured = { port: Number(found), pid, stop };
+    started.unshift(measured);
     return measured;
   };
+  const startPeer = (script: string, args: string[]) => start([pathOf(script), ...args]);
   return {
     databaseUrl: postgres.url,
     sql,
-    startService: (env = {}) =>
-      start(
-        [join(import.meta.dirname ?? ".", "..", "..", "main.ts")],
-        /steward ready on http:\/\/[^:]+:(\d+)/,
-        {
-          DATABASE_URL: postgres.url,
-          DATA_DIR: join(folder, "data"),
-          PORT: "0",
-          LOG_LEVEL: "error",
-          ...env,
-        },
-      ),
-    startPeer: (script, args) =>
-      keep(start([join(import.meta.dirname ?? ".", script), ...args], /listening on (\d+)/, {})),
+    folder,
+    startPeer,
+    startService: (env) =>
+      start([pathOf("../../main.ts")], {
+        DATABASE_URL: postgres.url,
+        DATA_DIR: join(folder, "data"),
+        PORT: "0",
+        LOG_LEVEL: "error",
+        ...env,
+      }),
+    async startObjectStore() {
+      const [accessKey, secretKey] = ["bench-access", "bench-secret"];
+      const { port } = await startPeer("object_store_peer.ts", [
+        join(folder, "objects"),
+        accessKey,
+        secretKey,
+      ]);
+      return {
+        S3_ENDPOINT: `http://127.0.0.1:${port}`,
+        S3_ACCESS_KEY: accessKey,
+        S3_SECRET_KEY: secretKey,
+      };
+    },
     async close() {
-      await Promise.all(started.map((measured) => measured.stop()));
+      for (const measured of started) await measured.stop();
       await sql.end();
       await postgres.stop();
       await Deno.remove(folder, { recursive: true });
@@ -61,60 +79,50 @@ export async function openBenchSetup(): Promise<BenchSetup> {
   };
 }
 
-async function start(args: string[], ready: RegExp, env: Record<string, string>): Promise<MeasuredProcess> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", ...args],
-    env,
-    stdin: "null",
+/** Runs a script of this folder to its end, under Deno or the given program; returns the JSON that it prints. */
+export async function runPeer<T>(script: string, args: string[], program = Deno.execPath()): Promise<T> {
+  const { stdout, success } = await new Deno.Command(program, {
+    args: [...program === Deno.execPath() ? ["run", "-A"] : [], pathOf(script), ...args],
     stdout: "piped",
     stderr: "inherit",
-  }).spawn();
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  let output = "";
-  let ended = false;
-  child.stdout.pipeThrough(new TextDecoderStream()).pipeTo(
-    new WritableStream({
-      write(text) {
-        if (output.length < 10_000) output += text;
-        const port = ready.exec(output)?.[1];
-        if (port) resolve(Number(port));
-      },
-    }),
-  );
-  child.status.then(({ code }) => {
-    ended = true;
-    reject(new Error(`${args[0]} ended with code ${code}: ${output}`));
-  });
-  return {
-    port: await promise,
-    pid: child.pid,
-    async stop() {
-      if (ended) return;
-      child.kill("SIGTERM");
-      await child.status;
-    },
-  };
+  }).output();
+  if (!success) throw new Error(`${script} failed`);
+  return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-/** Prints one measured value, and whether it is within `target`. */
-export function printResult(
-  what: string,
-  value: number,
-  unit: string,
-  target?: { min?: number; max?: number },
-): void {
-  const { min, max } = target ?? {};
-  const isMet = (min === undefined || value >= min) && (max === undefined || value <= max);
-  const goal = min !== undefined
-    ? ` (at least ${min}${unit})`
-    : max !== undefined
-    ? ` (at most ${max}${unit})`
-    : "";
-  console.log(`  ${target ? (isMet ? "✓" : "✗") : " "} ${what}: ${value}${unit}${goal}`);
+/** Whether this machine has the given program. */
+export async function isInstalled(program: string): Promise<boolean> {
+  try {
+    return (await new Deno.Command(program, { args: ["--version"], stdout: "null" }).output()).success;
+  } catch {
+    return false;
+  }
 }
 
-/** The median of the given numbers. */
-export const median = (values: number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+/** Resident memory of a process in MB; NaN if the system does not report it. */
+export function residentMegabytes(pid: number): number {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(Deno.readTextFileSync(`/proc/${pid}/status`))?.[1]) / 1024;
+  } catch {
+    return NaN;
+  }
+}
 
-export const rounded = (value: number): number => Math.round(value * 100) / 100;
+/** Runs `work`; returns its result and how far the memory of a process rose above its value before, in MB. */
+export async function memoryGrowth<T>(
+  { pid }: MeasuredProcess,
+  work: () => Promise<T>,
+): Promise<{ result: T; megabytes: number }> {
+  const before = residentMegabytes(pid);
+  let peak = before;
+  const sample = () => peak = Math.max(peak, residentMegabytes(pid));
+  const timer = setInterval(sample, 20);
+  try {
+    const result = await work();
+    return { result, megabytes: Math.round(sample() - before) };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+const pathOf = (script: string): string => join(import.meta.dirname ?? ".", script);

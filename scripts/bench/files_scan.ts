@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { connectObjectStore, type ObjectStore } from "../../infra/objectstore/objectstore.ts";
 import { clamdScanner } from "../../infra/scanner/clamd.ts";
 import type { Scanner } from "../../infra/scanner/scanner.ts";
-import { clamdInstalled, startClamd } from "../../tests/support/clamd.ts";
+import { clamdInstalled, startClamd, type TestClamd } from "../../tests/support/clamd.ts";
+import { type BenchSetup, memoryGrowth } from "./bench_setup.ts";
+import { compare, median, report, scaled, timeOf } from "./compare.ts";
 import { contentOf, openFileUser, uploadFile } from "./file_setup.ts";
-import { type BenchSetup, median, printResult, rounded } from "./bench_setup.ts";
 
-const MEGABYTES = 500;
-const ROUNDS = 3;
+const MEGABYTES = scaled(500);
 const SIZE = MEGABYTES * 1024 * 1024;
 
 /**
@@ -16,72 +16,66 @@ const SIZE = MEGABYTES * 1024 * 1024;
  */
 export async function filesScan(setup: BenchSetup): Promise<void> {
   if (!clamdInstalled) return console.log("  - skipped: clamd is not installed");
-  const folder = await Deno.makeTempDir({ prefix: "steward-bench-store-" });
-  const clamd = await startClamd({
-    streamMaxLength: "600M",
-    extra: ["MaxFileSize 600M", "MaxScanSize 600M", "MaxScanTime 0"],
-  });
-  const [accessKey, secretKey] = ["bench", "bench-secret"];
-  const store = await setup.startPeer("object_store_peer.ts", [folder, accessKey, secretKey]);
-  const endpoint = `http://127.0.0.1:${store.port}`;
+  const limits = ["MaxFileSize 600M", "MaxScanSize 600M", "MaxScanTime 0"];
+  const clamd = await startClamd({ streamMaxLength: "600M", extra: limits });
+  try {
+    await scanWith(setup, clamd);
+  } finally {
+    await clamd.stop();
+  }
+}
+
+async function scanWith(setup: BenchSetup, { host, port }: TestClamd): Promise<void> {
+  const store = await setup.startObjectStore();
   const service = await setup.startService({
-    S3_ENDPOINT: endpoint,
-    S3_ACCESS_KEY: accessKey,
-    S3_SECRET_KEY: secretKey,
+    ...store,
     SCANNER: "clamd",
-    CLAMD_HOST: clamd.host,
-    CLAMD_PORT: String(clamd.port),
+    CLAMD_HOST: host,
+    CLAMD_PORT: String(port),
     FILE_PROFILES: JSON.stringify({ document: { maxBytes: SIZE } }),
   });
-  const scanner = clamdScanner({ host: clamd.host, port: clamd.port });
+  const scanner = clamdScanner({ host, port });
   const objects = connectObjectStore({
-    endpoint,
-    publicEndpoint: endpoint,
+    endpoint: store.S3_ENDPOINT,
+    publicEndpoint: store.S3_ENDPOINT,
     region: "us-east-1",
     bucket: "steward",
-    accessKey,
-    secretKey,
+    accessKey: store.S3_ACCESS_KEY,
+    secretKey: store.S3_SECRET_KEY,
     pathStyle: true,
   });
-  try {
-    const user = await openFileUser(setup, service.port);
-    await uploadFile(service.port, user, { profile: "document", content: contentOf(5_000_000) }); // warm-up
-    const content = contentOf(SIZE);
-    const ratios: number[] = [];
-    const growths: number[] = [];
-    let last = "";
-    for (let round = 0; round < ROUNDS; round++) {
-      const watched = watchMemory(service.pid);
-      const fileId = await uploadFile(service.port, user, { profile: "document", content });
-      growths.push(watched.stop());
+  const user = await openFileUser(setup, service.port);
+  const content = contentOf(SIZE);
+  const growths: number[] = [];
+  let object = { finalKey: "", finalEtag: "" };
+  await compare({
+    name: `a file of ${MEGABYTES} MB, against copy and stream alone`,
+    unit: " ms",
+    async ours() {
+      const { result, megabytes } = await memoryGrowth(
+        service,
+        () => uploadFile(service.port, user, content),
+      );
+      growths.push(megabytes);
       const [file] = await setup.sql<{ finalKey: string; finalEtag: string; ms: number }[]>`
         select final_key, final_etag, (extract(epoch from a.completed_at - a.started_at) * 1000)::int as ms
-        from files f join file_scan_attempts a on a.file_id = f.id where f.id = ${fileId}`;
+        from files f join file_scan_attempts a on a.file_id = f.id where f.id = ${result}`;
       if (!file) throw new Error("the file has no scan attempt");
-      const alone = await copyAndStream(objects, scanner, file);
-      ratios.push(alone / file.ms);
-      last = `${file.ms} ms against ${Math.round(alone)} ms`;
-    }
-    printResult(`a file of ${MEGABYTES} MB, against copy and stream alone`, rounded(median(ratios)), " ×", {
-      min: 0.7,
-    });
-    printResult("growth of the service's memory", Math.round(median(growths)), " MB", { max: 64 });
-    console.log(`    last round: ${last}`);
-  } finally {
-    await scanner.close();
-    await service.stop();
-    await store.stop();
-    await clamd.stop();
-    await Deno.remove(folder, { recursive: true });
-  }
+      object = file;
+      return file.ms;
+    },
+    baseline: () => timeOf(() => copyAndStream(objects, scanner, object)),
+    minSpeed: 0.7,
+  });
+  report("growth of the service's memory", median(growths.slice(1)), " MB", { max: 64 });
+  await scanner.close();
 }
 
 async function copyAndStream(
   objects: ObjectStore,
   scanner: Scanner,
   { finalKey, finalEtag }: { finalKey: string; finalEtag: string },
-): Promise<number> {
-  const started = performance.now();
+): Promise<void> {
   await objects.copy(finalKey, "bench/copy", { ifEtag: finalEtag });
   const hash = createHash("sha256");
   const hashed = (await objects.read("bench/copy")).pipeThrough(
@@ -95,22 +89,4 @@ async function copyAndStream(
   const { verdict } = await scanner.scan(hashed);
   hash.digest("hex");
   if (verdict !== "Clean") throw new Error(`the content was ${verdict}`);
-  return performance.now() - started;
-}
-
-/**
- * Samples a process's resident memory. `stop` returns the difference between the highest and the first sample, in MB.
- */
-function watchMemory(pid: number): { stop(): number } {
-  const read = () =>
-    Number(/VmRSS:\s+(\d+)/.exec(Deno.readTextFileSync(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
-  const first = read();
-  let highest = first;
-  const timer = setInterval(() => highest = Math.max(highest, read()), 50);
-  return {
-    stop() {
-      clearInterval(timer);
-      return Math.max(highest, read()) - first;
-    },
-  };
 }

@@ -1,3 +1,5 @@
+import { median, percentile, report, type Sample, SCALE } from "./compare.ts";
+
 /** Result of a load run. Latencies in ms. */
 export interface LoadResult {
   perSecond: number;
@@ -8,11 +10,11 @@ export interface LoadResult {
   statuses: Record<number, number>;
 }
 
+/** A request; with a body it is a POST of JSON. */
 export interface LoadRequest {
-  method?: string;
   path: string;
   headers?: Record<string, string>;
-  body?: string;
+  body?: unknown;
 }
 
 const decoder = new TextDecoder("latin1");
@@ -22,7 +24,7 @@ const encoder = new TextEncoder();
  * Sends requests over `connections` keep-alive HTTP/1.1 connections to a loopback server, for `seconds` or until
  * `requests` are answered. Each connection sends its next request after the response. Implements only the HTTP it
  * needs, so that it uses little processor time.
- * @param next returns the nth request.
+ * @param o.next returns the nth request.
  */
 export async function load(
   o: {
@@ -36,58 +38,92 @@ export async function load(
   const latencies: number[] = [];
   const statuses: Record<number, number> = {};
   const started = performance.now();
-  const end = started + o.seconds * 1000;
+  const end = started + o.seconds * SCALE * 1000;
   let sent = 0;
   await Promise.all(Array.from({ length: o.connections }, async () => {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port: o.port });
     connection.setNoDelay(true);
     const buffer = new Uint8Array(256 * 1024);
     while (performance.now() < end && sent < (o.requests ?? Infinity)) {
-      const bytes = encodeRequest(o.next(sent++), o.port);
+      const bytes = encodeRequest(o.next(sent++));
       const before = performance.now();
       for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
-      const status = await readAnswer(connection, buffer);
+      const status = await readResponse(connection, buffer);
       latencies.push(performance.now() - before);
       statuses[status] = (statuses[status] ?? 0) + 1;
     }
     connection.close();
   }));
   const seconds = (performance.now() - started) / 1000;
-  latencies.sort((a, b) => a - b);
-  const at = (share: number) =>
-    Math.round((latencies[Math.floor(latencies.length * share)] ?? 0) * 100) / 100;
   return {
     perSecond: Math.round(latencies.length / seconds),
-    p50: at(0.5),
-    p95: at(0.95),
-    p99: at(0.99),
+    p50: median(latencies),
+    p95: percentile(latencies, 0.95),
+    p99: percentile(latencies, 0.99),
     statuses,
   };
 }
 
-function encodeRequest({ method = "GET", path, headers = {}, body }: LoadRequest, port: number): Uint8Array {
-  const payload = body === undefined ? null : encoder.encode(body);
-  const lines = [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`];
-  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
-  if (payload) lines.push(`content-length: ${payload.length}`);
-  return encoder.encode(`${lines.join("\r\n")}\r\n\r\n${body ?? ""}`);
+/** Number of responses with a status of 300 or above. */
+export const failures = ({ statuses }: LoadResult): number =>
+  Object.entries(statuses).reduce((sum, [status, n]) => sum + (Number(status) >= 300 ? n : 0), 0);
+
+/** Repeats one request as `load` does. Throws if a response has a status of 300 or above. */
+export async function repeat(
+  port: number,
+  request: LoadRequest,
+  o: { connections: number; seconds: number; requests?: number },
+): Promise<LoadResult> {
+  const result = await load({ port, next: () => request, ...o });
+  if (failures(result) > 0) throw new Error(`${request.path} answered ${JSON.stringify(result.statuses)}`);
+  return result;
 }
 
-async function readAnswer(connection: Deno.TcpConn, buffer: Uint8Array): Promise<number> {
-  let length = 0;
-  for (;;) {
+/** Rate of one request, for `measure` and `compare`. */
+export async function rateOf(
+  port: number,
+  request: LoadRequest,
+  o: { connections: number; seconds: number },
+): Promise<Sample> {
+  const { perSecond, p50, p95 } = await repeat(port, request, o);
+  return { value: perSecond, note: `p50 ${p50} ms, p95 ${p95} ms` };
+}
+
+/** Prints the p95 of GET requests over one connection, by name, and the median. */
+export async function reportLatencies(
+  port: number,
+  headers: Record<string, string>,
+  paths: Record<string, string>,
+  target: { max: number },
+): Promise<void> {
+  for (const [name, path] of Object.entries(paths)) {
+    await repeat(port, { path, headers }, { connections: 1, seconds: 0.5 });
+    const { p50, p95 } = await repeat(port, { path, headers }, { connections: 1, seconds: 2 });
+    report(`${name}, p95`, p95, " ms", target);
+    console.log(`    median ${p50} ms`);
+  }
+}
+
+function encodeRequest({ path, headers = {}, body }: LoadRequest): Uint8Array {
+  const payload = body === undefined ? "" : JSON.stringify(body);
+  const lines = [`${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1`, "host: 127.0.0.1"];
+  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
+  if (payload) {
+    lines.push("content-type: application/json", `content-length: ${encoder.encode(payload).length}`);
+  }
+  return encoder.encode(`${lines.join("\r\n")}\r\n\r\n${payload}`);
+}
+
+/** Reads one response whole; returns its status. */
+async function readResponse(connection: Deno.TcpConn, buffer: Uint8Array): Promise<number> {
+  for (let length = 0;;) {
     const read = await connection.read(buffer.subarray(length));
     if (read === null) throw new Error("the server closed the connection in the middle of a response");
     length += read;
     const head = decoder.decode(buffer.subarray(0, Math.min(length, 4096)));
     const headEnd = head.indexOf("\r\n\r\n");
     if (headEnd < 0) continue;
-    const size = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    while (length < headEnd + 4 + size) {
-      const more = await connection.read(buffer.subarray(length));
-      if (more === null) throw new Error("the server closed the connection in the middle of a response");
-      length += more;
-    }
-    return Number(head.slice(9, 12));
+    const total = headEnd + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    if (length >= total) return Number(head.slice(9, 12));
   }
 }

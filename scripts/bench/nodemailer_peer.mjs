@@ -10,3 +10,4 @@ await Promise.all(Array.from({ length: 100 }, async () => {
   while (next < Number(count)) await pool.sendMail({ ...mail, messageId: `<${next++}@bench.test>` });
 }));
 pool.close();
+console.log("{}"); // the caller measures at the server

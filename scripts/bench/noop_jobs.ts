@@ -6,19 +6,6 @@ import type { Platform } from "../../domain/shared/platform.ts";
 import { createLog } from "../../infra/log.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 
-/** A registry with the job type `bench.noop`, which does nothing. */
-export function noopTypes(): JobTypes {
-  const types = new JobTypes();
-  types.register(
-    defineJob({
-      name: "bench.noop",
-      args: z.object({ n: z.number() }),
-      run: () => Promise.resolve(undefined),
-    }),
-  );
-  return types;
-}
-
 /** Enqueues `count` no-op jobs, 5,000 per transaction. */
 export async function enqueueNoops(sql: Sql, count: number): Promise<void> {
   for (let from = 0; from < count; from += 5_000) {
@@ -31,20 +18,34 @@ export async function enqueueNoops(sql: Sql, count: number): Promise<void> {
   }
 }
 
-/** Starts a worker for no-op jobs, with the concurrency of the graphile-worker peer. */
-export const startNoopWorker = (
+/**
+ * Starts a worker of the job type `bench.noop`, with the concurrency of the graphile-worker peer. The job only calls
+ * `onStart`.
+ */
+export function startNoopWorker(
   sql: Sql,
-  pollMs: number,
-  onSettled?: (count: number) => void,
-): Promise<Worker> =>
-  Worker.start({
+  o: { pollMs: number; onStart?: () => void; onSettled?: (count: number) => void },
+): Promise<Worker> {
+  const types = new JobTypes();
+  types.register(
+    defineJob({
+      name: "bench.noop",
+      args: z.object({ n: z.number() }),
+      run: () => {
+        o.onStart?.();
+        return Promise.resolve(undefined);
+      },
+    }),
+  );
+  return Worker.start({
     platform: { sql } as Platform, // the job type uses no other member
     sql,
-    types: noopTypes(),
+    types,
     log: createLog("warn"),
     host: "bench",
     concurrency: 24,
     queues: null,
-    pollMs,
-    onSettled: (jobs) => onSettled?.(jobs.length),
+    pollMs: o.pollMs,
+    onSettled: (jobs) => o.onSettled?.(jobs.length),
   });
+}

@@ -2,7 +2,7 @@
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { startNoopWorker } from "./noop_jobs.ts";
 
-const worker = await startNoopWorker(connectPostgres(Deno.args[0] ?? "", { max: 8 }), 50);
+const worker = await startNoopWorker(connectPostgres(Deno.args[0] ?? "", { max: 8 }), { pollMs: 50 });
 Deno.addSignalListener("SIGTERM", async () => {
   await worker.stop(1_000);
   Deno.exit(0);

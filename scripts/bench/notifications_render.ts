@@ -1,9 +1,8 @@
 import Handlebars from "handlebars";
 import { compileTemplate } from "../../domain/notifications/rendering/mod.ts";
-import { type BenchSetup, median, printResult, rounded } from "./bench_setup.ts";
+import { compare, timeOf } from "./compare.ts";
 
 const RENDERS = 5_000;
-const ROUNDS = 9;
 
 const SUBJECT = "{{firstName}}, your order {{order.number}} is on its way";
 const HTML = `<!doctype html>
@@ -44,7 +43,7 @@ const DATA = {
 };
 
 /** Time of rendering a compiled template, against plain Handlebars with the same templates and data. */
-export function notificationsRender(_ground: BenchSetup): Promise<void> {
+export function notificationsRender(): Promise<void> {
   const template = compileTemplate({
     subject: SUBJECT,
     html: HTML,
@@ -58,20 +57,17 @@ export function notificationsRender(_ground: BenchSetup): Promise<void> {
   if (ours().html !== theirs().html || ours().subject !== theirs().subject) {
     throw new Error("the two renderers produced different output");
   }
-  const ratios: number[] = [];
-  let last = "";
-  for (let round = 0; round <= ROUNDS; round++) {
-    const [a, b] = [microseconds(ours), microseconds(theirs)];
-    if (round > 0) ratios.push(a / b);
-    last = `${rounded(a)} µs against ${rounded(b)} µs`;
-  }
-  printResult("a render, against plain Handlebars", rounded(median(ratios)), " ×", { max: 1.5 });
-  console.log(`    last round: ${last}`);
-  return Promise.resolve();
+  return compare({
+    name: "a render, against plain Handlebars",
+    unit: " µs",
+    ours: () => timePerRender(ours),
+    baseline: () => timePerRender(theirs),
+    rounds: 9,
+    maxTime: 1.5,
+  });
 }
 
-function microseconds(work: () => unknown): number {
-  const started = performance.now();
-  for (let n = 0; n < RENDERS; n++) work();
-  return (performance.now() - started) * 1000 / RENDERS;
-}
+const timePerRender = async (render: () => unknown): Promise<number> =>
+  await timeOf(() => {
+    for (let n = 0; n < RENDERS; n++) render();
+  }) * 1000 / RENDERS;

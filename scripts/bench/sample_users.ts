@@ -1,19 +1,10 @@
 import { newId } from "../../domain/shared/ids.ts";
+import { hashPassword } from "../../infra/passwords.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 
-const FIRST = ["Zoë", "Otto", "Ana", "João", "Mia", "Noah", "Ines", "Łukasz", "Chloé", "Björn"];
-const LAST = [
-  "Silva",
-  "Müller",
-  "Novák",
-  "Costa",
-  "Okafor",
-  "Sørensen",
-  "Ionescu",
-  "Yılmaz",
-  "García",
-  "Dubois",
-];
+const FIRST_NAMES = "Zoë,Otto,Ana,João,Mia,Noah,Ines,Łukasz,Chloé,Björn".split(",");
+const LAST_NAMES = "Silva,Müller,Novák,Costa,Okafor,Sørensen,Ionescu,Yılmaz,García,Dubois".split(",");
+const PASSWORD = "bench-password";
 
 /** Result of `populate`: the first tenant, its role, and one of its users. */
 export interface Population {
@@ -30,31 +21,67 @@ export async function populate(sql: Sql, o: { users: number; tenants: number }):
   const run = crypto.randomUUID().slice(0, 6);
   const tenantIds = Array.from({ length: o.tenants }, newId);
   const roleIds = Array.from({ length: o.tenants }, newId);
+  const userId = newId();
   await sql`insert into tenants (id, name, type)
     select id, ${`Bench ${run} `} || n, 'Standard' from unnest(${tenantIds}::uuid[]) with ordinality t (id, n)`;
   await sql`insert into roles (id, tenant_id, name)
     select r, t, 'Reader' from unnest(${roleIds}::uuid[], ${tenantIds}::uuid[]) x (r, t)`;
   await sql`insert into role_permissions (role_id, permission_id)
     select r, p.id from unnest(${roleIds}::uuid[]) r cross join permissions p where p.code = 'read:users' and p.tenant_id is null`;
-  let userId = "";
-  for (let from = 0; from < o.users; from += 10_000) {
-    const ids = Array.from({ length: Math.min(10_000, o.users - from) }, newId);
-    userId ||= ids[0] ?? "";
-    const at = (n: number) => n % 10 === 0 ? 0 : n % o.tenants;
-    await sql`insert into users (id, email, first_name, last_name, is_active)
-      select id, 'user' || (n + ${from}) || ${`.${run}@example.test`}, (${FIRST}::text[])[1 + n % 10],
-        (${LAST}::text[])[1 + (n / 10) % 10], n % 7 <> 0
-      from unnest(${ids}::uuid[]) with ordinality u (id, n)`;
-    const usersTenants = ids.map((_, n) => tenantIds[at(from + n)] ?? "");
-    const usersRoles = ids.map((_, n) => roleIds[at(from + n)] ?? "");
-    await sql`insert into user_tenants (user_id, tenant_id, is_default)
-      select u, t, true from unnest(${ids}::uuid[], ${usersTenants}::uuid[]) x (u, t)`;
-    await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-      select u, t, r from unnest(${ids}::uuid[], ${usersTenants}::uuid[], ${usersRoles}::uuid[]) x (u, t, r)`;
-  }
+  await sql`
+    with person as materialized (
+      select n, case n when 0 then ${userId}::uuid else uuidv7() end as id,
+        1 + case n % 10 when 0 then 0 else n % ${o.tenants}::int end as place
+      from generate_series(0, ${o.users}::int - 1) n),
+    users_added as (
+      insert into users (id, email, first_name, last_name, is_active)
+      select id, 'user' || n || ${`.${run}@example.test`}, (${FIRST_NAMES}::text[])[1 + n % 10],
+        (${LAST_NAMES}::text[])[1 + n / 10 % 10], n % 7 <> 6 from person),
+    memberships_added as (
+      insert into user_tenants (user_id, tenant_id, is_default)
+      select id, (${tenantIds}::uuid[])[place], true from person)
+    insert into user_tenant_roles (user_id, tenant_id, role_id)
+    select id, (${tenantIds}::uuid[])[place], (${roleIds}::uuid[])[place] from person`;
   // Only these: Postgres plans foreign keys of an analyzed, still empty table as sequential scans.
   await sql`analyze tenants, roles, role_permissions, users, user_tenants, user_tenant_roles`;
   return { tenantId: tenantIds[0] ?? "", roleId: roleIds[0] ?? "", userId };
+}
+
+/** Gives a user of `populate` a password and a role with the given permissions; signs in and returns the headers. */
+export async function signInUser(
+  sql: Sql,
+  port: number,
+  { tenantId, userId, permissions }: { tenantId: string; userId: string; permissions: string[] },
+): Promise<{ email: string; headers: Record<string, string> }> {
+  const roleId = newId();
+  await sql`insert into roles (id, tenant_id, name) values (${roleId}, ${tenantId}, 'Caller')`;
+  await sql`insert into role_permissions (role_id, permission_id)
+    select ${roleId}, id from permissions where tenant_id is null and code = any(${permissions}::text[])`;
+  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id) values (${userId}, ${tenantId}, ${roleId})`;
+  const [user] = await sql<{ email: string }[]>`
+    update users set password_hash = ${await hashPassword(PASSWORD)} where id = ${userId} returning email`;
+  const email = user?.email ?? "";
+  return { email, headers: await signIn(port, email) };
+}
+
+/** Signs in the development administrator, whom the service creates at its first start; returns the headers. */
+export const signInAdministrator = (port: number): Promise<Record<string, string>> =>
+  signIn(port, "admin@steward.local", "steward-admin-dev");
+
+/** Signs in over HTTP and returns the headers with the access token. */
+export async function signIn(
+  port: number,
+  email: string,
+  password = PASSWORD,
+): Promise<Record<string, string>> {
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1/auth/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email, password }),
+  });
+  const body = await response.json();
+  if (!response.ok) throw new Error(`signing in answered ${response.status}: ${JSON.stringify(body)}`);
+  return { authorization: `Bearer ${body.accessToken}` };
 }
 
 /** The development administrator and their tenant. A service must have started once to create them. */
@@ -63,25 +90,4 @@ export async function findAdministrator(sql: Sql): Promise<{ userId: string; ten
     select user_id, tenant_id from user_tenants join users on users.id = user_id where email = 'admin@steward.local'`;
   if (!admin) throw new Error("the administrator does not exist yet: start the service first");
   return admin;
-}
-
-/** Signs in over HTTP and returns the access token. */
-export async function signIn(port: number, email: string, password: string): Promise<string> {
-  const response = await fetch(`http://127.0.0.1:${port}/api/v1/auth/login`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ email, password }),
-  });
-  const body = await response.json();
-  if (response.status !== 200) {
-    throw new Error(`signing in answered ${response.status}: ${JSON.stringify(body)}`);
-  }
-  return body.accessToken;
-}
-
-/** Sets a user's password and activates the user; returns their email. */
-export async function givePassword(sql: Sql, userId: string, passwordHash: string): Promise<string> {
-  const [user] = await sql<{ email: string }[]>`
-    update users set password_hash = ${passwordHash}, is_active = true where id = ${userId} returning email`;
-  return user?.email ?? "";
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { startDeno } from "../shared/child_process.ts";
 
 export interface TourService {
   url: string;
@@ -12,11 +13,7 @@ export async function openService(): Promise<TourService> {
   const given = Deno.env.get("STEWARD_URL");
   const url = given ?? "http://127.0.0.1:8000";
   if (await answers(url, given ? 15_000 : 2_000)) {
-    return {
-      url,
-      isOurs: false,
-      stop: () => Promise.resolve(),
-    };
+    return { url, isOurs: false, stop: () => Promise.resolve() };
   }
   if (given) throw new Error(`no service answers at ${given}`);
   return await startOwn();
@@ -34,33 +31,14 @@ async function answers(url: string, timeoutMs: number): Promise<boolean> {
 
 async function startOwn(): Promise<TourService> {
   const folder = await Deno.makeTempDir({ prefix: "steward-tour-" });
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", join(import.meta.dirname ?? ".", "..", "..", "main.ts")],
-    env: { DATA_DIR: folder, PORT: "0", STEWARD_ENV: "development" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  let output = "";
-  const ready = Promise.withResolvers<string>();
-  child.stdout.pipeThrough(new TextDecoderStream()).pipeTo(
-    new WritableStream({
-      write(text) {
-        output += text;
-        const url = /steward ready on (\S+)/.exec(output)?.[1];
-        if (url) ready.resolve(url);
-      },
-    }),
-  );
-  child.status.then(({ code }) =>
-    ready.reject(new Error(`the service ended with code ${code} before it was ready`))
-  );
+  const main = join(import.meta.dirname ?? ".", "..", "..", "main.ts");
+  const env = { DATA_DIR: folder, PORT: "0", STEWARD_ENV: "development" };
+  const service = await startDeno([main], env, /steward ready on (\S+)\n/);
   return {
-    url: await ready.promise,
+    url: service.found,
     isOurs: true,
     async stop() {
-      child.kill("SIGTERM");
-      await child.status;
+      await service.stop();
       await Deno.remove(folder, { recursive: true });
     },
   };

@@ -1,0 +1,135 @@
+import { join } from "node:path";
+import { type BenchSetup, isInstalled, memoryGrowth, runPeer } from "./bench_setup.ts";
+import { compare, percentile, report, scaled, timeOf } from "./compare.ts";
+import { type Format, openReportsSetup, type ReportsSetup } from "./reports_setup.ts";
+
+const ROWS = { csv: scaled(1_000_000), html: scaled(200_000), xlsx: scaled(200_000), pdf: scaled(20_000) };
+
+/** Time from the request for a CSV of a million rows × 8 to its stored object, against `psql \copy` to a file. */
+export async function reportsCsv(setup: BenchSetup): Promise<void> {
+  const reports = await openReportsSetup(setup, ROWS.csv);
+  // The first document starts the worker thread. Its memory is measured separately.
+  const first = await generateOnce(reports, "csv", 1_000);
+  const copy = `copy (select * from bench_rows order by n) to '${
+    join(setup.folder, "copied.csv")
+  }' csv header`;
+  const hasPsql = await isInstalled("psql");
+  await compareReport(reports, "csv", {
+    name: `CSV of ${ROWS.csv} rows, against ${hasPsql ? "psql \\copy" : "COPY TO a file"}`,
+    baseline: () => timeOf(() => hasPsql ? runPsql(setup.databaseUrl, `\\${copy}`) : setup.sql.unsafe(copy)),
+    minSpeed: 0.5,
+    maxMegabytes: 100,
+  });
+  report("memory added by the first document of a process", first.megabytes, " MB");
+}
+
+/** Time from the request for a workbook of 200,000 rows to its stored object, against wasm-xlsxwriter alone. */
+export async function reportsXlsx(setup: BenchSetup): Promise<void> {
+  await compareReport(await openReportsSetup(setup, ROWS.xlsx), "xlsx", {
+    name: `xlsx of ${ROWS.xlsx} rows, time against wasm-xlsxwriter alone`,
+    baseline: () => runDocumentPeer(setup, "xlsx"),
+    maxTime: 1.2,
+    maxMegabytes: 200,
+  });
+}
+
+/** Time from the request for a PDF of 20,000 rows to its stored object, against pdfkit alone. */
+export async function reportsPdf(setup: BenchSetup): Promise<void> {
+  await compareReport(await openReportsSetup(setup, ROWS.pdf), "pdf", {
+    name: `pdf of ${ROWS.pdf} rows, time against pdfkit alone`,
+    baseline: () => runDocumentPeer(setup, "pdf"),
+    maxTime: 1.3,
+  });
+}
+
+/** p95 of other requests while a report of each format runs: a list from the database, and a response from memory. */
+export async function reportsLatency(setup: BenchSetup): Promise<void> {
+  const reports = await openReportsSetup(setup, ROWS.csv);
+  const measureDuring = (path: string, isRunning: () => boolean) =>
+    latencies(`http://127.0.0.1:${reports.service.port}${path}`, reports.headers, isRunning);
+  const users = "/api/v1/users?pageSize=20";
+  const end = performance.now() + 1_000;
+  await measureDuring(users, () => performance.now() < end);
+  for (const [format, rows] of Object.entries(ROWS)) {
+    let running = true;
+    const made = reports.generate(format as Format, rows).finally(() => running = false);
+    const [first, second, fromMemory] = await Promise.all([
+      measureDuring(users, () => running),
+      measureDuring(users, () => running),
+      measureDuring("/healthz", () => running),
+    ]);
+    const { id, ms } = await made;
+    await reports.waitForScan(id);
+    const lists = [...first, ...second];
+    report(`p95 of other requests during a ${format} of ${rows} rows`, percentile(lists, 0.95), " ms", {
+      max: 50,
+    });
+    console.log(
+      `    of ${lists.length} in ${Math.round(ms)} ms; p99 ${percentile(lists, 0.99)} ms; ` +
+        `/healthz (delay of the event loop): p95 ${percentile(fromMemory, 0.95)} ms`,
+    );
+  }
+}
+
+/** Compares the time of a report of all rows with the baseline; prints also the highest growth of the memory. */
+async function compareReport(
+  reports: ReportsSetup,
+  format: "csv" | "xlsx" | "pdf",
+  o: {
+    name: string;
+    baseline: () => Promise<number>;
+    minSpeed?: number;
+    maxTime?: number;
+    maxMegabytes?: number;
+  },
+): Promise<void> {
+  let highest = 0;
+  await compare({
+    ...o,
+    unit: " ms",
+    async ours() {
+      const { ms, megabytes } = await generateOnce(reports, format, ROWS[format]);
+      highest = Math.max(highest, megabytes);
+      return ms;
+    },
+  });
+  report("added memory", highest, " MB", o.maxMegabytes === undefined ? {} : { max: o.maxMegabytes });
+}
+
+/** Time of a report from the request to its stored object, and growth of the service's memory meanwhile. */
+async function generateOnce(
+  { service, generate, waitForScan }: ReportsSetup,
+  format: Format,
+  rows: number,
+): Promise<{ ms: number; megabytes: number }> {
+  const { result: { id, ms }, megabytes } = await memoryGrowth(service, () => generate(format, rows));
+  await waitForScan(id);
+  return { ms, megabytes };
+}
+
+/** Runs one of the libraries alone on the same number of rows; returns its time in ms. */
+const runDocumentPeer = ({ folder }: BenchSetup, format: "xlsx" | "pdf"): Promise<number> =>
+  runPeer("document_peer.ts", [format, String(ROWS[format]), join(folder, `peer.${format}`)]);
+
+async function runPsql(databaseUrl: string, command: string): Promise<void> {
+  const { success } = await new Deno.Command("psql", { args: ["-q", databaseUrl, "-c", command] }).output();
+  if (!success) throw new Error("psql failed");
+}
+
+async function latencies(
+  url: string,
+  headers: Record<string, string>,
+  isRunning: () => boolean,
+): Promise<number[]> {
+  const measured: number[] = [];
+  while (isRunning()) {
+    measured.push(
+      await timeOf(async () => {
+        const response = await fetch(url, { headers });
+        await response.arrayBuffer();
+        if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
+      }),
+    );
+  }
+  return measured;
+}
