@@ -6,7 +6,7 @@ import { ReservationWriter } from "./domain/files/reserve.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/engine.ts";
 import { fireDueRecurringJobs } from "./domain/jobs/fire_recurring.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
-import { JobWriter } from "./domain/jobs/job_writer.ts";
+import { JobWriter } from "./domain/jobs/enqueue.ts";
 import type { SettledJob } from "./domain/jobs/settle.ts";
 import { allJobTypes } from "./domain/job_types.ts";
 import { finishDirectMessages } from "./domain/notifications/direct.ts";
@@ -36,11 +36,9 @@ import { openScanner } from "./infra/scanner/configured_scanner.ts";
 import { countVerdicts } from "./infra/scanner/verdict_counter.ts";
 import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
-import { createApp } from "./routes/app.ts";
+import { createApp, withMounts } from "./routes/app.ts";
 import { createConsole } from "./routes/console/console.tsx";
 import { endpointsOf } from "./routes/endpoints.ts";
-import { authenticateCall } from "./routes/shared/authenticate_call.ts";
-import { withMounts } from "./routes/shared/mounts.ts";
 
 const DRAIN_MS = 25_000;
 
@@ -155,8 +153,6 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const api = createApp({
     platform,
     endpoints: endpointsOf(platform),
-    authenticate: (call) => authenticateCall(platform, call),
-    onAnswered: (method, route, status, seconds) => metrics.countRequest(method, route, status, seconds),
     ...(o.checkAnswers ? { checkAnswers: true } : {}),
   });
   const server = serveHttp(config, withMounts([await createConsole(platform, api)], api, log));

@@ -1,4 +1,3 @@
-import { clientAddress } from "./client_address.ts";
 import type { Config } from "./config.ts";
 import { waitAtMost } from "./timeout.ts";
 
@@ -39,4 +38,16 @@ export function serveHttp(
       await waitAtMost(graceMs, server.shutdown());
     },
   };
+}
+
+/**
+ * Returns the client address of a request. Each trusted proxy appends the address of its client to X-Forwarded-For. So
+ * the caller's address is the entry number `trustedProxies` from the end. Earlier entries are not trusted: the caller
+ * can set them.
+ */
+export function clientAddress(headers: Headers, peer: string | null, trustedProxies: number): string | null {
+  if (trustedProxies === 0) return peer;
+  const forwarded = headers.get("x-forwarded-for")?.split(",").map((part) => part.trim()).filter(Boolean) ??
+    [];
+  return forwarded.at(-Math.min(trustedProxies, forwarded.length)) ?? peer;
 }

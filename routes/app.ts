@@ -1,4 +1,5 @@
 import { type Context, Hono } from "hono";
+import { authenticate } from "../domain/rights/authenticate.ts";
 import { type Caller, principalId } from "../domain/rights/caller.ts";
 import { addressKey } from "../domain/access/sign_in/address.ts";
 import { problem } from "../domain/problems/problem.ts";
@@ -6,28 +7,24 @@ import type { OnceWork } from "../domain/requests/idempotency.ts";
 import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";
 import { type Platform, withDatabase } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
+import type { Log } from "../infra/log.ts";
 import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
+import { traceIdOf } from "../infra/telemetry/trace_ids.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
-import type { Answer } from "./shared/answer.ts";
+import { type Answer, type Respond, responder } from "./shared/answer.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
 import { Cors } from "./shared/cors.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
 import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency_key.ts";
 import { refusalCodes } from "./shared/openapi_refusals.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
-import { type Respond, responder } from "./shared/respond.ts";
 import { TimeLimit } from "./shared/time_limit.ts";
-import { traceIdOf } from "./shared/trace.ts";
 import { queryValues } from "./shared/validation.ts";
 
 export interface AppOptions {
   /** Passed to the endpoints. */
   platform: Platform;
   endpoints: readonly Endpoint[];
-  /** Verifies the request's credential and resolves its tenant; null if the request has no credential. */
-  authenticate(call: Call): Promise<Caller | null>;
-  /** Called for every answered request with method, route pattern, status and duration in seconds. */
-  onAnswered?: (method: string, route: string, status: number, seconds: number) => void;
   /** For tests: fails if an answer does not match the shape or the codes that its endpoint declares. */
   checkAnswers?: boolean;
 }
@@ -53,7 +50,7 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 
 /** The HTTP application: all endpoints share one pipeline of trace, authentication, permission, validation and answer. */
 export function createApp(o: AppOptions): Handle {
-  const { config, baseUrl, stopping, log } = o.platform;
+  const { config, baseUrl, stopping, log, metrics } = o.platform;
   const cors = config.CORS_ORIGINS ? new Cors(config.CORS_ORIGINS) : null;
   const isSecure = config.PUBLIC_URL?.startsWith("https:") ?? false;
   const limit = (perMinute: number) => perMinute > 0 ? new RateLimit(perMinute) : null;
@@ -71,7 +68,7 @@ export function createApp(o: AppOptions): Handle {
     const { path } = req;
     const context = { baseUrl: baseUrl(), instance: path, loggedPath: path, traceId, errorList: false };
     const answer = problemAnswer(failure, context, log);
-    o.onAnswered?.(METHODS.has(req.method) ? req.method : "other", "none", answer.status, 0);
+    metrics.countRequest(METHODS.has(req.method) ? req.method : "other", "none", answer.status, 0);
     return pipeline.respond(answer, req.raw, traceId);
   };
   const methodsByPath = new Map<string, Set<string>>();
@@ -102,6 +99,36 @@ export function createApp(o: AppOptions): Handle {
 /** The paths that a route pattern matches, like in the router. A URL object would resolve `..` and replace backslashes. */
 const pathExpression = (pattern: string): RegExp =>
   new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll(/:\w+/g, "[^/]+")}$`);
+
+/** A part with its own pages under one path. It is called before the API; null passes the request to the API. */
+export interface Mount {
+  /** Its path, for example `/console`. It gets requests to this path and all paths below. */
+  path: string;
+  serve(request: Request, ip: string | null): Promise<Response | null>;
+}
+
+/** Calls the mounted parts, then the API. */
+export function withMounts(mounts: readonly Mount[], api: Handle, log: Log): Handle {
+  if (mounts.length === 0) return api;
+  return async (request, ip) => {
+    const { url } = request;
+    const path = url.slice(url.indexOf("/", url.indexOf("//") + 2));
+    for (const mount of mounts) {
+      if (!isBelow(path, mount.path)) continue;
+      try {
+        const response = await mount.serve(request, ip);
+        if (response) return response;
+      } catch (error) {
+        log.error("a mounted part failed", { path: mount.path, error });
+        return new Response("Internal Server Error", { status: 500 });
+      }
+    }
+    return await api(request, ip);
+  };
+}
+
+const isBelow = (path: string, base: string): boolean =>
+  path.startsWith(base) && ["", "/", "?"].includes(path.charAt(base.length));
 
 async function serve(
   spec: Endpoint,
@@ -135,7 +162,7 @@ async function serve(
     answer = { ...answer, headers: { ...answer.headers, "steward-ignored-headers": "X-Tenant-ID" } };
   }
   const milliseconds = performance.now() - started;
-  o.onAnswered?.(request.method, spec.path, answer.status, milliseconds / 1000);
+  o.platform.metrics.countRequest(request.method, spec.path, answer.status, milliseconds / 1000);
   o.platform.log.debug("request", {
     method: request.method,
     route: spec.path,
@@ -203,8 +230,20 @@ function ignoresTenantHeader(caller: Caller | null, headers: Headers): boolean {
   return Boolean(named && caller?.tokenTenantId && named !== caller.tokenTenantId);
 }
 
-const present = (spec: Endpoint, call: Call, o: Pipeline): Promise<Caller | null> | null =>
-  spec.access.needsCaller ? o.authenticate(call) : null;
+/** The caller of the request, by its credential and the tenant it names; null without a credential. */
+async function present(spec: Endpoint, call: Call, { platform }: Pipeline): Promise<Caller | null> {
+  if (!spec.access.needsCaller) return null;
+  const { headers, url } = call.request;
+  const namesTenant = url.includes("tenantId") || url.includes("%"); // otherwise the URL need not be parsed
+  return await authenticate(platform, {
+    authorization: headers.get("authorization"),
+    tenantHeader: headers.get("x-tenant-id"),
+    tenantQuery: namesTenant ? call.url.searchParams.getAll("tenantId") : [],
+    queryIsFilter: namesTenant && call.url.pathname.startsWith("/api/v1/admin/"),
+    traceId: call.traceId,
+    ip: call.ip,
+  });
+}
 
 /**
  * The caller of the request, or null. Each caller has a quota. Requests without a valid token share the quota of their

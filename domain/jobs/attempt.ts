@@ -1,8 +1,8 @@
 import { inTrace } from "../../infra/telemetry/tracing.ts";
+import { newId, timeOfId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
-import { newId, timeOfId } from "./job_ids.ts";
 import { type JobTypes, PermanentJobFailure, PostponeJob } from "./job_type.ts";
 import { failed, interrupted, type Settlement, succeeded, waitsForDependencies } from "./settle.ts";
 

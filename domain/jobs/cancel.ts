@@ -3,8 +3,7 @@ import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { releaseContinuations } from "./continuations.ts";
-import { JOB_COLUMNS, type JobRow, type JobStatus, type JobSummary, jobSummary } from "./job_row.ts";
-import { lockJob } from "./jobs.ts";
+import { JOB_COLUMNS, type JobRow, type JobStatus, type JobSummary, jobSummary, lockJob } from "./job_row.ts";
 import { auditActor, type JobActor, jobReach } from "./reach.ts";
 
 export const CANCELLABLE: readonly JobStatus[] = ["Enqueued", "Scheduled", "AwaitingParent", "Failed"];

@@ -3,9 +3,8 @@ import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { insertJobs, type JobPriority, PRIORITIES } from "./enqueue.ts";
-import { type JobSummary, jobSummary } from "./job_row.ts";
+import { type JobSummary, jobSummary, readJob } from "./job_row.ts";
 import { isForCreator, limitKeyOf } from "./job_type.ts";
-import { readJob } from "./jobs.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 
 type RetryParts = Pick<Platform, "sql" | "wakeUps" | "jobTypes">;

@@ -1,13 +1,16 @@
-import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
+import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import {
   afterCommit,
+  isTransaction,
   type PendingQuery,
+  type Pool,
   type Sql,
   type Tx,
   withCommit,
 } from "../../infra/postgres/postgres.ts";
 import { activeSpan } from "../../infra/telemetry/tracing.ts";
-import { newId, timeOfId } from "./job_ids.ts";
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
+import { newId, timeOfId } from "../shared/ids.ts";
 import { lockParents } from "./continuations.ts";
 import { JOB_COLUMNS, type JobPriority, type JobRow, PRIORITIES } from "./job_row.ts";
 import { type JobType, limitKeyOf } from "./job_type.ts";
@@ -96,6 +99,23 @@ export function writeJobs(
 ): PendingQuery<JobRow[]> {
   const named = jobs.map((job) => ({ ...job, id: job.id ?? newId() }));
   return q<JobRow[]>`${jobInsertion(q, named, parents)} returning ${q.unsafe(JOB_COLUMNS)}`;
+}
+
+/** Inserts jobs that are enqueued one by one. Concurrent calls share a commit; each resolves after the commit. */
+export class JobWriter {
+  readonly #jobs: GroupCommit<NewJob, JobRow>;
+
+  constructor(pool: Pool) {
+    this.#jobs = new GroupCommit((jobs) => writeJobs(pool, jobs));
+  }
+
+  /**
+   * Inserts jobs without parents, all or none; returns their rows in the given order.
+   * @param sql a transaction to insert them in; a pool: their own commit, shared with concurrent calls
+   */
+  write(sql: Sql, jobs: NewJob[]): Promise<JobRow[]> {
+    return isTransaction(sql) ? writeJobs(sql, jobs) : this.#jobs.write(jobs);
+  }
 }
 
 /**

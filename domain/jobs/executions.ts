@@ -1,9 +1,9 @@
+import { v5 } from "uuid";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { executionId } from "./job_ids.ts";
-import { readJob } from "./jobs.ts";
+import { readJob } from "./job_row.ts";
 import type { JobReach } from "./reach.ts";
 
 /** One attempt at a job, ended or running (status Processing). */
@@ -58,6 +58,9 @@ export async function listExecutions(
   }));
   return pagedResult(items, rows[0]?.total ?? 0, page);
 }
+
+/** Id of an execution, derived from the job id and the attempt number, so it is the same while it runs and after. */
+const executionId = (jobId: string, attemptNumber: number): string => v5(String(attemptNumber), jobId);
 
 /** A log line of an attempt. */
 export interface JobLogLine {

@@ -1,5 +1,5 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { firstIdOf } from "./job_ids.ts";
+import { firstIdOf } from "../shared/ids.ts";
 
 const AT_ONCE = 500;
 const DAY_MS = 86_400_000;

@@ -1,6 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary } from "./job_row.ts";
-import { readJob } from "./jobs.ts";
+import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary, readJob } from "./job_row.ts";
 import { type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 import { readRecurring } from "./recurring_row.ts";
 

@@ -2,8 +2,7 @@ import { afterCommit, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
-import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary } from "./job_row.ts";
-import { lockJob } from "./jobs.ts";
+import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary, lockJob } from "./job_row.ts";
 import { auditActor, type JobActor, jobReach } from "./reach.ts";
 
 /**

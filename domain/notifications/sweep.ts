@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
-import { firstIdOf } from "../jobs/job_ids.ts";
+import { firstIdOf } from "../shared/ids.ts";
 import { readCancelledEarly, readJobEnds } from "../jobs/job_ends.ts";
 import { defineJob } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";

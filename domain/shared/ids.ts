@@ -19,6 +19,12 @@ export function newId(): string {
 /** Creation time of a UUIDv7, in milliseconds. */
 export const timeOfId = (id: string): Date => new Date(parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
+/** The smallest UUIDv7 of a time: ids made before it are smaller, ids made at or after it are not. */
+export function firstIdOf(time: Date): string {
+  const hex = time.getTime().toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}
+
 /**
  * Sets the clock for new ids of this process, because lists are sorted by id and jobs use the time in their id. This is
  * the only state that all apps of a process share. That is safe, because their database clocks all show the real time.

@@ -11,7 +11,7 @@ import type { OpenIdProviders } from "../access/sign_in/oidc/providers.ts";
 import type { Rights } from "../rights/rights.ts";
 import type { ReservationWriter } from "../files/reserve.ts";
 import type { JobTypes } from "../jobs/job_type.ts";
-import type { JobWriter } from "../jobs/job_writer.ts";
+import type { JobWriter } from "../jobs/enqueue.ts";
 import type { UserWakeUps } from "../notifications/in_app/user_wake_up.ts";
 import type { RenderThreads } from "../notifications/rendering/mod.ts";
 import type { MessageWriter } from "../notifications/send.ts";

@@ -4,14 +4,13 @@ import { browserToken, readBrowserSession } from "../../domain/access/sign_in/br
 import { Problem } from "../../domain/problems/problem.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import type { ProfileDto } from "../auth/shapes.ts";
-import type { Mount } from "../shared/mounts.ts";
 import { NO_UUID } from "../shared/validation.ts";
 import type { z } from "zod";
 import { Notice } from "./components/notice.tsx";
 import { accountPages } from "./account/account.tsx";
 import { ACCESS_CHANGED, createSignIn } from "./account/sign_in.tsx";
 import { sections } from "./sections.ts";
-import type { Handle } from "../app.ts";
+import type { Handle, Mount } from "../app.ts";
 import { Api, Refusal, refusalOf } from "./shared/api.ts";
 import { loadAssets } from "./shared/assets.ts";
 import { commonTexts } from "./shared/common_texts.ts";

@@ -4,17 +4,17 @@ import { cancelJob } from "../../domain/jobs/cancel.ts";
 import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/enqueue_requested.ts";
 import { listExecutions, listLogLines } from "../../domain/jobs/executions.ts";
 import { JOB_ORDERS, listJobs } from "../../domain/jobs/job_list.ts";
-import { jobSummary, PRIORITIES } from "../../domain/jobs/job_row.ts";
-import { readJob } from "../../domain/jobs/jobs.ts";
+import { jobSummary, PRIORITIES, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { listContinuations } from "../../domain/jobs/related_jobs.ts";
 import { retryJobNow } from "../../domain/jobs/retry_now.ts";
+import type { Platform } from "../../domain/shared/platform.ts";
 import { created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
+import type { Call } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
-import { requireKnownArgs } from "./known_args.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
 import {
   BulkEnqueueRequest,
@@ -175,3 +175,18 @@ export const jobRoutes = [
     run: async ({ platform, caller, params }) => ok(await retryJobNow(platform, caller, params.id)),
   }),
 ] as const;
+
+/**
+ * Checks job arguments for unknown members, like a body. Skips types that callers cannot enqueue; the domain refuses them.
+ * @param at path of the object with the arguments in the body
+ * @throws VALIDATION_ERROR for an unknown member that looks like a known one
+ */
+export function requireKnownArgs(
+  p: Pick<Platform, "jobTypes">,
+  call: Call,
+  { jobTypeName, serializedArgs }: { jobTypeName: string; serializedArgs: string },
+  at: (string | number)[] = [],
+): void {
+  const type = p.jobTypes.get(jobTypeName);
+  if (type?.exposed) call.requireKnownMembers(type.args, serializedArgs, "serializedArgs", at);
+}

@@ -19,7 +19,7 @@ import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryInteger } from "../shared/validation.ts";
-import { requireKnownArgs } from "./known_args.ts";
+import { requireKnownArgs } from "./jobs.ts";
 import {
   CreateRecurringJobRequest,
   JobSummaryDto,

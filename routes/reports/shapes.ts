@@ -11,7 +11,7 @@ import type { Schedule } from "../../domain/reports/schedule.ts";
 import { formatsOf } from "../../domain/reports/writers/mod.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { LAST_PAGE } from "../shared/paging.ts";
-import { pathOf } from "../shared/respond.ts";
+import { pathOf } from "../shared/answer.ts";
 import { optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();

@@ -2,8 +2,7 @@ import type { z } from "zod";
 import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { MAX_DEPTH, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
-import { leaveOutNulls, shapeOf } from "./body_shape.ts";
-import { unknownMembers } from "./unknown_members.ts";
+import { leaveOutNulls, shapeOf, unknownMembers } from "./body_members.ts";
 import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;

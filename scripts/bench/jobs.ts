@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { JobWriter } from "../../domain/jobs/job_writer.ts";
+import { JobWriter } from "../../domain/jobs/enqueue.ts";
 import { mainPool, type Sql } from "../../infra/postgres/postgres.ts";
 import { type BenchSetup, isInstalled, openBenchSetup, runPeer } from "./bench_setup.ts";
 import { compare, measure, percentile, report, scaled, timeOf } from "./compare.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clientAddress } from "../../infra/client_address.ts";
+import { clientAddress } from "../../infra/http_server.ts";
 
 const address = (forwarded: string | null, trustedProxies: number) =>
   clientAddress(

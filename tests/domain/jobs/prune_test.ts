@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { pruneJobs } from "../../../domain/jobs/prune.ts";
-import { firstIdOf } from "../../../domain/jobs/job_ids.ts";
+import { firstIdOf } from "../../../domain/shared/ids.ts";
 import { readJobStats } from "../../../domain/jobs/stats.ts";
 import { setup } from "../../support/setup.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { runAttempt } from "../../../domain/jobs/attempt.ts";
 import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
-import { firstIdOf } from "../../../domain/jobs/job_ids.ts";
+import { firstIdOf } from "../../../domain/shared/ids.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { NO_PLATFORM } from "../../support/job_context.ts";
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { authenticate } from "../../../domain/rights/authenticate.ts";
 import { defineSimpleResource } from "../../../domain/resources/define_resource.ts";
 import type { Resource } from "../../../domain/resources/resource.ts";
 import { createApp } from "../../../routes/app.ts";
@@ -39,15 +38,6 @@ const priceTags = defineSimpleResource({
 const app = createApp({
   platform: p,
   endpoints: [...resourceRoutes(priceTags as unknown as Resource), ...problemRoutes],
-  authenticate: (call) =>
-    authenticate(p, {
-      authorization: call.request.headers.get("authorization"),
-      tenantHeader: null,
-      tenantQuery: [],
-      queryIsFilter: false,
-      traceId: call.traceId,
-      ip: null,
-    }),
   checkAnswers: true,
 });
 const server = Deno.serve({ port: 0, onListen: () => {} }, (request) => app(request, null));

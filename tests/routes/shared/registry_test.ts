@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
-import { shapeOf } from "../../../routes/shared/body_shape.ts";
+import { shapeOf } from "../../../routes/shared/body_members.ts";
 import { HttpClient } from "../../support/http.ts";
 import { setup } from "../../support/setup.ts";
 

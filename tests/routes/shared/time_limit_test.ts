@@ -4,10 +4,9 @@ import { z } from "zod";
 import { anyone } from "../../../domain/rights/checks.ts";
 import type { Platform } from "../../../domain/shared/platform.ts";
 import { createLog } from "../../../infra/log.ts";
-import { type AppOptions, createApp } from "../../../routes/app.ts";
+import { type AppOptions, createApp, type Mount, withMounts } from "../../../routes/app.ts";
 import { ok } from "../../../routes/shared/answer.ts";
 import { endpoint } from "../../../routes/shared/endpoint.ts";
-import { type Mount, withMounts } from "../../../routes/shared/mounts.ts";
 
 const log = createLog("error", () => {});
 
@@ -30,10 +29,10 @@ function app(
         run,
       }),
     ],
-    authenticate: () => Promise.resolve(null),
     platform: {
       baseUrl: () => "http://127.0.0.1",
       log,
+      metrics: { countRequest() {} },
       stopping,
       config: {
         PUBLIC_URL: null,
@@ -45,7 +44,7 @@ function app(
         JOB_LEASE_SECONDS: 60,
         ...settings,
       },
-    } as Platform,
+    } as unknown as Platform,
   });
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
-import { unknownMembers } from "../../../routes/shared/unknown_members.ts";
+import { unknownMembers } from "../../../routes/shared/body_members.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup();
