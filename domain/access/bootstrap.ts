@@ -31,7 +31,8 @@ export async function bootstrap(
 ): Promise<boolean> {
   return await transact(p.sql, async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK})`;
-    await addCatalogPermissions(tx, [...CATALOG_PERMISSIONS, ...additions.permissions]);
+    await writeCatalogPermissions(tx, [...CATALOG_PERMISSIONS, ...additions.permissions]);
+    await updateRoleDescriptions(tx);
     const builtIn = CATALOG_ROLES.flatMap(({ name, permissions }) =>
       permissions.map((code) => ({ roleName: name, code }))
     );
@@ -69,11 +70,29 @@ export async function createCatalogRoles(tx: Tx, tenantId: string, type: string)
     join permissions p on p.code = d.permission_code and p.tenant_id is null and p.deleted_at is null`;
 }
 
-async function addCatalogPermissions(tx: Tx, permissions: CatalogPermission[]): Promise<void> {
+/** Adds new permissions, and updates the descriptions and categories of built-in ones. */
+async function writeCatalogPermissions(tx: Tx, permissions: CatalogPermission[]): Promise<void> {
   const rows = permissions.map((permission) => ({ id: newId(), ...permission, is_system: true }));
   await tx`insert into permissions ${tx(rows)}
     on conflict (code, coalesce(tenant_id, '00000000-0000-0000-0000-000000000000')) where deleted_at is null
-    do nothing`;
+    do update set description = excluded.description, category = excluded.category,
+      version = permissions.version + 1, updated_at = now()
+    where permissions.is_system
+      and (permissions.description, permissions.category) is distinct from (excluded.description, excluded.category)`;
+}
+
+/**
+ * Updates the descriptions of catalog roles, except those that a tenant has changed. `updated_at` stays: it differs from
+ * `created_at` only after a change by a tenant.
+ */
+async function updateRoleDescriptions(tx: Tx): Promise<void> {
+  const names = CATALOG_ROLES.map(({ name }) => name);
+  const descriptions = CATALOG_ROLES.map(({ description }) => description);
+  await tx`
+    update roles r set description = c.description, version = r.version + 1
+    from unnest(${names}::text[], ${descriptions}::text[]) c (name, description)
+    where r.is_system and r.name = c.name and r.deleted_at is null and r.updated_at = r.created_at
+      and r.description is distinct from c.description`;
 }
 
 /** Stores the grants, and adds those that are new to the catalog roles of all tenants. */

@@ -3,7 +3,8 @@ const ALLOWED_HEADERS =
   "authorization, content-type, idempotency-key, if-match, last-event-id, traceparent, " +
   "tracestate, x-tenant-id";
 const EXPOSED_HEADERS = "content-disposition, etag, idempotency-replayed, location, ratelimit-limit, " +
-  "ratelimit-remaining, ratelimit-reset, retry-after, steward-ignored-members, traceresponse, www-authenticate";
+  "ratelimit-remaining, ratelimit-reset, retry-after, steward-ignored-headers, steward-ignored-members, " +
+  "traceresponse, www-authenticate";
 const PREFLIGHT_SECONDS = "7200";
 
 /**

@@ -99,6 +99,8 @@ Deno.test("only pages of the configured origins can read answers and errors", as
         "ratelimit-remaining",
         "retry-after",
         "idempotency-replayed",
+        "steward-ignored-headers",
+        "steward-ignored-members",
         "traceresponse",
       ]
     ) assert.ok(exposed.includes(name), name);
