@@ -2,9 +2,9 @@
 import { dirname } from "node:path";
 import { ObjectNotFound, type ObjectStore, ObjectStoreError } from "../infra/objectstore/objectstore.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
-import { readArguments } from "./backup/arguments.ts";
+import { runBackupScript } from "./backup/arguments.ts";
 import { contentOf, dumpOf, holds, type IndexedObject, manifestOf, writeIndex } from "./backup/folder.ts";
-import { EXIT, Failure, runScript } from "./shared/run_script.ts";
+import { EXIT, Failure } from "./shared/run_script.ts";
 import { openConfiguredStore } from "./shared/object_store.ts";
 import { runTool } from "./shared/postgres_tools.ts";
 
@@ -26,13 +26,7 @@ Needs pg_dump of the server's version or a later one. The backup does not contai
 keep them separately.
 Exit code 0 when the backup is complete, 64 for wrong usage, 69 when the database or the bucket is not usable.`;
 
-await runScript(HELP, async () => {
-  const given = readArguments();
-  if (given === null) {
-    console.log(HELP);
-    return 0;
-  }
-  const { folder, withObjects, databaseUrl } = given;
+await runBackupScript(HELP, async ({ folder, withObjects, databaseUrl }) => {
   const store = withObjects ? openConfiguredStore() : null;
   const startedAt = new Date().toISOString();
   await Deno.mkdir(folder, { recursive: true, mode: 0o700 });

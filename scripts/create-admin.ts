@@ -1,9 +1,8 @@
 // Creates a system administrator: `deno task create-admin --email EMAIL`.
-import { parseArgs } from "node:util";
 import { z } from "zod";
 import { createSystemAdmin, promoteToSystemAdmin } from "../domain/access/users/system_admins.ts";
 import { Rights } from "../domain/rights/rights.ts";
-import { EXIT, Failure, runScript, withDatabase } from "./shared/run_script.ts";
+import { EXIT, Failure, requireNoArguments, runScript, withDatabase } from "./shared/run_script.ts";
 
 const HELP =
   `Usage: DATABASE_URL=postgres://... ADMIN_PASSWORD=... deno task create-admin --email EMAIL [options]
@@ -22,44 +21,8 @@ Example: deno task create-admin --email ada@example.com --password-stdin < passw
 Exit code 0 when done, 1 when the service's rules refuse (such as a taken email), 64 for wrong usage, 69 when the
 database is not usable.`;
 
-interface Options {
-  email: string;
-  firstName: string;
-  lastName: string;
-  existing: boolean;
-  passwordFromStdin: boolean;
-}
-
-function readOptions(args: string[]): Options | null {
-  try {
-    const { values } = parseArgs({
-      args,
-      options: {
-        email: { type: "string" },
-        "first-name": { type: "string", default: "System" },
-        "last-name": { type: "string", default: "Administrator" },
-        existing: { type: "boolean", default: false },
-        "password-stdin": { type: "boolean", default: false },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    });
-    if (values.help) return null;
-    const email = z.email().max(254).safeParse(values.email?.trim());
-    if (!email.success) throw new Error(`--email is "${values.email ?? ""}"; expected an email address`);
-    return {
-      email: email.data,
-      firstName: values["first-name"],
-      lastName: values["last-name"],
-      existing: values.existing,
-      passwordFromStdin: values["password-stdin"],
-    };
-  } catch (error) {
-    throw new Failure(EXIT.usage, (error as Error).message);
-  }
-}
-
-async function readPassword({ passwordFromStdin }: Options): Promise<string> {
-  const password = passwordFromStdin
+async function readPassword(fromStdin: boolean): Promise<string> {
+  const password = fromStdin
     ? (await new Response(Deno.stdin.readable).text()).replace(/\r?\n$/, "")
     : Deno.env.get("ADMIN_PASSWORD") ?? "";
   if (password === "") {
@@ -68,23 +31,31 @@ async function readPassword({ passwordFromStdin }: Options): Promise<string> {
   return password;
 }
 
-async function main(): Promise<number> {
-  const options = readOptions(Deno.args);
-  if (!options) {
-    console.log(HELP);
-    return 0;
-  }
-  const { email, firstName, lastName } = options;
-  const password = options.existing ? null : await readPassword(options);
-  return await withDatabase("create-admin", async (sql) => {
-    // Running instances see the change within a second, like any change from another process.
-    const p = { sql, rights: new Rights(sql) };
-    const id = password === null
-      ? await promoteToSystemAdmin(p, email)
-      : (await createSystemAdmin(p, { email, password, firstName, lastName })).id;
-    console.log(`${email} is a system administrator (user ${id})`);
-    return 0;
-  });
-}
-
-if (import.meta.main) await runScript(HELP, main);
+await runScript({
+  help: HELP,
+  options: {
+    email: { type: "string", default: "" },
+    "first-name": { type: "string", default: "System" },
+    "last-name": { type: "string", default: "Administrator" },
+    existing: { type: "boolean", default: false },
+    "password-stdin": { type: "boolean", default: false },
+  },
+  async run(values, positionals) {
+    requireNoArguments(positionals);
+    const email = values.email.trim();
+    if (!z.email().max(254).safeParse(email).success) {
+      throw new Failure(EXIT.usage, `--email is "${values.email}"; expected an email address`);
+    }
+    const password = values.existing ? null : await readPassword(values["password-stdin"]);
+    const names = { firstName: values["first-name"], lastName: values["last-name"] };
+    return await withDatabase("create-admin", async (sql) => {
+      // Running instances see the change within a second, like any change from another process.
+      const p = { sql, rights: new Rights(sql) };
+      const id = password === null
+        ? await promoteToSystemAdmin(p, email)
+        : (await createSystemAdmin(p, { email, password, ...names })).id;
+      console.log(`${email} is a system administrator (user ${id})`);
+      return 0;
+    });
+  },
+});

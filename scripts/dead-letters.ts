@@ -2,7 +2,8 @@
 import { listDeadLetterGroups, retryDeadLetters } from "../domain/jobs/dead_letter_groups.ts";
 import { purgeDeadLetters, retryDeadLetter } from "../domain/jobs/dead_letters.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
-import { parseId, parseInteger, parseTime, runJobCommand } from "./shared/database_command.ts";
+import { runJobCommand } from "./shared/database_command.ts";
+import { parseId, parseInteger, parseTime } from "./shared/option_values.ts";
 import { EXIT, Failure } from "./shared/run_script.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task dead-letters COMMAND [options]

@@ -1,6 +1,5 @@
 // Imports permissions directly into the database: `deno task import-permissions FILE`.
 import { basename } from "node:path";
-import { parseArgs } from "node:util";
 import { importPermissions, type ImportResult } from "../domain/access/permissions/permission_import.ts";
 import {
   IMPORT_MODES,
@@ -8,10 +7,10 @@ import {
   type ImportRows,
   rowsOfFile,
 } from "../domain/access/permissions/permission_import_rows.ts";
-import type { PermissionOwner } from "../domain/access/permissions/permission_codes.ts";
 import { Problem } from "../domain/problems/problem.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript, UUID, withDatabase } from "./shared/run_script.ts";
+import { parseChoice, parseTenant } from "./shared/option_values.ts";
+import { EXIT, Failure, runScript, withDatabase } from "./shared/run_script.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task import-permissions FILE [options]
 
@@ -32,57 +31,7 @@ Exit code 0 when every row is valid, 1 when some failed, 64 for wrong usage, 65 
 /** EX_DATAERR of sysexits. */
 const INVALID_DATA = 65;
 
-interface Options {
-  file: string;
-  owner: PermissionOwner;
-  mode: ImportMode | undefined;
-  upsert: boolean;
-  dryRun: boolean;
-  json: boolean;
-}
-
-function readOptions(args: string[]): Options | null {
-  let parsed;
-  try {
-    parsed = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        tenant: { type: "string" },
-        mode: { type: "string" },
-        upsert: { type: "boolean", default: false },
-        "dry-run": { type: "boolean", default: false },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    });
-  } catch (error) {
-    throw new Failure(EXIT.usage, (error as Error).message);
-  }
-  const { values, positionals } = parsed;
-  if (values.help) return null;
-  const [file] = positionals;
-  if (!file || positionals.length > 1) {
-    throw new Failure(EXIT.usage, `expected one file, found ${positionals.length}`);
-  }
-  const mode = IMPORT_MODES.find((name) => name.toLowerCase() === values.mode?.toLowerCase());
-  if (values.mode !== undefined && !mode) {
-    throw new Failure(EXIT.usage, `--mode is "${values.mode}"; expected ${IMPORT_MODES.join(" or ")}`);
-  }
-  if (values.tenant !== undefined && !UUID.test(values.tenant)) {
-    throw new Failure(EXIT.usage, `--tenant is "${values.tenant}"; expected a tenant's id`);
-  }
-  return {
-    file,
-    owner: values.tenant ?? null,
-    mode,
-    upsert: values.upsert,
-    dryRun: values["dry-run"],
-    json: values.json,
-  };
-}
-
-async function readRows({ file, mode }: Options): Promise<ImportRows> {
+async function readRows(file: string, mode: ImportMode | undefined): Promise<ImportRows> {
   let bytes: Uint8Array<ArrayBuffer>;
   try {
     bytes = await Deno.readFile(file);
@@ -97,12 +46,9 @@ async function readRows({ file, mode }: Options): Promise<ImportRows> {
   }
 }
 
-async function runImport(sql: Sql, document: ImportRows, o: Options): Promise<ImportResult> {
-  if (o.owner !== null) {
-    const found = await sql`select from tenants where id = ${o.owner} and deleted_at is null`;
-    if (found.length === 0) throw new Failure(EXIT.usage, `there is no tenant ${o.owner}`);
-  }
-  return await importPermissions({ sql }, null, o.owner, document, { upsert: o.upsert, dryRun: o.dryRun });
+async function requireTenant(sql: Sql, tenantId: string): Promise<void> {
+  const found = await sql`select from tenants where id = ${tenantId} and deleted_at is null`;
+  if (found.length === 0) throw new Failure(EXIT.usage, `there is no tenant ${tenantId}`);
 }
 
 function report(result: ImportResult, json: boolean): void {
@@ -117,16 +63,27 @@ function report(result: ImportResult, json: boolean): void {
   );
 }
 
-async function main(args: string[]): Promise<number> {
-  const options = readOptions(args);
-  if (!options) {
-    console.log(HELP);
-    return 0;
-  }
-  const document = await readRows(options);
-  const result = await withDatabase("import-permissions", (sql) => runImport(sql, document, options));
-  report(result, options.json);
-  return result.failed > 0 ? EXIT.refused : 0;
-}
-
-await runScript(HELP, () => main(Deno.args));
+await runScript({
+  help: HELP,
+  options: {
+    tenant: { type: "string" },
+    mode: { type: "string" },
+    upsert: { type: "boolean", default: false },
+    "dry-run": { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+  async run({ tenant, mode, upsert, "dry-run": dryRun, json }, [file, ...others]) {
+    if (!file || others.length > 0) {
+      throw new Failure(EXIT.usage, `expected one file, found ${file ? 1 + others.length : 0}`);
+    }
+    const owner = parseTenant(tenant) ?? null;
+    const chosenMode = mode === undefined ? undefined : parseChoice("--mode", mode, IMPORT_MODES);
+    const document = await readRows(file, chosenMode);
+    const result = await withDatabase("import-permissions", async (sql) => {
+      if (owner) await requireTenant(sql, owner);
+      return await importPermissions({ sql }, null, owner, document, { upsert, dryRun });
+    });
+    report(result, json);
+    return result.failed > 0 ? EXIT.refused : 0;
+  },
+});

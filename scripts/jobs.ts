@@ -9,7 +9,8 @@ import { JobTypes } from "../domain/jobs/job_type.ts";
 import { JobWriter } from "../domain/jobs/enqueue.ts";
 import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../domain/jobs/lanes.ts";
 import { readJobStats } from "../domain/jobs/stats.ts";
-import { parseChoice, parseId, parseInteger, parseTime, runJobCommand } from "./shared/database_command.ts";
+import { runJobCommand } from "./shared/database_command.ts";
+import { parseChoice, parseId, parseInteger, parseTime } from "./shared/option_values.ts";
 import { EXIT, Failure } from "./shared/run_script.ts";
 import { mainPool } from "../infra/postgres/postgres.ts";
 

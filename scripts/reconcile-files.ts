@@ -1,8 +1,9 @@
 // Compares the file registry with the bucket in both directions: `deno task reconcile-files`.
 import { type Difference, reconcileFiles } from "../domain/files/reconcile.ts";
 import { ObjectStoreError } from "../infra/objectstore/objectstore.ts";
-import { parseInteger, runDatabaseCommand } from "./shared/database_command.ts";
-import { EXIT, Failure } from "./shared/run_script.ts";
+import { runDatabaseCommand } from "./shared/database_command.ts";
+import { parseInteger } from "./shared/option_values.ts";
+import { EXIT, Failure, requireNoArguments } from "./shared/run_script.ts";
 import { openConfiguredStore } from "./shared/object_store.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... S3_ENDPOINT=https://... deno task reconcile-files [options]
@@ -39,17 +40,11 @@ await runDatabaseCommand({
     hours: { type: "string", default: "24" },
   },
   async run({ values, positionals, sql, clock, print }) {
-    if (positionals.length > 0) throw new Failure(EXIT.usage, `unknown command "${positionals[0]}"`);
+    requireNoArguments(positionals);
     // At least twice the lifetime of an upload URL: an object can exist before the row that refers to it.
     const safeAgeMs = parseInteger("--hours", values.hours, 2, 100_000) * HOUR_MS;
     const { apply, json } = values as { apply: boolean; json?: boolean };
-    const counts: Record<Difference["kind"], number> = {
-      orphan: 0,
-      upload: 0,
-      unregistered: 0,
-      missing: 0,
-      altered: 0,
-    };
+    const counts = { orphan: 0, upload: 0, unregistered: 0, missing: 0, altered: 0 };
     const found = (difference: Difference) => {
       counts[difference.kind]++;
       if (!json) console.log(lineOf(difference));

@@ -5,9 +5,9 @@ import { reconcileFiles } from "../domain/files/reconcile.ts";
 import { adoptRestoredContent } from "../domain/files/restored_content.ts";
 import { type ObjectStore, ObjectStoreError } from "../infra/objectstore/objectstore.ts";
 import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
-import { readArguments } from "./backup/arguments.ts";
+import { runBackupScript } from "./backup/arguments.ts";
 import { contentOf, dumpOf, holds, manifestOf, readIndex } from "./backup/folder.ts";
-import { EXIT, Failure, isPooled, runScript } from "./shared/run_script.ts";
+import { EXIT, Failure, isPooled } from "./shared/run_script.ts";
 import { openConfiguredStore } from "./shared/object_store.ts";
 import { runTool } from "./shared/postgres_tools.ts";
 
@@ -29,13 +29,7 @@ Exit code 0 when every file has its content, 1 when files lack it, 64 for wrong 
 
 const HOUR_MS = 3_600_000;
 
-await runScript(HELP, async () => {
-  const given = readArguments();
-  if (given === null) {
-    console.log(HELP);
-    return 0;
-  }
-  const { folder, withObjects, databaseUrl } = given;
+await runBackupScript(HELP, async ({ folder, withObjects, databaseUrl }) => {
   const manifest = await Deno.readTextFile(manifestOf(folder)).catch(() => null);
   if (manifest === null) throw new Failure(EXIT.noInput, `${folder} has no complete backup`);
   const objects = openConfiguredStore();

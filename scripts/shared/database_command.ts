@@ -1,16 +1,9 @@
-import { parseArgs } from "node:util";
 import { type JobActor, type JobReach, jobReach, operator } from "../../domain/jobs/reach.ts";
 import type { Clock } from "../../domain/shared/clock.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { EXIT, Failure, runScript, UUID, withDatabase } from "./run_script.ts";
-
-type Options = Record<string, { type: "string"; default?: string } | { type: "boolean"; default?: boolean }>;
-type Values<O extends Options> = {
-  [K in keyof O]: O[K] extends { type: "boolean" } ? boolean
-    : O[K] extends { default: string } ? string
-    : string | undefined;
-};
+import { EXIT, Failure, type Options, runScript, type Values, withDatabase } from "./run_script.ts";
+import { parseTenant } from "./option_values.ts";
 
 export interface DatabaseCommand<O extends Options> {
   values: Values<O>;
@@ -35,30 +28,26 @@ export async function runDatabaseCommand<const O extends Options>(o: {
   options: O;
   run(cli: DatabaseCommand<O>): Promise<void>;
 }): Promise<void> {
-  await runScript(o.help, async () => {
-    const { values, positionals } = readArgs(o.options);
-    if (values.help) {
-      console.log(o.help);
-      return 0;
-    }
-    const { tenant } = values as Record<string, unknown>;
-    if (typeof tenant === "string" && !UUID.test(tenant)) {
-      throw new Failure(EXIT.usage, `--tenant is "${tenant}"; expected a tenant's id`);
-    }
-    return await withDatabase(o.name, async (sql, clock) => {
-      let mustWake = false;
-      await o.run({
-        values: values as Values<O>,
-        positionals,
-        sql,
-        clock,
-        wakeUps: { at: () => mustWake = true },
-        print: (value, text) =>
-          console.log(values.json ? JSON.stringify(value, null, 2) : text ?? table(value)),
+  await runScript({
+    help: o.help,
+    options: { ...o.options, json: { type: "boolean", default: false } },
+    async run(values, positionals) {
+      parseTenant((values as { tenant?: string }).tenant);
+      return await withDatabase(o.name, async (sql, clock) => {
+        let mustWake = false;
+        await o.run({
+          values: values as Values<O>,
+          positionals,
+          sql,
+          clock,
+          wakeUps: { at: () => mustWake = true },
+          print: (value, text) =>
+            console.log(values.json ? JSON.stringify(value, null, 2) : text ?? table(value)),
+        });
+        if (mustWake) await sql`select pg_notify('steward_jobs', '')`;
+        return 0;
       });
-      if (mustWake) await sql`select pg_notify('steward_jobs', '')`;
-      return 0;
-    });
+    },
   });
 }
 
@@ -102,48 +91,5 @@ export async function runJobCommand<const O extends Options>(o: {
   });
 }
 
-function readArgs(options: Options) {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        ...options,
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    });
-  } catch (error) {
-    throw new Failure(EXIT.usage, (error as Error).message);
-  }
-}
-
 const table = (value: unknown) =>
   Object.entries(value as Record<string, unknown>).map(([name, of]) => `${name.padEnd(28)}${of}`).join("\n");
-
-/** Parses an option that must be one of `names`, in any letter case. @throws Failure */
-export function parseChoice<const N extends string>(option: string, given: string, names: readonly N[]): N {
-  const name = names.find((name) => name.toLowerCase() === given.toLowerCase());
-  if (name) return name;
-  throw new Failure(EXIT.usage, `${option} is "${given}"; expected one of ${names.join(", ")}`);
-}
-
-/** Parses the id argument of a command. @throws Failure */
-export function parseId(command: string, given: string | undefined): string {
-  if (given && UUID.test(given)) return given.toLowerCase();
-  throw new Failure(EXIT.usage, `${command} needs an id${given ? `; "${given}" is not an id` : ""}`);
-}
-
-/** Parses an option that must be a time; null if it is absent. @throws Failure */
-export function parseTime(option: string, given: string | undefined): Date | null {
-  if (given === undefined) return null;
-  const at = new Date(given);
-  if (!Number.isNaN(at.getTime())) return at;
-  throw new Failure(EXIT.usage, `${option} is "${given}"; expected an ISO 8601 time`);
-}
-
-/** Parses an option that must be an integer from `min` to `max`. @throws Failure */
-export function parseInteger(option: string, given: string, min: number, max: number): number {
-  const value = /^-?\d{1,9}$/.test(given) ? Number(given) : NaN;
-  if (value >= min && value <= max) return value;
-  throw new Failure(EXIT.usage, `${option} is "${given}"; expected an integer from ${min} to ${max}`);
-}

@@ -1,4 +1,5 @@
-// Shared by the administration scripts: exit codes, error handling and the database connection.
+// Shared by the administration scripts: options, exit codes, error messages and the database connection.
+import { parseArgs } from "node:util";
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import type { Clock } from "../../domain/shared/clock.ts";
@@ -9,8 +10,6 @@ import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
 import { EXIT } from "./plain_arguments.ts";
 
 export { EXIT };
-/** Pattern of ids. */
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Ends a script with this exit code and a message on stderr. */
 export class Failure extends Error {
@@ -19,16 +18,50 @@ export class Failure extends Error {
   }
 }
 
-/** Runs a script's `main` and sets its exit code. Prints errors to stderr; for wrong usage also `help`. */
-export async function runScript(help: string, main: () => Promise<number>): Promise<void> {
+/** Options of a script, as `parseArgs` takes them. */
+export type Options = Record<
+  string,
+  { type: "string"; default?: string } | { type: "boolean"; default: false }
+>;
+export type Values<O extends Options> = {
+  [K in keyof O]: O[K] extends { type: "boolean" } ? boolean
+    : O[K] extends { default: string } ? string
+    : string | undefined;
+};
+
+/**
+ * Runs a script: parses its options, and prints `help` for --help. Otherwise calls `run` and sets the exit code that it
+ * returns. Prints errors to stderr; for wrong usage also `help`.
+ */
+export async function runScript<const O extends Options>(o: {
+  help: string;
+  options: O;
+  run(values: Values<O>, positionals: string[]): Promise<number>;
+}): Promise<void> {
   try {
-    Deno.exitCode = await main();
+    const { values, positionals } = readArguments(o.options);
+    if (values.help) console.log(o.help);
+    else Deno.exitCode = await o.run(values as Values<O>, positionals);
   } catch (error) {
     const failure = asFailure(error);
     console.error(failure.message);
-    if (failure.exitCode === EXIT.usage) console.error(`\n${help}`);
+    if (failure.exitCode === EXIT.usage) console.error(`\n${o.help}`);
     Deno.exitCode = failure.exitCode;
   }
+}
+
+function readArguments(options: Options) {
+  const help = { type: "boolean", short: "h", default: false } as const;
+  try {
+    return parseArgs({ allowPositionals: true, options: { ...options, help } });
+  } catch (error) {
+    throw new Failure(EXIT.usage, (error as Error).message);
+  }
+}
+
+/** @throws Failure if a script that takes only options gets other arguments */
+export function requireNoArguments([first]: string[]): void {
+  if (first !== undefined) throw new Failure(EXIT.usage, `unexpected argument "${first}"`);
 }
 
 /** True if the database is behind a connection pooler in transaction mode. */

@@ -57,7 +57,7 @@ Deno.test("wrong usage and unreachable stores are explained", async () => {
     ["reconcile-files", ["--help"], {}, 0, /Example:/],
     ["rescan-files", ["--help"], {}, 0, /Example:/],
     ["reconcile-files", ["--hours", "1"], {}, 64, /--hours/],
-    ["reconcile-files", ["everything"], {}, 64, /unknown command/],
+    ["reconcile-files", ["everything"], {}, 64, /unexpected argument "everything"/],
     ["reconcile-files", [], { S3_ENDPOINT: "" }, 64, /S3_ENDPOINT/],
     ["reconcile-files", [], { S3_ENDPOINT: "http://127.0.0.1:1" }, 69, /the bucket is not usable/],
     ["rescan-files", [], {}, 64, /a command is missing/],
