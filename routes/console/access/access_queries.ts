@@ -16,7 +16,7 @@ export type RoleChoice = Pick<z.output<typeof RoleDto>, "id" | "name"> & { descr
 
 /** Reads one resource with its ETag. */
 export async function readVersioned<T>(v: Visit, path: string): Promise<Versioned<T>> {
-  const answer = await v.api.call("GET", path);
+  const answer = await v.api.request("GET", `/api/v1/${path}`);
   return { value: await answer.json(), etag: answer.headers.get("etag") ?? "" };
 }
 

@@ -36,6 +36,18 @@ export function ActionButton({ v, action, label, icon, tone = "plain", confirm, 
   );
 }
 
+/** The button that deletes what a page shows, after a question. */
+export const DeleteButton = (
+  props: { v: Visit; action: string; label?: string; confirm: string },
+) => (
+  <ActionButton
+    icon="trash"
+    tone="danger"
+    {...props}
+    label={props.label ?? commonTexts[props.v.locale].remove}
+  />
+);
+
 /** A link that looks like a button. */
 export function ButtonLink(
   { href, label, icon, tone = "plain" }: {

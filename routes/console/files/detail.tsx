@@ -23,7 +23,7 @@ export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
   const t = fileTexts[v.locale];
   const path = `files/${v.params.id}`;
   const [answer, attempts, references] = await Promise.all([
-    v.api.call("GET", path),
+    v.api.request("GET", `/api/v1/${path}`),
     v.api.get<ScanAttempt[]>(`${path}/scan-attempts`),
     v.api.get<Page<FileReference>>(`${path}/references`, { pageSize: 50 }),
   ]);

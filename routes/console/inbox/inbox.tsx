@@ -1,38 +1,26 @@
-import type { z } from "zod";
-import type { UserNotificationDto } from "../../notifications/shapes.ts";
-import { ActionButton, FilterBar, SelectField } from "../components/forms.tsx";
+import { ActionButton, FilterBar } from "../components/forms.tsx";
+import { choice } from "../components/list.tsx";
 import { EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
-import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { notificationPriorityLabels } from "../notifications/status.tsx";
 import { inboxTexts } from "./texts.ts";
 
-type Message = z.output<typeof UserNotificationDto>;
+type Message = Row<"listUserNotifications">;
 
 /** The viewer's messages, newest first. */
 export async function inboxPage(v: Visit): Promise<View> {
   const t = inboxTexts[v.locale];
-  const isRead = v.query.get("isRead");
-  const page = await v.api.get<Page<Message>>("user-notifications", {
-    userId: v.viewer.userId,
-    page: v.query.get("page"),
-    isRead,
-  });
+  const page = await v.api.list("listUserNotifications", v, { userId: v.viewer.userId });
   return {
     title: t.title,
     actions: <ActionButton v={v} action="inbox/read-all" label={t.readAll} icon="check" />,
     body: (
       <>
         <FilterBar v={v} action="inbox" target="messages">
-          <SelectField
-            label={t.show}
-            name="isRead"
-            value={isRead}
-            any={commonTexts[v.locale].all}
-            choices={[{ value: "false", label: t.unreadOnly }]}
-          />
+          {choice("isRead", t.show, { false: t.unreadOnly })(v)}
         </FilterBar>
         <LivePart v={v} id="messages" everySeconds={30}>
           {page.items.length === 0 && <EmptyList v={v} icon="bell" text={t.empty}>{t.emptyText}</EmptyList>}

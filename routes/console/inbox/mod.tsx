@@ -1,4 +1,5 @@
-import type { ConsoleSection } from "../shared/page.ts";
+import { done } from "../shared/actions.ts";
+import type { ConsoleSection, Visit } from "../shared/page.ts";
 import { inboxPage } from "./inbox.tsx";
 import { streamUnread } from "./stream.ts";
 import { inboxTexts } from "./texts.ts";
@@ -12,27 +13,25 @@ export const inboxSection: ConsoleSection = {
     {
       path: "inbox/read-all",
       async post(v) {
-        const { userId } = v.viewer;
-        const { updated } = await v.api.send<{ updated: number }>(
-          "PUT",
-          `user-notifications/read-all?userId=${userId}`,
-        );
-        return { goTo: "inbox", flash: { tone: "ok", text: inboxTexts[v.locale].allRead(updated) } };
+        const { updated } = await v.api.call("markAllUserNotificationsRead", { query: ownOf(v) });
+        return done("inbox", inboxTexts[v.locale].allRead(updated));
       },
     },
     {
       path: "inbox/{id}/read",
       async post(v) {
-        await v.api.send("PUT", `user-notifications/${v.params.id}/read?userId=${v.viewer.userId}`);
+        await v.api.call("markUserNotificationRead", { params: v.params, query: ownOf(v) });
         return { goTo: "inbox" };
       },
     },
     {
       path: "inbox/{id}/delete",
       async post(v) {
-        await v.api.send("DELETE", `user-notifications/${v.params.id}?userId=${v.viewer.userId}`);
-        return { goTo: "inbox", flash: { tone: "ok", text: inboxTexts[v.locale].deleted } };
+        await v.api.call("deleteUserNotification", { params: v.params, query: ownOf(v) });
+        return done("inbox", inboxTexts[v.locale].deleted);
       },
     },
   ],
 };
+
+const ownOf = ({ viewer: { userId } }: Visit) => ({ userId });

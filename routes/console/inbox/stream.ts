@@ -3,15 +3,10 @@ import type { Visit } from "../shared/page.ts";
 /** Server-sent events `unread`: the unread count now, and again after every new message. */
 export async function streamUnread(v: Visit): Promise<Response> {
   const { userId } = v.viewer;
-  const arrivals = await v.api.call(
-    "GET",
-    `user-notifications/stream?userId=${userId}`,
-    undefined,
-    {},
-    v.signal,
-  );
+  const query = { userId };
+  const arrivals = await v.api.answer("streamUserNotifications", { query, signal: v.signal });
   const unread = async () => {
-    const count = await v.api.get<number>("user-notifications/unread-count", { userId });
+    const count = await v.api.call("countUnreadUserNotifications", { query });
     return `event: unread\ndata: ${count}\n\n`;
   };
   const body = (arrivals.body ?? new ReadableStream<Uint8Array>())

@@ -1,32 +1,30 @@
-import type { z } from "zod";
 import { DELIVERY_STATUSES } from "../../../domain/events/deliveries.ts";
-import type { WebhookDeliveryDto } from "../../events/deliveries.ts";
-import { ActionButton, ButtonLink, FilterBar, SelectField } from "../components/forms.tsx";
+import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { choice, list, timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
-import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, CopyValue, duration, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
-import type { Page } from "../shared/api.ts";
+import { done } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { Outcome, View, Visit } from "../shared/page.ts";
+import type { Answer, Row } from "../shared/operations.ts";
+import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { shownOnce } from "./shown_once.tsx";
-import { type Endpoint, EndpointStatus, EventTypes } from "./webhooks.tsx";
+import { EndpointStatus, EventTypes } from "./webhooks.tsx";
 import { integrationTexts, webhookDeliveryLabels } from "./texts.ts";
 
-type Delivery = z.output<typeof WebhookDeliveryDto>;
+type Delivery = Row<"listWebhookDeliveries">;
 
 const TONES: Record<Delivery["status"], Tone> = { Pending: "info", Delivered: "ok", Failed: "bad" };
 
 /** One webhook endpoint and its deliveries. */
-export async function webhookPage(v: Visit): Promise<View> {
+async function webhookPage(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
-  const status = v.query.get("status");
-  const path = `webhook-endpoints/${v.params.id}`;
   const [endpoint, page] = await Promise.all([
-    v.api.get<Endpoint>(path),
-    v.api.get<Page<Delivery>>(`${path}/deliveries`, { status, page: v.query.get("page") }),
+    v.api.call("readWebhookEndpoint", { params: v.params }),
+    v.api.list("listWebhookDeliveries", v),
   ]);
   const here = `webhooks/${endpoint.id}`;
   const { disabledReason } = endpoint;
+  const labels = webhookDeliveryLabels[v.locale];
   return {
     title: endpoint.url,
     crumbs: [{ href: "webhooks", label: t.webhooks }],
@@ -47,102 +45,78 @@ export async function webhookPage(v: Visit): Promise<View> {
           />
         </Card>
         <h2>{t.deliveries}</h2>
-        <FilterBar v={v} action={here} target="deliveries">
-          <SelectField
-            label={t.status}
-            name="status"
-            any={commonTexts[v.locale].all}
-            value={status}
-            choices={DELIVERY_STATUSES.map((value) => ({
-              value,
-              label: webhookDeliveryLabels[v.locale][value],
-            }))}
-          />
-        </FilterBar>
-        <LivePart v={v} id="deliveries" everySeconds={5}>
-          <DataTable
-            caption={t.deliveriesCaption}
-            columns={columns(v, endpoint)}
-            rows={page.items}
-            empty={<EmptyList v={v} icon="webhooks" text={t.noDeliveries}>{t.noDeliveriesText}</EmptyList>}
-          />
-          <Pager v={v} path={here} page={page} />
-        </LivePart>
+        {list(v, page, {
+          path: here,
+          id: "deliveries",
+          icon: "webhooks",
+          caption: t.deliveriesCaption,
+          empty: [t.noDeliveries, t.noDeliveriesText],
+          filters: [
+            choice("status", t.status, DELIVERY_STATUSES.map((value) => ({ value, label: labels[value] }))),
+          ],
+          everySeconds: 5,
+          columns: [
+            {
+              head: t.event,
+              cell: (delivery) => (
+                <>
+                  <code>{delivery.eventType}</code>
+                  <details>
+                    <summary>{t.details}</summary>
+                    <DeliveryDetails v={v} delivery={delivery} />
+                  </details>
+                </>
+              ),
+            },
+            {
+              head: t.status,
+              cell: ({ status, nextAttemptAt }) => (
+                <>
+                  <Badge tone={TONES[status]}>{labels[status]}</Badge>
+                  {status === "Pending" && nextAttemptAt && (
+                    <span class="sub">
+                      {t.next}: <Time v={v} at={nextAttemptAt} />
+                    </span>
+                  )}
+                </>
+              ),
+            },
+            {
+              head: t.lastResponse,
+              cell: ({ attempts: [last] }) => last && (last.statusCode ?? t.noResponse),
+            },
+            { head: t.attempts, align: "end", cell: ({ attemptCount }) => number(v, attemptCount) },
+            timeColumn(v, t.created, "createdAt"),
+            {
+              head: commonTexts[v.locale].actions,
+              align: "end",
+              cell: ({ id, status }) =>
+                status !== "Pending" && endpoint.isActive && (
+                  <ActionButton v={v} action={`${here}/deliveries/${id}`} label={t.redeliver} />
+                ),
+            },
+          ],
+        })}
       </>
     ),
   };
 }
 
+type Endpoint = Answer<"readWebhookEndpoint">;
+
 function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; here: string }) {
   const t = integrationTexts[v.locale];
+  const secret = `${here}/secret`;
   return (
     <>
       {endpoint.isActive && (
         <ActionButton v={v} action={`${here}/test`} label={t.test} icon="play" tone="primary" />
       )}
       <ButtonLink href={`${here}/edit`} label={t.edit} icon="settings" />
-      <ActionButton
-        v={v}
-        action={`${here}/secret`}
-        label={t.newSecret}
-        icon="keys"
-        confirm={t.newSecretConfirm}
-      />
-      <ActionButton
-        v={v}
-        action={`${here}/delete`}
-        label={t.remove}
-        icon="trash"
-        tone="danger"
-        confirm={t.removeConfirm}
-      />
+      <ActionButton v={v} action={secret} label={t.newSecret} icon="keys" confirm={t.newSecretConfirm} />
+      <DeleteButton v={v} action={`${here}/delete`} label={t.remove} confirm={t.removeConfirm} />
     </>
   );
-}
-
-function columns(v: Visit, { id: endpointId, isActive }: Endpoint): Column<Delivery>[] {
-  const t = integrationTexts[v.locale];
-  return [
-    {
-      head: t.event,
-      cell: (delivery) => (
-        <>
-          <code>{delivery.eventType}</code>
-          <details>
-            <summary>{t.details}</summary>
-            <DeliveryDetails v={v} delivery={delivery} />
-          </details>
-        </>
-      ),
-    },
-    {
-      head: t.status,
-      cell: ({ status, nextAttemptAt }) => (
-        <>
-          <Badge tone={TONES[status]}>{webhookDeliveryLabels[v.locale][status]}</Badge>
-          {status === "Pending" && nextAttemptAt && (
-            <span class="sub">
-              {t.next}: <Time v={v} at={nextAttemptAt} />
-            </span>
-          )}
-        </>
-      ),
-    },
-    {
-      head: t.lastResponse,
-      cell: ({ attempts: [last] }) => last && (last.statusCode ?? t.noResponse),
-    },
-    { head: t.attempts, align: "end", cell: ({ attemptCount }) => number(v, attemptCount) },
-    { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
-    {
-      head: commonTexts[v.locale].actions,
-      align: "end",
-      cell: ({ id, status }) =>
-        status !== "Pending" && isActive && (
-          <ActionButton v={v} action={`webhooks/${endpointId}/deliveries/${id}`} label={t.redeliver} />
-        ),
-    },
-  ];
 }
 
 function DeliveryDetails({ v, delivery: { body, attempts } }: { v: Visit; delivery: Delivery }) {
@@ -179,12 +153,9 @@ function DeliveryDetails({ v, delivery: { body, attempts } }: { v: Visit; delive
 }
 
 /** Creates a new secret and shows it. It is not shown again. */
-export async function rotateSecret(v: Visit): Promise<Outcome> {
+async function rotateSecret(v: Visit): Promise<Outcome> {
   const t = integrationTexts[v.locale];
-  const { secret, oldSecretHours } = await v.api.send<{ secret: string; oldSecretHours: number }>(
-    "POST",
-    `webhook-endpoints/${v.params.id}/rotate-secret`,
-  );
+  const { secret, oldSecretHours } = await v.api.call("rotateWebhookSecret", { params: v.params });
   return shownOnce(v, {
     title: t.secretCreated,
     crumb: { href: "webhooks", label: t.webhooks },
@@ -195,18 +166,29 @@ export async function rotateSecret(v: Visit): Promise<Outcome> {
   });
 }
 
-export async function testWebhook(v: Visit): Promise<Outcome> {
-  await v.api.send("POST", `webhook-endpoints/${v.params.id}/test`);
-  return { goTo: `webhooks/${v.params.id}`, flash: { tone: "ok", text: integrationTexts[v.locale].tested } };
-}
-
-export async function redeliver(v: Visit): Promise<Outcome> {
-  const { id, deliveryId } = v.params;
-  await v.api.send("POST", `webhook-endpoints/${id}/deliveries/${deliveryId}/redeliver`);
-  return { goTo: `webhooks/${id}`, flash: { tone: "ok", text: integrationTexts[v.locale].redelivered } };
-}
-
-export async function removeWebhook(v: Visit): Promise<Outcome> {
-  await v.api.send("DELETE", `webhook-endpoints/${v.params.id}`);
-  return { goTo: "webhooks", flash: { tone: "ok", text: integrationTexts[v.locale].removed } };
-}
+/** A page with one webhook endpoint, and its actions. */
+export const webhookPages: ConsolePage[] = [
+  { path: "webhooks/{id}", get: webhookPage },
+  { path: "webhooks/{id}/secret", post: rotateSecret },
+  {
+    path: "webhooks/{id}/test",
+    async post(v) {
+      await v.api.call("testWebhookEndpoint", { params: v.params });
+      return done(`webhooks/${v.params.id}`, integrationTexts[v.locale].tested);
+    },
+  },
+  {
+    path: "webhooks/{id}/delete",
+    async post(v) {
+      await v.api.call("deleteWebhookEndpoint", { params: v.params });
+      return done("webhooks", integrationTexts[v.locale].removed);
+    },
+  },
+  {
+    path: "webhooks/{id}/deliveries/{deliveryId}",
+    async post(v) {
+      await v.api.call("redeliverWebhook", { params: v.params });
+      return done(`webhooks/${v.params.id}`, integrationTexts[v.locale].redelivered);
+    },
+  },
+];

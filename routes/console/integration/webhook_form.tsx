@@ -1,39 +1,25 @@
-import type { z } from "zod";
-import type { EventTypeDto } from "../../events/event_types.ts";
-import { CheckField, CsrfField, FormButtons, FormRefusal, TextField } from "../components/forms.tsx";
+import { Fields, Form } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
-import { Refusal } from "../shared/api.ts";
+import { done, formPage, type Refused } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { field, type View, type Visit } from "../shared/page.ts";
 import { shownOnce } from "./shown_once.tsx";
-import type { Endpoint } from "./webhooks.tsx";
 import { integrationTexts } from "./texts.ts";
 
-type EventType = z.output<typeof EventTypeDto>;
-type Values = Pick<Endpoint, "url" | "description" | "eventTypes" | "isActive">;
-
-const NEW: Values = { url: "", description: null, eventTypes: ["*"], isActive: true };
-
-const valuesOf = (form: FormData): Values => ({
+const bodyOf = (form: FormData) => ({
   url: field(form, "url"),
   description: field(form, "description") || null,
   eventTypes: form.getAll("eventTypes").map(String),
   isActive: form.get("isActive") === "true",
 });
 
-export const newWebhookPage = (v: Visit): Promise<View> => webhookForm(v, null, NEW, "", null);
-
-export async function editWebhookPage(v: Visit): Promise<View> {
-  const answer = await v.api.call("GET", `webhook-endpoints/${v.params.id}`);
-  const endpoint: Endpoint = await answer.json();
-  return await webhookForm(v, endpoint.id, endpoint, answer.headers.get("etag") ?? "", null);
-}
-
-/** Creates the endpoint and shows its secret. The secret is not shown again. */
-export async function createWebhook(v: Visit, form: FormData): Promise<Outcome> {
-  const t = integrationTexts[v.locale];
-  return await showingErrors(v, null, form, async () => {
-    const { id, secret = "" } = await v.api.send<Endpoint>("POST", "webhook-endpoints", valuesOf(form));
+/** Creates an endpoint and shows its secret. The secret is not shown again. */
+export const newWebhookPage = formPage({
+  path: "webhooks/new",
+  show: (v, refused) => webhookForm(v, refused, { eventTypes: ["*"], isActive: true }),
+  async send(v, form) {
+    const t = integrationTexts[v.locale];
+    const { id, secret = "" } = await v.api.call("createWebhookEndpoint", { body: bodyOf(form) });
     return shownOnce(v, {
       title: t.endpointCreated,
       crumb: { href: "webhooks", label: t.webhooks },
@@ -41,104 +27,64 @@ export async function createWebhook(v: Visit, form: FormData): Promise<Outcome> 
       label: t.secret,
       back: { href: `webhooks/${id}`, label: t.backToWebhook },
     });
-  });
-}
+  },
+});
 
-/** Saves the endpoint. A 412 means that someone else changed it first: the form is shown again with the error. */
-export async function saveWebhook(v: Visit, form: FormData): Promise<Outcome> {
-  const id = v.params.id ?? "";
-  return await showingErrors(v, id, form, async () => {
-    await v.api.send("PUT", `webhook-endpoints/${id}`, valuesOf(form), { "if-match": field(form, "etag") });
-    return { goTo: `webhooks/${id}`, flash: { tone: "ok", text: integrationTexts[v.locale].saved } };
-  });
-}
-
-async function showingErrors(
-  v: Visit,
-  id: string | null,
-  form: FormData,
-  work: () => Promise<Outcome>,
-): Promise<Outcome> {
-  try {
-    return await work();
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal) || ![400, 412].includes(refusal.status)) throw refusal;
-    return await webhookForm(v, id, valuesOf(form), field(form, "etag"), refusal);
-  }
-}
+export const editWebhookPage = formPage({
+  path: "webhooks/{id}/edit",
+  async show(v, refused) {
+    const { value, etag } = await v.api.versioned("readWebhookEndpoint", { params: v.params });
+    return await webhookForm(v, refused, { ...value, etag });
+  },
+  async send(v, form) {
+    const { params } = v;
+    await v.api.call("updateWebhookEndpoint", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
+    return done(`webhooks/${params.id}`, integrationTexts[v.locale].saved);
+  },
+});
 
 async function webhookForm(
   v: Visit,
-  id: string | null,
-  values: Values,
-  etag: string,
-  refusal: Refusal | null,
+  refused: Refused | null,
+  values: Record<string, unknown>,
 ): Promise<View> {
   const t = integrationTexts[v.locale];
-  const errors = refusal?.fields ?? {};
-  const types = await v.api.get<EventType[]>("webhook-events/types");
+  const { id } = v.params;
+  const types = await v.api.call("listEventTypes");
+  const f = new Fields(v, refused, "createWebhookEndpoint", values);
   const list = { href: "webhooks", label: t.webhooks };
+  const here = id ? `webhooks/${id}` : "webhooks";
+  const errors = f.errorsOf("eventTypes");
   return {
     title: id ? t.edit : t.newWebhook,
-    crumbs: id ? [list, { href: `webhooks/${id}`, label: values.url }] : [list],
-    ...refusal ? { status: refusal.status } : {},
+    crumbs: id ? [list, { href: here, label: String(values.url) }] : [list],
     body: (
-      <form class="stack" method="post" action={id ? `webhooks/${id}/edit` : "webhooks/new"}>
-        <CsrfField v={v} />
-        <input type="hidden" name="etag" value={etag} />
-        <FormRefusal refusal={refusal} known={["url", "description", "eventTypes"]} />
+      <Form
+        fields={f}
+        action={id ? `${here}/edit` : "webhooks/new"}
+        submit={id ? undefined : commonTexts[v.locale].create}
+        back={here}
+        stacked
+      >
         <Card>
-          <TextField
-            label={t.url}
-            name="url"
-            type="url"
-            maxlength={2000}
-            value={values.url}
-            hint={t.urlHint}
-            errors={errors.url}
-            required
-          />
-          <TextField
-            label={t.description}
-            name="description"
-            maxlength={2000}
-            value={values.description}
-            errors={errors.description}
-          />
-          <CheckField label={t.isActive} name="isActive" checked={values.isActive} />
+          {f.text("url", t.url, { type: "url", hint: t.urlHint })}
+          {f.text("description", t.description)}
+          {f.check("isActive", t.isActive)}
         </Card>
         <Card>
           <fieldset class="plain">
             <legend>{t.events}</legend>
-            {errors.eventTypes && <p class="error">{errors.eventTypes.join(" ")}</p>}
-            <label class="row-choice">
-              <input type="checkbox" name="eventTypes" value="*" checked={values.eventTypes.includes("*")} />
-              <span>{t.allEvents}</span>
-            </label>
+            {errors && <p class="error">{errors.join(" ")}</p>}
+            {f.choices("eventTypes", [{ value: "*", label: t.allEvents }])}
             <div class="grid-3">
-              {types.map(({ type, description }) => (
-                <label class="row-choice">
-                  <input
-                    type="checkbox"
-                    name="eventTypes"
-                    value={type}
-                    checked={values.eventTypes.includes(type)}
-                  />
-                  <span class="break">
-                    <code>{type}</code>
-                    <span class="hint choice-text">{description}</span>
-                  </span>
-                </label>
-              ))}
+              {f.choices(
+                "eventTypes",
+                types.map(({ type, description }) => ({ value: type, hint: description })),
+              )}
             </div>
           </fieldset>
         </Card>
-        <FormButtons
-          v={v}
-          label={id ? commonTexts[v.locale].save : commonTexts[v.locale].create}
-          back={id ? `webhooks/${id}` : "webhooks"}
-        />
-      </form>
+      </Form>
     ),
   };
 }

@@ -61,7 +61,7 @@ export async function createRecurring(v: Visit, form: FormData): Promise<Outcome
 }
 
 export async function editRecurringPage(v: Visit): Promise<View> {
-  const answer = await v.api.call("GET", apiPathOf(v.params.id ?? ""));
+  const answer = await v.api.request("GET", `/api/v1/${apiPathOf(v.params.id ?? "")}`);
   const recurring: Recurring = await answer.json();
   const fields = await fieldsOfType(v, recurring.jobTypeName);
   return formView(v, {

@@ -27,7 +27,7 @@ const addressOf = (v: Visit): string => `user-notifications/preferences?userId=$
 
 /** The viewer's notification preferences. */
 export async function preferencesPage(v: Visit): Promise<View> {
-  const answer = await v.api.call("GET", addressOf(v));
+  const answer = await v.api.request("GET", `/api/v1/${addressOf(v)}`);
   const etag = answer.headers.get("etag") ?? "";
   return await preferencesView(v, await answer.json() as Preferences, etag, null);
 }

@@ -41,7 +41,7 @@ export async function newSchedulePage(v: Visit): Promise<View> {
 
 /** The form to edit a schedule. */
 export async function editSchedulePage(v: Visit): Promise<View> {
-  const answer = await v.api.call("GET", `reports/schedules/${v.params.id}`);
+  const answer = await v.api.request("GET", `/api/v1/reports/schedules/${v.params.id}`);
   const schedule: Schedule = await answer.json();
   const template = await readTemplate(v, schedule.templateId);
   const form = scheduleForm(v, template, schedule);

@@ -151,7 +151,7 @@ export function resourcePages<T extends Row>(r: ResourcePages<T>): ConsolePage[]
   }
 
   async function show(v: Visit): Promise<View> {
-    const answer = await v.api.call("GET", `${r.path}/${v.params.id}`);
+    const answer = await v.api.request("GET", `/api/v1/${r.path}/${v.params.id}`);
     return view(v, await answer.json() as T, answer.headers.get("etag") ?? "", null, null);
   }
 

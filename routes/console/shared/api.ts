@@ -2,10 +2,21 @@ import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts"
 import type { Problem } from "../../../domain/problems/problem.ts";
 import type { Handle } from "../../app.ts";
 import type { Locale } from "./languages.ts";
+import {
+  addressOf,
+  type Answer,
+  type Arguments,
+  endpointOf,
+  type LooseInput,
+  type OperationId,
+  type Query,
+  queryOf,
+  type Row,
+  searchOf,
+} from "./operations.ts";
 import type { Flash } from "./page.ts";
 
-/** Query parameters. Undefined, null and empty values are left out. An array becomes a repeated parameter. */
-export type Query = Record<string, string | number | boolean | null | undefined | string[]>;
+export { type Query, searchOf };
 
 /** One page of a list, as the API returns it. */
 export interface Page<T> {
@@ -76,7 +87,7 @@ export class Api {
 
   /** GET of a path under /api/v1/. @throws Refusal */
   async get<T>(path: string, query: Query = {}): Promise<T> {
-    return await (await this.call("GET", `${path}${searchOf(query)}`)).json();
+    return await (await this.request("GET", `/api/v1/${path}${searchOf(query)}`)).json();
   }
 
   /** POST, PUT or DELETE of a path under /api/v1/. Returns undefined if the response has no body. @throws Refusal */
@@ -86,13 +97,52 @@ export class Api {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<T> {
-    const answer = await this.call(method, path, body, headers);
+    const answer = await this.request(method, `/api/v1/${path}`, body, headers);
     const text = await answer.text();
     return (text === "" ? undefined : JSON.parse(text)) as T;
   }
 
-  /** Returns the raw response, for streams, documents and headers. @throws Refusal */
-  async call(
+  /** Calls an operation and returns the body of its answer. @throws Refusal */
+  async call<Id extends OperationId>(id: Id, ...[input]: Arguments<Id>): Promise<Answer<Id>> {
+    const text = await (await this.operate(id, input)).text();
+    return (text === "" ? undefined : JSON.parse(text)) as Answer<Id>;
+  }
+
+  /** Calls an operation that reads a resource, and returns the resource with its ETag. @throws Refusal */
+  async versioned<Id extends OperationId>(
+    id: Id,
+    ...[input]: Arguments<Id>
+  ): Promise<{ value: Answer<Id>; etag: string }> {
+    const answer = await this.operate(id, input);
+    return { value: await answer.json(), etag: answer.headers.get("etag") ?? "" };
+  }
+
+  /**
+   * Reads one page of a list. The operation gets the parameters of the page's address that it has too, and `query`, which
+   * wins. @throws Refusal
+   */
+  async list<Id extends OperationId>(
+    id: Id,
+    { params, query }: { params: Record<string, string>; query: URLSearchParams },
+    more: Query = {},
+  ): Promise<Page<Row<Id>>> {
+    return await (await this.operate(id, { params, query: { ...queryOf(id, query), ...more } })).json();
+  }
+
+  /** Calls an operation and returns the raw response, for streams and documents. @throws Refusal */
+  async answer<Id extends OperationId>(id: Id, ...[input]: Arguments<Id>): Promise<Response> {
+    return await this.operate(id, input);
+  }
+
+  private async operate(id: OperationId, input: LooseInput = {}): Promise<Response> {
+    const { body, ifMatch, headers, signal } = input;
+    return await this.request(endpointOf(id).method.toUpperCase(), addressOf(id, input), body, {
+      ...ifMatch ? { "if-match": ifMatch } : {},
+      ...headers,
+    }, signal);
+  }
+
+  async request(
     method: string,
     path: string,
     body?: unknown,
@@ -101,7 +151,7 @@ export class Api {
   ): Promise<Response> {
     const { token, ip } = this.o;
     const isForm = body instanceof FormData;
-    const request = new Request(`http://console.invalid/api/v1/${path}`, {
+    const request = new Request(`http://console.invalid${path}`, {
       method,
       headers: {
         ...this.o.headers,
@@ -123,17 +173,6 @@ export class Api {
       traceId: typeof problem.traceId === "string" ? problem.traceId : null,
     }, this.o.locale);
   }
-}
-
-/** `?a=1&b=2`, or "" if no parameter has a value. */
-export function searchOf(query: Query): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (Array.isArray(value)) { for (const item of value) search.append(name, item); }
-    else if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
-  }
-  const text = search.toString();
-  return text ? `?${text}` : "";
 }
 
 /** Reads both shapes of `errors`: an object by field, or a list of "field: message". */

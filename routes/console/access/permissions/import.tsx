@@ -67,7 +67,10 @@ export function importPage(v: Visit, refusal: Refusal | null = null): View {
 
 /** Downloads the import template from the API. */
 export const importTemplate = async (v: Visit): Promise<Response> =>
-  await v.api.call("GET", `permissions/import/template${searchOf({ format: v.query.get("format") })}`);
+  await v.api.request(
+    "GET",
+    `/api/v1/permissions/import/template${searchOf({ format: v.query.get("format") })}`,
+  );
 
 /** With `do=preview`, shows the result of a dry run. Otherwise imports the previewed file. */
 export async function importFile(v: Visit, form: FormData): Promise<Outcome> {
@@ -82,12 +85,8 @@ export async function importFile(v: Visit, form: FormData): Promise<Outcome> {
   const sent = new FormData();
   sent.set("file", file);
   try {
-    const answer = await v.api.call(
-      "POST",
-      `permissions/import/file${searchOf({ upsert, dryRun: isPreview })}`,
-      sent,
-    );
-    const result: Result = await answer.json();
+    const query = { upsert, dryRun: isPreview };
+    const result = await v.api.call("importPermissionFile", { query, body: sent });
     if (isPreview) return previewView(v, result, file, await file.text());
     const { created, updated, failed } = result;
     return {

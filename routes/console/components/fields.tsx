@@ -1,0 +1,170 @@
+import type { Child } from "hono/jsx";
+import { z } from "zod";
+import type { Refused } from "../shared/actions.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { endpointOf, type OperationId } from "../shared/operations.ts";
+import type { Visit } from "../shared/page.ts";
+import {
+  CheckField,
+  type Choice,
+  CsrfField,
+  FormButtons,
+  FormRefusal,
+  SelectField,
+  TextArea,
+  TextField,
+} from "./forms.tsx";
+
+type More<F extends (props: never) => unknown> = Partial<Omit<Parameters<F>[0], "label" | "name">>;
+
+/**
+ * The inputs of a form. An input has the value that was typed if the API refused the form, else the value of `values`. Its
+ * limits and its required mark come from the body of the operation that receives the form.
+ */
+export class Fields {
+  /** Names of the inputs, which show their own errors. */
+  readonly known: string[] = [];
+  private readonly form: FormData | null;
+  private readonly errors: Record<string, string[]>;
+
+  constructor(
+    readonly v: Visit,
+    readonly refused: Refused | null,
+    readonly operation: OperationId | null,
+    private readonly values: Record<string, unknown> = {},
+  ) {
+    this.form = refused?.form ?? null;
+    this.errors = refused?.refusal.fields ?? {};
+  }
+
+  /** The value of an input as text. */
+  value(name: string): string {
+    const value = this.form ? this.form.get(name) : this.values[name];
+    return typeof value === "object" || value === undefined ? "" : String(value);
+  }
+
+  /** The ticked values of the checkboxes `name`. */
+  ticked(name: string): Set<string> {
+    const values = this.form ? this.form.getAll(name).map(String) : this.values[name];
+    return new Set(Array.isArray(values) ? values : []);
+  }
+
+  /** Whether the checkbox `name` is ticked. */
+  isOn = (name: string): boolean => this.form ? this.form.get(name) === "true" : this.values[name] === true;
+
+  /** The errors of an input. */
+  errorsOf(name: string): string[] | undefined {
+    this.known.push(name);
+    return this.errors[name];
+  }
+
+  /** The ETag that was read with the resource. */
+  etag = (): string | undefined =>
+    this.form ? this.form.get("etag")?.toString() : this.values.etag?.toString();
+
+  /** A single-line input. */
+  text(name: string, label: string, more: More<typeof TextField> = {}) {
+    const value = more.type === "password" ? "" : this.value(name);
+    return <TextField {...this.of(name)} label={label} value={value} {...more} />;
+  }
+
+  /** A multi-line input. */
+  area(name: string, label: string, more: More<typeof TextArea> = {}) {
+    const { maxlength: _, ...rest } = this.of(name);
+    return <TextArea {...rest} label={label} value={this.value(name)} {...more} />;
+  }
+
+  /** A drop-down list. */
+  select(name: string, label: string, choices: Choice[], more: More<typeof SelectField> = {}) {
+    const errors = this.errorsOf(name);
+    return <SelectField {...{ name, label, choices, errors }} value={this.value(name)} {...more} />;
+  }
+
+  /** A checkbox. */
+  check(name: string, label: Child, hint?: Child) {
+    this.known.push(name);
+    return <CheckField name={name} label={label} checked={this.isOn(name)} hint={hint} />;
+  }
+
+  /** Several checkboxes with one name, each with a text below its value. */
+  choices(name: string, choices: { value: string; label?: Child; hint?: Child }[]) {
+    const ticked = this.ticked(name);
+    return choices.map(({ value, label, hint }) => (
+      <label class="row-choice">
+        <input type="checkbox" name={name} value={value} checked={ticked.has(value)} />
+        <span class="break">
+          {label ?? <code>{value}</code>}
+          {hint && <span class="hint choice-text">{hint}</span>}
+        </span>
+      </label>
+    ));
+  }
+
+  private of(name: string) {
+    return { name, errors: this.errorsOf(name), ...this.operation ? rulesOf(this.operation)[name] : {} };
+  }
+}
+
+/** A form with its errors and buttons. `fields` made its inputs. */
+export function Form({ fields, action, submit, back, stacked, readOnly, children }: {
+  fields: Fields;
+  action: string;
+  /** Label of the button; absent: "Save". */
+  submit?: string | undefined;
+  /** Where "Cancel" leads. */
+  back: string;
+  /** True if the form consists of cards. */
+  stacked?: boolean;
+  /** True if the viewer may not send the form. */
+  readOnly?: boolean;
+  children?: Child;
+}) {
+  const { v } = fields;
+  const etag = fields.etag();
+  return (
+    <>
+      <FormRefusal refusal={fields.refused?.refusal ?? null} known={fields.known} />
+      <form class={stacked ? "stack" : "form"} method="post" action={action}>
+        <CsrfField v={v} />
+        {etag !== undefined && <input type="hidden" name="etag" value={etag} />}
+        {readOnly ? <fieldset class="plain" disabled>{children}</fieldset> : children}
+        {!readOnly && <FormButtons v={v} label={submit ?? commonTexts[v.locale].save} back={back} />}
+      </form>
+    </>
+  );
+}
+
+interface Rules {
+  required?: true;
+  maxlength?: number;
+}
+
+const rules = new Map<OperationId, Record<string, Rules>>();
+
+/** What the body of an operation requires of its fields. */
+function rulesOf(id: OperationId): Record<string, Rules> {
+  const known = rules.get(id);
+  if (known) return known;
+  const { body, lateBody } = endpointOf(id);
+  const schema = z.toJSONSchema(body ?? lateBody ?? z.object({}), { io: "input", unrepresentable: "any" });
+  const object = schema.$ref ? Object.values(schema.$defs ?? {})[0] ?? {} : schema;
+  const found = Object.fromEntries(
+    Object.entries(object.properties ?? {}).map((
+      [name, field],
+    ) => [name, rulesIn(field, object.required?.includes(name))]),
+  );
+  rules.set(id, found);
+  return found;
+}
+
+/** An input may be empty unless its field is required and its text has a form or a smallest length. */
+function rulesIn(field: z.core.JSONSchema._JSONSchema, isRequired = false): Rules {
+  if (typeof field === "boolean") return {};
+  const text = field.anyOf?.find((option) => typeof option === "object" && option.type === "string") ?? field;
+  if (typeof text === "boolean" || text.type !== "string") return {};
+  const { maxLength, minLength, pattern, format } = text;
+  return {
+    ...isRequired && (minLength || pattern || format) ? { required: true } : {},
+    ...maxLength ? { maxlength: maxLength } : {},
+  };
+}

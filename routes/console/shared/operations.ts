@@ -1,0 +1,94 @@
+import type { z } from "zod";
+import { ENDPOINTS, type Operations } from "../../endpoints.ts";
+import type { Endpoint } from "../../shared/endpoint.ts";
+
+export type OperationId = keyof Operations;
+type TypesOf<Id extends OperationId> = NonNullable<Operations[Id]["types"]>;
+
+/** Query parameters. Undefined, null and empty values are left out. An array becomes a repeated parameter. */
+export type Query = Record<string, QueryValue>;
+type QueryValue = string | number | boolean | null | undefined | string[];
+
+/** Values from a form. The API checks them, so any text may stand for a choice or a number. */
+type Sent<T> = T extends string ? string
+  : T extends number ? number | string
+  : T extends readonly (infer Item)[] ? readonly Sent<Item>[]
+  : T extends object ? { [Name in keyof T]: Sent<T[Name]> }
+  : T;
+
+type Params<S> = S extends z.ZodType ? { params: { [Name in keyof z.input<S>]?: string } } : unknown;
+type QueryOf<S> = S extends z.ZodType ? { query?: { [Name in keyof z.input<S>]?: QueryValue } } : unknown;
+type Body<S> = S extends z.ZodType ? { body: Sent<z.input<S>> | FormData } : { body?: FormData };
+
+/** The input of an operation: the parameters of its path and query, its body, and If-Match. */
+export type Input<Id extends OperationId> =
+  & Params<TypesOf<Id>["params"]>
+  & QueryOf<TypesOf<Id>["query"]>
+  & Body<TypesOf<Id>["body"]>
+  & Pick<LooseInput, "ifMatch" | "headers" | "signal">;
+
+/** The arguments of a call: an operation that needs no input is called with its id alone. */
+export type Arguments<Id extends OperationId> = Record<never, never> extends Input<Id> ? [input?: Input<Id>]
+  : [input: Input<Id>];
+
+type Answers<A> = {
+  [Status in keyof A]: A[Status] extends { schema: infer S extends z.ZodType } ? z.output<S> : undefined;
+}[keyof A];
+
+/** What an operation answers. */
+export type Answer<Id extends OperationId> = Answers<TypesOf<Id>["answers"]>;
+
+/** One row of what an operation lists. */
+export type Row<Id extends OperationId> = Answer<Id> extends { items: (infer Item)[] } ? Item
+  : Answer<Id> extends (infer Item)[] ? Item
+  : never;
+
+/** The input of any operation. */
+export interface LooseInput {
+  params?: Record<string, string | undefined>;
+  query?: Query;
+  body?: unknown;
+  /** ETag that was read with the resource. The API refuses the change if the resource has changed since. */
+  ifMatch?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+const endpoints = new Map<string, Endpoint>(ENDPOINTS.map((spec) => [spec.id, spec]));
+
+/** The endpoint of an operation. */
+export function endpointOf(id: OperationId): Endpoint {
+  const spec = endpoints.get(id);
+  if (!spec) throw new Error(`no endpoint has the operation id ${id}`);
+  return spec;
+}
+
+/** The parameters of a page's address that an operation has too. */
+export function queryOf(id: OperationId, address: URLSearchParams): Query {
+  const { shape = {} } = (endpointOf(id).query ?? {}) as { shape?: Record<string, unknown> };
+  return Object.fromEntries([...address].filter(([name]) => Object.hasOwn(shape, name)));
+}
+
+/** The path and query of a call. */
+export function addressOf(
+  id: OperationId,
+  { params = {}, query = {} }: LooseInput,
+): string {
+  const path = endpointOf(id).path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name];
+    if (value === undefined || value === "") throw new Error(`${id} needs the path parameter ${name}`);
+    return encodeURIComponent(value);
+  });
+  return path + searchOf(query);
+}
+
+/** `?a=1&b=2`, or "" if no parameter has a value. */
+export function searchOf(query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (Array.isArray(value)) { for (const item of value) search.append(name, item); }
+    else if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text ? `?${text}` : "";
+}
