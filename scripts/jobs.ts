@@ -7,7 +7,7 @@ import { listJobs } from "../domain/jobs/job_list.ts";
 import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../domain/jobs/job_row.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
 import { JobWriter } from "../domain/jobs/enqueue.ts";
-import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../domain/jobs/lanes.ts";
+import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../domain/jobs/job_row.ts";
 import { readJobStats } from "../domain/jobs/stats.ts";
 import { runJobCommand } from "./shared/database_command.ts";
 import { parseChoice, parseId, parseInteger, parseTime } from "./shared/option_values.ts";

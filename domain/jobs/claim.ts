@@ -1,6 +1,7 @@
 import { isLockTimeout } from "../../infra/postgres/failures.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { type ClaimPlan, laneParts, limitPlan } from "./lanes.ts";
+import { laneParts } from "./job_row.ts";
+import { type ClaimPlan, limitPlan } from "./lanes.ts";
 
 const PROMOTED_AT_ONCE = 1_000;
 /** How long a claim of a limited type waits for the type's advisory lock. */

@@ -1,7 +1,8 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Claim, type ClaimedJob, claimFromLanes, claimLimited } from "./claim.ts";
+import { laneParts } from "./job_row.ts";
 import type { JobTypes } from "./job_type.ts";
-import { type ClaimPlan, findLanes, laneParts, LaneTurns, limitPlan, nextSearchStart } from "./lanes.ts";
+import { type ClaimPlan, findLanes, LaneTurns, limitPlan, nextSearchStart } from "./lanes.ts";
 
 /** Lanes are searched again after this time, so that new ones are found. */
 const SEARCH_AGAIN_MS = 100;

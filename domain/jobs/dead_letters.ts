@@ -2,8 +2,8 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
-import { insertJobs, type JobPriority, PRIORITIES } from "./enqueue.ts";
-import { type JobSummary, jobSummary, readJob } from "./job_row.ts";
+import { insertJobs } from "./enqueue.ts";
+import { type JobPriority, type JobSummary, jobSummary, PRIORITIES, readJob } from "./job_row.ts";
 import { isForCreator, limitKeyOf } from "./job_type.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 

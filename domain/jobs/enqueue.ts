@@ -12,11 +12,8 @@ import { activeSpan } from "../../infra/telemetry/tracing.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { newId, timeOfId } from "../shared/ids.ts";
 import { lockParents } from "./continuations.ts";
-import { JOB_COLUMNS, type JobPriority, type JobRow, PRIORITIES } from "./job_row.ts";
+import { JOB_COLUMNS, type JobPriority, type JobRow, laneName, PRIORITIES } from "./job_row.ts";
 import { type JobType, limitKeyOf } from "./job_type.ts";
-import { laneName } from "./lanes.ts";
-
-export { type JobPriority, PRIORITIES };
 
 /** A job to insert. */
 export interface NewJob {

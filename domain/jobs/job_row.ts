@@ -24,6 +24,24 @@ export const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancel
 export const JOB_TYPES = ["FireAndForget", "Delayed", "Recurring", "Continuation"] as const;
 export type JobKind = typeof JOB_TYPES[number];
 
+/** Pattern of queue names. They must not contain `|`, which separates the parts of a lane's name. */
+export const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+export const QUEUE_NAME_EXPECTED =
+  "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, starting with a letter or digit";
+
+/**
+ * Name of the lane in which jobs of this queue and tenant wait. A type that limits how many of its jobs run at once has
+ * its own lanes, so that a type at its limit does not block other jobs.
+ */
+export const laneName = (queue: string, limitKey?: string | null, tenantId?: string | null): string =>
+  `${queue}|${limitKey ?? ""}|${tenantId ?? ""}`;
+
+/** The parts of a lane's name. */
+export function laneParts(lane: string): { queue: string; limitKey: string | null } {
+  const [queue = "", limitKey = ""] = lane.split("|");
+  return { queue, limitKey: limitKey || null };
+}
+
 /** Columns of a job that callers see. */
 export const JOB_COLUMNS =
   `id, job_type_name, args_type_name, serialized_args, type, status, priority, queue, due_at,

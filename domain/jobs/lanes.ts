@@ -1,4 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { laneParts } from "./job_row.ts";
 
 /** Maximum number of lanes one search finds; the next search continues after them. */
 const LANES_AT_ONCE = 1_000;
@@ -7,24 +8,6 @@ const LANES_AT_ONCE = 1_000;
 export interface ClaimPlan {
   lanes: string[];
   take: number;
-}
-
-/** Pattern of queue names. They must not contain `|`, which separates the parts of a lane's name. */
-export const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-export const QUEUE_NAME_EXPECTED =
-  "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, starting with a letter or digit";
-
-/**
- * Name of the lane in which jobs of this queue and tenant wait. A type that limits how many of its jobs run at once has
- * its own lanes, so that a type at its limit does not block other jobs.
- */
-export const laneName = (queue: string, limitKey?: string | null, tenantId?: string | null): string =>
-  `${queue}|${limitKey ?? ""}|${tenantId ?? ""}`;
-
-/** The parts of a lane's name. */
-export function laneParts(lane: string): { queue: string; limitKey: string | null } {
-  const [queue = "", limitKey = ""] = lane.split("|");
-  return { queue, limitKey: limitKey || null };
 }
 
 /**

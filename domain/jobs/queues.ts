@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
-import type { JobStatus } from "./job_row.ts";
-import { findAllLanes, laneName } from "./lanes.ts";
+import { type JobStatus, laneName } from "./job_row.ts";
+import { findAllLanes } from "./lanes.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
 /** Number of jobs in one queue that have not ended. */

@@ -1,6 +1,11 @@
 import { z } from "zod";
-import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../domain/jobs/job_row.ts";
-import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../../domain/jobs/lanes.ts";
+import {
+  JOB_STATUSES,
+  JOB_TYPES,
+  PRIORITIES,
+  QUEUE_NAME,
+  QUEUE_NAME_EXPECTED,
+} from "../../domain/jobs/job_row.ts";
 import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
 import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
 import { enumName, instant, optionalText, requiredText, uuid } from "../shared/validation.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { laneName, LaneTurns } from "../../../domain/jobs/lanes.ts";
+import { laneName } from "../../../domain/jobs/job_row.ts";
+import { LaneTurns } from "../../../domain/jobs/lanes.ts";
 
 const turnsOf = (...names: string[]): LaneTurns => {
   const turns = new LaneTurns(() => true);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { insertJobs, type JobPriority } from "../../../domain/jobs/enqueue.ts";
+import { insertJobs } from "../../../domain/jobs/enqueue.ts";
+import type { JobPriority } from "../../../domain/jobs/job_row.ts";
 import { defineJob, JobTypes, limitKeyOf } from "../../../domain/jobs/job_type.ts";
 import { Worker } from "../../../domain/jobs/worker.ts";
 import { createLog } from "../../../infra/log.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { claimFromLanes } from "../../../domain/jobs/claim.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { DependencyUnavailable, PermanentJobFailure, PostponeJob } from "../../../domain/jobs/job_type.ts";
-import { laneName } from "../../../domain/jobs/lanes.ts";
+import { laneName } from "../../../domain/jobs/job_row.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
 import { failed, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
