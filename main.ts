@@ -26,7 +26,7 @@ import { serveHttp } from "./infra/http_server.ts";
 import { createLog, type Log } from "./infra/log.ts";
 import { objectStoreConfig } from "./infra/objectstore/store_config.ts";
 import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
-import { shareCacheInvalidation } from "./infra/postgres/cache_invalidation.ts";
+import { shareChanges } from "./infra/postgres/changes.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
 import { PoolHealth } from "./infra/postgres/pool_health.ts";
 import { openPools } from "./infra/postgres/pools.ts";
@@ -94,11 +94,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   let engine: JobEngine | undefined;
 
   const rights = new Rights(sql);
-  const sharing = { sql, log, listens: config.DATABASE_LISTEN };
-  const broadcasts = [
-    await rights.connect(sharing),
-    await shareCacheInvalidation(sql, sharing),
-  ];
+  const changes = await shareChanges(sql, { log, listens: config.DATABASE_LISTEN });
   const wakeUps = await openWakeUps(config, {
     sql,
     log,
@@ -186,7 +182,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
         }
       };
       await stopAll([server.stop(drainMs), jobs.stop(drainMs)]);
-      await stopAll([wakeUps.stop(), ...broadcasts.map((broadcast) => broadcast.stop())]);
+      await stopAll([wakeUps.stop(), changes.stop()]);
       const mail = providers.mail.map((transport) => transport.close());
       await stopAll([scanner.close(), ...mail, finishDirectMessages(platform)]);
       platform.renderThreads.close();

@@ -43,7 +43,7 @@ export async function authenticate(
   const tenantId = first !== null && UUID.test(first) ? first : null;
   let rights = await p.rights.read(claims.sub, claims.sid, tenantId);
   if (claims.ver > rights.securityVersion && rights.exists) {
-    p.rights.invalidate(claims.sub); // the token is newer than the cached rights
+    p.rights.invalidate([claims.sub]); // the token is newer than the cached rights
     rights = await p.rights.read(claims.sub, claims.sid, tenantId);
   }
   requireLiveSession(rights, claims.ver);

@@ -1,17 +1,14 @@
-import type { Log } from "../../infra/log.ts";
-import { type Broadcast, openBroadcast } from "../../infra/postgres/broadcast.ts";
-import { afterCommit, type Pool, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+import { announceChange, subscribeToChanges } from "../../infra/postgres/changes.ts";
+import { mainPool, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
 import { ApiKeyRightsCache } from "./api_key_rights.ts";
 import { permissionCodes } from "./held_permissions.ts";
 
-/** Maximum age of cached rights. It bounds the delay if a change on another instance is not broadcast to this one. */
+/** Maximum age of cached rights. It bounds the delay if another instance's announcement of a change is lost. */
 const FRESH_MS = 600;
 const MAX_CACHED_USERS = 5_000;
 /** Maximum number of cached sessions and tenant contexts of one user. */
 const MAX_CACHED_SESSIONS = 50;
-/** If more users than this change, the broadcast says "everyone" instead of naming them. */
-const MAX_NAMED = 100;
 
 /** State and permissions of a session in one tenant context. */
 export interface SessionRights {
@@ -38,23 +35,17 @@ const NO_RIGHTS: SessionRights = {
 };
 
 /**
- * Caches the rights of sessions for less than a second. A change invalidates the cache on this instance and, by
- * broadcast, on the others, before the request that made it is answered. If the broadcast fails, entries expire.
+ * Caches the rights of sessions for less than a second. A change invalidates the cache on every instance, before the
+ * request that made it is answered. If its announcement is lost, entries expire.
  */
 export class Rights {
   readonly #users = new Map<string, TtlCache<SessionRights>>();
-  #broadcast: Broadcast | null = null;
   /** Cached rights of API keys. They depend on the rights of the keys' users. */
   readonly apiKeys: ApiKeyRightsCache;
 
   constructor(private readonly sql: Sql) {
     this.apiKeys = new ApiKeyRightsCache(sql);
-  }
-
-  /** Broadcasts changes of rights to other instances and receives theirs. The caller must stop the returned broadcast. */
-  async connect(o: { sql: Pool; log: Log; listens: boolean }): Promise<Broadcast> {
-    const onMessage = (payload: string) => this.invalidate(payload);
-    return this.#broadcast = await openBroadcast({ name: "steward_access", onMessage, ...o });
+    subscribeToChanges(mainPool(sql), "rights", (userIds) => this.invalidate(userIds));
   }
 
   /** Returns the rights of a session in a tenant; `tenantId` null: without tenant context. */
@@ -71,23 +62,15 @@ export class Rights {
 
   /** Invalidates the cached rights of users on every instance after `tx` commits. */
   invalidateAfterCommit(tx: Tx, userIds: string[] | "everyone"): void {
-    if (userIds.length === 0) return;
-    const payload = userIds === "everyone" || userIds.length > MAX_NAMED ? "everyone" : userIds.join(",");
-    afterCommit(tx, async () => {
-      this.invalidate(payload);
-      await this.#broadcast?.send(payload);
-    });
+    if (userIds === "everyone") announceChange(tx, { topic: "rights" });
+    else if (userIds.length > 0) announceChange(tx, { topic: "rights", ids: userIds });
   }
 
-  /**
-   * Invalidates cached rights on this instance.
-   * @param payload a broadcast message: comma-separated user ids, or `everyone`. Empty if messages may have been lost;
-   * then all entries are removed.
-   */
-  invalidate(payload: string): void {
+  /** Invalidates the cached rights of users on this instance; null: of everyone. */
+  invalidate(userIds: readonly string[] | null): void {
     this.apiKeys.invalidate();
-    if (payload === "" || payload === "everyone") this.#users.clear();
-    else for (const userId of payload.split(",")) this.#users.delete(userId);
+    if (userIds === null) this.#users.clear();
+    else for (const userId of userIds) this.#users.delete(userId);
   }
 
   async #load(userId: string, sessionId: string, tenantId: string | null): Promise<SessionRights> {

@@ -1,4 +1,4 @@
-import { invalidateCache, onCacheInvalidation } from "../../infra/postgres/cache_invalidation.ts";
+import { announceChange, subscribeToChanges } from "../../infra/postgres/changes.ts";
 import { mainPool, type Pool, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { TtlCache } from "./ttl_cache.ts";
 
@@ -22,7 +22,7 @@ export async function countCached(sql: Sql, key: string, count: () => Promise<nu
 export const isKnownLarge = (sql: Sql, key: string): boolean => caches.get(mainPool(sql))?.has(key) ?? false;
 
 /** Invalidates all cached totals on every instance when `tx` commits. */
-export const invalidateCounts = (tx: Tx): void => invalidateCache(tx, "user totals");
+export const invalidateCounts = (tx: Tx): void => announceChange(tx, { topic: "user totals" });
 
 const cacheOf = (pool: Pool): TtlCache<number> => caches.get(pool) ?? createCache(pool);
 
@@ -33,6 +33,6 @@ function createCache(pool: Pool): TtlCache<number> {
     keeps: (total) => total >= LARGE,
   });
   caches.set(pool, cache);
-  onCacheInvalidation(pool, "user totals", () => cache.expireAll());
+  subscribeToChanges(pool, "user totals", () => cache.expireAll());
   return cache;
 }

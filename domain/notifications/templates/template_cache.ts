@@ -1,4 +1,4 @@
-import { invalidateCache, onCacheInvalidation } from "../../../infra/postgres/cache_invalidation.ts";
+import { announceChange, subscribeToChanges } from "../../../infra/postgres/changes.ts";
 import { isTransaction, mainPool, type Pool, type Sql, type Tx } from "../../../infra/postgres/postgres.ts";
 import { TtlCache } from "../../shared/ttl_cache.ts";
 import { findTemplate, type FoundTemplate } from "./read.ts";
@@ -16,7 +16,7 @@ function cacheOf(pool: Pool): TtlCache<Requirements> {
   if (existing) return existing;
   const cache = new TtlCache<Requirements>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
   caches.set(pool, cache);
-  onCacheInvalidation(pool, "templates", () => cache.clear());
+  subscribeToChanges(pool, "templates", () => cache.clear());
   return cache;
 }
 
@@ -40,4 +40,4 @@ export async function findRequirements(
 }
 
 /** Clears the template cache of every instance when `tx` commits. */
-export const invalidateTemplates = (tx: Tx): void => invalidateCache(tx, "templates");
+export const invalidateTemplates = (tx: Tx): void => announceChange(tx, { topic: "templates" });

@@ -3,7 +3,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { countCached, invalidateCounts } from "../../../domain/shared/count_cache.ts";
 import { createLog } from "../../../infra/log.ts";
 import { type Broadcast, openBroadcast } from "../../../infra/postgres/broadcast.ts";
-import { shareCacheInvalidation } from "../../../infra/postgres/cache_invalidation.ts";
+import {
+  announceChange,
+  type Change,
+  shareChanges,
+  subscribeToChanges,
+} from "../../../infra/postgres/changes.ts";
 import { type Channel, openChannel } from "../../../infra/postgres/channel.ts";
 import { connectPostgres, type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
@@ -143,8 +148,7 @@ Deno.test("a message that cannot be sent does not block", async () => {
 
 Deno.test("a large total that one instance has recounted is recounted by the others", async () => {
   const [here, there] = [pool(), pool()];
-  const connect = async (sql: Pool) =>
-    void opened.add(await shareCacheInvalidation(sql, { log, listens: true }));
+  const connect = async (sql: Pool) => void opened.add(await shareChanges(sql, { log, listens: true }));
   const witness = await channel("steward_changes", 0);
   await connect(here);
   await connect(there);
@@ -161,4 +165,24 @@ Deno.test("a large total that one instance has recounted is recounted by the oth
     await transact(here, (tx) => Promise.resolve(invalidateCounts(tx)));
     assert.deepEqual(await totals(), [rows, rows]);
   }
+});
+
+Deno.test("a subscriber receives the changes of its topic; after an unknown message anything may have changed", async () => {
+  const [here, there] = [pool(), pool()];
+  const heard: (string[] | null)[] = [];
+  const older = await announcements("steward_changes"); // of a version with other messages
+  for (const sql of [here, there]) opened.add(await shareChanges(sql, { log, listens: true }));
+  subscribeToChanges(there, "rights", (ids) => void heard.push(ids));
+  const until = async (count: number) => {
+    while (heard.length < count) await pause(1);
+  };
+  const announce = (change: Change) => transact(here, (tx) => Promise.resolve(announceChange(tx, change)));
+  await announce({ topic: "rights", ids: ["a", "b"] });
+  await announce({ topic: "templates" });
+  await announce({ topic: "rights", ids: Array.from({ length: 101 }, (_, n) => `${n}`) });
+  await until(2);
+  assert.deepEqual(heard, [["a", "b"], null]);
+  await older.send("templates");
+  await until(3);
+  assert.equal(heard[2], null);
 });
